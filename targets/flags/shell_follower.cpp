@@ -414,37 +414,8 @@ class Follower {
     unknown.known = false;
     values_.set(variable, {{std::move(unknown)}, false});
   }
-  /// The names that an arithmetic expression assigns to: NAME=, NAME+=, NAME++, ++NAME.
   void forget_changed(std::string_view expression, std::size_t at) {
-    for (std::size_t i = 0; i < expression.size();) {
-      if (!shell_name_char(expression[i])) {
-        ++i;
-        continue;
-      }
-      std::size_t end = i;
-      while (end < expression.size() && shell_name_char(expression[end])) ++end;
-      std::size_t next = end;
-      while (next < expression.size() && blank(expression[next])) ++next;
-      const std::string_view behind = expression.substr(next), before = expression.substr(0, i);
-      const std::size_t sign = behind.find_first_not_of("+-*/%&|^<>");
-      const bool assigned = sign != std::string_view::npos && behind[sign] == '=' &&
-                            !behind.substr(sign).starts_with("==") && !behind.starts_with("<=") &&
-                            !behind.starts_with(">=");
-      const bool stepped = behind.starts_with("++") || behind.starts_with("--") || before.ends_with("++") ||
-                           before.ends_with("--");
-      if ((assigned || stepped) && std::isdigit(static_cast<unsigned char>(expression[i])) == 0)
-        forget(expression.substr(i, end - i), at);
-      i = end;
-    }
-  }
-  /// NAME[INDEX]=: the name; "" = it is none.
-  static std::string_view indexed(std::string_view word) {
-    std::size_t end = 0;
-    while (end < word.size() && shell_name_char(word[end])) ++end;
-    if (end == 0 || end >= word.size() || word[end] != '[') return "";
-    const std::size_t closes = word.find(']', end);
-    const std::string_view behind = closes == std::string_view::npos ? "" : word.substr(closes + 1);
-    return behind.starts_with('=') || behind.starts_with("+=") ? word.substr(0, end) : "";
+    for (const std::string_view variable : shell_changed_names(expression)) forget(variable, at);
   }
   /// Commands that set variables by what they read or work out.
   void forget_set_by(std::string_view name, const std::vector<RawWord>& raw, std::size_t first) {
@@ -576,12 +547,12 @@ class Follower {
     if (raw.empty() || !active_ || !chained_) return;
     std::size_t first = 0;
     const auto sets = [&](const RawWord& w) {
-      return assigns(slice(w.all)) > 0 || !indexed(slice(w.all)).empty();
+      return assigns(slice(w.all)) > 0 || !shell_indexed(slice(w.all)).empty();
     };
     while (first < raw.size() && sets(raw[first])) ++first;
     const bool alone = first == raw.size();
     for (std::size_t i = 0; i < first; ++i) {
-      if (const std::string_view array = indexed(slice(raw[i].all)); !array.empty())
+      if (const std::string_view array = shell_indexed(slice(raw[i].all)); !array.empty())
         forget(array, raw[i].all.from);
       else if (alone)
         assign(raw[i]);

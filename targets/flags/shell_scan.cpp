@@ -82,4 +82,38 @@ std::size_t shell_closed(std::string_view text, std::size_t at) {
   return scan.at();
 }
 
+std::vector<std::string_view> shell_changed_names(std::string_view expression) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < expression.size();) {
+    if (!shell_name_char(expression[i])) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < expression.size() && shell_name_char(expression[end])) ++end;
+    std::size_t next = end;
+    while (next < expression.size() && blank(expression[next])) ++next;
+    const std::string_view behind = expression.substr(next), before = expression.substr(0, i);
+    const std::size_t sign = behind.find_first_not_of("+-*/%&|^<>");
+    const bool compares = behind.starts_with("<=") || behind.starts_with(">=");
+    const bool assigned = sign != std::string_view::npos && behind[sign] == '=' &&
+                          !behind.substr(sign).starts_with("==") && !compares;
+    const bool stepped = behind.starts_with("++") || behind.starts_with("--") || before.ends_with("++") ||
+                         before.ends_with("--");
+    if ((assigned || stepped) && std::isdigit(static_cast<unsigned char>(expression[i])) == 0)
+      names.push_back(expression.substr(i, end - i));
+    i = end;
+  }
+  return names;
+}
+
+std::string_view shell_indexed(std::string_view word) {
+  std::size_t end = 0;
+  while (end < word.size() && shell_name_char(word[end])) ++end;
+  if (end == 0 || end >= word.size() || word[end] != '[') return "";
+  const std::size_t closes = word.find(']', end);
+  const std::string_view behind = closes == std::string_view::npos ? "" : word.substr(closes + 1);
+  return behind.starts_with('=') || behind.starts_with("+=") ? word.substr(0, end) : "";
+}
+
 }  // namespace trnplan::targets

@@ -13,8 +13,8 @@ namespace {
 Broken ranks_divide(const Settings& s, const StartFacts& f) {
   if (f.ranks <= 0 || degrees_fit(s, f)) return {};
   const std::int64_t size = model_parallel(s);
-  return Breach{fmt::format("TP x PP x CP is {}, which does not divide {} ranks", size, f.ranks),
-                fmt::format("fix the degrees, or give --nodes for a multiple of {} ranks", size)};
+  auto [problem, fix] = undivided_ranks(size, f.ranks);
+  return Breach{std::move(problem), std::move(fix)};
 }
 
 Broken ranks_divide_for_experts(const Settings& s, const StartFacts& f) {

@@ -263,9 +263,8 @@ class Reader {
       fault("--num-layers", fmt::format("{} on PP {}", r_.architecture.layers, s.pipeline_parallel),
             "choose a PP that divides the layers");
     if (ranks_ % s.model_parallel() != 0) {
-      fault("--tensor-model-parallel-size",
-            fmt::format("TP x PP x CP is {}, which does not divide {} ranks", s.model_parallel(), ranks_),
-            fmt::format("fix the degrees, or give --nodes for a multiple of {} ranks", s.model_parallel()));
+      const auto [problem, fix] = undivided_ranks(s.model_parallel(), ranks_);
+      fault("--tensor-model-parallel-size", problem, fix);
     } else {
       s.data_parallel = static_cast<int>(ranks_ / s.model_parallel());
     }
@@ -282,8 +281,8 @@ class Reader {
                         s.data_parallel, slice, run_limits.global_batch),
             "write fewer");
     } else if (t.global_batch % slice != 0) {
-      fault("--global-batch-size", fmt::format("{} is no multiple of {} sequences", t.global_batch, slice),
-            fmt::format("write {}", (t.global_batch / slice + 1) * slice));
+      const auto [problem, fix] = undivided_batch(t.global_batch, slice);
+      fault("--global-batch-size", problem, fix);
     }
     if (s.context_parallel > 1 && t.sequence % (2 * s.context_parallel) != 0)
       fault("--seq-length", "is no multiple of 2 CP", "choose another CP");

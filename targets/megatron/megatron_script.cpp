@@ -19,8 +19,6 @@ namespace {
 
 /// A script that is longer is none that starts a run.
 constexpr std::size_t kMostText = 1 << 20;
-/// "bash -c" inside "bash -c".
-constexpr int kDeepestLine = 3;
 constexpr std::string_view kProgram = "pretrain_gpt.py";
 
 /// The words of the text as they are written, with their places.
@@ -54,37 +52,14 @@ bool complete(const StatedByName& flags) {
                      [&](const char* needed) { return flags.contains(needed); });
 }
 
-/// Words that begin a line of their own: "bash -c '...'", eval.
-bool is_line(const ShellWord& word) {
-  return word.text.find(kProgram) != std::string::npos && word.text.find_first_of(" \n") != std::string::npos;
-}
-
-/// The last command that runs the program with all that it needs.
-std::optional<StatedByName> started_flags(const planner::ConfigFile& file, const ShellReading& shell,
-                                          const ShellEnvironment& environment, int depth) {
-  std::optional<StatedByName> found;
-  for (const ShellCommand& command : shell.commands) {
-    const auto program = std::find_if(command.begin(), command.end(),
-                                      [](const ShellWord& w) { return w.text.ends_with(kProgram); });
-    if (program != command.end() && !is_line(*program)) {
-      StatedByName flags = settings_in(file.name, {std::next(program), command.end()}, false);
-      if (complete(flags)) found = std::move(flags);
-      continue;
-    }
-    for (const ShellWord& word : command) {
-      if (depth == kDeepestLine || !is_line(word)) continue;
-      ShellEnvironment inner = environment;
-      for (const auto& [name, items] : shell.variables) {
-        if (items.size() == 1 && items.front().known) inner[name] = items.front().text;
-      }
-      ShellReading line = follow_shell(word.text, file.name, inner);
-      for (ShellCommand& c : line.commands) {
-        for (ShellWord& w : c) w.line = word.line, w.column = word.column;
-      }
-      if (auto flags = started_flags(file, line, inner, depth + 1)) found = std::move(flags);
-    }
-  }
-  return found;
+/// Of the last command that runs the program with all that it needs.
+std::optional<StatedByName> started_flags(const planner::ConfigFile& file, const ShellReading& shell) {
+  std::vector<Script> starts = starts_in(file, shell, {kProgram}, false);
+  const auto last =
+      std::find_if(starts.rbegin(), starts.rend(), [](const Script& s) { return complete(s.stated); });
+  if (last == starts.rend()) return std::nullopt;
+  std::erase_if(last->stated, [](const auto& one) { return !one.first.starts_with("--"); });  // variables
+  return std::move(last->stated);
 }
 
 /// CUDA_DEVICE_MAX_CONNECTIONS: as the script sets it, as a word hands it on ("env NAME=1"), or as a manifest has it.
@@ -124,7 +99,7 @@ MegatronScript megatron_script(const planner::ConfigFile& file) {
   ShellCommand plain = plain_words(file);
   script.starts_program = file.text.find(kProgram) != std::string::npos;
   read_connections(script, file, shell, plain);
-  if (auto flags = started_flags(file, shell, environment, 0)) {
+  if (auto flags = started_flags(file, shell)) {
     script.flags = *std::move(flags);
     script.notes = std::move(shell.notes);
     for (const std::string& name : shell.taken) {

@@ -179,9 +179,7 @@ class Reader {
     t.global_batch = values_.within("model.global_batch_size", 1, run_limits.global_batch);
     const std::int64_t slice = saturating_product({s.micro_batch, s.data_parallel});
     if (t.global_batch % slice != 0) {
-      values_.fault("model.global_batch_size",
-                    fmt::format("{} is no multiple of {} sequences", t.global_batch, slice),
-                    fmt::format("write {}", next_multiple(t.global_batch, slice)));
+      values_.fault("model.global_batch_size", undivided_batch(t.global_batch, slice));
     }
   }
 

@@ -35,8 +35,7 @@ void RunValues::finish() {
 int data_parallel_of(RunValues& values, const models::Strategy& s, int ranks, std::string_view tensor) {
   const std::int64_t others = s.model_parallel();
   if (ranks % others == 0) return static_cast<int>(ranks / others);
-  values.fault(tensor, fmt::format("TP x PP x CP is {}, which does not divide {} ranks", others, ranks),
-               fmt::format("fix the degrees, or give --nodes for a multiple of {} ranks", others));
+  values.fault(tensor, undivided_ranks(others, ranks));
   return 1;
 }
 

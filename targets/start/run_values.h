@@ -22,6 +22,7 @@ class RunValues {
   /// A value that only the shell knows is a fault too.
   int within(std::string_view name, std::int64_t least, std::int64_t most);
   void fault(std::string_view name, std::string problem, std::string fix);
+  void fault(std::string_view name, const Complaint& what) { fault(name, what.problem, what.fix); }
   /// Throws InputError where there is a fault.
   void finish();
 

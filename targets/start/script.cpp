@@ -50,8 +50,8 @@ bool speaks(const ShellCommand& command) {
 
 class Finder {
  public:
-  Finder(const planner::ConfigFile& file, std::initializer_list<std::string_view> programs)
-      : file_(file), programs_(programs) {}
+  Finder(const planner::ConfigFile& file, std::initializer_list<std::string_view> programs, bool overrides)
+      : file_(file), programs_(programs), overrides_(overrides) {}
 
   void look(const ShellReading& shell, const ShellEnvironment& environment, int depth) {
     for (const ShellCommand& command : shell.commands) {
@@ -66,17 +66,18 @@ class Finder {
     }
   }
 
-  Script script;
+  std::vector<Script> starts;
 
  private:
   void take(const ShellCommand& command, ShellCommand::const_iterator word) {
     for (const std::string_view program : programs_) {
       if (!word->text.ends_with(program)) continue;
-      script.program = program;
-      script.stated = settings_in(file_.name, {std::next(word), command.end()}, true);
+      Script& start = starts.emplace_back();
+      start.program = program;
+      start.stated = settings_in(file_.name, {std::next(word), command.end()}, overrides_);
       // "env NAME=1 torchrun ...": of the words before those that set a variable.
       for (const auto& [name, stated] : settings_in(file_.name, {command.begin(), word}, true)) {
-        if (!name.starts_with('-')) script.stated.insert({name, stated});
+        if (!name.starts_with('-')) start.stated.insert({name, stated});
       }
     }
   }
@@ -100,6 +101,7 @@ class Finder {
 
   const planner::ConfigFile& file_;
   std::vector<std::string_view> programs_;
+  bool overrides_;
   int lines_ = 0;
 };
 
@@ -112,18 +114,23 @@ ShellEnvironment environment_of(const planner::ConfigFile& file) {
   return all;
 }
 
+std::vector<Script> starts_in(const planner::ConfigFile& file, const ShellReading& shell,
+                              std::initializer_list<std::string_view> programs, bool overrides) {
+  Finder finder(file, programs, overrides);
+  finder.look(shell, environment_of(file), 0);
+  return std::move(finder.starts);
+}
+
 Script script_of(const planner::ConfigFile& file, std::initializer_list<std::string_view> programs) {
-  const ShellEnvironment environment = environment_of(file);
-  const ShellReading shell = follow_shell(file.text, file.name, environment);
-  Finder finder(file, programs);
-  finder.look(shell, environment, 0);
-  Script script = std::move(finder.script);
-  if (script.program.empty()) {
+  const ShellReading shell = follow_shell(file.text, file.name, environment_of(file));
+  std::vector<Script> starts = starts_in(file, shell, programs, true);
+  if (starts.empty()) {
     std::string all;
     for (const std::string_view program : programs)
       all += fmt::format("{}{}", all.empty() ? "" : " or ", program);
     throw InputError({{file.name, 0, 0}, "", "the script does not start " + all, "give the one that does"});
   }
+  Script script = std::move(starts.back());
   for (const auto& [name, items] : shell.variables) {
     if (items.size() != 1 || !items.front().known) continue;
     script.stated.insert(

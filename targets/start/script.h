@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "planner/plan/target.h"
 #include "targets/flags/shell_follower.h"
@@ -28,8 +29,12 @@ struct Script {
 /// names that schedulers and examples have for it.
 [[nodiscard]] ShellEnvironment environment_of(const planner::ConfigFile& file);
 
-/// Of the last command that starts one of the programs, its variables followed (targets/flags/shell_follower.h). Throws
-/// InputError where there is none. Cost: linear in what the script expands to.
+/// The commands that start one of the programs, in their order; lines within words ("bash -c '...'") are followed, up to a
+/// hundred of them. Not those that only speak of its file (echo, cp). Cost: linear in what the script expands to.
+[[nodiscard]] std::vector<Script> starts_in(const planner::ConfigFile& file, const ShellReading& shell,
+                                            std::initializer_list<std::string_view> programs, bool overrides);
+
+/// The last of them, with the variables that the script sets and that it is started in. Throws InputError where there is none.
 [[nodiscard]] Script script_of(const planner::ConfigFile& file,
                                std::initializer_list<std::string_view> programs);
 

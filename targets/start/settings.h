@@ -48,6 +48,15 @@ inline constexpr std::int64_t kLargestSetting = 1'000'000'000'000;
   return (n / of + 1) * of;
 }
 
+/// What is wrong, and what to do.
+struct Complaint {
+  std::string problem, fix;
+};
+/// Degrees whose product does not divide the ranks.
+[[nodiscard]] Complaint undivided_ranks(std::int64_t degrees, std::int64_t ranks);
+/// A global batch that is no multiple of what all replicas take at once.
+[[nodiscard]] Complaint undivided_batch(std::int64_t batch, std::int64_t slice);
+
 class Settings {
  public:
   /// `keys` must outlive it. A value that only a shell knows ("$N") counts as not readable, and is no fault.
