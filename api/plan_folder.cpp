@@ -11,10 +11,12 @@
 #include "launch/folder/checkpoints.h"
 #include "launch/folder/cluster_kinds.h"
 #include "launch/folder/measure.h"
+#include "launch/submit/schedulers.h"
 #include "planner/cost/run_forecast.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
+#include "text/shell_words.h"
 
 namespace trnplan::api {
 
@@ -109,9 +111,9 @@ std::string write_plan_folder(const models::Job& job, const planner::Target* tar
   files.insert(files.end(), more.begin(), more.end());
   io::write_files(o.out, files, o.force);
   const std::filesystem::path folder = o.out;
-  const auto by = static_cast<std::size_t>(job.run.scheduler.value_or(models::SubmitBy::slurm));
-  remarks.add(fmt::format("wrote {} files to {}; next: trnplan launch {}{} --dry-run", files.size(), o.out,
-                          o.out, by == 0 ? "" : fmt::format(" --scheduler {}", models::kSubmitNames.at(by))));
+  std::vector<std::string> next = launch::launch_command(o.out, job.run);
+  next.emplace_back("--dry-run");
+  remarks.add(fmt::format("wrote {} files to {}; next: {}", files.size(), o.out, command_line(next)));
   return more.empty() ? "" : (folder / more.front().name).string();
 }
 

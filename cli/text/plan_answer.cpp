@@ -12,6 +12,7 @@
 #include "cli/text/run_text.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
+#include "launch/submit/schedulers.h"
 #include "models/framework/framework.h"
 #include "models/job/sharding_words.h"
 #include "planner/check/rules.h"
@@ -361,13 +362,7 @@ std::string next_text(const Answer& a) {
     text = fmt::format("--out DIR writes config{}",
                        measurable ? fmt::format(", scripts, measure.sh ({})", measures) : " and scripts");
   } else {
-    std::vector<std::string> launch = {"trnplan", "launch", a.folder};
-    if (a.job.run.scheduler.value_or(models::SubmitBy::slurm) != models::SubmitBy::slurm) {
-      launch.insert(launch.end(),
-                    {"--scheduler",
-                     std::string(models::kSubmitNames.at(static_cast<std::size_t>(*a.job.run.scheduler)))});
-    }
-    text = command_text(launch);
+    text = command_text(launch::launch_command(a.folder, a.job.run));
     if (!a.script.empty()) text += fmt::format(", or first {} ({})", command_text({a.script}), measures);
   }
   return entry("Next", text + (a.details || a.result.plans.empty() ? "" : "; --details") + "; --format json");

@@ -78,42 +78,37 @@ std::string values(const MeasureUse& use, bool runs, const models::Job& job, con
          "if [[ -n \"$TRNPLAN_PARTITION\" ]]; then partition=(--partition=\"$TRNPLAN_PARTITION\"); fi\n\n";
 }
 
-/// Of a target that compiles nothing ahead without the line that compiles.
-constexpr std::string_view kCompiles = "  if (($2 == 1)); then work \"$folder\" compile; fi\n";
-constexpr std::string_view kRunFunctions = R"sh(# work FOLDER compile|train: waits for its end.
-work() {
+/// `modes`: of node_run.sh; `compiles`: the line of the first run's compilation, or "".
+constexpr std::string_view kRunFunctions = R"sh(# work FOLDER {modes}: waits for its end.
+work() {{
   if command -v sbatch >/dev/null; then
-    sbatch --wait --parsable "${partition[@]}" --chdir="$1" -- "$1/$2.sbatch" "$1"
+    sbatch --wait --parsable "${{partition[@]}}" --chdir="$1" -- "$1/$2.sbatch" "$1"
   else
     (cd -- "$1" && bash node_run.sh "$1" "$2") 2>&1 | tee -- "$1/$2-here.out"
   fi
-}
+}}
 
-# run PLAN NUMBER: one that failed, or that was of another plan, begins anew. Graphs are compiled once, for the first.
+# run PLAN NUMBER: one that failed, or that was of another plan, begins anew.{once}
 runs=()
-run() {
+run() {{
   local folder=$plan/measure-$1-run-$2
   runs+=(--run "$folder")
   if [[ -e "$folder/done" ]] && cmp -s -- "$plan/measure-$1/plan.json" "$folder/plan.json"; then return; fi
-  rm -rf -- "${folder:?}"
+  rm -rf -- "${{folder:?}}"
   mkdir -- "$folder"
   cp -- "$plan/measure-$1/"* "$folder/"
-  if (($2 == 1)); then work "$folder" compile; fi
-  work "$folder" train
+{compiles}  work "$folder" train
   touch -- "$folder/done"
-}
+}}
 
 )sh";
 
 /// The two plans take turns, so that what drifts meets both alike.
 std::string run_text(const planner::Experiment& m, bool compiles) {
-  std::string text(kRunFunctions);
-  if (!compiles) {
-    text.erase(text.find(kCompiles), kCompiles.size());
-    for (const std::string_view word :
-         {std::string_view("compile|"), std::string_view(" Graphs are compiled once, for the first.")})
-      text.erase(text.find(word), word.size());
-  }
+  std::string text = fmt::format(
+      fmt::runtime(kRunFunctions), fmt::arg("modes", compiles ? "compile|train" : "train"),
+      fmt::arg("once", compiles ? " Graphs are compiled once, for the first." : ""),
+      fmt::arg("compiles", compiles ? "  if (($2 == 1)); then work \"$folder\" compile; fi\n" : ""));
   for (int i = 1; i <= std::max(m.runs_of_first, m.runs_of_second); ++i) {
     if (i <= m.runs_of_first) text += fmt::format("run 1 {}\n", i);
     if (i <= m.runs_of_second) text += fmt::format("run 2 {}\n", i);

@@ -9,8 +9,8 @@
 
 #include "io/output/emit_cluster.h"
 #include "io/output/emit_kubernetes.h"
-#include "launch/folder/checkpoints.h"
 #include "launch/folder/cluster_kinds.h"
+#include "launch/folder/script_parts.h"
 #include "launch/folder/templates.h"
 #include "launch/health/health.h"
 #include "models/framework/strategy_words.h"
@@ -60,22 +60,6 @@ std::string pod_folder(const std::string& cluster) {
   return std::string(io::kSharedVolume) + "/trnplan/" + cluster;
 }
 
-namespace {
-
-const topology::Instance& machine_of(const ScriptContext& c) {
-  return c.job.cluster.instance;
-}
-
-/// What Slurm, Kubernetes and torchrun call nodes.
-int hosts_of_plan(const ScriptContext& c) {
-  return c.plan.nodes * machine_of(c).hosts;
-}
-
-bool local_cache(const ScriptContext& c) {
-  return hosts_of_plan(c) >= kLocalCacheNodes;
-}
-
-/// Lines that begin every script, behind what it is for; the last one without its end.
 std::string about(const ScriptContext& c) {
   return fmt::format(
       "# Plan: {}\n# Predicted: {:.1f} s a step ({:.1f} to {:.1f} s with 90 % confidence).\n# {}",
@@ -84,6 +68,19 @@ std::string about(const ScriptContext& c) {
 }
 
 /// What only this plan exports, a line each; the last one without its end.
+std::string comments(const std::vector<std::string>& remarks) {
+  std::string text;
+  for (const std::string& remark : remarks) text += "# " + remark + '\n';
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+namespace {
+
+bool local_cache(const ScriptContext& c) {
+  return hosts_of_plan(c) >= kLocalCacheNodes;
+}
+
 std::string environment(const ScriptContext& c, const planner::TrainCommand& command) {
   std::string text;
   const topology::Instance& instance = c.job.cluster.instance;
@@ -202,12 +199,6 @@ std::string asked_lines(const ScriptContext& c) {
   return text;
 }
 
-std::string data_meaning(const planner::Preparation& p) {
-  return p.data_is.empty() ? "The data set." : p.data_is;
-}
-
-constexpr const char* kForPreparing = "For prepare.sh alone. ";
-
 /// The data set of a target that reads one, and what prepare.sh alone needs.
 std::string data_lines(const ScriptContext& c) {
   const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
@@ -253,111 +244,9 @@ std::string asked_faults(const ScriptContext& c) {
   return text;
 }
 
-/// What prepare.sh does.
-struct PrepareMode {
-  std::string_view name, arguments, what;
-};
-
-/// The modes of prepare.sh that have commands.
-std::vector<PrepareMode> prepare_modes(const planner::Preparation& p) {
-  std::vector<PrepareMode> modes;
-  if (!p.install.empty())
-    modes.push_back({"environment", "", "the clone and the Python environment that setup_env.sh names"});
-  if (!p.tokenizer.empty())
-    modes.push_back({"tokenizer", "", "the model's tokenizer, fetched from Hugging Face"});
-  if (!p.data.empty())
-    modes.push_back(
-        {"data", "", p.values.empty() ? "a data set, fetched and tokenised" : "texts of yours, tokenised"});
-  if (!p.from_hf.empty())
-    modes.push_back({"from-hf", " FROM TO", "a checkpoint of Hugging Face into the shards of this plan"});
-  if (!p.to_hf.empty()) {
-    modes.push_back(
-        {"to-hf", " FROM TO",
-         "back again; FROM is the folder that holds the shards of the weights, TO that of the model"});
-  }
-  return modes;
-}
-
-/// Lines of the comment that heads prepare.sh; the last one without its end.
-std::string mode_comments(const std::vector<PrepareMode>& modes) {
-  std::string text;
-  for (const PrepareMode& m : modes)
-    text += fmt::format("#   prepare.sh {:<17}{}\n", std::string(m.name) + std::string(m.arguments), m.what);
-  if (!text.empty()) text.pop_back();
-  return text;
-}
-
-/// "environment, data, or from-hf FROM TO".
-std::string mode_names(const std::vector<PrepareMode>& modes) {
-  std::string text;
-  for (std::size_t i = 0; i < modes.size(); ++i) {
-    const bool last = i + 1 == modes.size();
-    text += fmt::format("{}{}{}{}",
-                        i == 0              ? ""
-                        : modes.size() == 2 ? " "
-                                            : ", ",
-                        last && i > 0 ? "or " : "", modes[i].name, modes[i].arguments);
-  }
-  return text;
-}
-
-/// The environment is of no use without PyTorch; lines of prepare.sh, the last one without its end.
-constexpr const char* kNeedTorch =
-    "  python3 -c 'import torch' || {\n"
-    "    echo \"prepare.sh: PyTorch cannot be imported with $TRNPLAN_VENV/bin/python3\" >&2\n"
-    "    echo \"  fix: remove $TRNPLAN_VENV and run this where PyTorch for the devices is: in the image of "
-    "the jobs, or on a "
-    "node whose image holds it (srun --nodes=1 bash prepare.sh environment); or set TRNPLAN_VENV in "
-    "setup_env.sh to an "
-    "environment that has it\" >&2\n"
-    "    return 1\n"
-    "  }";
-
-/// Lines of prepare.sh for software that the image may hold; the last one without its end.
-std::string held_lines(const planner::Preparation& p) {
-  if (p.modules.empty()) return "";
-  std::string names;
-  for (const std::string& module : p.modules) names += (names.empty() ? "\"" : ", \"") + module + '"';
-  return fmt::format(
-      "  # An image may hold all of it for a Python of its own, which is taken then.\n"
-      "  if python3 -c 'import importlib.util as u; raise SystemExit(None in [u.find_spec(m) for m in "
-      "({})])' "
-      "2>/dev/null; then\n"
-      "    [[ -d \"$TRNPLAN_VENV\" ]] || python3 -m venv --system-site-packages \"$TRNPLAN_VENV\"\n"
-      "    local program\n"
-      "    for program in torchrun neuron_parallel_compile; do\n"
-      "      [[ -e \"$TRNPLAN_VENV/bin/$program\" ]] || ln -s -- \"$(command -v \"$program\")\" "
-      "\"$TRNPLAN_VENV/bin/$program\"\n"
-      "    done\n"
-      "    return\n"
-      "  fi",
-      names);
-}
-
-/// Lines of a function of prepare.sh.
-std::string body_of(const std::vector<std::string>& lines) {
-  if (lines.empty()) return "  nothing";
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "  " : "\n  ") + line;
-  return text;
-}
-
-/// A function of prepare.sh that only some have, and the empty line behind it.
-std::string tokenizer_function(const planner::Preparation& p) {
-  if (p.tokenizer.empty()) return "";
-  return "tokenizer() {\n  activate\n" + body_of(p.tokenizer) + "\n}\n";
-}
-
 std::string exported(const std::vector<std::string>& variables) {
   std::string text = variables.empty() ? "" : "export";
   for (const std::string& variable : variables) text += " " + variable;
-  return text;
-}
-
-std::string comments(const std::vector<std::string>& remarks) {
-  std::string text;
-  for (const std::string& remark : remarks) text += "# " + remark + '\n';
-  if (!text.empty()) text.pop_back();
   return text;
 }
 
@@ -398,11 +287,6 @@ std::string sbatch(const ScriptContext& c, std::string_view script) {
                          {"about", about(c)}});
 }
 
-/// The template of a script that has one for targets which compile and one for those which do not.
-std::string_view form_of(const ScriptContext& c, std::string_view compiling, std::string_view eager) {
-  return c.target.compiles_ahead() ? compiling : eager;
-}
-
 /// What torchrun starts.
 std::string started(const planner::TargetCode& code) {
   return code.module.empty() ? code.script : "-m " + code.module;
@@ -412,29 +296,6 @@ std::string launcher(const planner::TrainCommand& command) {
   std::string text;
   for (const std::string& word : command.launcher) text += word + ' ';
   return text;
-}
-
-/// How nodes reach each other, for a person who looks for it.
-std::string network_note(const ScriptContext& c) {
-  const topology::Instance& i = c.job.cluster.instance;
-  if (hosts_of_plan(c) == 1) return "The plan is for one node.";
-  if (i.nics == 0)
-    return "The catalogue knows no network of this machine: set what NCCL needs in the environment.";
-  if (i.traits.accelerator == topology::Accelerator::gpu && i.ec2_type.empty()) {
-    return "NCCL takes the InfiniBand or RoCE devices that it finds. Where it takes wrong ones, name them in "
-           "NCCL_IB_HCA, "
-           "and the interface of\nthe cluster in NCCL_SOCKET_IFNAME; a fabric of another kind needs its own "
-           "plugin.";
-  }
-  if (i.traits.accelerator == topology::Accelerator::gpu) {
-    return "NCCL goes over EFA through the aws-ofi-nccl plugin, which the image or the machine's AMI must "
-           "hold; it chooses buffers "
-           "and\nprotocols by itself. `node_run.sh` sets FI_PROVIDER. Where a node has several interfaces, "
-           "name that of the "
-           "cluster in\nNCCL_SOCKET_IFNAME.";
-  }
-  return "Neuron's collectives go over EFA: `node_run.sh` sets FI_PROVIDER. The security group must allow "
-         "all traffic with itself.";
 }
 
 }  // namespace
@@ -447,14 +308,6 @@ bool has_health(const ScriptContext& c) {
 
 namespace {
 
-constexpr const char* kChecked =
-    "`train.sbatch` begins with `health.sh`: `dcgmi diag -r 2` and `all_reduce_perf` of nccl-tests on the "
-    "GPUs of every "
-    "node alone. A node\nthat fails, or is slower than the fastest by more than TRNPLAN_SLOW, is named, and "
-    "the job ends "
-    "before it trains. What is not on PATH\nthere is left out, and what lies between nodes is not measured; "
-    "jobs of "
-    "Kubernetes are not checked. `bash health.sh FOLDER alone` tests one node.";
 constexpr const char* kHealthValues =
     "# Whether dcgmi and all_reduce_perf look for broken and slow nodes before training (yes or no). A node "
     "is slow when the\n"
@@ -474,171 +327,6 @@ std::string setup_env_sh(const ScriptContext& c) {
                  {"asked", asked_lines(c)},
                  {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
                                           : " Not used: this cluster is small enough to share."}});
-}
-
-std::string prepare_sh(const ScriptContext& c) {
-  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
-  const std::vector<PrepareMode> modes = prepare_modes(p);
-  return filled("prepare.sh", {{"about", about(c)},
-                               {"modes", mode_comments(modes)},
-                               {"names", mode_names(modes)},
-                               {"packages", p.system_torch ? "--system-site-packages " : ""},
-                               {"torch", p.system_torch ? kNeedTorch : ""},
-                               {"tokenizer", tokenizer_function(p)},
-                               {"tokenizer_mode", p.tokenizer.empty() ? "" : "  tokenizer) tokenizer ;;"},
-                               {"remarks", comments(p.remarks)},
-                               {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
-                               {"branch", p.tag.empty() ? "" : "--branch " + p.tag + " "},
-                               {"python", p.python.empty() ? "python3" : p.python},
-                               {"held", held_lines(p)},
-                               {"install", body_of(p.install)},
-                               {"data", body_of(p.data)},
-                               {"from_hf", body_of(p.from_hf)},
-                               {"to_hf", body_of(p.to_hf)}});
-}
-
-namespace {
-
-/// A paragraph of its own; "" where there is none.
-std::string behind_empty_line(const std::string& text) {
-  return text.empty() ? "" : "\n" + text;
-}
-
-/// The values of setup_env.sh that have to be filled in, a row of a table each.
-std::string value_rows(const ScriptContext& c) {
-  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
-  std::string text = "| value | what it is |\n| --- | --- |\n";
-  const auto row = [&](std::string_view name, std::string_view meaning) {
-    text += fmt::format("| `{}` | {} |\n", name, meaning);
-  };
-  row("TRNPLAN_VENV", "Where prepare.sh environment puts the Python environment: where every node sees it.");
-  row("TRNPLAN_CODE",
-      "Where it puts the clone of " + c.target.code_for(c.job, c.plan.strategy).clone + ", likewise.");
-  for (const planner::PersonValue& v : p.values) row(v.name, kForPreparing + v.meaning);
-  for (const planner::PersonValue& v : c.target.asked_for(c.job)) row(v.name, v.meaning);
-  if (c.target.reads_data(c.job)) row("TRNPLAN_DATA", data_meaning(p));
-  text.pop_back();
-  return text;
-}
-
-/// The steps of prepare.sh that come before every run, each behind `start`.
-std::string prepare_steps(const ScriptContext& c, const std::string& start, bool environment) {
-  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
-  std::string text;
-  if (environment) text += start + " environment\n";
-  if (!p.tokenizer.empty()) text += start + " tokenizer   # it prints TRNPLAN_TOKENIZER, for setup_env.sh\n";
-  if (!p.data.empty()) text += start + " data\n";
-  return text;
-}
-
-std::string slurm_steps(const ScriptContext& c) {
-  return prepare_steps(c, "       srun --nodes=1 bash prepare.sh", true) +
-         "       trnplan launch . --dry-run   # says what is still missing\n"
-         "       trnplan launch .";
-}
-
-std::string local_steps(const ScriptContext& c) {
-  return prepare_steps(c, "       bash prepare.sh", true) +
-         "       trnplan launch . --scheduler local --dry-run   # says what is still missing\n"
-         "       trnplan launch . --scheduler local";
-}
-
-/// The row of the table of files for Slurm's jobs.
-std::string slurm_row(const ScriptContext& c) {
-  return c.target.compiles_ahead()
-             ? "| `compile.sbatch`, `train.sbatch`, `submit.sh` | jobs of Slurm; `trnplan launch` submits "
-               "them, or `bash submit.sh` |"
-             : "| `train.sbatch`, `submit.sh` | the job of Slurm; `trnplan launch` submits it, or `bash "
-               "submit.sh` |";
-}
-
-std::string kubernetes_steps(const ScriptContext& c) {
-  const std::string name = cluster_name(c.job), folder = pod_folder(name), pod = name + "-prepare";
-  std::string exported;  // a secret is not copied with the folder
-  for (const planner::PersonValue& v : c.target.preparation(c.job, c.plan.strategy).values) {
-    if (!v.is_path) exported += fmt::format("{0}=\"${0}\" ", v.name);
-  }
-  if (!exported.empty()) exported.insert(0, "env ");
-  return fmt::format(
-             "       docker build -t IMAGE . && docker push IMAGE\n"
-             "       kubectl apply -f fsx-claim.yaml -f eks-prepare.yaml\n"
-             "       kubectl wait --for=condition=Ready --timeout=30m pod/{0}\n"
-             "       tar cf - . | kubectl exec -i {0} -- sh -c 'mkdir -p {1} && tar xf - -C {1}'\n",
-             pod, folder) +
-         prepare_steps(
-             c, fmt::format("       kubectl exec {} -- {}bash {}/prepare.sh", pod, exported, folder), false) +
-         fmt::format(
-             "       trnplan launch . --scheduler eks --cluster-flavour eks-pytorchjob --dry-run   # says "
-             "what is still missing\n"
-             "       trnplan launch . --scheduler eks --cluster-flavour eks-pytorchjob\n"
-             "       kubectl delete pod {}   # when nothing has to be copied any more",
-             pod);
-}
-
-}  // namespace
-
-namespace {
-
-/// A part of README.md that only some folders have.
-std::string part(std::string_view name, bool has, const std::map<std::string_view, std::string>& values) {
-  return has ? filled(name, values) : "";
-}
-
-}  // namespace
-
-std::string readme_md(const ScriptContext& c) {
-  std::string configs = "`config.json`";
-  for (const std::string& name : c.target.config_names()) configs += ", `" + name + "`";
-  const topology::Cluster cluster{machine_of(c), c.plan.nodes};
-  const ClusterKinds kinds = cluster_kinds(cluster.instance, c.target, c.job.run.scheduler);
-  const ClusterWords words = cluster_words(cluster, c.target, kinds);
-  const bool pods = !kinds.kubernetes.empty(), alone = !kinds.slurm && !pods;
-  const bool own_stack = cluster.instance.traits.accelerator == topology::Accelerator::neuron_core;
-  std::map<std::string_view, std::string> values = {
-      {"network", network_note(c)},
-      {"checkpoints", behind_empty_line(checkpoint_note(c.job, c.plan.strategy, c.target))},
-      {"values", value_rows(c)},
-      {"slurm", slurm_steps(c)},
-      {"local", local_steps(c)},
-      {"slurm_row", kinds.slurm ? slurm_row(c) : ""},
-      {"place", (kinds.slurm ? ": on the shared file system for Slurm"
-                 : pods      ? ":"
-                             : "") +
-                    words.pods_place},
-      {"number", kinds.slurm ? "5. Kubernetes instead" : "4. Kubernetes"},
-      {"kubernetes", kubernetes_steps(c)},
-      {"mount", std::string(io::kSharedVolume)},
-      {"pods", pod_folder(cluster_name(c.job))},
-      {"names", mode_names(prepare_modes(c.target.preparation(c.job, c.plan.strategy)))},
-      {"install_row", own_stack && kinds.parallelcluster
-                          ? "| `install_neuron.sh` | Neuron's driver and runtime on nodes of a "
-                            "ParallelCluster; the script goes into the bucket that the file "
-                            "names |"
-                          : ""},
-      {"cluster_rows", words.rows},
-      {"kubernetes_row", words.kubernetes_row},
-      {"cluster_step", words.first_step},
-      {"health_row",
-       has_health(c) ? "| `health.sh` | looks for broken and slow nodes before training |" : ""},
-      {"hosts", words.hosts},
-      {"checked", c.target.compiles_ahead() ? words.checked
-                  : has_health(c)           ? kChecked
-                                  : "Nodes are not measured before training" + words.hyperpod_tests + "."},
-      {"title", fmt::format("{} on {}: {}", plain_name(c.job.architecture.name), io::hosts_text(cluster),
-                            models::strategy_words(c.plan.strategy))},
-      {"support", c.target.support_on(cluster.instance.traits)},
-      {"set", std::string(io::kSetMe)},
-      {"configs", configs}};
-  values["pods_section"] = part("README_pods.md", pods, values);
-  std::string unchecked = part("README_unchecked.md", kinds.hyperpod_eks, values);
-  if (!unchecked.empty()) unchecked.pop_back();  // the line that it stands in has an end of its own
-  values["unchecked"] = behind_empty_line(unchecked);
-  std::string step =
-      part("eager_README_slurm.md", kinds.slurm, values) + part("eager_README_local.md", alone, values);
-  if (!step.empty()) step.pop_back();  // as above
-  values["slurm_step"] = std::move(step);
-  values["kubernetes_step"] = part("eager_README_kubernetes.md", pods, values);
-  return filled(form_of(c, "README.md", "eager_README.md"), values);
 }
 
 std::string install_neuron_sh(const ScriptContext& c) {

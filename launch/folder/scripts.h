@@ -51,8 +51,7 @@ std::string prepare_sh(const ScriptContext& c);
 /// What the files of the folder are for, in which order they are used, and what checks nodes where no job does.
 std::string readme_md(const ScriptContext& c);
 /// Neuron's driver and runtime for the nodes of a ParallelCluster. Packages: aws-neuron/aws-neuron-parallelcluster-samples
-/// @54075e9 install_neuron.sh, which pins an older release; versions: awslabs/awsome-distributed-training@0edaf15
-/// 3.test_cases/pytorch/neuronx-distributed/llama3.
+/// @54075e9 install_neuron.sh; versions: those of the release that the target pins (catalog/neuron-releases.json).
 std::string install_neuron_sh(const ScriptContext& c);
 /// An image with what prepare.sh installs.
 std::string dockerfile(const ScriptContext& c);

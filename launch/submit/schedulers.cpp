@@ -18,6 +18,14 @@ const Scheduler* find_scheduler(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> launch_command(const std::string& folder, const models::RunFiles& run) {
+  std::vector<std::string> words = {"trnplan", "launch", folder};
+  if (!run.scheduler) return words;
+  const std::string_view name = models::kSubmitNames.at(static_cast<std::size_t>(*run.scheduler));
+  if (name != schedulers().front()->name()) words.insert(words.end(), {"--scheduler", std::string(name)});
+  return words;
+}
+
 std::vector<std::string> scheduler_names() {
   std::vector<std::string> names;
   for (const Scheduler* scheduler : schedulers()) names.emplace_back(scheduler->name());

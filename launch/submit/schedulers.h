@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/scheduler/scheduler.h"
+#include "models/job/learning.h"
 
 namespace trnplan::launch {
 
@@ -14,6 +15,9 @@ namespace trnplan::launch {
 
 /// nullptr where there is none of that name.
 [[nodiscard]] const Scheduler* find_scheduler(std::string_view name);
+
+/// The words that launch a plan's folder by the scheduler that its run names, else by the first.
+[[nodiscard]] std::vector<std::string> launch_command(const std::string& folder, const models::RunFiles& run);
 
 /// In the order of schedulers().
 [[nodiscard]] std::vector<std::string> scheduler_names();
