@@ -16,7 +16,6 @@
 #include "io/input/nxdt_edit.h"
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
-#include "models/framework/framework.h"
 #include "planner/check/rules.h"
 #include "targets/nxdt/nxdt_target.h"
 #include "targets/nxdt/nxdt_yaml.h"

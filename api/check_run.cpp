@@ -107,8 +107,7 @@ void add_unreadable(std::vector<Finding>& findings, const planner::Target& targe
   }
 }
 
-}  // namespace
-
+/// What a config.json beside the file says of the model; nullopt where there is none, or none of a model.
 std::optional<models::Architecture> model_beside(const CheckRequest& o) {
   const std::filesystem::path beside = std::filesystem::path(o.file).parent_path() / "config.json";
   if (!o.texts.has(beside)) return std::nullopt;
@@ -118,6 +117,8 @@ std::optional<models::Architecture> model_beside(const CheckRequest& o) {
     return std::nullopt;  // other programs have files of that name too
   }
 }
+
+}  // namespace
 
 CheckResult checked_run(const CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
   CheckResult result;
@@ -158,7 +159,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
     throw InputError({{"command line", 0, 0},
                       "--target",
                       fmt::format("files of {} are not read", target.name()),
-                      "check what NxDT, megatron or torchtitan runs with"});
+                      "give the config or the script that starts its run"});
   }
   if (!run->unmodelled.empty()) {
     result.no_prediction = run->unmodelled + ", which is not modelled";

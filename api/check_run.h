@@ -11,7 +11,4 @@ namespace trnplan::api {
 [[nodiscard]] CheckResult checked_run(const CheckRequest& request, const planner::Target& target,
                                       const io::Catalog& catalog);
 
-/// What a config.json beside the file says of the model; nullopt where there is none, or none of a model.
-[[nodiscard]] std::optional<models::Architecture> model_beside(const CheckRequest& request);
-
 }  // namespace trnplan::api

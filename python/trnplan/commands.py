@@ -229,7 +229,14 @@ def check(
     Raises InputError where it is no config or script of a target; what is wrong in one is a finding.
     """
     arguments = (
-        Arguments(target=target, env=dict(env) if isinstance(env, Mapping) else env, nodes=nodes, instance=instance, release=release, framework_version=framework_version)
+        Arguments(
+            target=target,
+            env=dict(env) if isinstance(env, Mapping) else env,
+            nodes=nodes,
+            instance=instance,
+            release=release,
+            framework_version=framework_version,
+        )
         .document("config", config)
         .paths(profile=profile)
     )
