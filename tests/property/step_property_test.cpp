@@ -92,11 +92,11 @@ TEST_CASE("a lane per stage and a lane per core agree to the tick, remembered or
     if (seed % 3 == 0) CHECK(model.simulate({.expand = true}).step.value == memoised.step.value);
   }
   CAPTURE(exact, interleaved, context, sharing, expanded);
-  CHECK(exact >= 330);
-  CHECK(interleaved >= 40);
-  CHECK(context >= 60);
+  CHECK(exact >= at_least(330));
+  CHECK(interleaved >= at_least(40));
+  CHECK(context >= at_least(60));
   CHECK(3 * sharing >= exact);
-  CHECK(expanded >= 60);
+  CHECK(expanded >= at_least(60));
 }
 
 TEST_CASE("the bound is never above the simulated time, and the same job takes the same time", "[property]") {
