@@ -1,24 +1,24 @@
 #include "io/format/stored_strategy.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <vector>
 
 #include "io/format/json_tree.h"
 #include "models/framework/framework.h"
+#include "models/framework/strategy_keys.h"
 #include "text/parse.h"
 
 namespace trnplan::io {
 
+using models::StrategyKey;
+using Stored = models::StrategyKey::Stored;
+
 namespace {
 
-constexpr const char* kBeyondLayout[] = {"flash_attention", "kv_replicator", "precision", "bucket_mb"};
-/// Keys that older files do not have: what they stand for then is what these files knew.
-constexpr const char* kNewer[] = {"schedule", "sharding", "shard_degree", "framework"};
 constexpr int kMost = std::numeric_limits<int>::max();
 
-std::vector<int> whole_list(MapReader& map, const char* key) {
+std::vector<int> whole_list(MapReader& map, std::string_view key) {
   std::vector<int> numbers;
   const Node* list = map.raw(key);
   if (list == nullptr || list->is_null()) return numbers;
@@ -34,7 +34,7 @@ std::vector<int> whole_list(MapReader& map, const char* key) {
 }
 
 /// A strategy without it would silently be another one.
-bool required_boolean(MapReader& map, const char* key) {
+bool required_boolean(MapReader& map, std::string_view key) {
   if (!map.has(key)) map.fault(key, "this key is missing", "take what plan wrote: true or false");
   return map.boolean(key, false);
 }
@@ -79,33 +79,11 @@ class Prose {
 }  // namespace
 
 Json strategy_tree(const models::Strategy& strategy, Known known) {
-  // A field that is added to Strategy does not compile until it is written here, and read below.
-  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
-               zero1, recompute, flash, kv, precision, bucket, cuts, schedule, framework, sharding,
-               shard_ranks] = strategy;
-  Json j = {{"tensor_parallel", tensor},
-            {"pipeline_parallel", pipeline},
-            {"virtual_pipeline", virtual_pipeline},
-            {"context_parallel", context},
-            {"expert_parallel", expert},
-            {"data_parallel", data},
-            {"micro_batch", micro_batch},
-            {"sequence_parallel", sequence_parallel},
-            {"zero1", zero1},
-            {"recompute", to_string(recompute)},
-            {"flash_attention", flash},
-            {"kv_replicator", kv},
-            {"precision", to_string(precision)},
-            {"pipeline_cuts", cuts},
-            {"bucket_mb", bucket},
-            {"schedule", to_string(settled_schedule(strategy))},
-            {"sharding", zero1 ? to_string(sharding) : "none"},
-            {"shard_degree", shard_degree(strategy)},
-            {"framework", models::framework_of(strategy).name()}};
-  (void)schedule, (void)framework, (void)shard_ranks;
-  if (known == Known::layout) {
-    for (const char* key : kBeyondLayout) j.erase(key);
-    for (const char* key : kNewer) j.erase(key);
+  Json j = Json::object();
+  for (const StrategyKey& key : models::strategy_keys()) {
+    if (known == Known::layout && key.stored != Stored::always) continue;
+    j[std::string(key.name)] =
+        std::visit([](const auto& value) { return Json(value); }, key.stated(strategy));
   }
   return j;
 }
@@ -115,82 +93,71 @@ std::string strategy_json(const models::Strategy& strategy, Known known) {
 }
 
 Known known_of(const MapReader& map) {
-  const bool more = std::any_of(std::begin(kBeyondLayout), std::end(kBeyondLayout),
-                                [&](const char* key) { return map.has(key); });
+  const auto keys = models::strategy_keys();
+  const bool more = std::any_of(keys.begin(), keys.end(), [&](const StrategyKey& key) {
+    return key.stored == Stored::whole && map.has(key.name);
+  });
   return more ? Known::whole : Known::layout;
 }
 
 namespace {
 
-/// What newer files state besides.
-void read_newer(MapReader& map, models::Strategy& s) {
-  s.schedule = models::settled_schedule(s);
-  if (map.has("schedule")) {
-    const auto stated = models::schedule_from(map.text("schedule", ""));
-    if (stated) s.schedule = *stated;
-    if (!stated || models::settled_schedule(s) != *stated)
-      map.fault("schedule", "is none that this pipeline has", "take what plan wrote");
+/// nullopt where a fault was told.
+std::optional<models::StrategyValue> read_value(MapReader& map, const StrategyKey& key) {
+  switch (key.kind) {
+    case StrategyKey::Kind::whole:
+      return map.required_whole(key.name, 1, kMost);
+    case StrategyKey::Kind::flag:
+      return required_boolean(map, key.name);
+    case StrategyKey::Kind::cuts:
+      return whole_list(map, key.name);
+    case StrategyKey::Kind::word:
+    case StrategyKey::Kind::loop:
+      break;
   }
-  if (map.has("sharding")) {
-    const std::string text = map.text("sharding", "");
-    const auto sharding = models::sharding_from(text);
-    if (s.zero1 && sharding) s.sharding = *sharding;
-    if (text != (s.zero1 ? to_string(s.sharding) : "none"))
-      map.fault("sharding", "is not what zero1 says", "take what plan wrote");
-  }
-  if (map.has("framework")) {
-    try {
-      s.framework = models::stated_framework(map.text("framework", ""));
-    } catch (const std::invalid_argument&) {
-      map.fault("framework", "is none that this trnplan knows", "take what plan wrote");
-    }
-  }
-  if (!map.has("shard_degree")) return;
-  const int degree = map.whole("shard_degree", 1, 1, kMost);
-  if (degree == models::shard_degree(s)) return;
-  models::Strategy grouped = s;
-  grouped.shard_ranks = degree;
+  const std::string word = map.required_text(key.name);
+  if (word.empty()) return std::nullopt;
+  return word;
+}
+
+/// What follows from other keys where nobody says, and must not contradict them where it is said.
+void settle(MapReader& map, const models::Pin& stated, models::Strategy& s) {
+  const auto refuse = [&](const char* key, const char* problem) {
+    map.fault(key, problem, "take what plan wrote");
+  };
+  if (!stated.schedule) s.schedule = models::settled_schedule(s);
+  if (models::settled_schedule(s) != s.schedule) refuse("schedule", "is none that this pipeline has");
+  if (map.has("sharding") && stated.sharding.has_value() != s.zero1)
+    refuse("sharding", "is not what zero1 says");
+  if (!stated.shard_degree) return;
+  const models::Strategy grouped = s;
+  s.shard_ranks = 0;
+  if (*stated.shard_degree == models::shard_degree(s)) return;
   if (s.zero1 && models::sharding_problem(models::framework_of(s), grouped).empty())
-    s.shard_ranks = degree;
+    s.shard_ranks = *stated.shard_degree;
   else
-    map.fault("shard_degree", "is not what data- and context-parallel degree say", "take what plan wrote");
+    refuse("shard_degree", "is not what data- and context-parallel degree say");
 }
 
 }  // namespace
 
 models::Strategy strategy_from(MapReader& map, Known known) {
-  const auto degree = [&](const char* key) { return map.required_whole(key, 1, kMost); };
-  models::Strategy strategy;
-  auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel, zero1,
-         recompute, flash, kv, precision, bucket, cuts, schedule, framework, sharding, shard_ranks] =
-      strategy;
-  (void)schedule, (void)framework, (void)sharding, (void)shard_ranks;
-  tensor = degree("tensor_parallel");
-  pipeline = degree("pipeline_parallel");
-  virtual_pipeline = degree("virtual_pipeline");
-  context = degree("context_parallel");
-  expert = degree("expert_parallel");
-  data = degree("data_parallel");
-  micro_batch = degree("micro_batch");
-  sequence_parallel = required_boolean(map, "sequence_parallel");
-  zero1 = required_boolean(map, "zero1");
-  cuts = whole_list(map, "pipeline_cuts");
-  const std::string classes = map.required_text("recompute");
-  if (const auto policy = models::recompute_from(classes))
-    recompute = *policy;
-  else if (!classes.empty())
-    map.fault("recompute", "unknown class", "take what plan wrote");
-  read_newer(map, strategy);
-  if (known == Known::layout) return strategy;
-  kv = degree("kv_replicator");
-  flash = required_boolean(map, "flash_attention");
-  bucket = map.whole("bucket_mb", bucket, 1, kMost);
-  const std::string format = map.required_text("precision");
-  if (const auto stated = models::precision_from(format))
-    precision = *stated;
-  else if (!format.empty())
-    map.fault("precision", "unknown precision", "take what plan wrote");
-  return strategy;
+  models::Pin stated;
+  for (const StrategyKey& key : models::strategy_keys()) {
+    if (known == Known::layout && key.stored == Stored::whole) continue;
+    // Buckets were always NxD's own before they were stored.
+    const bool may_lack = key.stored == Stored::newer || key.name == "bucket_mb";
+    if (may_lack && !map.has(key.name)) continue;
+    const std::optional<bool> zero1 = stated.zero1;
+    const auto value = read_value(map, key);
+    if (value && !key.pin(stated, *value))
+      map.fault(key.name, "is none that this trnplan knows", "take what plan wrote");
+    if (zero1) stated.zero1 = zero1;  // a sharding must not contradict it
+  }
+  models::Strategy s;
+  models::apply_pins(stated, s);
+  settle(map, stated, s);
+  return s;
 }
 
 std::optional<models::Strategy> strategy_of_prose(std::string_view text) {

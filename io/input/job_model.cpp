@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "io/input/job_sections.h"
+#include "models/framework/strategy_keys.h"
 #include "targets/nxdt/nxdt_config.h"
 #include "targets/nxdt/nxdt_yaml.h"
 
@@ -41,17 +42,11 @@ void take_notes(JobDraft& d, const fs::path& file, const std::vector<std::string
 /// Data parallel follows from the cluster, which the job may change.
 Pin pins_of(const models::Strategy& s) {
   Pin pin;
-  pin.tensor_parallel = s.tensor_parallel;
-  pin.pipeline_parallel = s.pipeline_parallel;
-  pin.virtual_pipeline = s.virtual_pipeline;
-  pin.context_parallel = s.context_parallel;
-  pin.expert_parallel = s.expert_parallel;
-  pin.micro_batch = s.micro_batch;
-  pin.kv_replicator = s.kv_replicator;
-  pin.sequence_parallel = s.sequence_parallel;
-  pin.zero1 = s.zero1;
-  pin.flash_attention = s.flash_attention;
-  pin.recompute = s.recompute;
+  for (const models::StrategyKey& key : models::strategy_keys()) {
+    if (key.pinned == models::StrategyKey::Pinned::by_job && key.stored != models::StrategyKey::Stored::newer)
+      key.pin(pin, key.stated(s));
+  }
+  pin.data_parallel.reset();
   return pin;
 }
 

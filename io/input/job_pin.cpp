@@ -9,7 +9,7 @@
 #include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
 #include "models/framework/framework.h"
-#include "models/job/limits.h"
+#include "models/framework/strategy_keys.h"
 #include "targets/registry.h"
 #include "targets/stacks.h"
 
@@ -23,34 +23,24 @@ void unsupported(MapReader& map, std::string_view key, const std::string& what, 
   if (map.raw(key) != nullptr) map.fault(key, what + " is not supported yet", std::move(fix));
 }
 
-void read_recompute(MapReader& fields, Pin& pin) {
-  if (!fields.has("recompute")) {
-    fields.ignore({"recompute"});
-    return;
-  }
-  const std::string text = fields.text("recompute", "none");
-  pin.recompute = models::recompute_from(text);
-  if (!pin.recompute) {
-    fields.fault("recompute", in_quotes(text) + " names no recompute policy",
-                 "write none, full, full/2 for every second layer, SelectiveOp, or classes joined by '+': "
-                 "CoreAttention, LlamaMLP, LlamaRMSNorm, "
-                 "ActivationMultiplyMLP");
-  }
+/// "any" leaves it to the search.
+bool is_any(const Node& node) {
+  return node.kind == Node::Kind::scalar && node.scalar == "any";
 }
 
-/// The training loop.
-void read_framework(MapReader& fields, Pin& pin) {
-  if (!fields.has("framework")) {
-    fields.ignore({"framework"});
-    return;
+/// A key of the strategy as documents state it.
+void read_key(MapReader& fields, const models::StrategyKey& key, Pin& pin) {
+  using Kind = models::StrategyKey::Kind;
+  if (key.kind == Kind::whole) {
+    key.pin(pin, fields.whole(key.name, 1, 1, key.most));
+  } else if (key.kind == Kind::flag) {
+    key.pin(pin, fields.boolean(key.name, false));
+  } else {
+    const std::string text = fields.text(key.name, "");
+    if (!key.pin(pin, text))
+      fields.fault(key.name, in_quotes(text) + " is no " + std::string(key.noun),
+                   key.kind == Kind::loop ? loop_fix(text) : "write " + std::string(key.words));
   }
-  const std::string name = fields.text("framework", "");
-  const std::vector<std::string_view> known = models::framework_names();
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    fields.fault("framework", in_quotes(name) + " is no framework that is modelled", loop_fix(name));
-    return;
-  }
-  pin.framework = models::stated_framework(name);
 }
 
 /// Training loops that may train the job, each once: that of the stack which is stated or pinned, else those that are
@@ -89,26 +79,17 @@ std::string named(const Loops& loops) {
 }
 
 /// One that a training loop has; others are what-ifs of `simulate`.
-void read_schedule(MapReader& fields, const Loops& loops, Pin& pin) {
-  if (!fields.has("schedule")) {
-    fields.ignore({"schedule"});
-    return;
-  }
-  const std::string text = fields.text("schedule", "any");
-  if (text == "any") return;
-  const auto runs = [&](models::Schedule s) {
-    return any_of(loops, [&](const models::Framework& f) { return f.runs(s); });
-  };
+void check_schedule(MapReader& fields, const Loops& loops, const Pin& pin) {
+  if (!pin.schedule) return;
   std::vector<std::string> offered;
   for (const std::string_view name : models::kScheduleNames) {
-    if (runs(*models::schedule_from(name))) offered.emplace_back(name);
+    const auto runs = [&](const models::Framework& f) { return f.runs(*models::schedule_from(name)); };
+    if (any_of(loops, runs)) offered.emplace_back(name);
   }
-  pin.schedule = models::schedule_from(text);
-  if (pin.schedule && runs(*pin.schedule)) return;
-  fields.fault("schedule",
-               in_quotes(text) +
-                   (pin.schedule ? " is none that " + named(loops) + " has" : " is no pipeline schedule"),
-               "write any, or one of: " + joined(offered));
+  const std::string name(to_string(*pin.schedule));
+  if (std::find(offered.begin(), offered.end(), name) == offered.end())
+    fields.fault("schedule", in_quotes(name) + " is none that " + named(loops) + " has",
+                 "write any, or one of: " + joined(offered));
 }
 
 /// Keys of the plan's JSON that are no free part of a strategy, or not yet.
@@ -125,33 +106,27 @@ void refuse_pins(MapReader& fields) {
 }
 
 /// What the training loop shards over how many ranks.
-void read_sharding(MapReader& fields, const Loops& loops, Pin& pin) {
-  if (fields.has("sharding")) {
-    const std::string text = fields.text("sharding", "");
-    std::vector<models::Sharding> can;
-    for (const models::Framework* f : loops) {
-      for (const models::Sharding s : f->shardings()) {
-        if (std::find(can.begin(), can.end(), s) == can.end()) can.push_back(s);
-      }
+void check_sharding(MapReader& fields, const Loops& loops, const Pin& pin) {
+  if (pin.sharding) {
+    std::string offered = "none";
+    bool has = false;
+    for (const auto sharding :
+         {models::Sharding::states, models::Sharding::gradients, models::Sharding::parameters}) {
+      const auto can = [&](const models::Framework& f) {
+        const std::vector<models::Sharding> all = f.shardings();
+        return std::find(all.begin(), all.end(), sharding) != all.end();
+      };
+      if (!any_of(loops, can)) continue;
+      offered += ", " + std::string(to_string(sharding));
+      has = has || sharding == *pin.sharding;
     }
-    const auto sharding = models::sharding_from(text);
-    if (text != "none" && (!sharding || std::find(can.begin(), can.end(), *sharding) == can.end())) {
-      std::string offered = "none";
-      for (const models::Sharding s : can) offered += ", " + std::string(to_string(s));
-      fields.fault("sharding", in_quotes(text) + " is none that " + named(loops) + " has",
+    if (!has)
+      fields.fault("sharding",
+                   in_quotes(fields.text("sharding", "")) + " is none that " + named(loops) + " has",
                    "use one of: " + offered);
-    } else {
-      if (pin.zero1 && *pin.zero1 != (text != "none"))
-        fields.fault("sharding", "contradicts zero1", "keep one of them");
-      pin.zero1 = text != "none";
-      pin.sharding = sharding;
-    }
   }
-  if (fields.has("shard_degree")) {
-    pin.shard_degree = fields.whole("shard_degree", 1, 1, models::run_limits.ranks);
-    if (!any_of(loops, [](const models::Framework& f) { return f.has_shard_groups(); }))
-      fields.fault("shard_degree", named(loops) + " shards over all data-parallel ranks", "leave it out");
-  }
+  if (pin.shard_degree && !any_of(loops, [](const models::Framework& f) { return f.has_shard_groups(); }))
+    fields.fault("shard_degree", named(loops) + " shards over all data-parallel ranks", "leave it out");
 }
 
 }  // namespace
@@ -163,45 +138,30 @@ void read_job_pin(JobDraft& d, MapReader& map) {
   Pin& pin = d.job().pin;
   // That of an NxDT YAML goes with its TP.
   if (fields.has("tensor_parallel") && !fields.has("kv_replicator")) pin.kv_replicator.reset();
-  const std::pair<const char*, std::optional<int> Pin::*> degrees[] = {
-      {"tensor_parallel", &Pin::tensor_parallel},   {"pipeline_parallel", &Pin::pipeline_parallel},
-      {"virtual_pipeline", &Pin::virtual_pipeline}, {"context_parallel", &Pin::context_parallel},
-      {"expert_parallel", &Pin::expert_parallel},   {"data_parallel", &Pin::data_parallel},
-      {"micro_batch", &Pin::micro_batch},           {"kv_replicator", &Pin::kv_replicator}};
-  for (const auto& [key, member] : degrees) {
-    if (fields.has(key)) pin.*member = fields.whole(key, 1, 1, models::run_limits.ranks);
-    fields.ignore({key});
+  for (const models::StrategyKey& key : models::strategy_keys()) {
+    if (key.pinned == models::StrategyKey::Pinned::by_strategy) continue;
+    fields.ignore({key.name});
+    if (!fields.has(key.name)) continue;
+    if (is_any(*fields.raw(key.name))) {
+      if (key.name == "zero1") d.job().space.zero1 = true;
+      continue;
+    }
+    const std::optional<bool> zero1 = pin.zero1;
+    read_key(fields, key, pin);
+    if (key.name == "sharding" && zero1 && fields.has("zero1") && pin.zero1 != zero1)
+      fields.fault("sharding", "contradicts zero1", "keep one of them");
   }
   const int layers = d.job().architecture.layers;  // 0: the model could not be read
   if (layers > 0 && pin.virtual_pipeline.value_or(1) > layers) {
     fields.fault("virtual_pipeline", "more chunks than the model's " + std::to_string(layers) + " layers",
                  "write at most " + std::to_string(layers) + ", or leave it out");
   }
-  const std::pair<const char*, std::optional<bool> Pin::*> switches[] = {
-      {"sequence_parallel", &Pin::sequence_parallel}, {"zero1", &Pin::zero1}};
-  if (const Node* zero1 = fields.raw("zero1"); zero1 != nullptr && zero1->scalar == "any") {
-    d.job().space.zero1 = true;
-    pin.zero1.reset();
+  if (pin.sharding || pin.shard_degree || pin.schedule) {
+    Loops loops;
+    d.collect([&] { loops = loops_of(d); });
+    check_sharding(fields, loops, pin);
+    check_schedule(fields, loops, pin);
   }
-  if (const Node* flash = fields.raw("flash_attention"); flash != nullptr && flash->scalar == "any") {
-    pin.flash_attention.reset();
-    fields.ignore({"flash_attention"});
-  } else if (fields.has("flash_attention")) {
-    pin.flash_attention = fields.boolean("flash_attention", false);
-  }
-  for (const auto& [key, member] : switches) {
-    if (member == &Pin::zero1 && d.job().space.zero1) continue;
-    if (fields.has(key)) pin.*member = fields.boolean(key, false);
-    fields.ignore({key});
-  }
-  fields.ignore({"flash_attention"});
-  read_framework(fields, pin);
-  Loops loops;
-  const bool asks = fields.has("sharding") || fields.has("shard_degree") || fields.has("schedule");
-  if (asks) d.collect([&] { loops = loops_of(d); });
-  read_sharding(fields, loops, pin);
-  read_recompute(fields, pin);
-  read_schedule(fields, loops, pin);
   refuse_pins(fields);
   refuse_not_modelled(fields);
   fields.finish();

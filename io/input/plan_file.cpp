@@ -211,7 +211,7 @@ Json run_files_object(const models::RunFiles& run) {
 
 std::string plan_file_json(const models::Job& job, const planner::Plan& plan, const PlanStory& story) {
   Json file = document();
-  file.update(plan_object(plan));
+  file.update(record<planner::Plan>()(plan));
   file["strategy"]["bucket_mb"] = plan.strategy.bucket_mb;
   file["target"] = story.target;
   file["software"] = story.software;

@@ -8,11 +8,9 @@
 
 namespace trnplan::io {
 
-/// The strategy that `text` describes for `job`; what it leaves out takes the defaults of
-/// planner::default_strategy. Keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts, bucket
-/// (MB of ZeRO-1, 1 to 140), schedule (models/job/schedule.h), shard (none or zero1: zero1 in other words) and
-/// framework (models/framework/framework.h). Throws InputError with every fault: unknown or repeated keys, values that
-/// do not parse, a dp that contradicts the cluster.
+/// The strategy that `text` describes for `job`, in the keys of models/framework/strategy_keys.h by their brief names; what it
+/// leaves out takes the defaults of planner::default_strategy. Throws InputError with every fault: unknown or repeated keys,
+/// values that do not parse, a dp that contradicts the cluster.
 models::Strategy parse_strategy(const std::string& text, models::Job job);
 
 /// Gives a strategy a schedule. Throws InputError, at `place`, where its pipeline cannot have it.

@@ -1,13 +1,16 @@
-// The parts that documents share, as trees. Private to io/: it is not installed.
+// The records that several documents hold. Private to io/: it is not installed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibrate/data/run_jobs.h"
 #include "io/format/json_tree.h"
+#include "io/format/record.h"
 #include "io/format/schema_version.h"
 #include "io/output/log_json.h"
+#include "models/job/job.h"
 #include "planner/cost/run_forecast.h"
 #include "planner/plan/plan.h"
 
@@ -15,17 +18,45 @@ namespace trnplan::io {
 
 /// With nothing but its schema_version.
 [[nodiscard]] Json document();
+/// A whole document: its schema_version before its record.
+template <class T>
+[[nodiscard]] std::string document_of(const T& result) {
+  Json all = document();
+  all.update(record<T>()(result));
+  return dumped(all);
+}
 
-[[nodiscard]] Json strategy_object(const models::Strategy& s, int micro_batches, int nodes,
-                                   const std::string& instance);
-[[nodiscard]] Json plan_object(const planner::Plan& p);
-[[nodiscard]] Json violations_array(const std::vector<planner::Violation>& broken);
+/// A strategy where it runs.
+struct PlacedStrategy {
+  models::Strategy strategy;
+  int micro_batches = 0, nodes = 0;
+  std::string instance;
+};
+/// On the job's cluster, with its batch.
+[[nodiscard]] PlacedStrategy placed(const models::Strategy& s, const models::Job& job);
+[[nodiscard]] PlacedStrategy placed(const planner::Plan& p);
+
+/// What a stage needs of a core.
+struct ShownMemory {
+  const models::StageMemory* of = nullptr;
+  Bytes limit{};
+  std::optional<double> fit_probability;  ///< of the whole; absent of a stage alone
+};
 /// The memory of the worst stage, and the chance that it fits.
-[[nodiscard]] Json worst_object(const models::Memory& memory);
-[[nodiscard]] std::int64_t whole_bytes(Bytes b);
+[[nodiscard]] ShownMemory worst_of(const models::Memory& memory);
 
-/// The object `run` of plan: what a whole run takes, or how far it gets.
-[[nodiscard]] Json run_object(const planner::RunAnswer& run, const planner::RunQuestion& question);
+template <>
+const Record<PlacedStrategy>& record();
+template <>
+const Record<ShownMemory>& record();
+template <>
+const Record<planner::Violation>& record();
+template <>
+const Record<planner::Plan>& record();
+template <>
+const Record<planner::ForecastRun>& record();
+
+[[nodiscard]] std::int64_t whole_bytes(Bytes b);
 
 /// The keys "files" and "steps" of what was read.
 void add_logs(Json& document, const ReadLogs& logs);

@@ -1,69 +1,70 @@
+#include <array>
 #include <cmath>
 #include <string>
 
-#include "io/format/json_tree.h"
 #include "io/output/json_tree.h"
 #include "models/framework/framework.h"
+#include "models/framework/strategy_keys.h"
 
 namespace trnplan::io {
 
+using models::MemoryMoment;
+using models::StageMemory;
+using planner::Experience;
 using planner::Plan;
+using planner::Violation;
 
 namespace {
 
+/// A stage's memory with the micro-batches behind it.
+struct ShownStage {
+  const StageMemory* of;
+  Bytes limit;
+};
+
+struct KnownGraph {
+  std::string id;
+  std::int64_t instructions;
+};
+
 /// Components are rounded to bytes; the peak is their sum, so that the parts add up exactly.
-Json memory_object(const models::StageMemory& m, Bytes limit) {
-  const std::int64_t parts[] = {whole_bytes(m.parameters), whole_bytes(m.gradients),
-                                whole_bytes(m.optimizer),  whole_bytes(m.activations),
-                                whole_bytes(m.logits),     whole_bytes(m.staging),
-                                whole_bytes(m.runtime)};
-  std::int64_t peak = 0;
-  for (const std::int64_t p : parts) peak += p;
-  return {{"peak", peak},
-          {"limit", whole_bytes(limit)},
-          {"parameters", parts[0]},
-          {"gradients", parts[1]},
-          {"optimizer", parts[2]},
-          {"activations", parts[3]},
-          {"logits", parts[4]},
-          {"staging", parts[5]},
-          {"runtime", parts[6]},
-          {"stage", m.stage},
-          {"instant", to_string(m.instant)}};
+std::int64_t whole_peak(const StageMemory& m) {
+  return whole_bytes(m.parameters) + whole_bytes(m.gradients) + whole_bytes(m.optimizer) +
+         whole_bytes(m.activations) + whole_bytes(m.logits) + whole_bytes(m.staging) + whole_bytes(m.runtime);
 }
 
-Json moments_array(const models::StageMemory& m) {
-  Json all = Json::array();
-  for (const models::MemoryMoment& moment : m.moments) {
-    all.push_back({{"instant", to_string(moment.instant)},
-                   {"activations", whole_bytes(moment.activations)},
-                   {"logits", whole_bytes(moment.logits)},
-                   {"staging", whole_bytes(moment.staging)}});
+template <Bytes StageMemory::*Part>
+std::int64_t part(const ShownMemory& m) {
+  return whole_bytes(m.of->*Part);
+}
+template <Bytes MemoryMoment::*Part>
+std::int64_t part_then(const MemoryMoment& m) {
+  return whole_bytes(m.*Part);
+}
+
+ByName<Seconds> breakdown_of(const Plan& p) {
+  ByName<Seconds> all;
+  for (std::size_t i = 0; i < p.report.breakdown.size(); ++i)
+    all.emplace_back(to_string(static_cast<models::Category>(i)), p.report.breakdown[i]);
+  return all;
+}
+
+ByName<Seconds> by_parameter(const Plan& p) {
+  ByName<Seconds> all;
+  for (const models::Parameter parameter : p.report.schema->parameters()) {
+    const Seconds seconds = p.report.by_parameter[parameter.place()];
+    if (seconds.value != 0) all.emplace_back(to_string(parameter), seconds);
   }
   return all;
 }
 
-Json stages_array(const models::Memory& memory) {
-  Json all = Json::array();
-  for (const models::StageMemory& m : memory.stages) {
-    Json stage = memory_object(m, memory.limit);
-    stage["layers"] = m.layers;
-    stage["in_flight"] = m.in_flight;
-    stage["moments"] = moments_array(m);
-    all.push_back(std::move(stage));
+ByName<double> elasticities_of(const Plan& p) {
+  ByName<double> all;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
+    const auto resource = static_cast<models::Resource>(i);
+    all.emplace_back(to_string(resource), p.report.elasticity(resource));
   }
   return all;
-}
-
-Json experience_object(const planner::Experience& e) {
-  return {
-      {"id", e.id},
-      {"source", e.source},
-      {"job", e.words},
-      {"known", e.known},
-      {"distance", e.distance},
-      {"differences", e.differences},
-      {"largest_known_graph", {{"id", e.largest_graph_id}, {"instructions", std::llround(e.largest_graph)}}}};
 }
 
 }  // namespace
@@ -72,85 +73,213 @@ Json document() {
   return {{"schema_version", kSchemaVersion}};
 }
 
-Json strategy_object(const models::Strategy& s, int micro_batches, int nodes, const std::string& instance) {
-  Json j;
-  const Json parts = strategy_tree(s);  // items() only refers to it
-  for (const auto& [key, value] : parts.items()) {
-    j[key] = value;
-    if (key == "micro_batch") j["micro_batches"] = micro_batches;
-  }
-  j["nodes"] = nodes;
-  j["instance"] = instance;
-  return j;
+PlacedStrategy placed(const models::Strategy& s, const models::Job& job) {
+  return {s, models::micro_batches(job.training, s), job.cluster.nodes, job.cluster.instance.name};
+}
+
+PlacedStrategy placed(const Plan& p) {
+  return {p.strategy, p.micro_batches, p.nodes, p.instance};
+}
+
+ShownMemory worst_of(const models::Memory& memory) {
+  return {&memory.worst(), memory.limit, memory.fit_probability};
 }
 
 std::int64_t whole_bytes(Bytes b) {
   return static_cast<std::int64_t>(b.value + 0.5);
 }
 
-Json worst_object(const models::Memory& memory) {
-  Json worst = memory_object(memory.worst(), memory.limit);
-  worst["fit_probability"] = memory.fit_probability;
-  return worst;
+template <>
+const Record<PlacedStrategy>& record() {
+  using Fields = std::vector<Record<PlacedStrategy>::Field>;
+  static const Record<PlacedStrategy> described(
+      "Strategy", "How a job is laid out over the cores. ``simulate`` takes it.", [] {
+        Fields fields;
+        for (const models::StrategyKey& key : models::strategy_keys()) {
+          const auto add = [&]<class T>(T) {
+            fields.push_back({key.name,
+                              [&key](const PlacedStrategy& p) { return std::get<T>(key.stated(p.strategy)); },
+                              key.says});
+          };
+          std::visit(add, key.stated({}));
+          if (key.name == "micro_batch")
+            fields.push_back(
+                {"micro_batches", &PlacedStrategy::micro_batches, "passes per data-parallel rank and step"});
+        }
+        fields.push_back({"nodes", &PlacedStrategy::nodes});
+        fields.push_back({"instance", &PlacedStrategy::instance});
+        return fields;
+      }());
+  return described;
 }
 
-Json violations_array(const std::vector<planner::Violation>& broken) {
-  Json all = Json::array();
-  for (const planner::Violation& v : broken) {
-    all.push_back({{"rule", v.rule}, {"message", v.message}, {"fix", v.fix}, {"doubtful", v.doubtful}});
-  }
-  return all;
+template <>
+const Record<MemoryMoment>& record() {
+  static const Record<MemoryMoment> described(
+      "Moment", "What an instant adds to parameters, gradients, optimizer and runtime of a core, bytes.",
+      {{"instant", &MemoryMoment::instant},
+       {"activations", &part_then<&MemoryMoment::activations>},
+       {"logits", &part_then<&MemoryMoment::logits>},
+       {"staging", &part_then<&MemoryMoment::staging>}});
+  return described;
 }
 
-Json plan_object(const Plan& p) {
-  Json breakdown = Json::object(), parameters = Json::object();
-  for (std::size_t i = 0; i < p.report.breakdown.size(); ++i) {
-    breakdown[std::string(to_string(static_cast<models::Category>(i)))] = p.report.breakdown[i].value;
-  }
-  for (const models::Parameter parameter : p.report.schema->parameters()) {
-    const Seconds seconds = p.report.by_parameter[parameter.place()];
-    if (seconds.value == 0) continue;
-    parameters[std::string(to_string(parameter))] = seconds.value;
-  }
-  Json operators = Json::object(), elasticities = Json::object();
-  for (const auto& [name, seconds] : p.report.by_operator) operators[name] = seconds.value;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
-    const auto resource = static_cast<models::Resource>(i);
-    elasticities[std::string(to_string(resource))] = p.report.elasticity(resource);
-  }
-  Json plan = {{"strategy", strategy_object(p.strategy, p.micro_batches, p.nodes, p.instance)},
-               {"global_batch", p.global_batch},
-               {"step_seconds", p.report.step.value},
-               {"step_seconds_90", {p.report.low.value, p.report.high.value}},
-               {"tokens_per_second", p.report.tokens_per_second},
-               {"mfu", p.report.mfu},
-               {"hfu", p.report.hfu},
-               {"model_tflops", p.report.model_flops.value / 1e12},
-               {"six_n_tflops", p.report.six_n_flops.value / 1e12},
-               {"memory_bytes_per_core", worst_object(p.memory)},
-               {"memory_by_stage", stages_array(p.memory)},
-               {"compile_probability", p.graph.compile_probability()},
-               {"instructions_per_graph", std::llround(p.graph.expected)},
-               {"breakdown_seconds", std::move(breakdown)},
-               {"seconds_by_parameter", std::move(parameters)},
-               {"seconds_by_operator", std::move(operators)},
-               {"elasticities", std::move(elasticities)},
-               {"usd_per_hour", p.usd_per_hour > 0 ? Json(p.usd_per_hour) : Json(nullptr)},
-               {"doubts", violations_array(p.doubts)}};
-  const models::Schedule schedule = models::settled_schedule(p.strategy);
-  if (!models::framework_of(p.strategy).runs(schedule)) plan["schedule"] = models::to_string(schedule);
-  if (p.report.extrapolated) plan["step_extrapolated"] = true;
-  if (p.known) plan["nearest_memory_case"] = experience_object(*p.known);
-  if (p.works) {
-    plan["fit_probability_at_distance"] = or_null(p.fits);
-    plan["compile_probability_at_distance"] = or_null(p.compiles);
-    plan["works_probability"] = *p.works;
-  }
-  if (p.run.value > 0) {
-    plan["run_days"] = in_days(p.run);
-    plan["run_usd"] = p.usd_per_hour * p.run.value / 3600;
-  }
-  return plan;
+template <>
+const Record<ShownMemory>& record() {
+  static const Record<ShownMemory> described(
+      "Memory", "Bytes of a core at its peak; the parts add up to ``peak``.",
+      {{"peak", [](const ShownMemory& m) { return whole_peak(*m.of); }},
+       {"limit", [](const ShownMemory& m) { return whole_bytes(m.limit); }, "the core's HBM"},
+       {"parameters", &part<&StageMemory::parameters>},
+       {"gradients", &part<&StageMemory::gradients>},
+       {"optimizer", &part<&StageMemory::optimizer>},
+       {"activations", &part<&StageMemory::activations>},
+       {"logits", &part<&StageMemory::logits>},
+       {"staging", &part<&StageMemory::staging>},
+       {"runtime", &part<&StageMemory::runtime>},
+       {"stage", [](const ShownMemory& m) { return m.of->stage; }, "from 0"},
+       {"instant", [](const ShownMemory& m) { return m.of->instant; },
+        "of the peak: `loss`, `backward` or `optimizer`"},
+       {"fit_probability", &ShownMemory::fit_probability,
+        "that every stage fits ([how](models.md#memory)); not stated of a stage alone", Absent::left_out}});
+  return described;
+}
+
+namespace {
+
+ShownMemory shown(const ShownStage& s) {
+  return {s.of, s.limit, {}};
+}
+
+}  // namespace
+
+template <>
+const Record<ShownStage>& record() {
+  static const Record<ShownStage> described(
+      "StageMemory", "The memory of one stage.", &shown,
+      {{"layers", [](const ShownStage& s) { return s.of->layers; }},
+       {"in_flight", [](const ShownStage& s) { return s.of->in_flight; },
+        "micro-batches between their forward and backward pass when most are; with a virtual pipeline chunks "
+        "of them"},
+       {"moments",
+        [](const ShownStage& s) {
+          return std::vector<MemoryMoment>(s.of->moments.begin(), s.of->moments.end());
+        },
+        "what each instant adds to parameters, gradients, optimizer and runtime"}});
+  return described;
+}
+
+template <>
+const Record<Violation>& record() {
+  static const Record<Violation> described(
+      "Violation", "A rule that a strategy breaks.",
+      {{"rule", &Violation::rule, "a word of [rules.md](rules.md)"},
+       {"message", &Violation::message},
+       {"fix", &Violation::fix},
+       {"doubtful", &Violation::doubtful, "the runtime may accept it all the same"}});
+  return described;
+}
+
+template <>
+const Record<KnownGraph>& record() {
+  static const Record<KnownGraph> described(
+      "KnownGraph", "The largest graph that is known to compile.",
+      {{"id", &KnownGraph::id}, {"instructions", &KnownGraph::instructions}});
+  return described;
+}
+
+template <>
+const Record<Experience>& record() {
+  static const Record<Experience> described(
+      "KnownCase", "The published job nearest to a plan of which is known whether it fits.",
+      {{"id", &Experience::id},
+       {"source", &Experience::source},
+       {"job", &Experience::words},
+       {"known", &Experience::known, "`ran`, `ran out of memory`, or the limit that it kept"},
+       {"distance", &Experience::distance, "[Nearest known case](models.md#nearest-known-case)"},
+       {"differences", &Experience::differences, "what the plan has against it, the largest first"},
+       {"largest_known_graph", [](const Experience& e) {
+          return KnownGraph{e.largest_graph_id, std::llround(e.largest_graph)};
+        }}});
+  return described;
+}
+
+template <>
+const Record<Plan>& record() {
+  static const Record<Plan> described(
+      "Plan", "A strategy with what is predicted of it.",
+      {{"strategy", [](const Plan& p) { return placed(p); }},
+       {"global_batch", &Plan::global_batch,
+        "sequences of a step, which matters where the job leaves it free"},
+       {"step_seconds", [](const Plan& p) { return p.report.step; }},
+       {"step_seconds_90",
+        [](const Plan& p) {
+          return std::array{p.report.low, p.report.high};
+        },
+        "the 90 % interval"},
+       {"tokens_per_second", [](const Plan& p) { return p.report.tokens_per_second; }},
+       {"mfu", [](const Plan& p) { return p.report.mfu; }, "[MFU conventions](models.md#mfu-conventions)"},
+       {"hfu", [](const Plan& p) { return p.report.hfu; }, "the same with what is recomputed"},
+       {"model_tflops", [](const Plan& p) { return p.report.model_flops.value / 1e12; },
+        "of the whole cluster"},
+       {"six_n_tflops", [](const Plan& p) { return p.report.six_n_flops.value / 1e12; },
+        "6 FLOPs a parameter and token"},
+       {"memory_bytes_per_core", [](const Plan& p) { return worst_of(p.memory); },
+        "of the worst stage at its peak instant"},
+       {"memory_by_stage",
+        [](const Plan& p) {
+          std::vector<ShownStage> all;
+          for (const StageMemory& m : p.memory.stages) all.push_back({&m, p.memory.limit});
+          return all;
+        },
+        "the same for every stage"},
+       {"compile_probability", [](const Plan& p) { return p.graph.compile_probability(); },
+        "that the compiler takes the largest graph; 1 on a device without such a limit"},
+       {"instructions_per_graph", [](const Plan& p) { return std::llround(p.graph.expected); },
+        "of the largest graph, the median; 0 on a device without such a limit"},
+       {"breakdown_seconds", &breakdown_of, "along the critical path; adds up to `step_seconds`"},
+       {"seconds_by_parameter", &by_parameter,
+        "the same path by the profile parameter its seconds scale with; parameters without any are left out. "
+        "Some seconds "
+        "scale with two parameters and stand under both, so the sum may be more than the step"},
+       {"seconds_by_operator", [](const Plan& p) { return p.report.by_operator; },
+        "the same path by operator, the longest first; adds up to `step_seconds`"},
+       {"elasticities", &elasticities_of,
+        "by how many per cent the step changes when a part of the machine gets 1 % faster (`tensor`, "
+        "`vector`, `hbm`, `dma`, "
+        "`link`, `efa`: at most 0) or takes 1 % longer (`latency`, `launch`: at least 0)"},
+       {"usd_per_hour",
+        [](const Plan& p) { return p.usd_per_hour > 0 ? std::optional(p.usd_per_hour) : std::nullopt; },
+        "the on-demand price of all nodes"},
+       {"doubts", &Plan::doubts,
+        "in `plan`, replica groups that the runtime may refuse, let in by `--allow-doubtful` or by pins; "
+        "always empty in "
+        "`simulate` and `check`, which have `violations`"},
+       {"schedule",
+        [](const Plan& p) {
+          const models::Schedule s = models::settled_schedule(p.strategy);
+          return models::framework_of(p.strategy).runs(s) ? std::optional<models::Schedule>() : s;
+        },
+        "only of a what-if that the training loop does not run", Absent::left_out},
+       {"step_extrapolated",
+        [](const Plan& p) { return p.report.extrapolated ? std::optional(true) : std::nullopt; },
+        "true where the micro-batches were too many to be simulated and the step is taken to grow on as with "
+        "fewer",
+        Absent::left_out},
+       {"nearest_memory_case", &Plan::known,
+        "the published job nearest to the plan of which is known whether it fits", Absent::left_out},
+       {"fit_probability_at_distance", &Plan::fits,
+        "that it fits, with the further doubt of its distance from what ran", Absent::left_out},
+       {"compile_probability_at_distance", &Plan::compiles, "that it compiles, likewise", Absent::left_out},
+       {"works_probability", &Plan::works, "that it fits, compiles and runs", Absent::left_out},
+       {"run_days",
+        [](const Plan& p) { return p.run.value > 0 ? std::optional(in_days(p.run)) : std::nullopt; },
+        "of the job's `training.tokens` at this speed, without failures, checkpoints and restarts",
+        Absent::left_out},
+       {"run_usd",
+        [](const Plan& p) { return p.run.value > 0 ? std::optional(planner::run_usd(p)) : std::nullopt; },
+        "likewise, on demand", Absent::left_out}});
+  return described;
 }
 
 }  // namespace trnplan::io

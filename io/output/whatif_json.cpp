@@ -1,5 +1,7 @@
 #include "io/output/whatif_json.h"
 
+#include <array>
+
 #include "io/output/json_tree.h"
 #include "planner/cost/instance_comparison.h"
 #include "units/quantity.h"
@@ -8,8 +10,12 @@ namespace trnplan::io {
 
 namespace {
 
-Json pair_of(const planner::Interval& i, double unit = 1) {
-  return Json::array({i.low / unit, i.high / unit});
+std::array<double, 2> pair_of(const planner::Interval& i, double unit = 1) {
+  return {i.low / unit, i.high / unit};
+}
+
+std::optional<double> reached(const planner::RunAnswer& run, double tokens) {
+  return run.tokens_50 > 0 ? std::optional(tokens) : std::nullopt;
 }
 
 /// What the run reaches, or what it takes with 90 %.
@@ -47,7 +53,7 @@ Json standings_of(const planner::WhatIfResult& result) {
 void add_prediction(Json& object, const planner::WhatIfPoint& p, double tokens) {
   const models::StepReport& r = p.plan->report;
   const planner::GoodputEstimate& g = p.run.goodput;
-  object["strategy"] = plan_object(*p.plan).at("strategy");
+  object["strategy"] = record<PlacedStrategy>()(placed(*p.plan));
   object["step_seconds"] = r.step.value;
   object["step_seconds_90"] = Json::array({r.low.value, r.high.value});
   object["tokens_per_second"] = r.tokens_per_second;
@@ -129,20 +135,36 @@ std::string whatif_json(const planner::WhatIfResult& result, const planner::What
                                               "slow nodes"})}});
 }
 
-Json run_object(const planner::RunAnswer& run, const planner::RunQuestion& q) {
-  Json object = {{"asked", q.asks_for_tokens() ? "tokens" : "time_and_money"},
-                 {"tokens", q.asks_for_tokens() ? Json() : Json(q.tokens)},
-                 {"deadline_days", q.deadline ? Json(q.deadline->value / kDay) : Json()},
-                 {"budget_usd", or_null(q.budget)},
-                 {"goodput", run.goodput.goodput},
-                 {"days", run.time.value / kDay},
-                 {"days_90", pair_of(run.time_90, kDay)},
-                 {"usd", or_null(run.usd)},
-                 {"works_probability", run.works},
-                 {"deadline_probability", run.in_time},
-                 {"budget_probability", run.in_budget}};
-  add_run_answer(object, run);
-  return object;
+template <>
+const Record<planner::ForecastRun>& record() {
+  using Run = planner::ForecastRun;
+  static const Record<Run> described(
+      "RunForecast", "The whole run with failures and checkpoints.",
+      {{"asked", [](const Run& r) { return r.question.asks_for_tokens() ? "tokens" : "time_and_money"; }},
+       {"tokens",
+        [](const Run& r) {
+          return r.question.asks_for_tokens() ? std::nullopt : std::optional(r.question.tokens);
+        },
+        "of the job"},
+       {"deadline_days",
+        [](const Run& r) {
+          return r.question.deadline ? std::optional(in_days(*r.question.deadline)) : std::nullopt;
+        }},
+       {"budget_usd", [](const Run& r) { return r.question.budget; }},
+       {"goodput", [](const Run& r) { return r.answer.goodput.goodput; }, "[models.md](models.md#goodput)"},
+       {"days", [](const Run& r) { return in_days(r.answer.time); }},
+       {"days_90", [](const Run& r) { return pair_of(r.answer.time_90, kDay); }},
+       {"usd", [](const Run& r) { return r.answer.usd; }},
+       {"works_probability", [](const Run& r) { return r.answer.works; }},
+       {"deadline_probability", [](const Run& r) { return r.answer.in_time; }},
+       {"budget_probability", [](const Run& r) { return r.answer.in_budget; }},
+       {"tokens_50", [](const Run& r) { return reached(r.answer, r.answer.tokens_50); },
+        "reached, where tokens are asked"},
+       {"tokens_90", [](const Run& r) { return reached(r.answer, r.answer.tokens_90); }},
+       {"days_at_90", [](const Run& r) { return in_days(r.answer.time_at_90); },
+        "by which the tokens are done with 90 %"},
+       {"usd_at_90", [](const Run& r) { return r.answer.usd_at_90; }}});
+  return described;
 }
 
 std::string uptime_json(const std::vector<planner::CheckedUptime>& rows, const std::string& reliability,

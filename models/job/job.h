@@ -55,15 +55,16 @@ inline const StackTraits& stack_of(const Software& s) {
 
 enum class Objective { step_time, cost, deadline };
 
-/// Parts of the strategy the user has fixed.
+/// Parts of the strategy that are fixed, by the job or by --strategy. Members are called as in models/framework/strategy_keys.cpp.
 struct Pin {
   std::optional<int> tensor_parallel, pipeline_parallel, virtual_pipeline, context_parallel, expert_parallel,
-      data_parallel, micro_batch, kv_replicator;
+      data_parallel, micro_batch, kv_replicator, shard_degree, bucket_mb;
   std::optional<bool> sequence_parallel, zero1, flash_attention;
   std::optional<Recompute> recompute;
   std::optional<Schedule> schedule;
   std::optional<Sharding> sharding;
-  std::optional<int> shard_degree;
+  std::optional<Precision> precision;
+  std::optional<std::vector<int>> pipeline_cuts;
   std::optional<std::string_view> framework;  ///< as Strategy::framework
 };
 

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "models/framework/strategy_keys.h"
+
 namespace trnplan::planner {
 
 using models::framework_of;
@@ -155,15 +157,11 @@ bool usual_flash(const Job& job) {
 /// What no loop varies.
 Strategy fixed_part(const Job& job) {
   Strategy s;
-  s.context_parallel = job.pin.context_parallel.value_or(1);
-  s.expert_parallel = job.pin.expert_parallel.value_or(1);
-  s.virtual_pipeline = job.pin.virtual_pipeline.value_or(1);
-  s.zero1 = job.pin.zero1.value_or(true);
-  s.flash_attention = job.pin.flash_attention.value_or(usual_flash(job));
+  s.flash_attention = usual_flash(job);
   s.precision = job.training.precision;
   s.framework = models::framework_stated_by(job);
-  s.sharding = job.pin.sharding.value_or(loop_of(job).shardings().front());
-  s.shard_ranks = job.pin.shard_degree.value_or(0);
+  s.sharding = loop_of(job).shardings().front();
+  models::apply_pins(job.pin, s);
   return s;
 }
 
@@ -187,13 +185,9 @@ std::vector<Recompute> recomputes_besides(const models::Framework& framework, bo
 
 Strategy default_strategy(const Job& job) {
   Strategy s = fixed_part(job);
-  s.tensor_parallel = job.pin.tensor_parallel.value_or(1);
-  s.pipeline_parallel = job.pin.pipeline_parallel.value_or(1);
-  s.data_parallel = job.pin.data_parallel.value_or(what_is_left(job, s));
-  s.micro_batch = job.pin.micro_batch.value_or(1);
-  s.sequence_parallel = job.pin.sequence_parallel.value_or(s.tensor_parallel > 1);
-  s.recompute = job.pin.recompute.value_or(Recompute{});
-  s.kv_replicator = job.pin.kv_replicator.value_or(natural_replicator(job, s.tensor_parallel));
+  if (!job.pin.data_parallel) s.data_parallel = what_is_left(job, s);
+  if (!job.pin.sequence_parallel) s.sequence_parallel = s.tensor_parallel > 1;
+  if (!job.pin.kv_replicator) s.kv_replicator = natural_replicator(job, s.tensor_parallel);
   return s;
 }
 

@@ -1,65 +1,55 @@
 #include "planner/plan/strategy_grammar.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "models/framework/framework.h"
+#include "models/framework/strategy_keys.h"
 #include "planner/plan/space.h"
 
 namespace trnplan::planner {
 
 using models::Job;
 using models::Strategy;
+using models::StrategyKey;
 
 namespace {
 
-/// What is taken for `s` by a job with these pins that states the degrees and flash attention alone.
-Strategy default_beside(Job job, const models::Pin& pin, const Strategy& s) {
+/// What is taken for `s` by a job with these pins; with `degrees`, that states the degrees and flash attention besides.
+Strategy default_beside(Job job, const models::Pin& pin, const Strategy& s, bool degrees) {
   job.pin = pin;
-  job.pin.tensor_parallel = s.tensor_parallel;
-  job.pin.pipeline_parallel = s.pipeline_parallel;
-  job.pin.virtual_pipeline = s.virtual_pipeline;
-  job.pin.context_parallel = s.context_parallel;
-  job.pin.flash_attention = s.flash_attention;
+  if (!s.framework.empty()) job.pin.framework = s.framework;
+  if (degrees) {
+    job.pin.tensor_parallel = s.tensor_parallel;
+    job.pin.pipeline_parallel = s.pipeline_parallel;
+    job.pin.virtual_pipeline = s.virtual_pipeline;
+    job.pin.context_parallel = s.context_parallel;
+    job.pin.flash_attention = s.flash_attention;
+  }
   return models::canonical(default_strategy(job));
 }
 
 }  // namespace
 
 std::string strategy_grammar(const Job& job, const Strategy& s) {
-  Job unpinned = job;
-  unpinned.pin = {};
-  const Strategy bare[] = {default_strategy(job), default_strategy(unpinned)};
-  const Strategy defaults[] = {default_beside(job, job.pin, s), default_beside(job, {}, s)};
-  std::string text = fmt::format("tp={}", s.tensor_parallel);
-  const auto state = [&](const char* key, auto Strategy::*field, const Strategy(&of)[2]) {
-    if (s.*field != of[0].*field || s.*field != of[1].*field) text += fmt::format(",{}={}", key, s.*field);
+  const Strategy bare[] = {default_beside(job, job.pin, s, false), default_beside(job, {}, s, false)};
+  const Strategy beside[] = {default_beside(job, job.pin, s, true), default_beside(job, {}, s, true)};
+  const bool shards_more = s.zero1 && s.sharding != models::framework_of(s).shardings().front();
+  // Of keys with a rule of their own.
+  const auto told_by_rule = [&](const StrategyKey& key, bool differs) {
+    if (key.name == "zero1") return !shards_more && differs;
+    if (key.name == "sharding") return shards_more;
+    if (key.name == "shard_degree") return s.shard_ranks > 0;
+    if (key.name == "framework") return !s.framework.empty();
+    return true;  // TP always
   };
-  state("pp", &Strategy::pipeline_parallel, bare);
-  state("vpp", &Strategy::virtual_pipeline, bare);
-  state("cp", &Strategy::context_parallel, bare);
-  state("ep", &Strategy::expert_parallel, defaults);
-  state("dp", &Strategy::data_parallel, defaults);
-  state("mbs", &Strategy::micro_batch, defaults);
-  state("sp", &Strategy::sequence_parallel, defaults);
-  const std::vector<models::Sharding> shardings = models::framework_of(s).shardings();
-  if (s.zero1 && s.sharding != shardings.front())
-    text += fmt::format(",shard={}", to_string(s.sharding));
-  else
-    state("zero1", &Strategy::zero1, defaults);
-  if (s.shard_ranks > 0) text += fmt::format(",shard_degree={}", s.shard_ranks);
-  state("flash", &Strategy::flash_attention, bare);
-  state("kv", &Strategy::kv_replicator, defaults);
-  state("bucket", &Strategy::bucket_mb, defaults);
-  if (s.recompute != defaults[0].recompute || s.recompute != defaults[1].recompute)
-    text += ",recompute=" + to_string(s.recompute);
-  if (s.precision != job.training.precision) text += fmt::format(",precision={}", to_string(s.precision));
-  Strategy plain = s;
-  plain.schedule = models::Schedule::one_f_one_b;
-  if (models::settled_schedule(plain) != models::settled_schedule(s))
-    text += fmt::format(",schedule={}", to_string(s.schedule));
-  if (!s.framework.empty()) text += fmt::format(",framework={}", s.framework);
-  if (!s.pipeline_cuts.empty()) text += fmt::format(",cuts={}", fmt::join(s.pipeline_cuts, "/"));
+  std::string text;
+  for (const StrategyKey& key : models::strategy_keys()) {
+    const models::StrategyValue value = key.stated(s);
+    const Strategy(&defaults)[2] = key.without == StrategyKey::Default::nothing ? bare : beside;
+    const bool differs = value != key.stated(defaults[0]) || value != key.stated(defaults[1]);
+    if (key.without == StrategyKey::Default::own ? !told_by_rule(key, differs) : !differs) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key.brief, models::text_of(value));
+  }
   return text;
 }
 

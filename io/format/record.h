@@ -1,0 +1,196 @@
+// What a JSON object holds, said once: a row a key. From its rows come the object in a document, the attributes of Python's record of
+// that name, and the table of docs/json.md. Private to io/: it is not installed.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "io/format/json_tree.h"
+#include "units/quantity.h"
+
+namespace trnplan::io {
+
+/// Whether a key without a value stands there with null, or not at all.
+enum class Absent { null, left_out };
+
+/// A record without the C++ type that it is written from.
+struct Description {
+  struct Key {
+    std::string_view name;
+    std::string type;       ///< as Python spells it: "int", "Optional[float]", "List[Plan]"
+    std::string_view says;  ///< Markdown, for docs/json.md; "" where name and type say it
+    Absent absent;
+  };
+  std::string_view name;                         ///< of Python's class
+  std::string_view says;                         ///< its first line of documentation
+  std::vector<Key> keys;                         ///< in the order of the document
+  const Description* base = nullptr;             ///< whose keys come first
+  std::vector<const Description& (*)()> inside;  ///< of records that are values of its keys
+};
+
+template <class T>
+class Record;
+
+/// The one description of `T`: a specialisation beside what writes documents of it.
+template <class T>
+const Record<T>& record();
+
+/// Values by a name each, in their order.
+template <class V>
+using ByName = std::vector<std::pair<std::string, V>>;
+
+/// How a value of C++ stands in JSON, and as which type in Python. What is none of the below is a record.
+template <class V>
+struct Shown {
+  static Json json(const V& v) { return record<V>()(v); }
+  static std::string type() { return std::string(description().name); }
+  static void add(Description& d) { d.inside.push_back(&description); }
+  static const Description& description() { return record<V>().description(); }
+};
+template <class V>
+struct Plain {
+  static Json json(const V& v) { return v; }
+  static void add(Description&) {}
+};
+template <>
+struct Shown<bool> : Plain<bool> {
+  static std::string type() { return "bool"; }
+};
+template <std::integral V>
+struct Shown<V> : Plain<V> {
+  static std::string type() { return "int"; }
+};
+template <>
+struct Shown<double> : Plain<double> {
+  static std::string type() { return "float"; }
+};
+template <class V>
+requires std::convertible_to<V, std::string_view>
+struct Shown<V> : Plain<V> {
+  static std::string type() { return "str"; }
+};
+template <>
+struct Shown<Json> : Plain<Json> {
+  static std::string type() { return "Any"; }
+};
+template <class Unit>
+struct Shown<Quantity<Unit>> : Plain<Quantity<Unit>> {
+  static Json json(Quantity<Unit> v) { return v.value; }
+  static std::string type() { return "float"; }
+};
+/// By its name, which `to_string` gives.
+template <class V>
+requires std::is_enum_v<V>
+struct Shown<V> : Plain<V> {
+  static Json json(V v) { return to_string(v); }
+  static std::string type() { return "str"; }
+};
+template <class V>
+struct Shown<std::optional<V>> : Shown<V> {
+  static Json json(const std::optional<V>& v) { return v ? Shown<V>::json(*v) : Json(); }
+  static std::string type() { return "Optional[" + Shown<V>::type() + "]"; }
+};
+/// A part that another object holds, which need not be there.
+template <class V>
+struct Shown<const V*> : Shown<std::optional<V>> {
+  static Json json(const V* v) { return v == nullptr ? Json() : Shown<V>::json(*v); }
+};
+template <class V>
+struct Shown<std::vector<V>> : Shown<V> {
+  static Json json(const std::vector<V>& all) {
+    Json list = Json::array();
+    for (const auto& v : all) list.push_back(Shown<V>::json(v));
+    return list;
+  }
+  static std::string type() { return "List[" + Shown<V>::type() + "]"; }
+};
+template <class V>
+struct Shown<std::array<V, 2>> : Shown<V> {
+  static Json json(const std::array<V, 2>& v) {
+    return Json::array({Shown<V>::json(v[0]), Shown<V>::json(v[1])});
+  }
+  static std::string type() { return "Tuple[" + Shown<V>::type() + ", " + Shown<V>::type() + "]"; }
+};
+template <class V>
+struct Shown<ByName<V>> : Shown<V> {
+  static Json json(const ByName<V>& all) {
+    Json object = Json::object();
+    for (const auto& [name, v] : all) object[name] = Shown<V>::json(v);
+    return object;
+  }
+  static std::string type() { return "Dict[str, " + Shown<V>::type() + "]"; }
+};
+template <class V>
+struct Shown<std::map<std::string, V>> : Shown<V> {
+  static Json json(const std::map<std::string, V>& all) {
+    return Shown<ByName<V>>::json({all.begin(), all.end()});
+  }
+  static std::string type() { return Shown<ByName<V>>::type(); }
+};
+
+/// What writes a `T`, and what is known of its keys.
+template <class T>
+class Record {
+ public:
+  struct Field {
+    /// `get`, a member or a function of `T`, gives the value.
+    template <class Get>
+    Field(std::string_view name, Get get, std::string_view says = "", Absent absent = Absent::null)
+        : key{name, of<Get>::type(), says, absent}, inside(&of<Get>::add) {
+      write = [get, name, absent](Json& object, const T& t) {
+        Json value = of<Get>::json(std::invoke(get, t));
+        if (absent == Absent::left_out && value.is_null()) return;
+        object[std::string(name)] = std::move(value);
+      };
+    }
+    Description::Key key;
+    void (*inside)(Description&);
+    std::function<void(Json&, const T&)> write;
+
+   private:
+    template <class Get>
+    using of = Shown<std::remove_cvref_t<std::invoke_result_t<Get, const T&>>>;
+  };
+
+  Record(std::string_view name, std::string_view says, std::vector<Field> fields)
+      : fields_(std::move(fields)) {
+    described_.name = name;
+    described_.says = says;
+    for (const Field& f : fields_) {
+      described_.keys.push_back(f.key);
+      f.inside(described_);
+    }
+  }
+  /// All keys of a record that `T` is, or holds, come before its own; `base` gives it.
+  template <class Get>
+  Record(std::string_view name, std::string_view says, Get base, std::vector<Field> fields)
+      : Record(name, says, std::move(fields)) {
+    using Base = std::remove_cvref_t<std::invoke_result_t<Get, const T&>>;
+    described_.base = &record<Base>().description();
+    base_ = [base](Json& object, const T& t) { object.update(record<Base>()(base(t))); };
+  }
+
+  [[nodiscard]] Json operator()(const T& t) const {
+    Json object = Json::object();
+    if (base_) base_(object, t);
+    for (const Field& f : fields_) f.write(object, t);
+    return object;
+  }
+  [[nodiscard]] const Description& description() const { return described_; }
+
+ private:
+  std::vector<Field> fields_;
+  std::function<void(Json&, const T&)> base_;
+  Description described_;
+};
+
+}  // namespace trnplan::io

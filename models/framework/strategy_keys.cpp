@@ -1,0 +1,248 @@
+#include "models/framework/strategy_keys.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "models/framework/framework.h"
+#include "models/job/limits.h"
+
+namespace trnplan::models {
+
+namespace {
+
+using Key = StrategyKey;
+
+template <auto Member>
+StrategyValue stated(const Strategy& s) {
+  return s.*Member;
+}
+template <auto Member>
+StrategyValue word_of(const Strategy& s) {
+  return std::string(to_string(s.*Member));
+}
+template <auto Fixed, class T>
+bool pin(Pin& p, const StrategyValue& value) {
+  p.*Fixed = std::get<T>(value);
+  return true;
+}
+/// A word that `read` knows.
+template <auto Fixed, auto Read>
+bool pin_word(Pin& p, const StrategyValue& value) {
+  const auto known = Read(std::get<std::string>(value));
+  if (known) p.*Fixed = *known;
+  return known.has_value();
+}
+template <auto Fixed, auto Member>
+void apply(const Pin& p, Strategy& s) {
+  if (p.*Fixed) s.*Member = *(p.*Fixed);
+}
+
+/// More gave NaN (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py).
+constexpr int kLargestBucket = 140;
+
+template <auto Member, auto Fixed>
+constexpr Key whole(std::string_view name, std::string_view brief, Key::Default without,
+                    std::string_view says, Key::Stored stored = Key::Stored::always,
+                    int most = run_limits.ranks) {
+  return {name,
+          brief,
+          Key::Kind::whole,
+          {},
+          {},
+          most,
+          Key::Pinned::by_job,
+          without,
+          stored,
+          says,
+          &stated<Member>,
+          &pin<Fixed, int>,
+          &apply<Fixed, Member>};
+}
+template <auto Member, auto Fixed>
+constexpr Key flag(std::string_view name, std::string_view brief, Key::Default without, Key::Stored stored,
+                   std::string_view says) {
+  return {name,
+          brief,
+          Key::Kind::flag,
+          {},
+          {},
+          0,
+          Key::Pinned::by_job,
+          without,
+          stored,
+          says,
+          &stated<Member>,
+          &pin<Fixed, bool>,
+          &apply<Fixed, Member>};
+}
+
+bool pin_sharding(Pin& p, const StrategyValue& value) {
+  const std::string& word = std::get<std::string>(value);
+  const auto known = sharding_from(word);
+  if (!known && word != "none") return false;
+  p.zero1 = known.has_value();
+  p.sharding = known;
+  return true;
+}
+
+bool pin_framework(Pin& p, const StrategyValue& value) {
+  const std::string& word = std::get<std::string>(value);
+  const std::vector<std::string_view> known = framework_names();
+  if (std::find(known.begin(), known.end(), word) == known.end()) return false;
+  p.framework = stated_framework(word);
+  return true;
+}
+
+Key bucket() {
+  Key key =
+      whole<&Strategy::bucket_mb, &Pin::bucket_mb>("bucket_mb", "bucket", Key::Default::degrees,
+                                                   "cap of ZeRO-1's buckets as NxD counts them (environment "
+                                                   "variable ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB)",
+                                                   Key::Stored::whole, kLargestBucket);
+  key.pinned = Key::Pinned::by_strategy;
+  return key;
+}
+
+const Key kKeys[] = {
+    whole<&Strategy::tensor_parallel, &Pin::tensor_parallel>("tensor_parallel", "tp", Key::Default::own,
+                                                             "ranks that share each layer's weights"),
+    whole<&Strategy::pipeline_parallel, &Pin::pipeline_parallel>(
+        "pipeline_parallel", "pp", Key::Default::nothing, "stages, each with some of the layers"),
+    whole<&Strategy::virtual_pipeline, &Pin::virtual_pipeline>(
+        "virtual_pipeline", "vpp", Key::Default::nothing, "chunks of layers that a stage holds"),
+    whole<&Strategy::context_parallel, &Pin::context_parallel>(
+        "context_parallel", "cp", Key::Default::nothing, "ranks that share each sequence"),
+    whole<&Strategy::expert_parallel, &Pin::expert_parallel>("expert_parallel", "ep", Key::Default::degrees,
+                                                             "data-parallel ranks that share the experts"),
+    whole<&Strategy::data_parallel, &Pin::data_parallel>("data_parallel", "dp", Key::Default::degrees,
+                                                         "copies of the model that see different sequences"),
+    whole<&Strategy::micro_batch, &Pin::micro_batch>("micro_batch", "mbs", Key::Default::degrees,
+                                                     "sequences of a pass and data-parallel rank"),
+    flag<&Strategy::sequence_parallel, &Pin::sequence_parallel>(
+        "sequence_parallel", "sp", Key::Default::degrees, Key::Stored::always,
+        "activations between layers are shared over TP"),
+    flag<&Strategy::zero1, &Pin::zero1>("zero1", "zero1", Key::Default::own, Key::Stored::always,
+                                        "the optimizer's state is shared over DP x CP"),
+    {"sharding", "shard", Key::Kind::word, "sharding that is modelled",
+     "none, or zero1: optimizer states over the data-parallel ranks; with framework=fsdp zero2 or zero3", 0,
+     Key::Pinned::by_job, Key::Default::own, Key::Stored::newer,
+     "`none`, `zero1`, or of training loops that shard more `zero2` or `zero3`",
+     [](const Strategy& s) -> StrategyValue { return std::string(s.zero1 ? to_string(s.sharding) : "none"); },
+     &pin_sharding, &apply<&Pin::sharding, &Strategy::sharding>},
+    {"shard_degree",
+     "shard_degree",
+     Key::Kind::whole,
+     {},
+     {},
+     run_limits.ranks,
+     Key::Pinned::by_job,
+     Key::Default::own,
+     Key::Stored::newer,
+     "ranks that share one copy of what is sharded",
+     [](const Strategy& s) -> StrategyValue { return shard_degree(s); },
+     &pin<&Pin::shard_degree, int>,
+     &apply<&Pin::shard_degree, &Strategy::shard_ranks>},
+    flag<&Strategy::flash_attention, &Pin::flash_attention>(
+        "flash_attention", "flash", Key::Default::nothing, Key::Stored::whole, "no matrix of scores is kept"),
+    whole<&Strategy::kv_replicator, &Pin::kv_replicator>(
+        "kv_replicator", "kv", Key::Default::degrees, "copies of each KV head where TP is above their number",
+        Key::Stored::whole),
+    bucket(),
+    {"recompute", "recompute", Key::Kind::word, "recompute policy",
+     "none, full, full/2 for every second layer, SelectiveOp, or classes joined by +: CoreAttention, "
+     "LlamaMLP, LlamaRMSNorm, "
+     "ActivationMultiplyMLP",
+     0, Key::Pinned::by_job, Key::Default::degrees, Key::Stored::always,
+     "`none`, `full`, `full/2` of every second layer, `SelectiveOp` (all but attention and every second "
+     "product), or classes "
+     "joined by `+`",
+     &word_of<&Strategy::recompute>, &pin_word<&Pin::recompute, &recompute_from>,
+     &apply<&Pin::recompute, &Strategy::recompute>},
+    {"precision", "precision", Key::Kind::word, "precision",
+     "mixed_precision, autocast, bf16SR, fp32, manual or fp8", 0, Key::Pinned::by_strategy,
+     Key::Default::degrees, Key::Stored::whole, "of the job, or what `any` chose",
+     &word_of<&Strategy::precision>, &pin_word<&Pin::precision, &precision_from>,
+     &apply<&Pin::precision, &Strategy::precision>},
+    {"schedule", "schedule", Key::Kind::word, "pipeline schedule", "1f1b, interleaved, zero-bubble, gpipe", 0,
+     Key::Pinned::by_job, Key::Default::degrees, Key::Stored::newer,
+     "in which order stages compute: `1f1b`, `interleaved`, `zero-bubble` or `gpipe`",
+     [](const Strategy& s) -> StrategyValue { return std::string(to_string(settled_schedule(s))); },
+     &pin_word<&Pin::schedule, &schedule_from>, &apply<&Pin::schedule, &Strategy::schedule>},
+    {"framework",
+     "framework",
+     Key::Kind::loop,
+     "framework that is modelled",
+     {},
+     0,
+     Key::Pinned::by_job,
+     Key::Default::own,
+     Key::Stored::newer,
+     "the training loop",
+     [](const Strategy& s) -> StrategyValue { return std::string(framework_of(s).name()); },
+     &pin_framework,
+     &apply<&Pin::framework, &Strategy::framework>},
+    {"pipeline_cuts",
+     "cuts",
+     Key::Kind::cuts,
+     {},
+     {},
+     0,
+     Key::Pinned::by_strategy,
+     Key::Default::degrees,
+     Key::Stored::always,
+     "the last layer of each stage but the last; empty: as many in each",
+     &stated<&Strategy::pipeline_cuts>,
+     &pin<&Pin::pipeline_cuts, std::vector<int>>,
+     &apply<&Pin::pipeline_cuts, &Strategy::pipeline_cuts>}};
+
+/// A member that is added to Strategy does not compile until it is counted here: give it its row above.
+[[maybe_unused]] void every_member_has_a_row(const Strategy& s) {
+  [[maybe_unused]] const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch,
+                                sequence_parallel, zero1, recompute, flash, kv, precision, bucket, cuts,
+                                schedule, framework, sharding, shard_ranks] = s;
+  static_assert(std::size(kKeys) == 19);
+}
+
+}  // namespace
+
+std::span<const StrategyKey> strategy_keys() {
+  return kKeys;
+}
+
+namespace {
+
+const Key* find_key(std::string_view Key::*by, std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) { return k.*by == name; });
+  return found == std::end(kKeys) ? nullptr : found;
+}
+
+}  // namespace
+
+const Key* strategy_key(std::string_view name) {
+  return find_key(&Key::name, name);
+}
+
+const Key* brief_strategy_key(std::string_view brief) {
+  return find_key(&Key::brief, brief);
+}
+
+void apply_pins(const Pin& pin, Strategy& s) {
+  for (const StrategyKey& key : kKeys) key.apply(pin, s);
+}
+
+std::string text_of(const StrategyValue& value) {
+  struct Words {
+    std::string operator()(const std::string& word) const { return word; }
+    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+    std::string operator()(int number) const { return std::to_string(number); }
+    std::string operator()(const std::vector<int>& cuts) const {
+      return fmt::format("{}", fmt::join(cuts, "/"));
+    }
+  };
+  return std::visit(Words{}, value);
+}
+
+}  // namespace trnplan::models
