@@ -22,7 +22,7 @@ template <class T>
 /// Laid out as profile files are: indented, matrices with a line for each row. Ends in a newline.
 [[nodiscard]] std::string profile_text(const Json& profile);
 
-/// As all documents are written: indented, in ASCII, what is no UTF-8 replaced. Ends in a newline.
-[[nodiscard]] std::string dumped(const Json& document);
+/// As all documents are written: indented (-1: on one line), in ASCII, what is no UTF-8 replaced. Ends in a newline.
+[[nodiscard]] std::string dumped(const Json& document, int indent = 2);
 
 }  // namespace trnplan::io
