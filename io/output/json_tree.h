@@ -8,7 +8,6 @@
 #include "io/format/json_tree.h"
 #include "io/format/record.h"
 #include "io/format/schema_version.h"
-#include "io/output/log_json.h"
 #include "models/job/job.h"
 #include "planner/cost/run_forecast.h"
 #include "planner/plan/plan.h"
@@ -76,8 +75,5 @@ const Record<ShownLeftOut>& record();
 [[nodiscard]] std::int64_t whole_bytes(Bytes b);
 /// What JSON has as a number.
 [[nodiscard]] std::optional<double> finite(double x);
-
-/// The keys "files" and "steps" of what was read.
-void add_logs(Json& document, const ReadLogs& logs);
 
 }  // namespace trnplan::io
