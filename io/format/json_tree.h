@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "io/format/stored_strategy.h"
@@ -10,11 +9,6 @@
 namespace trnplan::io {
 
 using Json = nlohmann::ordered_json;
-
-template <class T>
-[[nodiscard]] Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 /// The object of strategy_json().
 [[nodiscard]] Json strategy_tree(const models::Strategy& s, Known known = Known::whole);
