@@ -92,7 +92,10 @@ class MapReader {
  public:
   /// `where` prefixes keys in messages ("cluster" gives "cluster.nodes"); "" for the top level. A node that
   /// is no map is a fault (null counts as an empty map).
-  MapReader(const Node& node, std::string where, std::vector<Diagnostic>& faults);
+  /// `described`: the keys there are, all of them known from the start; to read another is a std::logic_error. Empty: each key
+  /// that is read is known.
+  MapReader(const Node& node, std::string where, std::vector<Diagnostic>& faults,
+            std::vector<std::string> described = {});
 
   bool has(std::string_view key) const;
   /// The raw node, or nullptr; marks the key as known.
@@ -125,6 +128,7 @@ class MapReader {
   std::string where_;
   std::vector<Diagnostic>* faults_;
   std::vector<std::string> known_;
+  bool described_;
 };
 
 }  // namespace trnplan

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -84,8 +85,13 @@ std::string list_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-MapReader::MapReader(const Node& node, std::string where, std::vector<Diagnostic>& faults)
-    : node_(&node), where_(std::move(where)), faults_(&faults) {
+MapReader::MapReader(const Node& node, std::string where, std::vector<Diagnostic>& faults,
+                     std::vector<std::string> described)
+    : node_(&node),
+      where_(std::move(where)),
+      faults_(&faults),
+      known_(std::move(described)),
+      described_(!known_.empty()) {
   if (node.is_map() || node.is_null()) return;
   faults.push_back({node.at, where_, kind_name(node) + " stands where keys with values were expected",
                     "write \"key: value\" lines here"});
@@ -102,7 +108,10 @@ bool MapReader::has(std::string_view key) const {
 }
 
 const Node* MapReader::raw(std::string_view key) {
-  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+    if (described_) throw std::logic_error(full(key) + " is read and not described");
+    known_.emplace_back(key);
+  }
   return node_ == nullptr ? nullptr : node_->find(key);
 }
 
@@ -191,7 +200,7 @@ double MapReader::count(std::string_view key, double fallback) {
 }
 
 void MapReader::ignore(std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) raw(key);
+  known_.insert(known_.end(), keys.begin(), keys.end());
 }
 
 void MapReader::finish(bool strict) {

@@ -7,6 +7,7 @@
 #include "io/input/cluster_files.h"
 #include "io/input/instance_names.h"
 #include "io/input/job_input.h"
+#include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
 #include "io/input/job_space.h"
 
@@ -189,7 +190,7 @@ void read_job_cluster(JobDraft& d, MapReader& map) {
     }
     return;
   }
-  MapReader fields(*node, "cluster", d.faults);
+  MapReader fields = job_section(*node, "cluster", d.faults);
   const int stated = d.job().cluster.nodes;
   const bool nodes_stated = fields.has("nodes");
   if (!read_free_nodes(fields, d.job(), d.faults))

@@ -3,9 +3,120 @@
 #include <string_view>
 #include <utility>
 
+#include "models/framework/strategy_keys.h"
+
 namespace trnplan::io {
 
 namespace {
+
+constexpr JobKey kJobKeys[] = {
+    {"", "model",
+     "a name of catalog/models, a Hugging Face config.json, or an NxDT YAML, whose training and strategy "
+     "then hold unless the job states them",
+     "required"},
+    {"", "training", "what the run trains on", "required, but with an NxDT YAML", true},
+    {"training", "sequence", "tokens of a sequence", "required"},
+    {"training", "global_batch",
+     "sequences of an optimizer step: `1024`; a range `512..2048`, of which a strategy uses the largest it "
+     "divides; `{per_node: 32}`, times the nodes",
+     "required"},
+    {"training", "tokens", "of the whole run: `15T`", "days and dollars of the run are not told"},
+    {"training", "precision",
+     "`mixed_precision`, `autocast`, `bf16SR`, `fp32`, `manual`, `fp8`; `any` tries the first four. They "
+     "learn differently: choose `any` only when that is no matter",
+     "`mixed_precision`"},
+    {"", "cluster", "the machines", "required, but with an NxDT YAML", true},
+    {"cluster", "instance",
+     "a type of catalog/instances; a list; `any`, all types of trn1: those of the usual type's family, as "
+     "one profile times one family; `whatif --instances` compares families",
+     "required, but for a file that says it"},
+    {"cluster", "nodes", "`4`; a range `4..32`, which doubles (4, 8, 16, 32); a list `[4, 8, 12]`", "1"},
+    {"cluster", "neuron_ls", "a file with the output of `neuron-ls`: how a node is wired",
+     "as the catalogue has the type"},
+    {"cluster", "hyperpod", "a file that describes a cluster of SageMaker HyperPod", ""},
+    {"cluster", "parallelcluster", "a configuration of AWS ParallelCluster", ""},
+    {"cluster", "sinfo", "a file with the output of `sinfo`", ""},
+    {"cluster", "group", "the part of such a file: an instance group, queue or partition",
+     "the only one there is"},
+    {"", "software", "what runs the job", "", true},
+    {"software", "framework",
+     "`nxdt`, `nxd`, `nemo-megatron`, `bert`, `megatron` or `torchtitan`. Its target is that of `plan` where "
+     "`--target` names none: its rules hold, and what it cannot say is not searched",
+     "the stacks that are searched on the machine, of which the best is taken and named: on trn1 `nxdt`, on "
+     "trn2 `nxdt` and `torchtitan`, on GPUs `megatron` and `torchtitan`; with `pin.framework` the one that "
+     "runs it"},
+    {"software", "release", "the Neuron SDK, whose packages a folder pins (`catalog/neuron-releases.json`)",
+     "the packages of 2.28; of a release that is not there those of the nearest, which is told"},
+    {"software", "version",
+     "of the framework, such as `\"1.4\"` of NxDT: what that version does not have yet (below) is not "
+     "planned, and the config names it",
+     "that of the release, where it is known"},
+    {"software", "requests_in_flight",
+     "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS, written into the config. With 1 every launch takes "
+     "`host_launch` more; from 2 on no time changes, and what more requests keep in memory is in no source "
+     "([models.md](models.md#pipeline-and-step)), so that nothing is gained by searching it",
+     "5, as most shipped configs have; the runtime's guide recommends 3"},
+    {"software", "fuse_qkv",
+     "one weight and one product for queries, keys and values; written into NxDT's config, and NxD's flags, "
+     "where heads are grouped. One product is what is timed: no source compares it with three. A checkpoint "
+     "has that layout and must be read with it",
+     "`true`, NxD's own"},
+    {"software", "sequential_move_factor",
+     "processes of a node that make their weights on the host at a time and then move them to the device, 1 "
+     "to the cores of a node; written into NxDT's config. Fewer need less host memory and start later; how "
+     "much is in no source, and no step depends on it",
+     "as the instance's shipped config has it: 32 on trn2, else NxD's own, 11"},
+    {"", "objective",
+     "`step_time`: most tokens a second; `cost`: fewest dollars a token; `deadline`: the smallest cluster "
+     "that makes the deadline",
+     "`step_time`"},
+    {"", "deadline",
+     "of the whole run: `30d`, `36h`, `6w`. With `training.tokens`: plans that miss it are refused. Without: "
+     "how far the run gets",
+     "none; `objective: deadline` needs it"},
+    {"", "budget",
+     "USD of the whole run at the on-demand price: `100000`, `2.5M`. With `training.tokens`: plans that cost "
+     "more are refused. Without: how far the run gets. Needs a price in the catalogue",
+     "none"},
+    {"", "learning",
+     "what the run learns with. The planner predicts nothing with it; a target that cannot do what is stated "
+     "is refused, never given something else",
+     "the shipped recipe of model and target, [below](#what-a-run-learns-with)", true},
+    {"learning", "optimizer", "`adamw`, `adamw_fp32OptState` or `lamb`", ""},
+    {"learning", "learning_rate", "at its peak", ""},
+    {"learning", "min_learning_rate", "at the end", ""},
+    {"learning", "schedule", "`cosine` or `linear`", ""},
+    {"learning", "warmup_steps", "until the peak", ""},
+    {"learning", "constant_steps", "at the minimum, at the end", ""},
+    {"learning", "betas", "of Adam: `[0.9, 0.95]`", ""},
+    {"learning", "weight_decay", "", ""},
+    {"learning", "gradient_clip", "the largest norm", ""},
+    {"learning", "seed", "", ""},
+    {"", "run", "files of the run and how it is started; paths are absolute, and written into `setup_env.sh`",
+     "", true},
+    {"run", "checkpoint_steps", "between checkpoints",
+     "as far apart as loses least to failures ([models.md](models.md#goodput)), with the scripts of NxD and "
+     "NeMo-Megatron at the next divisor of all steps below"},
+    {"run", "checkpoints_kept", "a number, or `all`", "two (NxDT one)"},
+    {"run", "log_steps", "between lines of the log", "as in the recipe, every step with NxD"},
+    {"run", "data", "the data set", "filled in by hand"},
+    {"run", "tokenizer", "", "filled in by hand"},
+    {"run", "log_dir", "of this plan alone: another plan is refused there", "filled in by hand"},
+    {"run", "weights", "what `start_from` names", ""},
+    {"run", "start_from",
+     "`scratch`, `hf` (weights of Hugging Face, converted into shards) or `checkpoint` (of another run; "
+     "continual pre-training)",
+     "`scratch`; phase 2 of BERT from phase 1"},
+    {"run", "scheduler",
+     "`slurm`, `eks` or `local`, whose jobs and cluster files alone the folder has (`plan --scheduler`)",
+     "those of all"},
+    {"", "pin",
+     "parts of the strategy that are fixed, by the keys of a plan's strategy ([json.md](json.md#plan)) but "
+     "for `precision`, `pipeline_cuts` and `bucket_mb`; `any` leaves a key to the search, and `zero1: any` "
+     "tries both; `framework` says whose training loop runs it (`nxd`, `fsdp` …)",
+     "ZeRO-1 is on, all else is searched: flash and plain attention where the training loop has both, its "
+     "schedules and its shardings",
+     true}};
 
 constexpr const char* kAlignment = "model alignment (SFT, DPO, ORPO)";
 constexpr const char* kAdapters = "LoRA";
@@ -22,6 +133,21 @@ constexpr std::pair<const char*, const char*> kNotModelled[] = {{"model_alignmen
                                                                 {"lora", kAdapters}};
 
 }  // namespace
+
+std::span<const JobKey> job_keys() {
+  return kJobKeys;
+}
+
+MapReader job_section(const Node& node, std::string_view section, std::vector<Diagnostic>& faults) {
+  std::vector<std::string> names;
+  for (const JobKey& key : kJobKeys) {
+    if (key.section == section) names.emplace_back(key.name);
+  }
+  for (const models::StrategyKey& key : models::strategy_keys()) {
+    if (section == "pin" && key.pinned == models::StrategyKey::Pinned::by_job) names.emplace_back(key.name);
+  }
+  return {node, std::string(section), faults, names};
+}
 
 void refuse_not_modelled(MapReader& map) {
   for (const auto& [key, what] : kNotModelled) {

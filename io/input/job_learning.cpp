@@ -1,4 +1,5 @@
 #include "io/input/job_learning.h"
+#include "io/input/job_keys.h"
 
 #include <fmt/format.h>
 
@@ -107,7 +108,7 @@ std::optional<std::int64_t> kept_in(MapReader& fields) {
 void read_learning(MapReader& map, models::Learning& l, std::vector<Diagnostic>& faults, double steps) {
   const Node* node = map.raw("learning");
   if (node == nullptr || node->is_null()) return;
-  MapReader fields(*node, "learning", faults);
+  MapReader fields = job_section(*node, "learning", faults);
   if (const auto name = word_in(fields, "optimizer", models::kOptimizerNames))
     l.optimizer = models::kOptimizerNames[*name];
   l.learning_rate = number_in(fields, "learning_rate", 1e-12, 10);
@@ -127,7 +128,7 @@ void read_learning(MapReader& map, models::Learning& l, std::vector<Diagnostic>&
 void read_run_files(MapReader& map, models::RunFiles& run, std::vector<Diagnostic>& faults) {
   const Node* node = map.raw("run");
   if (node == nullptr || node->is_null()) return;
-  MapReader fields(*node, "run", faults);
+  MapReader fields = job_section(*node, "run", faults);
   run.checkpoint_steps = whole_in(fields, "checkpoint_steps", 1);
   run.checkpoints_kept = kept_in(fields);
   run.log_steps = whole_in(fields, "log_steps", 1);

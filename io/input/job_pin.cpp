@@ -19,10 +19,6 @@ namespace {
 
 using models::Pin;
 
-void unsupported(MapReader& map, std::string_view key, const std::string& what, std::string fix) {
-  if (map.raw(key) != nullptr) map.fault(key, what + " is not supported yet", std::move(fix));
-}
-
 /// "any" leaves it to the search.
 bool is_any(const Node& node) {
   return node.kind == Node::Kind::scalar && node.scalar == "any";
@@ -98,11 +94,12 @@ void refuse_pins(MapReader& fields) {
       {"precision", "write training.precision"},
       {"nodes", "write cluster.nodes"},
       {"instance", "write cluster.instance"},
-      {"micro_batches", "it follows from training.global_batch, micro_batch and data_parallel"}};
+      {"micro_batches", "it follows from training.global_batch, micro_batch and data_parallel"},
+      {"pipeline_cuts", "leave it out; stages are cut automatically"}};
   for (const auto& [key, fix] : elsewhere) {
-    if (fields.raw(key) != nullptr) fields.fault(key, "this cannot be pinned", fix);
+    fields.ignore({key});
+    if (fields.has(key)) fields.fault(key, "this cannot be pinned", fix);
   }
-  unsupported(fields, "pipeline_cuts", "pinning pipeline_cuts", "leave it out; stages are cut automatically");
 }
 
 /// What the training loop shards over how many ranks.
@@ -134,13 +131,12 @@ void check_sharding(MapReader& fields, const Loops& loops, const Pin& pin) {
 void read_job_pin(JobDraft& d, MapReader& map) {
   const Node* node = map.raw("pin");
   if (node == nullptr || node->is_null()) return;
-  MapReader fields(*node, "pin", d.faults);
+  MapReader fields = job_section(*node, "pin", d.faults);
   Pin& pin = d.job().pin;
   // That of an NxDT YAML goes with its TP.
   if (fields.has("tensor_parallel") && !fields.has("kv_replicator")) pin.kv_replicator.reset();
   for (const models::StrategyKey& key : models::strategy_keys()) {
     if (key.pinned == models::StrategyKey::Pinned::by_strategy) continue;
-    fields.ignore({key.name});
     if (!fields.has(key.name)) continue;
     if (is_any(*fields.raw(key.name))) {
       if (key.name == "zero1") d.job().space.zero1 = true;

@@ -26,7 +26,7 @@ constexpr int kMostRequests = 64;
 void read_software(JobDraft& d, MapReader& map) {
   const Node* node = map.raw("software");
   if (node == nullptr || node->is_null()) return;
-  MapReader fields(*node, "software", d.faults);
+  MapReader fields = job_section(*node, "software", d.faults);
   models::Software& s = d.job().software;
   s.framework = fields.text("framework", s.framework);
   const std::vector<std::string> known = targets::names();
@@ -41,7 +41,6 @@ void read_software(JobDraft& d, MapReader& map) {
     const int cores = std::max(1, d.job().cluster.instance.cores());
     s.sequential_move = fields.whole("sequential_move_factor", 0, 1, cores);
   }
-  fields.ignore({"requests_in_flight", "sequential_move_factor"});
   s.release = fields.text("release", "");
   const bool plain = s.release.size() < 20 && s.release.find_first_not_of("0123456789.") == std::string::npos;
   if (!s.release.empty() && (!plain || s.release.find('.') == std::string::npos)) {
@@ -65,7 +64,7 @@ void read_software(JobDraft& d, MapReader& map) {
 void settle(JobDraft& d, MapReader& map) {
   const Node* training = map.raw("training");
   if (training == nullptr || !training->is_map()) return;
-  MapReader fields(*training, "training", d.faults);
+  MapReader fields = job_section(*training, "training", d.faults);
   settle_batch(fields, d.job());
 }
 
@@ -97,7 +96,7 @@ JobReading read(JobDraft d) {
                                 "the job is empty",
                                 "write at least model, training and cluster; see examples/"});
   }
-  MapReader map(d.root, "", d.faults);
+  MapReader map = job_section(d.root, "", d.faults);
   read_job_model(d, map);
   read_job_training(d, map);
   read_job_cluster(d, map);

@@ -15,7 +15,6 @@ namespace {
 /// A whole number, also written 1K; required unless an NxDT file gave `fallback`.
 int whole_count(JobDraft& d, MapReader& fields, std::string_view key, int fallback, int most) {
   if (!fields.has(key)) {
-    fields.ignore({key});
     if (fallback < 1)
       fields.fault(key, "this key is missing",
                    "add it, with a whole number from 1 to " + std::to_string(most));
@@ -50,10 +49,7 @@ void note_thousands(JobDraft& d, const Node& training, int sequence) {
 }
 
 void read_precision(JobDraft& d, MapReader& fields) {
-  if (!fields.has("precision")) {
-    fields.ignore({"precision"});
-    return;
-  }
+  if (!fields.has("precision")) return;
   const std::string text = fields.text("precision", "");
   if (text == "any") {
     d.job().space.precision = true;
@@ -79,12 +75,13 @@ void read_job_training(JobDraft& d, MapReader& map) {
     }
     return;
   }
-  MapReader fields(*node, "training", d.faults);
+  MapReader fields = job_section(*node, "training", d.faults);
   models::Training& t = d.job().training;
   t.sequence = whole_count(d, fields, "sequence", t.sequence, models::run_limits.sequence);
   note_thousands(d, *node, t.sequence);
   read_global_batch(d, fields);
-  if (fields.raw("per_node") != nullptr)
+  fields.ignore({"per_node"});
+  if (fields.has("per_node"))
     fields.fault("per_node", "this key belongs into global_batch", "write global_batch: {per_node: 32}");
   if (fields.has("tokens")) {
     const std::size_t before = d.faults.size();
@@ -92,8 +89,6 @@ void read_job_training(JobDraft& d, MapReader& map) {
     if (d.faults.size() == before && t.tokens < 1) {
       fields.fault("tokens", "a run of less than one token", "write for example 15T, or leave the key out");
     }
-  } else {
-    fields.ignore({"tokens"});
   }
   read_precision(d, fields);
   refuse_not_modelled(fields);

@@ -282,7 +282,7 @@ TEST_CASE("what is designed but not there yet says so", "[io][job]") {
   const auto unsupported = [](const std::string& text, const std::string& key) {
     const Diagnostic d = only_fault(text);
     CHECK(d.key == key);
-    CHECK(contains(d.problem, "is not supported yet"));
+    CHECK(contains(d.problem, "cannot be pinned"));
   };
   const std::string training = "{sequence: 8192, global_batch: 8}", cluster = "{instance: trn1.32xlarge}";
   unsupported(job("llama3-8b", training, cluster, "pin: {pipeline_cuts: [8]}\n"), "pin.pipeline_cuts");
