@@ -52,6 +52,8 @@ const Record<ShownMemory>& record();
 template <>
 const Record<planner::Violation>& record();
 template <>
+const Record<models::CategorySeconds>& record();
+template <>
 const Record<planner::Plan>& record();
 template <>
 const Record<planner::ForecastRun>& record();

@@ -94,13 +94,12 @@ struct ShownBaseline {
 };
 
 /// What the baseline takes more than the winner, a step of the winner's batch.
-std::optional<ByName<double>> seconds_saved(const ShownBaseline& b) {
+std::optional<models::CategorySeconds> seconds_saved(const ShownBaseline& b) {
   if (!b.compares()) return std::nullopt;
   const double scale = static_cast<double>(b.winner->global_batch) / b.of->plan->global_batch;
-  ByName<double> saved;
-  for (std::size_t i = 0; i < b.winner->report.breakdown.size(); ++i)
-    saved.emplace_back(to_string(static_cast<models::Category>(i)),
-                       b.of->plan->report.breakdown[i].value * scale - b.winner->report.breakdown[i].value);
+  models::CategorySeconds saved;
+  for (std::size_t i = 0; i < saved.size(); ++i)
+    saved[i] = b.of->plan->report.breakdown[i] * scale - b.winner->report.breakdown[i];
   return saved;
 }
 

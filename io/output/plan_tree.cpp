@@ -42,13 +42,6 @@ std::int64_t part_then(const MemoryMoment& m) {
   return whole_bytes(m.*Part);
 }
 
-ByName<Seconds> breakdown_of(const Plan& p) {
-  ByName<Seconds> all;
-  for (std::size_t i = 0; i < p.report.breakdown.size(); ++i)
-    all.emplace_back(to_string(static_cast<models::Category>(i)), p.report.breakdown[i]);
-  return all;
-}
-
 ByName<Seconds> by_parameter(const Plan& p) {
   ByName<Seconds> all;
   for (const models::Parameter parameter : p.report.schema->parameters()) {
@@ -205,6 +198,19 @@ const Record<Experience>& record() {
 }
 
 template <>
+const Record<models::CategorySeconds>& record() {
+  using Parts = models::CategorySeconds;
+  static const Record<Parts> described("Breakdown", "Seconds along the critical path.", [] {
+    std::vector<Record<Parts>::Field> fields;
+    for (std::size_t i = 0; i < std::tuple_size_v<Parts>; ++i)
+      fields.push_back(
+          {to_string(static_cast<models::Category>(i)), [i](const Parts& parts) { return parts[i]; }});
+    return fields;
+  }());
+  return described;
+}
+
+template <>
 const Record<Plan>& record() {
   static const Record<Plan> described(
       "Plan", "A strategy with what is predicted of it.",
@@ -237,7 +243,8 @@ const Record<Plan>& record() {
         "that the compiler takes the largest graph; 1 on a device without such a limit"},
        {"instructions_per_graph", [](const Plan& p) { return std::llround(p.graph.expected); },
         "of the largest graph, the median; 0 on a device without such a limit"},
-       {"breakdown_seconds", &breakdown_of, "along the critical path; adds up to `step_seconds`"},
+       {"breakdown_seconds", [](const Plan& p) { return p.report.breakdown; },
+        "along the critical path; adds up to `step_seconds`"},
        {"seconds_by_parameter", &by_parameter,
         "the same path by the profile parameter its seconds scale with; parameters without any are left out. "
         "Some seconds "

@@ -1,0 +1,39 @@
+#include "io/output/descriptions.h"
+
+#include <algorithm>
+
+#include "io/output/documents.h"
+#include "models/framework/strategy_keys.h"
+
+namespace trnplan::io {
+
+namespace {
+
+void add_with_parts(std::vector<const Description*>& all, const Description& d) {
+  if (std::find(all.begin(), all.end(), &d) != all.end()) return;
+  if (d.base != nullptr) add_with_parts(all, *d.base);
+  for (const auto& part : d.inside) add_with_parts(all, part());
+  if (std::find(all.begin(), all.end(), &d) == all.end()) all.push_back(&d);
+}
+
+}  // namespace
+
+std::string records_json() {
+  std::vector<const Description*> all;
+  for (const Description* d : documents()) add_with_parts(all, *d);
+  Json records = Json::array();
+  for (const Description* d : all) {
+    Json keys = Json::array();
+    for (const Description::Key& key : d->keys) keys.push_back({{"name", key.name}, {"type", key.type}, {"says", key.says}});
+    records.push_back({{"name", d->name}, {"says", d->says}, {"base", d->base == nullptr ? Json() : Json(d->base->name)}, {"keys", keys}});
+  }
+  return dumped(records);
+}
+
+std::string strategy_keys_json() {
+  Json keys = Json::array();
+  for (const models::StrategyKey& key : models::strategy_keys()) keys.push_back({key.name, key.brief});
+  return dumped(keys);
+}
+
+}  // namespace trnplan::io
