@@ -2,7 +2,6 @@
 
 #include "io/output/collective_json.h"
 #include "io/output/fit_json.h"
-#include "io/output/log_json.h"
 #include "io/output/memory_json.h"
 #include "io/output/plan_json.h"
 #include "io/output/score_json.h"
@@ -33,7 +32,7 @@ std::string document(const CheckResult& r) {
 
 std::string document(const CalibrateResult& r, const std::string& instance) {
   io::ReadLogs read{{}, r.step_fit ? r.all_steps() : r.steps};
-  for (const calibrate::LogFile& file : r.files) read.files.emplace_back(file.path, &file.content);
+  for (const calibrate::LogFile& file : r.files) read.files.push_back({file.path, &file.content});
   if (r.kernels) return io::kernels_json(*r.kernels, r.profile, read);
   if (const auto& c = r.step_fit) return io::step_fit_json(c->fit, c->data->runs.excluded, c->kernels, read);
   if (const auto& c = r.collectives)

@@ -21,7 +21,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "calibrate/data/run_jobs.h"
@@ -125,12 +124,7 @@ struct StepFitOptions {
 };
 
 struct StepFit {
-  struct Estimate {
-    models::Parameter parameter{};
-    models::Value prior, posterior;
-    double prior_share = 1;
-    std::string_view verdict;
-  };
+  using Estimate = CollectiveFit::Estimate;
   models::Profile profile;  ///< with its calibration (without files and tool)
   std::vector<Estimate> estimates;
   std::map<std::string, double> configuration_effects;  ///< log of measured over predicted, as fitted

@@ -23,8 +23,8 @@ std::string with_short_rows(const std::string& text) {
 
 }  // namespace
 
-std::string dumped(const Json& document) {
-  return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+std::string dumped(const Json& document, int indent) {
+  return document.dump(indent, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 std::string profile_text(const Json& profile) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "io/format/stored_strategy.h"
@@ -11,18 +10,13 @@ namespace trnplan::io {
 
 using Json = nlohmann::ordered_json;
 
-template <class T>
-[[nodiscard]] Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 /// The object of strategy_json().
 [[nodiscard]] Json strategy_tree(const models::Strategy& s, Known known = Known::whole);
 
 /// Laid out as profile files are: indented, matrices with a line for each row. Ends in a newline.
 [[nodiscard]] std::string profile_text(const Json& profile);
 
-/// As all documents are written: indented, in ASCII, what is no UTF-8 replaced. Ends in a newline.
-[[nodiscard]] std::string dumped(const Json& document);
+/// As all documents are written: indented (-1: on one line), in ASCII, what is no UTF-8 replaced. Ends in a newline.
+[[nodiscard]] std::string dumped(const Json& document, int indent = 2);
 
 }  // namespace trnplan::io

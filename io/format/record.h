@@ -30,7 +30,7 @@ struct Description {
     std::string_view says;  ///< Markdown, for docs/json.md; "" where name and type say it
     Absent absent;
   };
-  std::string_view name;                         ///< of Python's class
+  std::string_view name;                         ///< of Python's class; "" where Python has a dict
   std::string_view says;                         ///< its first line of documentation
   std::vector<Key> keys;                         ///< in the order of the document
   const Description* base = nullptr;             ///< whose keys come first
@@ -52,7 +52,9 @@ using ByName = std::vector<std::pair<std::string, V>>;
 template <class V>
 struct Shown {
   static Json json(const V& v) { return record<V>()(v); }
-  static std::string type() { return std::string(description().name); }
+  static std::string type() {
+    return description().name.empty() ? "Dict[str, Any]" : std::string(description().name);
+  }
   static void add(Description& d) { d.inside.push_back(&description); }
   static const Description& description() { return record<V>().description(); }
 };
@@ -101,7 +103,7 @@ struct Shown<std::optional<V>> : Shown<V> {
 };
 /// A part that another object holds, which need not be there.
 template <class V>
-struct Shown<const V*> : Shown<std::optional<V>> {
+requires(!std::convertible_to<const V*, std::string_view>) struct Shown<const V*> : Shown<std::optional<V>> {
   static Json json(const V* v) { return v == nullptr ? Json() : Shown<V>::json(*v); }
 };
 template <class V>
@@ -136,6 +138,18 @@ struct Shown<std::map<std::string, V>> : Shown<V> {
   }
   static std::string type() { return Shown<ByName<V>>::type(); }
 };
+
+/// What `inner` gives of what `outer` gives or points to: `path(&Row::step, &MeasuredStep::id)`.
+template <class Outer, class Inner>
+auto path(Outer outer, Inner inner) {
+  return [=](const auto& t) {
+    const auto& part = std::invoke(outer, t);
+    if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(part)>>)
+      return std::invoke(inner, *part);
+    else
+      return std::invoke(inner, part);
+  };
+}
 
 /// What writes a `T`, and what is known of its keys.
 template <class T>

@@ -1,24 +1,27 @@
 #include "io/output/catalogue_json.h"
 
-#include "io/format/json_tree.h"
-#include "io/output/plan_json.h"
+#include "io/output/described.h"
+#include "io/output/json_tree.h"
 #include "planner/check/rules.h"
 
 namespace trnplan::io {
 
+using models::Architecture;
+using topology::Instance;
+
 namespace {
 
-std::string listed(const char* key, Json list) {
-  const Json document = {{"schema_version", kSchemaVersion}, {key, std::move(list)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+struct ShownModels {
+  std::vector<KnownModel> models;
+};
+struct ShownInstances {
+  std::vector<KnownInstance> instances;
+};
 
-Json prices_of(const topology::Instance& instance) {
-  Json prices = Json::array();
-  for (const topology::Price& p : instance.prices)
-    prices.push_back(
-        {{"kind", p.kind}, {"usd_per_hour", p.usd_per_hour}, {"region", p.region}, {"date", p.date}});
-  return prices;
+std::vector<ShownPrice> prices_of(const Instance& instance) {
+  std::vector<ShownPrice> all;
+  for (const topology::Price& p : instance.prices) all.push_back({&p});
+  return all;
 }
 
 }  // namespace
@@ -43,46 +46,81 @@ std::vector<KnownInstance> known_instances(const Catalog& catalog) {
   return all;
 }
 
+template <>
+const Record<PublishedTraining>& record() {
+  using P = PublishedTraining;
+  static const Record<P> described(
+      "PublishedTraining", "How a model was trained.",
+      {{"sequence", &P::sequence}, {"global_batch", &P::global_batch}, {"source", &P::source}});
+  return described;
+}
+
+template <>
+const Record<KnownModel>& record() {
+  const auto of = [](auto get) { return path(&KnownModel::architecture, get); };
+  static const Record<KnownModel> described(
+      "Model", "A model of the catalogue.",
+      {{"name", of(&Architecture::name)},
+       {"parameters", &KnownModel::parameters},
+       {"layers", of(&Architecture::layers)},
+       {"hidden", of(&Architecture::hidden)},
+       {"heads", of(&Architecture::heads)},
+       {"kv_heads", of(&Architecture::kv_heads)},
+       {"intermediate", of(&Architecture::intermediate)},
+       {"vocabulary", of(&Architecture::vocabulary)},
+       {"max_positions", of(&Architecture::max_positions)},
+       {"experts", of(&Architecture::experts), "0: none"},
+       {"training", &KnownModel::training, "`null` where none is published"}});
+  return described;
+}
+
+template <>
+const Record<ShownModels>& record() {
+  static const Record<ShownModels> described("ModelsResult", "The models of the catalogue.",
+                                             {{"models", &ShownModels::models}});
+  return described;
+}
+
+template <>
+const Record<KnownInstance>& record() {
+  const auto of = [](auto get) { return path(&KnownInstance::instance, get); };
+  static const Record<KnownInstance> described(
+      "Instance", "An instance type; rates are those of a node.",
+      {{"name", of(&Instance::name)},
+       {"chips", of(&Instance::chips)},
+       {"cores", of(&Instance::cores)},
+       {"memory_bytes_per_core", of(path(&Instance::core, &topology::Core::memory))},
+       {"bf16_flops", of([](const Instance& i) { return i.core.bf16 * i.cores(); })},
+       {"hbm_bytes_per_second", of([](const Instance& i) { return i.core.hbm * i.cores(); })},
+       {"nics", of(&Instance::nics)},
+       {"nic_bytes_per_second", of([](const Instance& i) { return i.nics * i.nic; }),
+        "all NICs, one direction"},
+       {"prices", of(&prices_of)},
+       {"step_modelled", &KnownInstance::step_modelled, "a training step on it is timed"}});
+  return described;
+}
+
+template <>
+const Record<ShownInstances>& record() {
+  static const Record<ShownInstances> described("InstancesResult", "The instance types of the catalogue.",
+                                                {{"instances", &ShownInstances::instances}});
+  return described;
+}
+
 std::string models_json(const std::vector<KnownModel>& models) {
-  Json list = Json::array();
-  for (const KnownModel& m : models) {
-    const models::Architecture& a = m.architecture;
-    Json training;
-    if (m.training)
-      training = {{"sequence", m.training->sequence},
-                  {"global_batch", m.training->global_batch},
-                  {"source", m.training->source}};
-    list.push_back({{"name", a.name},
-                    {"parameters", m.parameters},
-                    {"layers", a.layers},
-                    {"hidden", a.hidden},
-                    {"heads", a.heads},
-                    {"kv_heads", a.kv_heads},
-                    {"intermediate", a.intermediate},
-                    {"vocabulary", a.vocabulary},
-                    {"max_positions", a.max_positions},
-                    {"experts", a.experts},
-                    {"training", training}});
-  }
-  return listed("models", std::move(list));
+  return document_of(ShownModels{models});
 }
 
 std::string instances_json(const std::vector<KnownInstance>& instances) {
-  Json list = Json::array();
-  for (const KnownInstance& k : instances) {
-    const topology::Instance& i = k.instance;
-    list.push_back({{"name", i.name},
-                    {"chips", i.chips},
-                    {"cores", i.cores()},
-                    {"memory_bytes_per_core", i.core.memory.value},
-                    {"bf16_flops", i.core.bf16.value * i.cores()},
-                    {"hbm_bytes_per_second", i.core.hbm.value * i.cores()},
-                    {"nics", i.nics},
-                    {"nic_bytes_per_second", i.nics * i.nic.value},
-                    {"prices", prices_of(i)},
-                    {"step_modelled", k.step_modelled}});
-  }
-  return listed("instances", std::move(list));
+  return document_of(ShownInstances{instances});
+}
+
+const Description& models_document() {
+  return record<ShownModels>().description();
+}
+
+const Description& instances_document() {
+  return record<ShownInstances>().description();
 }
 
 }  // namespace trnplan::io

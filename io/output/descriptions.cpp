@@ -2,12 +2,34 @@
 
 #include <algorithm>
 
-#include "io/output/documents.h"
+#include "io/output/described.h"
 #include "models/framework/strategy_keys.h"
 
 namespace trnplan::io {
 
 namespace {
+
+/// In the order of docs/json.md. All but their schema_version.
+std::vector<const Description*> documents() {
+  return {&search_document(),
+          &simulation_document(),
+          &check_document(),
+          &topology_document(),
+          &collective_document(),
+          &sweep_document(),
+          &health_document(),
+          &models_document(),
+          &instances_document(),
+          &whatif_document(),
+          &calibrate_document(),
+          &step_validation_document(),
+          &scores_document(),
+          &memory_validation_document(),
+          &collective_validation_document(),
+          &uptime_document(),
+          &launch_document(),
+          &watch_document()};
+}
 
 void add_with_parts(std::vector<const Description*>& all, const Description& d) {
   if (std::find(all.begin(), all.end(), &d) != all.end()) return;

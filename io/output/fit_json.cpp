@@ -1,113 +1,230 @@
 #include "io/output/fit_json.h"
 
-#include <utility>
-
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 
 namespace trnplan::io {
 
+using calibrate::CollectiveFit;
+using calibrate::KernelRow;
+using calibrate::StepFit;
+using models::StackFactor;
+
 namespace {
 
-template <class Estimates>
-Json estimates_array(const Estimates& estimates) {
-  Json all = Json::array();
-  for (const auto& e : estimates) {
-    all.push_back({{"name", models::to_string(e.parameter)},
-                   {"unit", models::unit_of(e.parameter)},
-                   {"prior", {{"median", e.prior.median}, {"log_sd", e.prior.log_sd}}},
-                   {"fitted", {{"median", e.posterior.median}, {"log_sd", e.posterior.log_sd}}},
-                   {"prior_share", e.prior_share},
-                   {"verdict", e.verdict}});
-  }
-  return all;
-}
+/// One of the two is null.
+struct ShownSummary {
+  const CollectiveFit* of_points = nullptr;
+  const StepFit* of_runs = nullptr;
+};
 
-Json kernels_array(const std::vector<calibrate::KernelRow>& kernels) {
-  Json all = Json::array();
-  for (const auto& row : kernels) {
-    all.push_back({{"id", row.point.id},
-                   {"kernel", to_string(row.point.kernel)},
-                   {"measured_seconds", row.point.seconds},
-                   {"predicted_seconds", row.predicted},
-                   {"error", row.error}});
-  }
-  return all;
-}
-
-/// With what was read behind the other keys.
-std::string text_of(Json j, const ReadLogs& logs) {
-  add_logs(j, logs);
-  return dumped(j);
-}
+/// A fit, or what the files say; absent is what the kind of fit lacks.
+struct ShownCalibration {
+  const ReadLogs* logs;
+  std::optional<std::string> profile, prior, instance;
+  std::optional<std::vector<CollectiveFit::Estimate>> parameters;
+  std::optional<std::vector<StackFactor>> stacks;
+  std::optional<std::map<std::string, double>> configurations;
+  std::optional<std::vector<KernelRow>> kernels;
+  std::optional<ByName<double>> kernel_effects;
+  std::optional<std::vector<CollectiveFit::Row>> rows;
+  std::optional<std::vector<ShownLeftOut>> left_out;
+  std::optional<ShownSummary> summary;
+};
 
 }  // namespace
 
-std::string kernels_json(const std::vector<calibrate::KernelRow>& kernels, const std::string& profile,
+template <>
+const Record<models::Value>& record() {
+  static const Record<models::Value> described(
+      "Estimate", "A median with the standard deviation of its logarithm.",
+      {{"median", &models::Value::median}, {"log_sd", &models::Value::log_sd}});
+  return described;
+}
+
+template <>
+const Record<CollectiveFit::Estimate>& record() {
+  using E = CollectiveFit::Estimate;
+  static const Record<E> described(
+      "Parameter", "A parameter of the profile before and after the fit.",
+      {{"name", [](const E& e) { return to_string(e.parameter); }},
+       {"unit", [](const E& e) { return unit_of(e.parameter); }},
+       {"prior", &E::prior},
+       {"fitted", &E::posterior},
+       {"prior_share", &E::prior_share, "the spread left over the prior's"},
+       {"verdict", &E::verdict,
+        "`identified` (`prior_share` below 0.5), `weakly` (below 0.9), `moved` (no surer, but by a tenth of "
+        "the prior's spread or more elsewhere) or `at prior`"}});
+  return described;
+}
+
+template <>
+const Record<StackFactor>& record() {
+  static const Record<StackFactor> described("Stack",
+                                             "What every time of a framework and release is multiplied by.",
+                                             {{"framework", &StackFactor::framework},
+                                              {"release", &StackFactor::release, "`\"\"`: of the framework"},
+                                              {"median", &StackFactor::median},
+                                              {"log_sd", &StackFactor::log_sd}});
+  return described;
+}
+
+template <>
+const Record<KernelRow>& record() {
+  using logs::MeasuredKernel;
+  static const Record<KernelRow> described(
+      "KernelRow", "A kernel beside what the fitted profile says of it.",
+      {{"id", path(&KernelRow::point, &MeasuredKernel::id)},
+       {"kernel", [](const KernelRow& r) { return to_string(r.point.kernel); }, "as `--kernel` writes it"},
+       {"measured_seconds", path(&KernelRow::point, &MeasuredKernel::seconds)},
+       {"predicted_seconds", &KernelRow::predicted},
+       {"error", &KernelRow::error, "predicted over measured, minus 1"}});
+  return described;
+}
+
+template <>
+const Record<CollectiveFit::Row>& record() {
+  using Row = CollectiveFit::Row;
+  using Point = logs::MeasuredCollective;
+  const auto point = [](auto get) { return path(&Row::point, get); };
+  static const Record<Row> described("CollectiveRow", "A point of nccom-test that was used.",
+                                     {{"id", point(&Point::id), "that of the CSV, or file and line"},
+                                      {"op", point(&Point::op)},
+                                      {"ranks", point(&Point::ranks)},
+                                      {"nodes", &Row::nodes, "as stated, else as few as hold the ranks"},
+                                      {"bytes", point(&Point::bytes)},
+                                      {"algorithm", &Row::algorithm},
+                                      {"measured_seconds", point(&Point::seconds)},
+                                      {"predicted_seconds", &Row::predicted},
+                                      {"error", &Row::error, "predicted over measured, minus 1"}});
+  return described;
+}
+
+template <>
+const Record<ShownLeftOut>& record() {
+  static const Record<ShownLeftOut> described(
+      "LeftOut", "What is not compared.",
+      {{"id", &ShownLeftOut::id},
+       {"reason", &ShownLeftOut::reason},
+       {"fix", &ShownLeftOut::fix, "of a point of nccom-test", Absent::left_out}});
+  return described;
+}
+
+template <>
+const Record<CollectiveFit>& record() {
+  using Fit = CollectiveFit;
+  static const Record<Fit> described(
+      "", "How well a fit of collectives explains its points.",
+      {{"rows", [](const Fit& f) { return f.rows.size(); }},
+       {"median_ape", &Fit::median_error, "of the absolute errors"},
+       {"worst_ape", &Fit::worst_error, "likewise"},
+       {"worst_id", [](const Fit& f) { return f.worst->point->id; }},
+       {"noise_scale",
+        [](const Fit& f) { return f.estimates.empty() ? std::nullopt : std::optional(f.noise_scale); },
+        "1, or the reduced chi-square by which the squared spreads of the data grew (calibrate/fit/fit.h); "
+        "`null` with `--no-fit`"},
+       {"explains", &Fit::explains, "`median_ape` is at most 0.25"},
+       {"converged",
+        [](const Fit& f) { return f.estimates.empty() ? std::nullopt : std::optional(f.converged); },
+        "`null` with `--no-fit`"}});
+  return described;
+}
+
+template <>
+const Record<StepFit>& record() {
+  static const Record<StepFit> described("", "What a fit of steps and kernels rests on.",
+                                         {{"observations", &StepFit::observations},
+                                          {"collectives", &StepFit::collectives},
+                                          {"kernels", &StepFit::kernels, "equal ones are one"},
+                                          {"iterations", &StepFit::iterations},
+                                          {"converged", &StepFit::converged}});
+  return described;
+}
+
+/// As the kind of fit has it.
+template <>
+struct Shown<ShownSummary> : Shown<CollectiveFit> {
+  static Json json(const ShownSummary& s) {
+    return s.of_points != nullptr ? record<CollectiveFit>()(*s.of_points) : record<StepFit>()(*s.of_runs);
+  }
+  static void add(Description& d) {
+    Shown<CollectiveFit>::add(d);
+    Shown<StepFit>::add(d);
+  }
+};
+
+template <>
+const Record<ShownCalibration>& record() {
+  using C = ShownCalibration;
+  static const Record<C> described(
+      "CalibrateResult", "A fit, or what the files say; parts that the kind of fit lacks are left out.",
+      {{"profile", &C::profile, "the prior, as the options say; of a fit to steps and kernels what it gave",
+        Absent::left_out},
+       {"prior", &C::prior, "of a fit to steps and kernels", Absent::left_out},
+       {"instance", &C::instance, "where points were measured, as the options say", Absent::left_out},
+       {"parameters", &C::parameters, "of collectives the seven that one depends on; empty with `--no-fit`",
+        Absent::left_out},
+       {"stacks", &C::stacks, "", Absent::left_out},
+       {"configurations", &C::configurations, "log of what the model misses of each", Absent::left_out},
+       {"kernels", &C::kernels, "", Absent::left_out},
+       {"kernel_effects", &C::kernel_effects,
+        "of each operator the log of its time alone over that in a graph", Absent::left_out},
+       {"rows", &C::rows, "the points used, each once", Absent::left_out},
+       {"left_out", &C::left_out,
+        "points and runs that cannot be predicted. When no point is left they are input errors (exit 2). "
+        "Tables left out as a whole are remarks only",
+        Absent::left_out},
+       {"summary", &C::summary, "", Absent::left_out},
+       {"files", path(&C::logs, &ReadLogs::files), "in the order given"},
+       {"steps", path(&C::logs, &ReadLogs::steps),
+        "those of all files that a prediction can be compared with. With `--job` or `--config` they have its "
+        "framework, release, batch and sequence, and runs that state another batch or sequence are missing, "
+        "with a remark"}});
+  return described;
+}
+
+std::string kernels_json(const std::vector<KernelRow>& kernels, const std::string& profile,
                          const ReadLogs& logs) {
-  return text_of(
-      {{"schema_version", kSchemaVersion}, {"profile", profile}, {"kernels", kernels_array(kernels)}}, logs);
+  return document_of(ShownCalibration{.logs = &logs, .profile = profile, .kernels = kernels});
 }
 
-std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out,
-                          const std::vector<calibrate::KernelRow>& kernels, const ReadLogs& logs) {
-  const models::Calibration& c = *fit.profile.calibration;
-  Json j = {{"schema_version", kSchemaVersion}, {"profile", fit.profile.name}, {"prior", c.prior}};
-  j["parameters"] = estimates_array(fit.estimates);
-  j["stacks"] = Json::array();
-  for (const auto& s : c.stacks) {
-    j["stacks"].push_back(
-        {{"framework", s.framework}, {"release", s.release}, {"median", s.median}, {"log_sd", s.log_sd}});
-  }
-  j["configurations"] = Json::object();
-  for (const auto& [name, effect] : fit.configuration_effects) j["configurations"][name] = effect;
-  j["kernels"] = kernels_array(kernels);
-  j["kernel_effects"] = Json::object();
-  for (const auto& [op, effect] : fit.kernel_effects) {
-    j["kernel_effects"][std::string(logs::to_string(op))] = effect;
-  }
-  j["left_out"] = Json::array();
-  for (const auto& e : left_out) j["left_out"].push_back({{"id", e.id}, {"reason", e.reason}});
-  j["summary"] = {{"observations", fit.observations},
-                  {"collectives", fit.collectives},
-                  {"kernels", fit.kernels},
-                  {"iterations", fit.iterations},
-                  {"converged", fit.converged}};
-  return text_of(std::move(j), logs);
+std::string step_fit_json(const StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out,
+                          const std::vector<KernelRow>& kernels, const ReadLogs& logs) {
+  ShownCalibration shown{.logs = &logs,
+                         .profile = fit.profile.name,
+                         .prior = fit.profile.calibration->prior,
+                         .parameters = fit.estimates,
+                         .stacks = fit.profile.calibration->stacks,
+                         .configurations = fit.configuration_effects,
+                         .kernels = kernels,
+                         .kernel_effects = ByName<double>(),
+                         .left_out = std::vector<ShownLeftOut>(),
+                         .summary = ShownSummary{.of_runs = &fit}};
+  for (const auto& [op, effect] : fit.kernel_effects)
+    shown.kernel_effects->emplace_back(logs::to_string(op), effect);
+  for (const calibrate::ExcludedRun& e : left_out) shown.left_out->push_back({e.id, e.reason, {}});
+  return document_of(shown);
 }
 
-std::string collective_fit_json(const calibrate::CollectiveFit& fit,
-                                const std::vector<calibrate::LeftOut>& left_out, const std::string& instance,
-                                const ReadLogs& logs) {
-  Json j;
-  j["schema_version"] = kSchemaVersion;
-  j["profile"] = fit.profile.name;
-  j["instance"] = instance;
-  j["parameters"] = estimates_array(fit.estimates);
-  j["rows"] = Json::array();
-  for (const auto& r : fit.rows) {
-    j["rows"].push_back({{"id", r.point->id},
-                         {"op", r.point->op},
-                         {"ranks", r.point->ranks},
-                         {"nodes", r.nodes},
-                         {"bytes", r.point->bytes},
-                         {"algorithm", r.algorithm},
-                         {"measured_seconds", r.point->seconds},
-                         {"predicted_seconds", r.predicted},
-                         {"error", r.error}});
-  }
-  j["left_out"] = Json::array();
-  for (const auto& l : left_out) {
-    j["left_out"].push_back({{"id", l.point.id}, {"reason", l.reason}, {"fix", l.fix}});
-  }
-  const bool fitted = !fit.estimates.empty();
-  j["summary"] = {{"rows", fit.rows.size()},
-                  {"median_ape", fit.median_error},
-                  {"worst_ape", fit.worst_error},
-                  {"worst_id", fit.worst->point->id},
-                  {"noise_scale", fitted ? Json(fit.noise_scale) : Json()},
-                  {"explains", fit.explains()},
-                  {"converged", fitted ? Json(fit.converged) : Json()}};
-  return text_of(std::move(j), logs);
+std::string collective_fit_json(const CollectiveFit& fit, const std::vector<calibrate::LeftOut>& left_out,
+                                const std::string& instance, const ReadLogs& logs) {
+  ShownCalibration shown{.logs = &logs,
+                         .profile = fit.profile.name,
+                         .instance = instance,
+                         .parameters = fit.estimates,
+                         .rows = fit.rows,
+                         .left_out = std::vector<ShownLeftOut>(),
+                         .summary = ShownSummary{.of_points = &fit}};
+  for (const calibrate::LeftOut& l : left_out) shown.left_out->push_back({l.point.id, l.reason, l.fix});
+  return document_of(shown);
+}
+
+std::string logs_json(const std::string& instance, const ReadLogs& logs) {
+  return document_of(ShownCalibration{.logs = &logs, .instance = instance});
+}
+
+const Description& calibrate_document() {
+  return record<ShownCalibration>().description();
 }
 
 }  // namespace trnplan::io

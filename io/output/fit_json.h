@@ -1,4 +1,4 @@
-// What fits found and what they read, as JSON for scripts.
+// What `calibrate` answers: fits and what they read, as JSON for scripts (docs/json.md, calibrate).
 #pragma once
 
 #include <string>
@@ -8,23 +8,31 @@
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/kernel_bench.h"
 #include "calibrate/fit/step_fit.h"
-#include "io/output/log_json.h"
+#include "logs/detect/detect.h"
 
 namespace trnplan::io {
 
-/// {"schema_version", "profile", "prior", "parameters": [...], "stacks": [...], "configurations": {...},
-/// "kernels": [...], "left_out": [...], "summary": {...}}; see docs/json.md. Ends in a newline.
+/// What was understood of a log or profile. A path or a text that is no UTF-8 gets replacement characters.
+struct ReadLog {
+  std::string path;
+  const logs::Detected* content;
+};
+/// All that was read, and the samples that can be compared with predictions.
+struct ReadLogs {
+  std::vector<ReadLog> files;
+  std::vector<logs::StepSample> steps;
+};
+
+/// All return a document that ends in a newline.
 std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out,
                           const std::vector<calibrate::KernelRow>& kernels, const ReadLogs& logs);
-
-/// What `profile` says of kernels, without a fit: {"schema_version", "profile", "kernels": [...]}.
+/// What `profile` says of kernels, without a fit.
 std::string kernels_json(const std::vector<calibrate::KernelRow>& kernels, const std::string& profile,
                          const ReadLogs& logs);
-
-/// {"schema_version", "profile", "instance", "parameters": [...], "rows": [...], "left_out": [...],
-/// "summary": {...}}; see docs/json.md.
 std::string collective_fit_json(const calibrate::CollectiveFit& fit,
                                 const std::vector<calibrate::LeftOut>& left_out, const std::string& instance,
                                 const ReadLogs& logs);
+/// Logs without a fit.
+std::string logs_json(const std::string& instance, const ReadLogs& logs);
 
 }  // namespace trnplan::io

@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/data/run_jobs.h"
 #include "io/format/json_tree.h"
 #include "io/format/record.h"
 #include "io/format/schema_version.h"
-#include "io/output/log_json.h"
 #include "models/job/job.h"
 #include "planner/cost/run_forecast.h"
 #include "planner/plan/plan.h"
@@ -20,10 +18,10 @@ namespace trnplan::io {
 [[nodiscard]] Json document();
 /// A whole document: its schema_version before its record.
 template <class T>
-[[nodiscard]] std::string document_of(const T& result) {
+[[nodiscard]] std::string document_of(const T& result, int indent = 2) {
   Json all = document();
   all.update(record<T>()(result));
-  return dumped(all);
+  return dumped(all, indent);
 }
 
 /// A strategy where it runs.
@@ -45,6 +43,18 @@ struct ShownMemory {
 /// The memory of the worst stage, and the chance that it fits.
 [[nodiscard]] ShownMemory worst_of(const models::Memory& memory);
 
+/// Of a node and hour.
+struct ShownPrice {
+  const topology::Price* of;
+  bool sourced = false;  ///< with terms and source
+};
+
+/// A run, a point or a row that is not compared.
+struct ShownLeftOut {
+  std::string id, reason;
+  std::optional<std::string> fix;
+};
+
 template <>
 const Record<PlacedStrategy>& record();
 template <>
@@ -57,10 +67,15 @@ template <>
 const Record<planner::Plan>& record();
 template <>
 const Record<planner::ForecastRun>& record();
+template <>
+const Record<models::Value>& record();
+template <>
+const Record<ShownPrice>& record();
+template <>
+const Record<ShownLeftOut>& record();
 
 [[nodiscard]] std::int64_t whole_bytes(Bytes b);
-
-/// The keys "files" and "steps" of what was read.
-void add_logs(Json& document, const ReadLogs& logs);
+/// What JSON has as a number.
+[[nodiscard]] std::optional<double> finite(double x);
 
 }  // namespace trnplan::io

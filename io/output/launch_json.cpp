@@ -1,28 +1,48 @@
 #include "io/output/launch_json.h"
 
-#include "io/format/json_tree.h"
-#include "io/output/plan_json.h"
+#include "io/output/described.h"
+#include "io/output/json_tree.h"
 
 namespace trnplan::io {
 
+template <>
+const Record<Diagnostic>& record() {
+  static const Record<Diagnostic> described("Fault", "What has to be mended.",
+                                            {{"file", path(&Diagnostic::at, &SourcePos::file)},
+                                             {"line", path(&Diagnostic::at, &SourcePos::line), "0: none"},
+                                             {"column", path(&Diagnostic::at, &SourcePos::column), "0: none"},
+                                             {"key", &Diagnostic::key},
+                                             {"problem", &Diagnostic::problem},
+                                             {"fix", &Diagnostic::fix}});
+  return described;
+}
+
+template <>
+const Record<LaunchStory>& record() {
+  using L = LaunchStory;
+  static const Record<L> described(
+      "LaunchResult", "What was submitted, or would be.",
+      {{"scheduler", &L::scheduler},
+       {"dry_run", &L::dry_run},
+       {"already_submitted", &L::already,
+        "`launch.json` in the folder, which has `schema_version`, `scheduler` and `jobs`, knew the jobs; its "
+        "`begun` names a job whose submission was not seen to end"},
+       {"jobs", &L::jobs, "the id of each; empty with `--dry-run`"},
+       {"commands", &L::commands,
+        "with `--dry-run` the argument vectors; COMPILE_JOB_ID stands for the id that compiling will get, "
+        "trnplan-UNIQUE for a job's name, TRNPLAN_PARTITION for a partition that only running setup_env.sh "
+        "would tell. Where a check failed (exit code 2) they are what would run without it"},
+       {"faults", [](const L& l) { return l.faults.empty() ? std::nullopt : std::optional(l.faults); },
+        "where a check failed, what has to be mended", Absent::left_out}});
+  return described;
+}
+
 std::string launch_json(const LaunchStory& story) {
-  Json jobs = Json::object();
-  for (const auto& [what, id] : story.jobs) jobs[what] = id;
-  Json j = {{"schema_version", kSchemaVersion},
-            {"scheduler", story.scheduler},
-            {"dry_run", story.dry_run},
-            {"already_submitted", story.already},
-            {"jobs", jobs},
-            {"commands", story.commands}};
-  for (const Diagnostic& d : story.faults) {
-    j["faults"].push_back({{"file", d.at.file},
-                           {"line", d.at.line},
-                           {"column", d.at.column},
-                           {"key", d.key},
-                           {"problem", d.problem},
-                           {"fix", d.fix}});
-  }
-  return j.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+  return document_of(story, 1);
+}
+
+const Description& launch_document() {
+  return record<LaunchStory>().description();
 }
 
 }  // namespace trnplan::io

@@ -18,8 +18,7 @@ struct LaunchStory {
   std::vector<Diagnostic> faults;                         ///< of a dry run: what keeps them from being run
 };
 
-/// {"schema_version", "scheduler", "dry_run", "already_submitted", "jobs": {...}, "commands": [[...]]}, and where there are
-/// faults "faults": [{"file", "line", "column", "key", "problem", "fix"}]
+/// A document that ends in a newline.
 std::string launch_json(const LaunchStory& story);
 
 }  // namespace trnplan::io

@@ -1,108 +1,143 @@
-#include "io/output/log_json.h"
-
-#include <optional>
-
+#include "io/output/fit_json.h"
 #include "io/output/json_tree.h"
 
 namespace trnplan::io {
 
+using logs::CollectiveSample;
+using logs::DeviceSample;
+using logs::MemorySample;
+using logs::StepSample;
+
 namespace {
 
-Json step(const logs::StepSample& s) {
-  return {{"file", s.at.file},
-          {"line", s.at.line},
-          {"last_line", s.last_line},
-          {"format", s.format},
-          {"basis", s.basis},
-          {"framework", s.framework},
-          {"release", s.release},
-          {"seconds", s.seconds},
-          {"spread_seconds", or_null(s.spread)},
-          {"count", s.count},
-          {"left_out", s.left_out},
-          {"wall_seconds", or_null(s.wall_seconds)},
-          {"global_batch", or_null(s.global_batch)},
-          {"sequence", or_null(s.sequence)},
-          {"sequences_per_second", or_null(s.sequences_per_second)},
-          {"tokens_per_second", or_null(s.tokens_per_second)}};
-}
+/// What was left out of a log.
+struct SkippedPiece {
+  Diagnostic why;
+};
 
-Json memory(const logs::MemorySample& m) {
-  return {{"line", m.at.line},
-          {"bytes", or_null(m.bytes)},
-          {"core", or_null(m.core)},
-          {"where", m.where},
-          {"count", m.count}};
-}
-
-Json collective(const logs::CollectiveSample& c) {
-  return {{"line", c.at.line},
-          {"op", c.op},
-          {"type", c.type},
-          {"algorithm", c.algorithm},
-          {"ranks", c.ranks > 0 ? Json(c.ranks) : Json()},
-          {"bytes", c.bytes},
-          {"seconds", c.seconds},
-          {"median_seconds", c.median_seconds},
-          {"count", c.count}};
-}
-
-Json device(const logs::DeviceSample& d) {
-  return {{"line", d.at.line},
-          {"name", d.name},
-          {"seconds", d.seconds},
-          {"active_seconds", or_null(d.active_seconds)},
-          {"model_flops", or_null(d.model_flops)},
-          {"hardware_flops", or_null(d.hardware_flops)},
-          {"hbm_bytes", or_null(d.hbm_bytes)},
-          {"collective_seconds", or_null(d.collective_seconds)},
-          {"collective_active_seconds", or_null(d.collective_active_seconds)},
-          {"mfu", or_null(d.mfu)},
-          {"clock_hz", or_null(d.clock_hz)},
-          {"engine_seconds", Json(d.engine_seconds)}};
-}
-
-Json skipped(const Diagnostic& w) {
-  return {{"line", w.at.line}, {"key", w.key}, {"problem", w.problem}, {"fix", w.fix}};
-}
-
-Json kind(const logs::Detected::Kind& k) {
-  return {{"kind", k.name}, {"pieces", k.pieces}};
-}
-
-template <class Item, class Write>
-Json list(const std::vector<Item>& items, const Write& write) {
-  Json all = Json::array();
-  for (const Item& item : items) all.push_back(write(item));
+std::vector<SkippedPiece> skipped_of(const ReadLog& log) {
+  std::vector<SkippedPiece> all;
+  const auto add = [&all](const std::vector<Diagnostic>& list) {
+    for (const Diagnostic& d : list) all.push_back({d});
+  };
+  add(log.content->skipped);
+  add(log.content->kernels.left_out);
+  for (const logs::NccomTable& table : log.content->tables) add(table.warnings);
   return all;
+}
+
+/// The line of what was read.
+template <class Sample>
+int line_of(const Sample& s) {
+  return s.at.line;
 }
 
 }  // namespace
 
-void add_logs(Json& j, const ReadLogs& logs) {
-  j["files"] = Json::array();
-  for (const auto& [path, content] : logs.files) {
-    std::vector<Diagnostic> left_out = content->skipped;
-    left_out.insert(left_out.end(), content->kernels.left_out.begin(), content->kernels.left_out.end());
-    for (const auto& table : content->tables) {
-      left_out.insert(left_out.end(), table.warnings.begin(), table.warnings.end());
-    }
-    j["files"].push_back({{"file", path},
-                          {"understood", list(content->kinds, kind)},
-                          {"steps", list(content->steps, step)},
-                          {"memory", list(content->memory, memory)},
-                          {"collectives", list(content->collectives, collective)},
-                          {"graphs", list(content->devices, device)},
-                          {"skipped", list(left_out, skipped)}});
-  }
-  j["steps"] = list(logs.steps, step);
+template <>
+const Record<StepSample>& record() {
+  static const Record<StepSample> described(
+      "StepSample", "What a log shows of a run's steps.",
+      {{"file", path(&StepSample::at, &SourcePos::file)},
+       {"line", &line_of<StepSample>},
+       {"last_line", &StepSample::last_line},
+       {"format", &StepSample::format},
+       {"basis", &StepSample::basis, "what `seconds` are of"},
+       {"framework", &StepSample::framework, "as far as the log states it; else `\"\"`"},
+       {"release", &StepSample::release, "likewise"},
+       {"seconds", &StepSample::seconds,
+        "of a step, the median; of a clock of whole seconds the mean without pauses"},
+       {"spread_seconds", &StepSample::spread, "the standard deviation of a step"},
+       {"count", &StepSample::count, "the steps used"},
+       {"left_out", &StepSample::left_out, "warm-up and pauses"},
+       {"wall_seconds", &StepSample::wall_seconds, "from step to step, where `seconds` is less than that"},
+       {"global_batch", &StepSample::global_batch, "as far as the log states it; else `null`"},
+       {"sequence", &StepSample::sequence, "likewise"},
+       {"sequences_per_second", &StepSample::sequences_per_second, "likewise"},
+       {"tokens_per_second", &StepSample::tokens_per_second, "likewise"}});
+  return described;
 }
 
-std::string logs_json(const std::string& instance, const ReadLogs& logs) {
-  Json j = document();
-  j["instance"] = instance;
-  add_logs(j, logs);
-  return dumped(j);
+template <>
+const Record<MemorySample>& record() {
+  static const Record<MemorySample> described(
+      "", "Memory of a core.",
+      {{"line", &line_of<MemorySample>},
+       {"bytes", &MemorySample::bytes, "`null`: only that it did not fit"},
+       {"core", &MemorySample::core},
+       {"where", &MemorySample::where, "it is from"},
+       {"count", &MemorySample::count, "of equal lines or of reports"}});
+  return described;
+}
+
+template <>
+const Record<CollectiveSample>& record() {
+  static const Record<CollectiveSample> described(
+      "", "A collective inside compiled graphs, without a launch. Not used by the fit.",
+      {{"line", &line_of<CollectiveSample>},
+       {"op", &CollectiveSample::op},
+       {"type", &CollectiveSample::type},
+       {"algorithm", &CollectiveSample::algorithm},
+       {"ranks",
+        [](const CollectiveSample& c) { return c.ranks > 0 ? std::optional(c.ranks) : std::nullopt; }},
+       {"bytes", &CollectiveSample::bytes, "the larger of input and output"},
+       {"seconds", &CollectiveSample::seconds, "the least of `count` times"},
+       {"median_seconds", &CollectiveSample::median_seconds},
+       {"count", &CollectiveSample::count}});
+  return described;
+}
+
+template <>
+const Record<DeviceSample>& record() {
+  static const Record<DeviceSample> described(
+      "", "Runs of a compiled graph as the profiler sums them up.",
+      {{"line", &line_of<DeviceSample>},
+       {"name", &DeviceSample::name},
+       {"seconds", &DeviceSample::seconds},
+       {"active_seconds", &DeviceSample::active_seconds},
+       {"model_flops", &DeviceSample::model_flops},
+       {"hardware_flops", &DeviceSample::hardware_flops},
+       {"hbm_bytes", &DeviceSample::hbm_bytes},
+       {"collective_seconds", &DeviceSample::collective_seconds},
+       {"collective_active_seconds", &DeviceSample::collective_active_seconds},
+       {"mfu", &DeviceSample::mfu, "a fraction"},
+       {"clock_hz", &DeviceSample::clock_hz},
+       {"engine_seconds", &DeviceSample::engine_seconds}});
+  return described;
+}
+
+template <>
+const Record<SkippedPiece>& record() {
+  static const Record<SkippedPiece> described(
+      "Skipped", "What was left out; also a remark on standard error.",
+      {{"line", path(&SkippedPiece::why, &line_of<Diagnostic>), "of an event file the record"},
+       {"key", path(&SkippedPiece::why, &Diagnostic::key)},
+       {"problem", path(&SkippedPiece::why, &Diagnostic::problem)},
+       {"fix", path(&SkippedPiece::why, &Diagnostic::fix)}});
+  return described;
+}
+
+template <>
+const Record<logs::Detected::Kind>& record() {
+  using Kind = logs::Detected::Kind;
+  static const Record<Kind> described("Understood", "How many lines, tables, reports of a kind.",
+                                      {{"kind", &Kind::name}, {"pieces", &Kind::pieces}});
+  return described;
+}
+
+template <>
+const Record<ReadLog>& record() {
+  using logs::Detected;
+  const auto content = [](auto get) { return path(&ReadLog::content, get); };
+  static const Record<ReadLog> described("LogFile", "What a file was, and what it holds.",
+                                         {{"file", &ReadLog::path},
+                                          {"understood", content(&Detected::kinds)},
+                                          {"steps", content(&Detected::steps)},
+                                          {"memory", content(&Detected::memory)},
+                                          {"collectives", content(&Detected::collectives)},
+                                          {"graphs", content(&Detected::devices)},
+                                          {"skipped", &skipped_of}});
+  return described;
 }
 
 }  // namespace trnplan::io

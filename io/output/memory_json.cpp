@@ -2,75 +2,142 @@
 
 #include <cmath>
 
-#include "io/format/json_tree.h"
-#include "io/output/plan_json.h"
+#include "io/output/described.h"
+#include "io/output/json_tree.h"
 
 namespace trnplan::io {
 
-namespace {
-
+using calibrate::MemoryScore;
 using calibrate::MemoryValidation;
 using logs::MemoryCase;
+using models::Strategy;
 
-Json case_object(const MemoryCase& c) {
-  return {{"id", c.id},       {"kind", c.kind},         {"source", c.source},
-          {"model", c.model}, {"instance", c.instance}, {"known", to_string(c.fact)}};
+namespace {
+
+struct LeftOutCase {
+  const MemoryCase* of;
+};
+
+struct ShownMemoryValidation {
+  const MemoryValidation* rows;
+  const MemoryScore* score;
+  std::string profile;
+};
+
+const MemoryCase& case_of_row(const MemoryValidation::Row& row) {
+  return row.published;
+}
+const MemoryCase& case_left_out(const LeftOutCase& c) {
+  return *c.of;
 }
 
-Json row_object(const MemoryValidation::Row& row) {
-  const MemoryCase& c = row.published;
-  const models::Strategy& s = c.strategy;
-  Json object = case_object(c);
-  object["rows"] = c.rows;
-  object["layers"] = row.job.architecture.layers;
-  object["nodes"] = c.nodes;
-  object["sequence"] = c.sequence;
-  object["tensor_parallel"] = s.tensor_parallel;
-  object["pipeline_parallel"] = s.pipeline_parallel;
-  object["context_parallel"] = s.context_parallel;
-  object["data_parallel"] = s.data_parallel;
-  object["recompute"] = to_string(s.recompute);
-  object["precision"] = to_string(s.precision);
-  object["zero1"] = s.zero1;
-  const auto peak = std::llround(row.peak().value), limit = std::llround(row.limit.value);
-  object["peak"] = peak;
-  object["limit"] = limit;
-  object["margin"] = limit - peak;
-  object["fit_probability"] = row.fit_probability;
-  object["right"] = row.right;
-  object["note"] = c.note;
-  return object;
+std::int64_t nearest_byte(Bytes b) {
+  return std::llround(b.value);
 }
 
 }  // namespace
 
-std::string memory_validation_json(const MemoryValidation& v, const calibrate::MemoryScore& score,
+template <>
+const Record<MemoryCase>& record() {
+  static const Record<MemoryCase> described(
+      "PublishedCase", "A published job of which is known whether it fits.",
+      {{"id", &MemoryCase::id},
+       {"kind", &MemoryCase::kind, "that of measured-runs.csv, or `case` for memory-cases.csv"},
+       {"source", &MemoryCase::source},
+       {"model", &MemoryCase::model},
+       {"instance", &MemoryCase::instance},
+       {"known", &MemoryCase::fact,
+        "`fits`, `too_large` or `at_most`, a limit that the mean over all cores kept"}});
+  return described;
+}
+
+template <>
+const Record<MemoryValidation::Row>& record() {
+  using Row = MemoryValidation::Row;
+  const auto published = [](auto get) { return path(&Row::published, get); };
+  const auto strategy = [&](auto get) { return published(path(&MemoryCase::strategy, get)); };
+  static const Record<Row> described(
+      "MemoryCase", "A published job and whether it is predicted to fit; bytes are those of a core.",
+      &case_of_row,
+      {{"rows", published(&MemoryCase::rows), "published: training runs of one layout are one case"},
+       {"layers", [](const Row& r) { return r.job.architecture.layers; }},
+       {"nodes", published(&MemoryCase::nodes)},
+       {"sequence", published(&MemoryCase::sequence)},
+       {"tensor_parallel", strategy(&Strategy::tensor_parallel)},
+       {"pipeline_parallel", strategy(&Strategy::pipeline_parallel)},
+       {"context_parallel", strategy(&Strategy::context_parallel)},
+       {"data_parallel", strategy(&Strategy::data_parallel)},
+       {"recompute", strategy([](const Strategy& s) { return to_string(s.recompute); })},
+       {"precision", strategy(&Strategy::precision)},
+       {"zero1", strategy(&Strategy::zero1)},
+       {"peak", path(&Row::peak, &nearest_byte)},
+       {"limit", path(&Row::limit, &nearest_byte)},
+       {"margin", [](const Row& r) { return nearest_byte(r.limit) - nearest_byte(r.peak()); }},
+       {"fit_probability", &Row::fit_probability},
+       {"right", &Row::right,
+        "what fits is predicted to fit and what is too large is not; at `at_most`, the peak is between half "
+        "of the limit and the limit"},
+       {"note", published(&MemoryCase::note)}});
+  return described;
+}
+
+template <>
+const Record<LeftOutCase>& record() {
+  static const Record<LeftOutCase> described("LeftOutCase", "A published job that is not predicted.",
+                                             &case_left_out,
+                                             {{"reason", path(&LeftOutCase::of, &MemoryCase::left_out)}});
+  return described;
+}
+
+template <>
+const Record<MemoryScore::Source>& record() {
+  using S = MemoryScore::Source;
+  static const Record<S> described("SourceScore", "The score of a source.",
+                                   {{"source", &S::name},
+                                    {"layouts", &S::layouts},
+                                    {"log_score", &S::mean},
+                                    {"log_score_left_out", &S::left_out}});
+  return described;
+}
+
+template <>
+const Record<ShownMemoryValidation>& record() {
+  using V = ShownMemoryValidation;
+  const auto score = [](auto get) { return path(&V::score, get); };
+  static const Record<V> described(
+      "MemoryValidation", "Published jobs and whether they are predicted to fit.",
+      {{"profile", &V::profile},
+       {"cases", path(&V::rows, &MemoryValidation::rows)},
+       {"left_out",
+        [](const V& v) {
+          std::vector<LeftOutCase> all;
+          for (const MemoryCase& c : v.rows->left_out) all.push_back({&c});
+          return all;
+        }},
+       {"rows", [](const V& v) { return v.rows->count("").rows; }, "published"},
+       {"wrong", [](const V& v) { return v.rows->count("").wrong; },
+        "of them; the exit code is 0 all the same"},
+       {"log_score", score(&MemoryScore::mean),
+        "the mean over layouts of ln P(what is known): 0 is certainty, always rightly, -0.69 no knowledge"},
+       {"log_score_left_out", score(&MemoryScore::left_out),
+        "the same with each source judged by what the others teach the profile's prior"},
+       {"mean_fit_probability", score(&MemoryScore::mean_fit), "of what ran"},
+       {"least_fit_probability", score(&MemoryScore::least_fit), "likewise"},
+       {"sources", score(&MemoryScore::sources), "the worst first"},
+       {"learned", score([](const MemoryScore& s) {
+          return ByName<models::Value>{{"fused_activations", s.learned}};
+        }),
+        "by all of them"}});
+  return described;
+}
+
+std::string memory_validation_json(const MemoryValidation& v, const MemoryScore& score,
                                    const std::string& profile) {
-  Json j = {{"schema_version", kSchemaVersion}, {"profile", profile}};
-  j["cases"] = Json::array();
-  for (const auto& row : v.rows) j["cases"].push_back(row_object(row));
-  j["left_out"] = Json::array();
-  for (const MemoryCase& c : v.left_out) {
-    Json object = case_object(c);
-    object["reason"] = c.left_out;
-    j["left_out"].push_back(std::move(object));
-  }
-  const auto all = v.count("");
-  j["rows"] = all.rows;
-  j["wrong"] = all.wrong;
-  j["log_score"] = score.mean;
-  j["log_score_left_out"] = score.left_out;
-  j["mean_fit_probability"] = score.mean_fit;
-  j["least_fit_probability"] = score.least_fit;
-  j["sources"] = Json::array();
-  for (const auto& s : score.sources)
-    j["sources"].push_back({{"source", s.name},
-                            {"layouts", s.layouts},
-                            {"log_score", s.mean},
-                            {"log_score_left_out", s.left_out}});
-  j["learned"] = {
-      {"fused_activations", {{"median", score.learned.median}, {"log_sd", score.learned.log_sd}}}};
-  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return document_of(ShownMemoryValidation{&v, &score, profile});
+}
+
+const Description& memory_validation_document() {
+  return record<ShownMemoryValidation>().description();
 }
 
 }  // namespace trnplan::io

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 #include "planner/plan/space.h"
 
@@ -607,6 +608,18 @@ std::string check_json(const std::string& verdict, const std::vector<Finding>& f
                        const Plan* prediction, const std::vector<NearestJson>& nearest,
                        const std::string& no_prediction) {
   return document_of(ShownCheck{verdict, findings, prediction, no_prediction, nearest});
+}
+
+const Description& search_document() {
+  return record<ShownSearch>().description();
+}
+
+const Description& simulation_document() {
+  return record<ShownSimulation>().description();
+}
+
+const Description& check_document() {
+  return record<ShownCheck>().description();
 }
 
 }  // namespace trnplan::io

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "io/format/schema_version.h"
 #include "planner/confidence/experiment.h"
 #include "planner/confidence/recommendation.h"
 #include "planner/cost/run_forecast.h"

@@ -82,6 +82,10 @@ std::int64_t whole_bytes(Bytes b) {
   return static_cast<std::int64_t>(b.value + 0.5);
 }
 
+std::optional<double> finite(double x) {
+  return std::isfinite(x) ? std::optional(x) : std::nullopt;
+}
+
 template <>
 const Record<PlacedStrategy>& record() {
   using Fields = std::vector<Record<PlacedStrategy>::Field>;

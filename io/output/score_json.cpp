@@ -1,111 +1,221 @@
 #include "io/output/score_json.h"
 
-#include <optional>
-
-#include "io/format/json_tree.h"
-#include "io/format/schema_version.h"
+#include "io/output/described.h"
+#include "io/output/json_tree.h"
 
 namespace trnplan::io {
 
-namespace {
-
+using calibrate::FitScore;
 using calibrate::GroupRegret;
+using calibrate::MemoryErrors;
+using calibrate::RegretSummary;
 using calibrate::RowScores;
 using calibrate::ScoredRow;
-using ScoredRows = std::vector<const ScoredRow*>;
+using calibrate::ScoreSummary;
 
-Json row_object(const ScoredRow& r) {
-  Json row = {{"id", r.id},
-              {"group", r.group},
-              {"source", r.source},
-              {"quality", r.quality},
-              {"out_of_memory", r.out_of_memory},
-              {"measured_step_seconds", or_null(r.measured)},
-              {"predicted_step_seconds", or_null(r.predicted)},
-              {"step_seconds_90", Json::array()},
-              {"error", r.scored() ? Json(r.error()) : Json()},
-              {"measured_memory_bytes", or_null(r.measured_memory)},
-              {"predicted_memory_bytes", or_null(r.predicted_memory)},
-              {"fits", r.fit_probability ? Json(r.fits()) : Json()},
-              {"fit_probability", or_null(r.fit_probability)}};
-  if (r.low && r.high) row["step_seconds_90"] = {*r.low, *r.high};
-  if (!r.skipped.empty()) row["skipped"] = r.skipped;
-  return row;
-}
+namespace {
 
-Json regret_object(const std::vector<const GroupRegret*>& groups) {
-  const calibrate::RegretSummary r = calibrate::regret_of(groups);
-  return {{"groups", r.groups},
-          {"median", r.median},
-          {"mean", r.mean},
-          {"worst", r.worst},
-          {"best_found", r.best_found},
-          {"random_mean", r.random},
-          {"median_rank_correlation", r.rank_correlation}};
-}
-
-Json fit_object(const ScoredRows& rows) {
-  const calibrate::FitScore f = calibrate::fit_score_of(rows);
-  return {{"rows", f.rows},       {"right", f.right},
-          {"unknown", f.unknown}, {"oom_caught", f.oom_caught},
-          {"oom", f.oom},         {"missed", f.oom - f.oom_caught},
-          {"fitting", f.fitting}, {"false_refusals", f.false_refusals}};
-}
+struct SlowSummary {
+  ScoreSummary of;
+};
 
 /// Of some rows and groups; quality D stands apart.
-Json summary_object(const RowScores& scores, const std::string& source) {
-  const ScoredRows rows = scores.of(source, "D"), every = scores.of(source);
-  const calibrate::ScoreSummary s = calibrate::score_of(rows);
-  const calibrate::MemoryErrors m = calibrate::memory_errors_of(every);
-  Json j = {{"rows", s.rows},
-            {"skipped", s.skipped},
-            {"mape", s.mape},
-            {"median_ape", s.median_ape},
-            {"median_ape_90", Json::array()},
-            {"bias", s.bias},
-            {"mape_with_skipped", s.mape_with_skipped},
-            {"median_ape_with_skipped", s.median_with_skipped},
-            {"intervals", s.intervals},
-            {"coverage_90", s.coverage_90},
-            {"median_half_width_90", s.half_width},
-            {"memory", {{"rows", m.rows}, {"mape", m.mape}, {"median_ape", m.median_ape}, {"bias", m.bias}}}};
-  if (s.median_90) j["median_ape_90"] = {s.median_90->first, s.median_90->second};
-  const calibrate::ScoreSummary slow = calibrate::score_of(scores.of(source, "", "D"));
-  j["quality_d"] = {
-      {"rows", slow.rows}, {"skipped", slow.skipped}, {"mape", slow.mape}, {"median_ape", slow.median_ape}};
+struct ShownScore {
+  ScoreSummary timed;
+  MemoryErrors memory;
+  SlowSummary quality_d;
+  RegretSummary regret;
+  FitScore fit;
+};
+
+/// Of all sources ("") or one.
+ShownScore score_of_source(const RowScores& scores, const std::string& source) {
   std::vector<const GroupRegret*> groups;
   for (const GroupRegret& g : scores.groups) {
     if (source.empty() || g.source == source) groups.push_back(&g);
   }
-  j["regret"] = regret_object(groups);
-  j["fit"] = fit_object(every);
-  return j;
+  const auto every = scores.of(source);
+  return {calibrate::score_of(scores.of(source, "D")),
+          calibrate::memory_errors_of(every),
+          {calibrate::score_of(scores.of(source, "", "D"))},
+          calibrate::regret_of(groups),
+          calibrate::fit_score_of(every)};
+}
+
+struct ShownScores {
+  const RowScores* of;
+  const std::vector<std::string>* profiles;
+};
+
+ShownScore whole_score(const RowScores& scores) {
+  return score_of_source(scores, "");
+}
+
+ByName<ShownScore> scores_by_source(const RowScores& scores) {
+  ByName<ShownScore> all;
+  for (const std::string& source : scores.sources())
+    all.emplace_back(source, score_of_source(scores, source));
+  return all;
+}
+
+std::vector<double> interval_of_median(const ScoreSummary& s) {
+  return s.median_90 ? std::vector{s.median_90->first, s.median_90->second} : std::vector<double>();
 }
 
 }  // namespace
 
+template <>
+const Record<ScoredRow>& record() {
+  using R = ScoredRow;
+  static const Record<R> described(
+      "ScoredRow",
+      "A row as it would be simulated, without a fit. It is predicted or skipped, never dropped.",
+      {{"id", &R::id},
+       {"group", &R::group},
+       {"source", &R::source},
+       {"quality", &R::quality},
+       {"out_of_memory", &R::out_of_memory, "it was tried and did not fit"},
+       {"measured_step_seconds", &R::measured,
+        "`null` where the run did not fit (`out_of_memory`) or no time is stated"},
+       {"predicted_step_seconds", &R::predicted},
+       {"step_seconds_90",
+        [](const R& r) {
+          return r.low && r.high ? std::vector{*r.low, *r.high} : std::vector<double>();
+        },
+        "the 90 % interval; empty where there is none"},
+       {"error", [](const R& r) { return r.scored() ? std::optional(r.error()) : std::nullopt; },
+        "predicted over measured, minus 1"},
+       {"measured_memory_bytes", &R::measured_memory},
+       {"predicted_memory_bytes", &R::predicted_memory},
+       {"fits", [](const R& r) { return r.fit_probability ? std::optional(r.fits()) : std::nullopt; },
+        "at least as probable as not; `null` where memory is not predicted"},
+       {"fit_probability", &R::fit_probability},
+       {"skipped", [](const R& r) { return r.skipped.empty() ? std::nullopt : std::optional(r.skipped); },
+        "why nothing is predicted", Absent::left_out}});
+  return described;
+}
+
+template <>
+const Record<GroupRegret>& record() {
+  using G = GroupRegret;
+  static const Record<G> described(
+      "ScoredGroup",
+      "Rows of one source, layers, hidden size, GPUs, sequence and batch, five or more without quality D.",
+      {{"group", &G::group},
+       {"source", &G::source},
+       {"layouts", &G::layouts},
+       {"predicted", &G::predicted},
+       {"picked", &G::picked},
+       {"best", &G::best},
+       {"regret", path(&G::regret, &finite),
+        "measured time of the predicted best over that of the measured best, minus 1"},
+       {"random", path(&G::random, &finite),
+        "the same of a layout chosen blindly, which also stands where nothing was predicted"},
+       {"rank_correlation", path(&G::rank_correlation, &finite), "Spearman's"}});
+  return described;
+}
+
+template <>
+const Record<MemoryErrors>& record() {
+  using M = MemoryErrors;
+  static const Record<M> described(
+      "", "Of peak memory, where it is stated and predicted.",
+      {{"rows", &M::rows}, {"mape", &M::mape}, {"median_ape", &M::median_ape}, {"bias", &M::bias}});
+  return described;
+}
+
+template <>
+const Record<SlowSummary>& record() {
+  const auto of = [](auto get) { return path(&SlowSummary::of, get); };
+  static const Record<SlowSummary> described("", "Of rows of quality D.",
+                                             {{"rows", of(&ScoreSummary::rows)},
+                                              {"skipped", of(&ScoreSummary::skipped)},
+                                              {"mape", of(&ScoreSummary::mape)},
+                                              {"median_ape", of(&ScoreSummary::median_ape)}});
+  return described;
+}
+
+template <>
+const Record<RegretSummary>& record() {
+  using R = RegretSummary;
+  static const Record<R> described("", "Of `groups`.",
+                                   {{"groups", &R::groups},
+                                    {"median", &R::median},
+                                    {"mean", &R::mean},
+                                    {"worst", &R::worst},
+                                    {"best_found", &R::best_found},
+                                    {"random_mean", &R::random},
+                                    {"median_rank_correlation", &R::rank_correlation}});
+  return described;
+}
+
+template <>
+const Record<FitScore>& record() {
+  using F = FitScore;
+  static const Record<F> described(
+      "", "Whether runs fitted.",
+      {{"rows", &F::rows},
+       {"right", &F::right},
+       {"unknown", &F::unknown, "nothing was said, counted as wrong"},
+       {"oom_caught", &F::oom_caught, "did not fit and were said not to"},
+       {"oom", &F::oom, "did not fit"},
+       {"missed", [](const F& f) { return f.oom - f.oom_caught; }, "did not fit and were not said not to"},
+       {"fitting", &F::fitting},
+       {"false_refusals", &F::false_refusals, "fitted and were refused"}});
+  return described;
+}
+
+template <>
+const Record<ShownScore>& record() {
+  using S = ScoreSummary;
+  const auto timed = [](auto get) { return path(&ShownScore::timed, get); };
+  static const Record<ShownScore> described(
+      "", "Of rows with a measured and a predicted time, without quality D.",
+      {{"rows", timed(&S::rows)},
+       {"skipped", timed(&S::skipped)},
+       {"mape", timed(&S::mape)},
+       {"median_ape", timed(&S::median_ape)},
+       {"median_ape_90", timed(&interval_of_median),
+        "90 % of medians of 2,000 resamples (always the same ones); empty from 30 rows on"},
+       {"bias", timed(&S::bias), "median of the error"},
+       {"mape_with_skipped", timed(&S::mape_with_skipped), "counts a skipped row as an error of 100 %"},
+       {"median_ape_with_skipped", timed(&S::median_with_skipped), "likewise"},
+       {"intervals", timed(&S::intervals), "rows that have one"},
+       {"coverage_90", timed(&S::coverage_90), "share of `intervals` rows within their 90 % interval"},
+       {"median_half_width_90", timed(&S::half_width), "half of it over the prediction"},
+       {"memory", &ShownScore::memory},
+       {"quality_d", &ShownScore::quality_d},
+       {"regret", &ShownScore::regret},
+       {"fit", &ShownScore::fit}});
+  return described;
+}
+
+template <>
+const Record<RowScores>& record() {
+  static const Record<RowScores> described("", "Of all rows.", &whole_score,
+                                           {{"by_source", &scores_by_source, "the same of each source"}});
+  return described;
+}
+
+template <>
+const Record<ShownScores>& record() {
+  using S = ShownScores;
+  static const Record<S> described("ScoreResult",
+                                   "Every row of a table as it would be simulated, without a fit.",
+                                   {{"profiles", [](const S& s) { return *s.profiles; }},
+                                    {"rows", path(&S::of, &RowScores::rows)},
+                                    {"skipped", path(&S::of, &RowScores::skipped), "rows by reason"},
+                                    {"groups", path(&S::of, &RowScores::groups)},
+                                    {"summary", path(&S::of, std::identity())}});
+  return described;
+}
+
 std::string row_scores_json(const RowScores& scores, const std::vector<std::string>& profiles) {
-  Json j = {{"schema_version", kSchemaVersion}, {"profiles", profiles}, {"rows", Json::array()}};
-  for (const ScoredRow& r : scores.rows) j["rows"].push_back(row_object(r));
-  j["skipped"] = Json::object();
-  for (const auto& [reason, rows] : scores.skipped) j["skipped"][reason] = rows;
-  j["groups"] = Json::array();
-  for (const GroupRegret& g : scores.groups) {
-    j["groups"].push_back({{"group", g.group},
-                           {"source", g.source},
-                           {"layouts", g.layouts},
-                           {"predicted", g.predicted},
-                           {"picked", g.picked},
-                           {"best", g.best},
-                           {"regret", g.regret},
-                           {"random", g.random},
-                           {"rank_correlation", g.rank_correlation}});
-  }
-  j["summary"] = summary_object(scores, "");
-  j["summary"]["by_source"] = Json::object();
-  for (const std::string& source : scores.sources())
-    j["summary"]["by_source"][source] = summary_object(scores, source);
-  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return document_of(ShownScores{&scores, &profiles});
+}
+
+const Description& scores_document() {
+  return record<ShownScores>().description();
 }
 
 }  // namespace trnplan::io

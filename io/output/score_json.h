@@ -8,8 +8,7 @@
 
 namespace trnplan::io {
 
-/// {"schema_version", "profiles", "rows": [...], "skipped": {reason: rows}, "groups": [...], "summary": {...}}; see
-/// docs/json.md. Ends in a newline.
+/// A document (docs/json.md, validate) that ends in a newline.
 [[nodiscard]] std::string row_scores_json(const calibrate::RowScores& scores,
                                           const std::vector<std::string>& profiles);
 

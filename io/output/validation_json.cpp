@@ -1,171 +1,351 @@
 #include "io/output/validation_json.h"
 
-#include <map>
-
 #include "calibrate/validate/pair_validation.h"
-#include "io/format/json_tree.h"
-#include "io/output/plan_json.h"
+#include "io/output/described.h"
+#include "io/output/json_tree.h"
 
 namespace trnplan::io {
 
+using calibrate::LeftOutTable;
+using calibrate::MeasuredStep;
+using calibrate::PairValidation;
+using calibrate::StepSummary;
+using calibrate::StepValidation;
+
 namespace {
 
-using calibrate::StepValidation;
 using Rows = std::vector<const StepValidation::Row*>;
+template <class V>
+using Groups = std::map<std::string, V>;
 
-Json row_object(const StepValidation::Row& row) {
-  const calibrate::MeasuredStep& s = *row.step;
-  return {{"id", s.id},
-          {"run_group", s.group},
-          {"quality", s.quality},
-          {"kind", s.kind},
-          {"model", s.job.architecture.name},
-          {"configuration", s.configuration},
-          {"framework", s.job.software.framework},
-          {"release", s.job.software.release},
-          {"outlier", s.outlier},
-          {"bound", s.at_most},
-          {"measured_step_seconds", s.seconds},
-          {"predicted_step_seconds", row.predicted},
-          {"step_seconds_90", {row.low, row.high}},
-          {"error", row.error},
-          {"covered", row.covered()},
-          {"constant_mfu_step_seconds", row.by_mfu},
-          {"oracle_step_seconds", row.by_oracle}};
+struct ShownGroup {
+  StepSummary summary;
+  std::optional<PairValidation> ratios;
+};
+/// With the same of the rows that are no outliers.
+struct ShownRows {
+  ShownGroup all, typical;
+};
+
+Rows without_outliers(const Rows& rows) {
+  Rows typical;
+  for (const auto* row : rows) {
+    if (!row->step->outlier) typical.push_back(row);
+  }
+  return typical;
 }
 
-Json part_object(const calibrate::PairValidation::Part& p) {
-  return {{"pairs", p.pairs},
-          {"farthest", p.farthest},
-          {"rms_error", p.error},
-          {"rms_stated", p.stated},
-          {"rms_error_over_stated", p.z}};
+ShownGroup group_of(const Rows& rows) {
+  return {calibrate::summary_of(rows), calibrate::validate_pairs(rows)};
 }
 
-Json bins_array(const std::vector<calibrate::PairValidation::Bin>& bins) {
-  Json list = Json::array();
-  for (const auto& b : bins)
-    list.push_back({{"low", b.low},
-                    {"high", b.high},
-                    {"pairs", b.pairs},
-                    {"stated", b.stated},
-                    {"observed", b.observed}});
-  return list;
-}
+/// What stands in the summary behind its kinds.
+struct ShownRest {
+  std::optional<Groups<ShownGroup>> without_stacks;
+  calibrate::BoundsKept bounds;
+  Groups<ShownGroup> by_model, by_stack, by_configuration;
+  std::vector<calibrate::Regret> regret;
+};
 
-/// Of the errors of all pairs, and whether what is stated of them comes true.
-Json ratios_object(const calibrate::PairValidation& v) {
-  Json object = {{"pairs", v.pairs.size()}, {"mape", v.mape}, {"median_ape", v.median_ape}};
-  if (v.pairs.empty()) return object;
-  object["job_spread"] = v.job_spread;
-  object["all"] = part_object(v.all());
-  object["by_distance"] = Json::array();
-  for (const auto& part : v.parts(3)) object["by_distance"].push_back(part_object(part));
-  object["intervals"] = bins_array(v.intervals());
-  object["choices"] = bins_array(v.choices());
-  return object;
-}
+struct ShownSummaryOfSteps {
+  ShownRows all;
+  Groups<ShownRows> kinds;
+  ShownRest rest;
+};
 
-Json summary_object(const Rows& rows) {
-  const calibrate::StepSummary s = calibrate::summary_of(rows);
-  return {{"rows", s.rows},
-          {"observations", s.groups},
-          {"mape", s.mape},
-          {"median_ape", s.median_ape},
-          {"p90_ape", s.p90_ape},
-          {"bias", s.bias},
-          {"coverage_90", s.coverage_90},
-          {"median_half_width_90", s.median_half_width},
-          {"constant_mfu_mape", s.mape_mfu},
-          {"oracle_mape", s.mape_oracle},
-          {"ratios", ratios_object(calibrate::validate_pairs(rows))}};
+template <class Key>
+Groups<Rows> split(const Rows& rows, const Key& key) {
+  Groups<Rows> groups;
+  for (const auto* row : rows) groups[std::string(std::invoke(key, *row->step))].push_back(row);
+  return groups;
 }
 
 template <class Key>
-Json groups_of(const Rows& rows, const Key& key) {
-  std::map<std::string, Rows> groups;
-  for (const auto* row : rows) groups[key(*row->step)].push_back(row);
-  Json out = Json::object();
-  for (const auto& [name, members] : groups) {
-    out[name] = summary_object(members);
-    out[name].erase("ratios");
-  }
-  return out;
+Groups<ShownGroup> summaries_of(const Rows& rows, const Key& key) {
+  Groups<ShownGroup> all;
+  for (const auto& [name, members] : split(rows, key)) all[name].summary = calibrate::summary_of(members);
+  return all;
+}
+
+struct ShownSteps {
+  std::string profile;
+  calibrate::LeaveOut leave_out;
+  const std::vector<StepValidation::Row>* rows;
+  std::vector<ShownLeftOut> excluded;
+  ShownSummaryOfSteps summary;
+};
+
+/// What pairs say only where there are some.
+template <class Get>
+auto of_pairs(Get get) {
+  return [get](const PairValidation& v) {
+    return v.pairs.empty() ? std::nullopt : std::optional(std::invoke(get, v));
+  };
+}
+
+struct ShownTables {
+  std::string profile;
+  const std::vector<LeftOutTable>* tables;
+};
+
+std::size_t sum_of(const ShownTables& t, std::size_t LeftOutTable::*part) {
+  std::size_t sum = 0;
+  for (const LeftOutTable& table : *t.tables) sum += table.*part;
+  return sum;
 }
 
 }  // namespace
 
-std::string step_validation_json(const calibrate::RunValidation& run, const std::string& profile,
-                                 calibrate::LeaveOut leave_out) {
-  const StepValidation& v = run.validation;
-  Json j = {{"schema_version", kSchemaVersion}, {"profile", profile}, {"leave_out", to_string(leave_out)}};
-  Rows all, typical, bounds;
-  std::map<std::string, Rows> kinds, typical_kinds;
-  j["rows"] = Json::array();
-  for (const auto& row : v.rows) {
-    j["rows"].push_back(row_object(row));
-    if (row.step->at_most) {
-      bounds.push_back(&row);
-      continue;
-    }
-    all.push_back(&row);
-    kinds[row.step->kind].push_back(&row);
-    if (row.step->outlier) continue;
-    typical.push_back(&row);
-    typical_kinds[row.step->kind].push_back(&row);
-  }
-  j["excluded"] = Json::array();
-  for (const auto& e : run.excluded) j["excluded"].push_back({{"id", e.id}, {"reason", e.reason}});
-  Json summary = summary_object(all);
-  summary["without_outliers"] = summary_object(typical);
-  for (const auto& [kind, rows] : kinds) {
-    summary[kind] = summary_object(rows);
-    summary[kind]["without_outliers"] = summary_object(typical_kinds[kind]);
-  }
-  std::map<std::string, Rows> without;
-  for (const auto& row : run.without_stacks.rows) {
-    if (!row.step->at_most && !row.step->outlier) without[row.step->kind].push_back(&row);
-  }
-  for (const auto& [kind, rows] : without) summary["without_stacks"][kind] = summary_object(rows);
-  const calibrate::BoundsKept kept = calibrate::bounds_kept(bounds);
-  summary["bounds"] = {{"rows", kept.rows}, {"kept", kept.kept}, {"covered", kept.covered}};
-  using Step = calibrate::MeasuredStep;
-  summary["by_model"] = groups_of(all, [](const Step& s) { return s.job.architecture.name; });
-  summary["by_stack"] = groups_of(all, [](const Step& s) { return s.job.software.framework; });
-  summary["by_configuration"] = groups_of(all, [](const Step& s) { return s.configuration; });
-  summary["regret"] = Json::array();
-  for (const auto& r : calibrate::regrets_of(v.rows)) {
-    summary["regret"].push_back({{"job", r.job},
-                                 {"choices", r.choices},
-                                 {"picked", r.picked},
-                                 {"best", r.best},
-                                 {"regret", r.regret}});
-  }
-  j["summary"] = std::move(summary);
-  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+template <>
+const Record<StepValidation::Row>& record() {
+  using Row = StepValidation::Row;
+  const auto step = [](auto get) { return path(&Row::step, get); };
+  const auto job = [](auto get) { return path(&Row::step, path(&MeasuredStep::job, get)); };
+  static const Record<Row> described(
+      "StepRow", "A run beside what is predicted of it.",
+      {{"id", step(&MeasuredStep::id)},
+       {"run_group", step(&MeasuredStep::group), "counts as one observation"},
+       {"quality", step(&MeasuredStep::quality)},
+       {"kind", step(&MeasuredStep::kind), "`decoder` or `bert`"},
+       {"model", job([](const models::Job& j) { return j.architecture.name; })},
+       {"configuration", step(&MeasuredStep::configuration)},
+       {"framework", job([](const models::Job& j) { return j.software.framework; })},
+       {"release", job([](const models::Job& j) { return j.software.release; })},
+       {"outlier", step(&MeasuredStep::outlier), "the table calls it one"},
+       {"bound", step(&MeasuredStep::at_most), "the step took no longer; no more is known"},
+       {"measured_step_seconds", step(&MeasuredStep::seconds)},
+       {"predicted_step_seconds", &Row::predicted},
+       {"step_seconds_90",
+        [](const Row& r) {
+          return std::vector{r.low, r.high};
+        },
+        "the 90 % interval"},
+       {"error", &Row::error, "predicted over measured, minus 1"},
+       {"covered", &Row::covered, "measured within the interval"},
+       {"constant_mfu_step_seconds", path(&Row::by_mfu, &finite),
+        "by the mean MFU of the other configurations of its kind ([accuracy.md](accuracy.md#steps))"},
+       {"oracle_step_seconds", path(&Row::by_oracle, &finite),
+        "by the mean of its own configuration, precision and batch"}});
+  return described;
 }
 
-std::string collective_validation_json(const std::vector<calibrate::LeftOutTable>& tables,
-                                       const std::string& profile) {
-  Json j = {{"schema_version", kSchemaVersion}, {"profile", profile}, {"tables", Json::array()}};
-  std::size_t points = 0, covered = 0;
-  for (const calibrate::LeftOutTable& t : tables) {
-    points += t.points;
-    covered += t.covered;
-    j["tables"].push_back({{"op", t.op},
-                           {"ranks", t.ranks},
-                           {"nodes", t.nodes},
-                           {"build", t.build},
-                           {"points", t.points},
-                           {"fitted_points", t.fitted},
-                           {"median_ape", t.median_error},
-                           {"log_bias", t.bias},
-                           {"covered", t.covered},
-                           {"median_log_half_width_90", t.half_width}});
+template <>
+const Record<PairValidation::Part>& record() {
+  using Part = PairValidation::Part;
+  static const Record<Part> described("", "Of some pairs, root mean squares.",
+                                      {{"pairs", &Part::pairs},
+                                       {"farthest", &Part::farthest, "distance of two breakdowns"},
+                                       {"rms_error", &Part::error},
+                                       {"rms_stated", &Part::stated},
+                                       {"rms_error_over_stated", &Part::z}});
+  return described;
+}
+
+template <>
+const Record<PairValidation::Bin>& record() {
+  using Bin = PairValidation::Bin;
+  static const Record<Bin> described("", "How often it was so, of pairs with a stated probability.",
+                                     {{"low", &Bin::low},
+                                      {"high", &Bin::high},
+                                      {"pairs", &Bin::pairs},
+                                      {"stated", &Bin::stated},
+                                      {"observed", &Bin::observed}});
+  return described;
+}
+
+template <>
+const Record<PairValidation>& record() {
+  using V = PairValidation;
+  static const Record<V> described(
+      "",
+      "Of the errors of all pairs of configurations of one framework, and whether what is stated of them "
+      "comes true.",
+      {{"pairs", [](const V& v) { return v.pairs.size(); }},
+       {"mape", &V::mape},
+       {"median_ape", &V::median_ape},
+       {"job_spread", of_pairs(&V::job_spread), "", Absent::left_out},
+       {"all", of_pairs(&V::all), "", Absent::left_out},
+       {"by_distance", of_pairs([](const V& v) { return v.parts(3); }), "thirds, the nearest first",
+        Absent::left_out},
+       {"intervals", of_pairs(&V::intervals), "", Absent::left_out},
+       {"choices", of_pairs(&V::choices), "which of two is the better one", Absent::left_out}});
+  return described;
+}
+
+template <>
+const Record<ShownGroup>& record() {
+  using G = ShownGroup;
+  const auto of = [](auto get) { return path(&G::summary, get); };
+  static const Record<G> described("", "Of some rows; a run group counts as one observation.",
+                                   {{"rows", of(&StepSummary::rows)},
+                                    {"observations", of(&StepSummary::groups)},
+                                    {"mape", of(&StepSummary::mape)},
+                                    {"median_ape", of(&StepSummary::median_ape)},
+                                    {"p90_ape", of(&StepSummary::p90_ape)},
+                                    {"bias", of(&StepSummary::bias), "the mean error"},
+                                    {"coverage_90", of(&StepSummary::coverage_90)},
+                                    {"median_half_width_90", of(&StepSummary::median_half_width)},
+                                    {"constant_mfu_mape", of(&StepSummary::mape_mfu)},
+                                    {"oracle_mape", of(&StepSummary::mape_oracle)},
+                                    {"ratios", &G::ratios, "of pairs of configurations", Absent::left_out}});
+  return described;
+}
+
+namespace {
+
+const ShownGroup& all_of(const ShownRows& r) {
+  return r.all;
+}
+
+}  // namespace
+
+template <>
+const Record<ShownRows>& record() {
+  static const Record<ShownRows> described("", "Of some rows.", &all_of,
+                                           {{"without_outliers", &ShownRows::typical}});
+  return described;
+}
+
+template <>
+const Record<calibrate::BoundsKept>& record() {
+  using B = calibrate::BoundsKept;
+  static const Record<B> described("", "Of rows of which only a bound is known.",
+                                   {{"rows", &B::rows},
+                                    {"kept", &B::kept, "predicted within"},
+                                    {"covered", &B::covered, "within by the 90 % interval"}});
+  return described;
+}
+
+template <>
+const Record<calibrate::Regret>& record() {
+  using R = calibrate::Regret;
+  static const Record<R> described(
+      "", "A job that was measured with several strategies.",
+      {{"job", &R::job},
+       {"choices", &R::choices},
+       {"picked", &R::picked},
+       {"best", &R::best},
+       {"regret", &R::regret, "measured time of the pick over that of the best, minus 1"}});
+  return described;
+}
+
+template <>
+const Record<ShownRest>& record() {
+  using R = ShownRest;
+  static const Record<R> described(
+      "", "Of all rows besides.",
+      {{"without_stacks", &R::without_stacks, "by kind, of fits that know no stack", Absent::left_out},
+       {"bounds", &R::bounds},
+       {"by_model", &R::by_model},
+       {"by_stack", &R::by_stack},
+       {"by_configuration", &R::by_configuration},
+       {"regret", &R::regret}});
+  return described;
+}
+
+/// The kinds stand between its own keys by their names.
+template <>
+struct Shown<ShownSummaryOfSteps> : Shown<ShownRows> {
+  static Json json(const ShownSummaryOfSteps& s) {
+    Json summary = record<ShownRows>()(s.all);
+    summary.update(Shown<Groups<ShownRows>>::json(s.kinds));
+    summary.update(record<ShownRest>()(s.rest));
+    return summary;
   }
-  j["points"] = points;
-  j["covered"] = covered;
-  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  static void add(Description& d) {
+    Shown<ShownRows>::add(d);
+    Shown<ShownRest>::add(d);
+  }
+};
+
+template <>
+const Record<ShownSteps>& record() {
+  using S = ShownSteps;
+  static const Record<S> described(
+      "StepValidation", "Published runs beside predictions by fits that have not seen them.",
+      {{"profile", &S::profile},
+       {"leave_out", &S::leave_out,
+        "what the fit behind a row has not seen: its `configuration`, its `run_group`, or `none`, where the "
+        "profile predicts as it is"},
+       {"rows", [](const S& s) { return *s.rows; }},
+       {"excluded", &S::excluded},
+       {"summary", &S::summary,
+        "of all rows, with the same for each kind under its name (`decoder`, `bert`)"}});
+  return described;
+}
+
+template <>
+const Record<LeftOutTable>& record() {
+  using T = LeftOutTable;
+  static const Record<T> described(
+      "CollectiveTable",
+      "A table of nccom-test, predicted without having been seen; half-width and bias are of logarithms.",
+      {{"op", &T::op},
+       {"ranks", &T::ranks},
+       {"nodes", &T::nodes},
+       {"build", &T::build},
+       {"points", &T::points},
+       {"fitted_points", &T::fitted, "of the fit that predicted it; 0: the prior did"},
+       {"median_ape", &T::median_error},
+       {"log_bias", &T::bias},
+       {"covered", &T::covered, "points inside their 90 % interval"},
+       {"median_log_half_width_90", &T::half_width}});
+  return described;
+}
+
+template <>
+const Record<ShownTables>& record() {
+  using T = ShownTables;
+  static const Record<T> described(
+      "CollectiveValidation",
+      "Tables of nccom-test, each predicted without having seen it ([accuracy.md](accuracy.md)).",
+      {{"profile", &T::profile},
+       {"tables", [](const T& t) { return *t.tables; }},
+       {"points", [](const T& t) { return sum_of(t, &LeftOutTable::points); }},
+       {"covered", [](const T& t) { return sum_of(t, &LeftOutTable::covered); }}});
+  return described;
+}
+
+std::string step_validation_json(const calibrate::RunValidation& run, const std::string& profile,
+                                 calibrate::LeaveOut leave_out) {
+  Rows all, bounds;
+  for (const auto& row : run.validation.rows) (row.step->at_most ? bounds : all).push_back(&row);
+  Rows without_stacks;
+  for (const auto& row : run.without_stacks.rows) {
+    if (!row.step->at_most && !row.step->outlier) without_stacks.push_back(&row);
+  }
+  const auto shown = [](const Rows& rows) {
+    return ShownRows{group_of(rows), group_of(without_outliers(rows))};
+  };
+  Groups<ShownRows> kinds;
+  for (const auto& [kind, rows] : split(all, &MeasuredStep::kind)) kinds[kind] = shown(rows);
+  ShownRest rest{{},
+                 calibrate::bounds_kept(bounds),
+                 summaries_of(all, [](const MeasuredStep& s) { return s.job.architecture.name; }),
+                 summaries_of(all, [](const MeasuredStep& s) { return s.job.software.framework; }),
+                 summaries_of(all, &MeasuredStep::configuration),
+                 calibrate::regrets_of(run.validation.rows)};
+  if (!without_stacks.empty()) {
+    rest.without_stacks.emplace();
+    for (const auto& [kind, rows] : split(without_stacks, &MeasuredStep::kind))
+      (*rest.without_stacks)[kind] = group_of(rows);
+  }
+  std::vector<ShownLeftOut> excluded;
+  for (const auto& e : run.excluded) excluded.push_back({e.id, e.reason, {}});
+  return document_of(ShownSteps{
+      profile, leave_out, &run.validation.rows, excluded, {shown(all), std::move(kinds), std::move(rest)}});
+}
+
+std::string collective_validation_json(const std::vector<LeftOutTable>& tables, const std::string& profile) {
+  return document_of(ShownTables{profile, &tables});
+}
+
+const Description& step_validation_document() {
+  return record<ShownSteps>().description();
+}
+
+const Description& collective_validation_document() {
+  return record<ShownTables>().description();
 }
 
 }  // namespace trnplan::io

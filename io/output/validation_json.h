@@ -9,8 +9,7 @@
 
 namespace trnplan::io {
 
-/// {"schema_version", "profile", "leave_out", "rows": [...], "excluded": [...], "summary": {...}}; see
-/// docs/json.md. Ends in a newline.
+/// Both return a document (docs/json.md, validate) that ends in a newline.
 std::string step_validation_json(const calibrate::RunValidation& v, const std::string& profile,
                                  calibrate::LeaveOut leave_out);
 

@@ -1,32 +1,12 @@
 #include "io/output/watch_json.h"
 
 #include <algorithm>
+#include <array>
 
-#include "io/format/json_tree.h"
-#include "io/output/plan_json.h"
+#include "io/output/described.h"
+#include "io/output/json_tree.h"
 
 namespace trnplan::io {
-
-namespace {
-
-Json alarm_object(const WatchAlarm& a) {
-  Json j = {{"kind", a.kind}, {"message", a.message}, {"cause", a.cause}, {"fix", a.fix}};
-  j["step"] = a.step ? Json(*a.step) : Json(nullptr);
-  j["line"] = a.line > 0 ? Json(a.line) : Json(nullptr);
-  return j;
-}
-
-Json failure_object(const WatchFailure& f) {
-  Json j = {{"kind", f.kind},   {"rule", f.rule},  {"file", f.file},       {"line", f.line},
-            {"count", f.count}, {"text", f.text},  {"problem", f.problem}, {"fix", f.fix},
-            {"ranks", f.ranks}, {"chips", f.chips}};
-  j["next"] = f.next.empty() ? Json(nullptr) : Json(f.next);
-  j["next_step_seconds"] = or_null(f.next_step_seconds);
-  j["run_went_on"] = f.went_on;
-  return j;
-}
-
-}  // namespace
 
 bool broke(const WatchReport& r) {
   return !r.finished &&
@@ -38,41 +18,111 @@ bool failed(const WatchReport& r) {
          std::any_of(r.alarms.begin(), r.alarms.end(), [](const WatchAlarm& a) { return a.fatal; });
 }
 
+template <>
+const Record<WatchAlarm>& record() {
+  using A = WatchAlarm;
+  static const Record<A> described(
+      "WatchAlarm", "What is wrong with a run; the kinds are below.",
+      {{"kind", &A::kind},
+       {"message", &A::message},
+       {"cause", &A::cause},
+       {"fix", &A::fix},
+       {"step", &A::step, "where it began"},
+       {"line", [](const A& a) { return a.line > 0 ? std::optional(a.line) : std::nullopt; }, "of the log"}});
+  return described;
+}
+
+template <>
+const Record<WatchEvent>& record() {
+  static const Record<WatchEvent> described(
+      "WatchEvent", "What the log tells of the run.",
+      {{"kind", &WatchEvent::kind,
+        "start, failed, requeued, stopped (by the health check), auto-resume, node-failure, cancelled, "
+        "finished"},
+       {"line", &WatchEvent::line},
+       {"text", &WatchEvent::text}});
+  return described;
+}
+
+template <>
+const Record<WatchFailure>& record() {
+  using F = WatchFailure;
+  static const Record<F> described(
+      "WatchFailure", "Why a run broke.",
+      {{"kind", &F::kind,
+        "replica-group, compile-memory, compile-instructions, device-memory, execution-timeout, network, "
+        "hardware, compile-failed, host-memory, import-error, rendezvous, configuration: a script refuses "
+        "its "
+        "options, data or degrees; time-limit, node-failure, cancelled; failed: Slurm says so, the log not "
+        "why"},
+       {"rule", &F::rule, "of [rules.md](rules.md), or `\"\"`"},
+       {"file", &F::file},
+       {"line", &F::line, "the first; 0 where the scheduler alone says it"},
+       {"count", &F::count, "of its lines, likewise"},
+       {"text", &F::text},
+       {"problem", &F::problem},
+       {"fix", &F::fix},
+       {"ranks", &F::ranks, "of a refused group"},
+       {"chips", &F::chips, "likewise"},
+       {"next", [](const F& f) { return f.next.empty() ? std::nullopt : std::optional(f.next); },
+        "a strategy"},
+       {"next_step_seconds", &F::next_step_seconds},
+       {"run_went_on", &F::went_on, "steps follow it"}});
+  return described;
+}
+
+template <>
+const Record<WatchReport>& record() {
+  using R = WatchReport;
+  static const Record<R> described(
+      "WatchResult", "What a run looks like; what is not known is `null`.",
+      {{"source", &R::source, "the log"},
+       {"state", &R::state, "of the job as Slurm calls it, `\"\"` for a file"},
+       {"step", &R::step, "the last"},
+       {"total_steps", &R::total, "of the whole run, 0 when unknown"},
+       {"step_seconds", &R::step_seconds,
+        "median of all steps that are timed. Steps shorter than 10 s of a log that shows a clock of whole "
+        "seconds and no times are timed together, 30 s of them. Where a log tells of its steps only at the "
+        "end (Trainer metrics, BERT's results), their mean"},
+       {"recent_step_seconds", &R::recent_seconds, "mean of the last 20 without pauses"},
+       {"timed_steps", &R::timed_steps},
+       {"predicted_step_seconds", &R::predicted,
+        "of `--plan`, or of what `--config`, or `--job` with `--strategy`, names"},
+       {"predicted_step_seconds_90",
+        [](const R& r) {
+          const auto& range = r.predicted_90;
+          return range ? std::optional(std::array{range->first, range->second}) : std::nullopt;
+        }},
+       {"tokens_per_second", &R::tokens_per_second, "at the median step"},
+       {"loss", &R::loss, "the last that is a number"},
+       {"memory_bytes_per_core", &R::memory_bytes,
+        "of the fullest core, where neuron-monitor's reports stand in the log"},
+       {"predicted_memory_bytes_per_core", &R::predicted_memory_bytes, "likewise"},
+       {"wall_seconds", &R::wall_seconds},
+       {"goodput", &R::goodput},
+       {"restarts", &R::restarts},
+       {"lost_steps", &R::lost_steps, "that were done again"},
+       {"eta_seconds", &R::eta_seconds, "at this pace"},
+       {"usd_so_far", &R::usd_so_far, "at the on-demand price of the plan"},
+       {"usd_total", &R::usd_total, "likewise"},
+       {"finished", &R::finished, "the last step is done, as the log or the plan counts them"},
+       {"failed", &failed,
+        "exit code 3: a failure and no step after it, a loss that is NaN, or a job that Slurm ended before "
+        "it "
+        "was done"},
+       {"alarms", &R::alarms},
+       {"events", &R::events},
+       {"failures", &R::failures},
+       {"remarks", &R::remarks, "what `--calibrate` learnt, what `--record` wrote"}});
+  return described;
+}
+
 std::string watch_json(const WatchReport& r) {
-  Json interval = nullptr;
-  if (r.predicted_90) interval = Json{r.predicted_90->first, r.predicted_90->second};
-  Json j = {{"schema_version", kSchemaVersion},
-            {"source", r.source},
-            {"state", r.state},
-            {"step", r.step},
-            {"total_steps", r.total},
-            {"step_seconds", or_null(r.step_seconds)},
-            {"recent_step_seconds", or_null(r.recent_seconds)},
-            {"timed_steps", r.timed_steps},
-            {"predicted_step_seconds", or_null(r.predicted)},
-            {"predicted_step_seconds_90", interval},
-            {"tokens_per_second", or_null(r.tokens_per_second)},
-            {"loss", or_null(r.loss)},
-            {"memory_bytes_per_core", or_null(r.memory_bytes)},
-            {"predicted_memory_bytes_per_core", or_null(r.predicted_memory_bytes)},
-            {"wall_seconds", or_null(r.wall_seconds)},
-            {"goodput", or_null(r.goodput)},
-            {"restarts", r.restarts},
-            {"lost_steps", r.lost_steps},
-            {"eta_seconds", or_null(r.eta_seconds)},
-            {"usd_so_far", or_null(r.usd_so_far)},
-            {"usd_total", or_null(r.usd_total)},
-            {"finished", r.finished},
-            {"failed", failed(r)}};
-  j["alarms"] = Json::array();
-  for (const WatchAlarm& a : r.alarms) j["alarms"].push_back(alarm_object(a));
-  j["events"] = Json::array();
-  for (const WatchEvent& e : r.events)
-    j["events"].push_back({{"kind", e.kind}, {"line", e.line}, {"text", e.text}});
-  j["failures"] = Json::array();
-  for (const WatchFailure& f : r.failures) j["failures"].push_back(failure_object(f));
-  j["remarks"] = r.remarks;
-  return j.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+  return document_of(r, -1);
+}
+
+const Description& watch_document() {
+  return record<WatchReport>().description();
 }
 
 }  // namespace trnplan::io

@@ -2,11 +2,22 @@
 
 #include <array>
 
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 #include "planner/cost/instance_comparison.h"
-#include "units/quantity.h"
 
 namespace trnplan::io {
+
+using planner::CheckedUptime;
+using planner::ForecastRun;
+using planner::GoodputEstimate;
+using planner::InstanceStanding;
+using planner::PublishedUptime;
+using planner::RunAnswer;
+using planner::UptimeCheck;
+using planner::WhatIfPoint;
+using planner::WhatIfQuestion;
+using planner::WhatIfResult;
 
 namespace {
 
@@ -14,184 +25,361 @@ std::array<double, 2> pair_of(const planner::Interval& i, double unit = 1) {
   return {i.low / unit, i.high / unit};
 }
 
-std::optional<double> reached(const planner::RunAnswer& run, double tokens) {
-  return run.tokens_50 > 0 ? std::optional(tokens) : std::nullopt;
+std::vector<double> list_of(const planner::Interval& i) {
+  return {i.low, i.high};
 }
 
-/// What the run reaches, or what it takes with 90 %.
-void add_run_answer(Json& object, const planner::RunAnswer& run) {
-  const bool tokens = run.tokens_50 > 0;
-  object["tokens_50"] = tokens ? Json(run.tokens_50) : Json();
-  object["tokens_90"] = tokens ? Json(run.tokens_90) : Json();
-  object["days_at_90"] = run.time_at_90.value / kDay;
-  object["usd_at_90"] = or_null(run.usd_at_90);
+double days(const RunAnswer& run) {
+  return in_days(run.time);
+}
+std::array<double, 2> days_90(const RunAnswer& run) {
+  return pair_of(run.time_90, kDay);
+}
+double days_at_90(const RunAnswer& run) {
+  return in_days(run.time_at_90);
+}
+std::optional<double> tokens_50(const RunAnswer& run) {
+  return run.tokens_50 > 0 ? std::optional(run.tokens_50) : std::nullopt;
+}
+std::optional<double> tokens_90(const RunAnswer& run) {
+  return run.tokens_50 > 0 ? std::optional(run.tokens_90) : std::nullopt;
 }
 
-Json price_object(const std::optional<topology::Price>& p) {
-  if (!p) return {};
-  return {{"kind", p->kind}, {"usd_per_hour", p->usd_per_hour}, {"region", p->region},
-          {"date", p->date}, {"terms", planner::terms_of(*p)},  {"source", p->source}};
+/// Of a RunQuestion or a WhatIfQuestion.
+template <class Question>
+std::string_view asked(const Question& question) {
+  return question.asks_for_tokens() ? "tokens" : "time_and_money";
+}
+template <class Question>
+std::optional<double> tokens(const Question& question) {
+  return question.asks_for_tokens() ? std::nullopt : std::optional(question.tokens);
+}
+template <class Question>
+std::optional<double> deadline_days(const Question& question) {
+  return question.deadline ? std::optional(in_days(*question.deadline)) : std::nullopt;
 }
 
-/// The types against each other.
-Json standings_of(const planner::WhatIfResult& result) {
-  Json all = Json::array();
-  for (const planner::InstanceStanding& s : result.standings) {
-    Json others = Json::array();
-    for (const topology::Price& p : s.others) others.push_back(price_object(p));
-    all.push_back({{"instance", s.instance},
-                   {"point", s.point},
-                   {"price", price_object(s.price)},
-                   {"other_prices", others},
-                   {"cheapest_probability", s.price ? Json(s.cheapest) : Json()},
-                   {"break_even_usd_per_hour", or_null(s.break_even)},
-                   {"break_even_against", s.against.empty() ? Json() : Json(s.against)}});
-  }
+std::string_view recovery_word(bool automatic) {
+  return automatic ? "automatic" : "manual";
+}
+
+struct ShownPoint {
+  const WhatIfPoint* of;
+  double tokens;
+};
+
+/// What holds of a point with a plan.
+template <class Outer, class Inner>
+auto planned(Outer outer, Inner inner) {
+  return [get = path(outer, inner)](const ShownPoint& p) {
+    return p.of->plan ? std::optional(get(*p.of)) : std::nullopt;
+  };
+}
+template <class Get>
+auto of_step(Get get) {
+  return planned([](const WhatIfPoint& p) -> const models::StepReport& { return p.plan->report; }, get);
+}
+template <class Get>
+auto of_goodput(Get get) {
+  return planned(&WhatIfPoint::run, path(&RunAnswer::goodput, get));
+}
+template <class Get>
+auto of_run(Get get) {
+  return planned(&WhatIfPoint::run, get);
+}
+template <class Get>
+auto of_answer(Get get) {
+  return path(&ShownPoint::of, path(&WhatIfPoint::run, get));
+}
+
+struct ShownWhatIf {
+  const WhatIfResult* result;
+  const WhatIfQuestion* question;
+  std::string model, reliability;
+};
+
+template <class Get>
+auto point_of(Get get) {
+  return [get](const ShownWhatIf& w) {
+    const std::optional<WhatIfPoint>& p = w.result->*get;
+    return p ? std::optional(ShownPoint{&*p, w.question->tokens}) : std::nullopt;
+  };
+}
+
+std::vector<ShownPoint> points_of(const ShownWhatIf& w) {
+  std::vector<ShownPoint> all;
+  for (const WhatIfPoint& p : w.result->points) all.push_back({&p, w.question->tokens});
   return all;
 }
 
-void add_prediction(Json& object, const planner::WhatIfPoint& p, double tokens) {
-  const models::StepReport& r = p.plan->report;
-  const planner::GoodputEstimate& g = p.run.goodput;
-  object["strategy"] = record<PlacedStrategy>()(placed(*p.plan));
-  object["step_seconds"] = r.step.value;
-  object["step_seconds_90"] = Json::array({r.low.value, r.high.value});
-  object["tokens_per_second"] = r.tokens_per_second;
-  object["mfu"] = r.mfu;
-  object["goodput"] = g.goodput;
-  object["goodput_90"] = pair_of(g.goodput_90);
-  object["uptime"] = g.uptime;
-  object["days"] = p.run.time.value / kDay;
-  object["days_90"] = pair_of(p.run.time_90, kDay);
-  object["usd"] = or_null(p.run.usd);
-  object["usd_per_1e9_tokens"] = or_null(planner::usd_per_gigatoken(p.run, tokens));
-  object["checkpoint_interval_seconds"] = g.interval.value;
-  object["checkpoint_interval_steps"] = g.every_steps;
-  object["checkpoint_bytes"] = p.run.checkpoint.value;
-  object["checkpoint_stall_seconds"] = g.model.stall.value;
-  object["mtbf_seconds"] = g.model.mtbf.value;
-  object["recovery_seconds"] = g.model.mean_recovery().value;
-  object["usd_per_hour"] = p.run.bill ? Json(p.run.bill->usd_per_hour()) : Json();
-  object["efficiency"] = p.efficiency;
-  object["works_probability"] = p.plan->works ? Json(*p.plan->works) : Json();
-  object["deadline_probability"] = p.run.in_time;
-  object["budget_probability"] = p.run.in_budget;
-  add_run_answer(object, p.run);
+std::vector<planner::PriceLine> bill_of_recommended(const ShownWhatIf& w) {
+  if (w.result->recommended < 0) return {};
+  const auto& bill = w.result->points[static_cast<std::size_t>(w.result->recommended)].run.bill;
+  return bill ? bill->lines : std::vector<planner::PriceLine>();
 }
 
-Json point_object(const planner::WhatIfPoint& p, double tokens) {
-  Json object = {{"instance", p.instance}, {"nodes", p.nodes}, {"global_batch", p.global_batch}};
-  if (p.plan) {
-    add_prediction(object, p, tokens);
-  } else {
-    for (const char* key :
-         {"strategy", "step_seconds", "step_seconds_90", "tokens_per_second", "mfu", "goodput", "days", "usd",
-          "checkpoint_interval_seconds", "tokens_50", "tokens_90"})
-      object[key] = nullptr;
-  }
-  object["target"] = or_null(p.target);
-  object["pareto"] = p.pareto;
-  object["why"] = p.why;
-  object["fix"] = p.fix;
-  object["remark"] = p.remark;
-  return object;
-}
+struct ShownUptimes {
+  std::string reliability, profile;
+  const std::vector<CheckedUptime>* rows;
+};
 
 }  // namespace
 
-std::string whatif_json(const planner::WhatIfResult& result, const planner::WhatIfQuestion& q,
-                        const models::Job& job, const std::string& reliability) {
-  Json points = Json::array(), bill = Json::array();
-  for (const planner::WhatIfPoint& p : result.points) points.push_back(point_object(p, q.tokens));
-  if (result.recommended >= 0) {
-    const auto& chosen = result.points[static_cast<std::size_t>(result.recommended)];
-    if (chosen.run.bill) {
-      for (const planner::PriceLine& l : chosen.run.bill->lines)
-        bill.push_back({{"what", l.what}, {"usd_per_hour", l.usd_per_hour}, {"basis", l.basis}});
-    }
-  }
-  const bool automatic = q.recovery == planner::Recovery::automatic;
-  return dumped({{"schema_version", kSchemaVersion},
-                 {"model", job.architecture.name},
-                 {"tokens", q.asks_for_tokens() ? Json() : Json(q.tokens)},
-                 {"asked", q.asks_for_tokens() ? "tokens" : "time_and_money"},
-                 {"scaling", q.scaling == planner::Scaling::strong ? "strong" : "weak"},
-                 {"recovery", automatic ? "automatic" : "manual"},
-                 {"asynchronous_checkpoints", q.asynchronous},
-                 {"pricing", to_string(q.prices.pricing)},
-                 {"reliability", reliability},
-                 {"deadline_days", q.deadline ? Json(q.deadline->value / kDay) : Json()},
-                 {"budget_usd", or_null(q.budget)},
-                 {"points", points},
-                 {"recommended", result.recommended},
-                 {"reason", result.reason},
-                 {"because", result.because},
-                 {"instances", standings_of(result)},
-                 {"surer", result.surer},
-                 {"would_do", result.would_do ? point_object(*result.would_do, q.tokens) : Json()},
-                 {"reaches", result.reaches ? point_object(*result.reaches, q.tokens) : Json()},
-                 {"bill", bill},
-                 {"not_covered", Json::array({"waiting for the job to be scheduled", "planned maintenance",
-                                              "slow nodes"})}});
-}
-
 template <>
-const Record<planner::ForecastRun>& record() {
-  using Run = planner::ForecastRun;
-  static const Record<Run> described(
-      "RunForecast", "The whole run with failures and checkpoints.",
-      {{"asked", [](const Run& r) { return r.question.asks_for_tokens() ? "tokens" : "time_and_money"; }},
-       {"tokens",
-        [](const Run& r) {
-          return r.question.asks_for_tokens() ? std::nullopt : std::optional(r.question.tokens);
+const Record<ShownPrice>& record() {
+  const auto of = [](auto get) { return path(&ShownPrice::of, get); };
+  static const Record<ShownPrice> described(
+      "Price", "USD of a node and hour.",
+      {{"kind", of(&topology::Price::kind)},
+       {"usd_per_hour", of(&topology::Price::usd_per_hour)},
+       {"region", of(&topology::Price::region)},
+       {"date", of(&topology::Price::date)},
+       {"terms",
+        [](const ShownPrice& p) {
+          return p.sourced ? std::optional(planner::terms_of(*p.of)) : std::nullopt;
         },
-        "of the job"},
-       {"deadline_days",
-        [](const Run& r) {
-          return r.question.deadline ? std::optional(in_days(*r.question.deadline)) : std::nullopt;
-        }},
-       {"budget_usd", [](const Run& r) { return r.question.budget; }},
-       {"goodput", [](const Run& r) { return r.answer.goodput.goodput; }, "[models.md](models.md#goodput)"},
-       {"days", [](const Run& r) { return in_days(r.answer.time); }},
-       {"days_90", [](const Run& r) { return pair_of(r.answer.time_90, kDay); }},
-       {"usd", [](const Run& r) { return r.answer.usd; }},
-       {"works_probability", [](const Run& r) { return r.answer.works; }},
-       {"deadline_probability", [](const Run& r) { return r.answer.in_time; }},
-       {"budget_probability", [](const Run& r) { return r.answer.in_budget; }},
-       {"tokens_50", [](const Run& r) { return reached(r.answer, r.answer.tokens_50); },
-        "reached, where tokens are asked"},
-       {"tokens_90", [](const Run& r) { return reached(r.answer, r.answer.tokens_90); }},
-       {"days_at_90", [](const Run& r) { return in_days(r.answer.time_at_90); },
-        "by which the tokens are done with 90 %"},
-       {"usd_at_90", [](const Run& r) { return r.answer.usd_at_90; }}});
+        "what is bought and for how long; `whatif` alone says it", Absent::left_out},
+       {"source", [](const ShownPrice& p) { return p.sourced ? std::optional(p.of->source) : std::nullopt; },
+        "likewise", Absent::left_out}});
   return described;
 }
 
-std::string uptime_json(const std::vector<planner::CheckedUptime>& rows, const std::string& reliability,
+template <>
+const Record<ShownPoint>& record() {
+  const auto of = [](auto get) { return path(&ShownPoint::of, get); };
+  static const Record<ShownPoint> described(
+      "WhatIfPoint",
+      "A cluster. Where nothing is legal and fits, the predictions are `null` and `why` says what is wrong.",
+      {{"instance", of(&WhatIfPoint::instance)},
+       {"nodes", of(&WhatIfPoint::nodes)},
+       {"global_batch", of(&WhatIfPoint::global_batch)},
+       {"strategy",
+        [](const ShownPoint& p) { return p.of->plan ? std::optional(placed(*p.of->plan)) : std::nullopt; },
+        "as in a plan"},
+       {"step_seconds", of_step(&models::StepReport::step)},
+       {"step_seconds_90", of_step([](const models::StepReport& r) {
+          return std::array{r.low, r.high};
+        }),
+        "the 90 % interval"},
+       {"tokens_per_second", of_step(&models::StepReport::tokens_per_second)},
+       {"mfu", of_step(&models::StepReport::mfu)},
+       {"goodput", of_goodput(&GoodputEstimate::goodput), "at the medians ([models.md](models.md#goodput))"},
+       {"goodput_90", of_goodput([](const GoodputEstimate& g) { return pair_of(g.goodput_90); })},
+       {"uptime", of_goodput(&GoodputEstimate::uptime), "likewise"},
+       {"days", of_run(&days),
+        "likewise; where tokens are asked for, the time that deadline and budget leave"},
+       {"days_90", of_run(&days_90)},
+       {"usd", of_answer(&RunAnswer::usd), "of `days`; `null` when no price of a node is known or stated"},
+       {"usd_per_1e9_tokens",
+        [](const ShownPoint& p) { return planner::usd_per_gigatoken(p.of->run, p.tokens); },
+        "dollars of 10^9 tokens, with failures; `null` without a price"},
+       {"checkpoint_interval_seconds", of_goodput(&GoodputEstimate::interval)},
+       {"checkpoint_interval_steps", of_goodput(&GoodputEstimate::every_steps)},
+       {"checkpoint_bytes", of_run(&RunAnswer::checkpoint)},
+       {"checkpoint_stall_seconds", of_goodput([](const GoodputEstimate& g) { return g.model.stall; })},
+       {"mtbf_seconds", of_goodput([](const GoodputEstimate& g) { return g.model.mtbf; })},
+       {"recovery_seconds", of_goodput([](const GoodputEstimate& g) { return g.model.mean_recovery(); })},
+       {"usd_per_hour", of_answer([](const RunAnswer& run) {
+          return run.bill ? std::optional(run.bill->usd_per_hour()) : std::nullopt;
+        }),
+        "`null` when no price of a node is known or stated"},
+       {"efficiency", planned(&WhatIfPoint::efficiency, std::identity()),
+        "tokens/s a node over that of the smallest cluster of the type that has a plan"},
+       {"works_probability",
+        [](const ShownPoint& p) { return p.of->plan ? p.of->plan->works : std::nullopt; },
+        "that the plan fits, compiles and runs, by what is known to run; days, dollars and the probabilities "
+        "below are given that it does"},
+       {"deadline_probability", of_run(&RunAnswer::in_time),
+        "that the run ends in time; 1 without `--deadline`"},
+       {"budget_probability", of_run(&RunAnswer::in_budget),
+        "that the run keeps the budget; 1 without `--budget`"},
+       {"tokens_50", of_answer(&tokens_50),
+        "where tokens are asked for: reached with that probability within `days`, the time that `usd` pays "
+        "for; else `null`"},
+       {"tokens_90", of_answer(&tokens_90), "likewise"},
+       {"days_at_90", of_run(&days_at_90),
+        "by which the tokens are done with 90 %; asked for tokens, as `days`"},
+       {"usd_at_90", of_answer(&RunAnswer::usd_at_90), "its cost; asked for tokens, as `usd`"},
+       {"target", of(&WhatIfPoint::target),
+        "what `plan --target` takes to recommend the same strategy with the same step; `\"\"` where `plan` "
+        "finds it without; `null` where no target can write the plan, or there is no plan"},
+       {"pareto", of(&WhatIfPoint::pareto),
+        "no other point takes at most as many days, dollars and nodes, and less of one"},
+       {"why", of(&WhatIfPoint::why), "there is no plan"},
+       {"fix", of(&WhatIfPoint::fix), "of a point without a plan: what would give it one; may be `\"\"`"},
+       {"remark", of(&WhatIfPoint::remark),
+        "a node's host memory is too small for asynchronous checkpoints"}});
+  return described;
+}
+
+template <>
+const Record<InstanceStanding>& record() {
+  using S = InstanceStanding;
+  static const Record<S> described(
+      "InstanceStanding", "An instance type with a plan against the others.",
+      {{"instance", &S::instance},
+       {"point", &S::point,
+        "index of the cluster that stands for it: of those that keep the limits the one `--prefer` takes, "
+        "else the fastest"},
+       {"price",
+        [](const S& s) {
+          return s.price ? std::optional(ShownPrice{&*s.price, true}) : std::nullopt;
+        },
+        "of a node of the kind asked for; `null` where none is known"},
+       {"other_prices",
+        [](const S& s) {
+          std::vector<ShownPrice> all;
+          for (const topology::Price& p : s.others) all.push_back({&p, true});
+          return all;
+        },
+        "of the kinds not asked for, the latest of each"},
+       {"cheapest_probability", [](const S& s) { return s.price ? std::optional(s.cheapest) : std::nullopt; },
+        "that its tokens are the cheapest of the types with a price "
+        "([models.md](models.md#instance-types-against-each-other))"},
+       {"break_even_usd_per_hour", &S::break_even,
+        "of a node: what makes its tokens cost as much as those of `break_even_against`; `null` where no "
+        "other has a price"},
+       {"break_even_against",
+        [](const S& s) { return s.against.empty() ? std::nullopt : std::optional(s.against); },
+        "the cheapest other type"}});
+  return described;
+}
+
+template <>
+const Record<planner::PriceLine>& record() {
+  using Line = planner::PriceLine;
+  static const Record<Line> described(
+      "BillLine", "A part of a cluster's price.",
+      {{"what", &Line::what}, {"usd_per_hour", &Line::usd_per_hour}, {"basis", &Line::basis}});
+  return described;
+}
+
+template <>
+const Record<ShownWhatIf>& record() {
+  using W = ShownWhatIf;
+  const auto question = [](auto get) { return path(&W::question, get); };
+  const auto result = [](auto get) { return path(&W::result, get); };
+  static const Record<W> described(
+      "WhatIfResult", "Clusters for a whole run.",
+      {{"model", &W::model},
+       {"tokens", question(&tokens<WhatIfQuestion>), "of the run; `null` where they are asked for"},
+       {"asked", question(&asked<WhatIfQuestion>),
+        "`tokens` where neither `--tokens` nor the job states them, else `time_and_money`"},
+       {"scaling", question([](const WhatIfQuestion& q) {
+          return q.scaling == planner::Scaling::strong ? "strong" : "weak";
+        }),
+        "`strong` keeps the global batch, `weak` that of a node"},
+       {"recovery", question([](const WhatIfQuestion& q) {
+          return recovery_word(q.recovery == planner::Recovery::automatic);
+        }),
+        "`automatic` or `manual`"},
+       {"asynchronous_checkpoints", question(&WhatIfQuestion::asynchronous)},
+       {"pricing", question([](const WhatIfQuestion& q) { return q.prices.pricing; })},
+       {"reliability", &W::reliability},
+       {"deadline_days", question(&deadline_days<WhatIfQuestion>)},
+       {"budget_usd", question(&WhatIfQuestion::budget)},
+       {"points", &points_of, "by instance type, then nodes"},
+       {"recommended", result(&WhatIfResult::recommended),
+        "index into `points` by `--prefer`, of those whose median run keeps `--deadline` and whose `usd` "
+        "keeps `--budget`; -1 when none does"},
+       {"reason", result(&WhatIfResult::reason), "of the recommended one; without one what comes closest"},
+       {"because", result(&WhatIfResult::because),
+        "why the recommended one, in two sentences; `\"\"` without one"},
+       {"instances", result(&WhatIfResult::standings), "of each type with a plan"},
+       {"surer", result(&WhatIfResult::surer),
+        "index of the point that `--prefer` takes of those that keep the limits with 90 %, where the "
+        "recommended one does not; -1: it does, or none does"},
+       {"would_do", point_of(&WhatIfResult::would_do),
+        "where none is recommended and nodes are what is missing: the smallest larger cluster that keeps the "
+        "limits (beyond 32 nodes to a sixteenth of the distance to the last that does not); else `null`"},
+       {"reaches", point_of(&WhatIfResult::reaches),
+        "where none is recommended and tokens are stated: the point that gets farthest within deadline and "
+        "budget, `tokens_50` and `tokens_90` saying how far; else `null`"},
+       {"bill", &bill_of_recommended, "what the recommended cluster's price is made of"},
+       {"not_covered", [](const W&) {
+          return std::vector<std::string_view>{"waiting for the job to be scheduled", "planned maintenance",
+                                               "slow nodes"};
+        }}});
+  return described;
+}
+
+template <>
+const Record<ForecastRun>& record() {
+  const auto question = [](auto get) { return path(&ForecastRun::question, get); };
+  const auto answer = [](auto get) { return path(&ForecastRun::answer, get); };
+  static const Record<ForecastRun> described(
+      "RunForecast", "The whole run with failures and checkpoints.",
+      {{"asked", question(&asked<planner::RunQuestion>)},
+       {"tokens", question(&tokens<planner::RunQuestion>), "of the job"},
+       {"deadline_days", question(&deadline_days<planner::RunQuestion>)},
+       {"budget_usd", question(&planner::RunQuestion::budget)},
+       {"goodput", answer(path(&RunAnswer::goodput, &GoodputEstimate::goodput)),
+        "[models.md](models.md#goodput)"},
+       {"days", answer(&days)},
+       {"days_90", answer(&days_90)},
+       {"usd", answer(&RunAnswer::usd)},
+       {"works_probability", answer(&RunAnswer::works)},
+       {"deadline_probability", answer(&RunAnswer::in_time)},
+       {"budget_probability", answer(&RunAnswer::in_budget)},
+       {"tokens_50", answer(&tokens_50), "reached, where tokens are asked"},
+       {"tokens_90", answer(&tokens_90)},
+       {"days_at_90", answer(&days_at_90), "by which the tokens are done with 90 %"},
+       {"usd_at_90", answer(&RunAnswer::usd_at_90)}});
+  return described;
+}
+
+template <>
+const Record<CheckedUptime>& record() {
+  const auto published = [](auto get) { return path(&CheckedUptime::published, get); };
+  const auto checked = [](auto get) { return path(&CheckedUptime::check, get); };
+  const auto estimated = [&](auto get) { return checked(path(&UptimeCheck::estimate, get)); };
+  static const Record<CheckedUptime> described(
+      "Uptime", "A published uptime beside the predicted one.",
+      {{"id", published(&PublishedUptime::id)},
+       {"nodes", published(&PublishedUptime::nodes)},
+       {"recovery", published([](const PublishedUptime& p) { return recovery_word(p.automatic); }),
+        "`automatic` or `manual`"},
+       {"published_uptime", published(&PublishedUptime::uptime)},
+       {"predicted_uptime", estimated(&GoodputEstimate::uptime)},
+       {"uptime_90", estimated([](const GoodputEstimate& g) { return list_of(g.uptime_90); })},
+       {"predicted_goodput", estimated(&GoodputEstimate::goodput)},
+       {"goodput_90", estimated([](const GoodputEstimate& g) { return list_of(g.goodput_90); })},
+       {"step_seconds", checked(&UptimeCheck::step)},
+       {"checkpoint_bytes", checked(&UptimeCheck::checkpoint)},
+       {"checkpoint_interval_seconds", estimated(&GoodputEstimate::interval)},
+       {"mtbf_seconds", estimated([](const GoodputEstimate& g) { return g.model.mtbf; })},
+       {"recovery_seconds", estimated([](const GoodputEstimate& g) { return g.model.mean_recovery(); })},
+       {"implied_failures_per_node_day", checked([](const UptimeCheck& c) { return finite(c.implied_rate); }),
+        "the rate at which the medians would give the published uptime"},
+       {"source", published(&PublishedUptime::source)}});
+  return described;
+}
+
+template <>
+const Record<ShownUptimes>& record() {
+  static const Record<ShownUptimes> described("GoodputValidation", "Published uptimes beside predicted ones.",
+                                              {{"reliability", &ShownUptimes::reliability},
+                                               {"profile", &ShownUptimes::profile},
+                                               {"rows", [](const ShownUptimes& u) { return *u.rows; }}});
+  return described;
+}
+
+std::string whatif_json(const WhatIfResult& result, const WhatIfQuestion& q, const models::Job& job,
+                        const std::string& reliability) {
+  return document_of(ShownWhatIf{&result, &q, job.architecture.name, reliability});
+}
+
+std::string uptime_json(const std::vector<CheckedUptime>& rows, const std::string& reliability,
                         const std::string& profile) {
-  Json all = Json::array();
-  for (const auto& [p, check] : rows) {
-    const planner::GoodputEstimate& e = check.estimate;
-    all.push_back({{"id", p.id},
-                   {"nodes", p.nodes},
-                   {"recovery", p.automatic ? "automatic" : "manual"},
-                   {"published_uptime", p.uptime},
-                   {"predicted_uptime", e.uptime},
-                   {"uptime_90", pair_of(e.uptime_90)},
-                   {"predicted_goodput", e.goodput},
-                   {"goodput_90", pair_of(e.goodput_90)},
-                   {"step_seconds", check.step.value},
-                   {"checkpoint_bytes", check.checkpoint.value},
-                   {"checkpoint_interval_seconds", e.interval.value},
-                   {"mtbf_seconds", e.model.mtbf.value},
-                   {"recovery_seconds", e.model.mean_recovery().value},
-                   {"implied_failures_per_node_day", check.implied_rate},
-                   {"source", p.source}});
-  }
-  return dumped({{"schema_version", kSchemaVersion},
-                 {"reliability", reliability},
-                 {"profile", profile},
-                 {"rows", all}});
+  return document_of(ShownUptimes{reliability, profile, &rows});
+}
+
+const Description& whatif_document() {
+  return record<ShownWhatIf>().description();
+}
+
+const Description& uptime_document() {
+  return record<ShownUptimes>().description();
 }
 
 }  // namespace trnplan::io

@@ -9,12 +9,10 @@
 
 namespace trnplan::io {
 
-/// {"schema_version", "job", "question", "points": [...], "recommended", "reason", ...}. A point without a
-/// plan has null for what it lacks, and `why`.
+/// Both return a document that ends in a newline.
 std::string whatif_json(const planner::WhatIfResult& result, const planner::WhatIfQuestion& question,
                         const models::Job& job, const std::string& reliability);
 
-/// {"schema_version", "reliability", "profile", "rows": [...]}.
 std::string uptime_json(const std::vector<planner::CheckedUptime>& rows, const std::string& reliability,
                         const std::string& profile);
 
