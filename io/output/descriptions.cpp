@@ -45,9 +45,14 @@ std::string records_json() {
   for (const Description* d : documents()) add_with_parts(all, *d);
   Json records = Json::array();
   for (const Description* d : all) {
+    if (d->name.empty()) continue;  // a dict in Python
     Json keys = Json::array();
-    for (const Description::Key& key : d->keys) keys.push_back({{"name", key.name}, {"type", key.type}, {"says", key.says}});
-    records.push_back({{"name", d->name}, {"says", d->says}, {"base", d->base == nullptr ? Json() : Json(d->base->name)}, {"keys", keys}});
+    for (const Description::Key& key : d->keys)
+      keys.push_back({{"name", key.name}, {"type", key.type}, {"says", key.says}});
+    records.push_back({{"name", d->name},
+                       {"says", d->says},
+                       {"base", d->base == nullptr ? Json() : Json(d->base->name)},
+                       {"keys", keys}});
   }
   return dumped(records);
 }

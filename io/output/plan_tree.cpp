@@ -2,7 +2,9 @@
 #include <cmath>
 #include <string>
 
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
+#include "io/output/plan_json.h"
 #include "models/framework/framework.h"
 #include "models/framework/strategy_keys.h"
 
@@ -291,6 +293,44 @@ const Record<Plan>& record() {
         [](const Plan& p) { return p.run.value > 0 ? std::optional(planner::run_usd(p)) : std::nullopt; },
         "likewise, on demand", Absent::left_out}});
   return described;
+}
+
+namespace {
+
+/// `simulate` of a strategy that has a program.
+struct ShownSimulation {
+  const Plan& plan;
+  const std::vector<planner::Violation>& broken;
+};
+
+const Plan& plan_of_simulation(const ShownSimulation& s) {
+  return s.plan;
+}
+
+}  // namespace
+
+template <>
+const Record<ShownSimulation>& record() {
+  static const Record<ShownSimulation> described(
+      "Simulation", "One plan, with the rules that it breaks.", &plan_of_simulation,
+      {{"violations",
+        [](const ShownSimulation& s) { return s.broken.empty() ? std::nullopt : std::optional(s.broken); },
+        "doubts included", Absent::left_out}});
+  return described;
+}
+
+std::string plan_json(const Plan& plan, const std::vector<planner::Violation>& broken) {
+  return document_of(ShownSimulation{plan, broken});
+}
+
+std::string refusal_json(const std::vector<planner::Violation>& broken) {
+  Json j = document();
+  j["violations"] = Shown<std::vector<planner::Violation>>::json(broken);
+  return dumped(j);
+}
+
+const Description& simulation_document() {
+  return record<ShownSimulation>().description();
 }
 
 }  // namespace trnplan::io

@@ -1,9 +1,9 @@
-"""What is made of the program's own keys is as it was made: the tables of docs/job.md and docs/json.md, and the types of Python's results.
+"""What is made of the program's own keys is as it was made: docs/keys.md, the table of docs/job.md and the types of Python's results.
 
 generated.py TRNPLAN SOURCE_DIR [--update]
 
-A table stands between <!-- keys of NAME --> and <!-- end of keys -->; NAME is a record of `trnplan help --keys`, or `a job`. Each record has
-one. With --update the files are written anew; without it the first difference of each is told.
+`trnplan help --keys` tells the keys. The table of docs/job.md stands between <!-- keys of a job --> and <!-- end of keys -->. With --update the
+files are written anew; without it the first difference of each is told.
 """
 
 import ast
@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-TABLE = re.compile(r"(<!-- keys of ([A-Za-z ]+) -->\n).*?(<!-- end of keys -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- keys of a job -->\n).*?(<!-- end of keys -->)", re.DOTALL)
 WORDS = {"int": "whole number", "float": "number", "str": "text", "bool": "true or false", "Any": "any"}
 
 
@@ -33,37 +33,37 @@ def words(kind):
     return WORDS.get(kind, f"[{kind}](#{kind.lower()})" if kind[0].isupper() else kind)
 
 
-def record_table(record, bases):
+def record_table(record):
+    lines = [f"## {record['name']}", "", record["says"].replace("``", "`")]
+    if record["base"]:
+        lines[-1] += f" Besides, the keys of {words(record['base'])}."
+    lines.append("")
     rows = [key for key in record["keys"] if key["says"]]
     plain = [f"`{key['name']}` ({words(key['type'])})" for key in record["keys"] if not key["says"]]
-    lines = [f"**<a id=\"{record['name'].lower()}\"></a>{record['name']}**: {record['says'].replace('``', '`')}"]
-    if record["base"]:
-        lines[0] += f" Besides the keys of {words(record['base'])}:"
-    lines.append("")
     if rows:
         lines += ["| key | type | meaning |", "| --- | --- | --- |"]
         lines += [f"| `{key['name']}` | {words(key['type'])} | {key['says']} |" for key in rows]
+        lines += [""] * bool(plain)
     if plain:
-        lines += [""] * bool(rows) + [("Also " if rows else "") + ", ".join(plain) + "."]
-    return "\n".join(lines) + "\n"
+        lines.append(("Also " if rows else "") + ", ".join(plain) + ".")
+    return lines + [""]
 
 
-def job_table(keys):
+KEYS = """# Keys
+
+Every key of every document, by the name of its record, which is that of Python's class; [json.md](json.md) shows documents and explains
+what is not said by a key alone. Each document begins with `schema_version`. Written by tests/generated/generated.py --update.
+"""
+
+
+def keys_page(records):
+    return KEYS + "\n" + "\n".join(line for record in records for line in record_table(record)).rstrip("\n") + "\n"
+
+
+def job_page(text, keys):
     lines = ["| key | value | without it |", "| --- | --- | --- |"]
     lines += [f"| `{key['key']}` | {key['value']} | {key['without']} |" for key in keys]
-    return "\n".join(lines) + "\n"
-
-
-def page(text, tables, faults):
-    def filled(found):
-        if found[2] not in tables:
-            faults.append(f"<!-- keys of {found[2]} -->: there is no such record")
-            return found[0]
-        used.add(found[2])
-        return found[1] + tables[found[2]] + found[3]
-
-    used = set()
-    return TABLE.sub(filled, text), used
+    return TABLE.sub(lambda found: found[1] + "\n".join(lines) + "\n" + found[2], text)
 
 
 def stub(source, records):
@@ -103,14 +103,12 @@ def main(program, folder, update):
     source = pathlib.Path(folder)
     told = json.loads(subprocess.run([program, "help", "--keys"], check=True, capture_output=True).stdout)
     records = told["records"]
-    tables = {record["name"]: record_table(record, records) for record in records}
-    tables["a job"] = job_table(told["job"])
-    faults, used, made = [], set(), {}
-    for name in ("docs/job.md", "docs/json.md"):
-        made[name], of_page = page((source / name).read_text(), tables, faults)
-        used |= of_page
-    made["python/trnplan/results.pyi"] = stub((source / "python/trnplan/results.py").read_text(), records)
-    faults += [f"docs/json.md has no table <!-- keys of {name} -->" for name in tables if name not in used]
+    faults = []
+    made = {
+        "docs/keys.md": keys_page(records),
+        "docs/job.md": job_page((source / "docs/job.md").read_text(), told["job"]),
+        "python/trnplan/results.pyi": stub((source / "python/trnplan/results.py").read_text(), records),
+    }
     for name, text in made.items():
         file = source / name
         stands = file.read_text() if file.exists() else ""
@@ -124,7 +122,7 @@ def main(program, folder, update):
             faults.append(f"{name} is not as made (--update writes it):\n" + "\n".join(lines[:12]))
     for fault in faults:
         print(f"FAIL: {fault}")
-    print(f"generated: {len(tables)} tables and the stub, {len(faults)} faults")
+    print(f"generated: {len(records)} records, {len(told['job'])} keys of a job, {len(faults)} faults")
     return 1 if faults else 0
 
 
