@@ -10,6 +10,7 @@
 #include "io/output/atomic_write.h"
 #include "launch/report/report_page.h"
 #include "models/framework/framework.h"
+#include "models/framework/strategy_keys.h"
 #include "models/job/sharding_words.h"
 #include "models/memory/fit_probability.h"
 #include "planner/confidence/distance.h"
@@ -151,21 +152,13 @@ JsonValue job_part(const models::Job& job) {
 }
 
 JsonValue strategy_part(const models::Strategy& s) {
+  JsonValue part = JsonValue::object();
+  for (const models::StrategyKey& key : models::strategy_keys())
+    part.add(std::string(key.name), std::visit([](const auto& value) { return JsonValue(value); }, key.stated(s)));
   const std::string sharding = models::sharding_words(s);
-  return JsonValue::object({{"tensor_parallel", s.tensor_parallel},
-                            {"pipeline_parallel", s.pipeline_parallel},
-                            {"virtual_pipeline", s.virtual_pipeline},
-                            {"context_parallel", s.context_parallel},
-                            {"expert_parallel", s.expert_parallel},
-                            {"data_parallel", s.data_parallel},
-                            {"micro_batch", s.micro_batch},
-                            {"sequence_parallel", s.sequence_parallel},
-                            {"sharding", sharding.empty() ? "ZeRO-1" : sharding.substr(2)},
-                            {"recomputed", models::recompute_words(s)},
-                            {"flash_attention", s.flash_attention},
-                            {"precision", to_string(s.precision)},
-                            {"cuts", s.pipeline_cuts},
-                            {"schedule", to_string(models::settled_schedule(s))}});
+  part.add("sharding_words", sharding.empty() ? "ZeRO-1" : sharding.substr(2));
+  part.add("recomputed", models::recompute_words(s));
+  return part;
 }
 
 JsonValue plan_part(const models::Job& job, const planner::Plan& p) {

@@ -10,6 +10,8 @@
 #include "cli/context.h"
 #include "io/catalog/catalog.h"
 #include "io/input/job_input.h"
+#include "io/input/job_keys.h"
+#include "io/output/descriptions.h"
 #include "text/diagnostic.h"
 #include "text/version.h"
 
@@ -22,6 +24,7 @@ struct HelpOptions {
   std::string line;
   bool completes = false;
   bool man = false;
+  bool keys = false;
 };
 
 /// Text for troff: no line of it is a request, and no backslash or dash means anything else.
@@ -148,6 +151,8 @@ void add_help(CLI::App& app, Run& chosen) {
       ->add_option("--complete", o->line,
                    "what may stand in place of the last word of this line, and what it means; for shells")
       ->each([o](const std::string&) { o->completes = true; });
+  command->add_flag("--keys", o->keys,
+                    "the keys of jobs, strategies and documents as JSON, with what they mean");
   command->footer("Examples:\n  trnplan help plan\n  trnplan help --man | man -l -");
   const CLI::App* program = &app;
   command->callback([o, program, &chosen] {
@@ -156,6 +161,9 @@ void add_help(CLI::App& app, Run& chosen) {
         print(candidates(*program, o->line));
       } else if (o->man) {
         print(manual(*program));
+      } else if (o->keys) {
+        print("{\"job\": " + io::job_keys_json() + ", \"strategy\": " + io::strategy_keys_json() +
+              ", \"records\": " + io::records_json() + "}\n");
       } else {
         print_text(help_of(*program, o->command));
       }

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/format/json_tree.h"
 #include "models/framework/strategy_keys.h"
 
 namespace trnplan::io {
@@ -136,6 +137,17 @@ constexpr std::pair<const char*, const char*> kNotModelled[] = {{"model_alignmen
 
 std::span<const JobKey> job_keys() {
   return kJobKeys;
+}
+
+std::string job_keys_json() {
+  Json keys = Json::array();
+  for (const JobKey& key : kJobKeys) {
+    const std::string path =
+        std::string(key.section) + (key.section.empty() ? "" : ".") + std::string(key.name);
+    keys.push_back(
+        {{"key", path}, {"value", key.value}, {"without", key.without}, {"section", key.is_section}});
+  }
+  return dumped(keys);
 }
 
 MapReader job_section(const Node& node, std::string_view section, std::vector<Diagnostic>& faults) {

@@ -20,6 +20,9 @@ struct JobKey {
 /// In the order of docs/job.md; a section before its keys.
 [[nodiscard]] std::span<const JobKey> job_keys();
 
+/// The same as JSON: a list of {"key": "training.sequence", "value", "without", "section": whether it is one}.
+[[nodiscard]] std::string job_keys_json();
+
 /// Reads a section with the keys that it has by job_keys(): to read another is a std::logic_error.
 [[nodiscard]] MapReader job_section(const Node& node, std::string_view section,
                                     std::vector<Diagnostic>& faults);

@@ -1,14 +1,18 @@
 #include "io/input/job_learning.h"
-#include "io/input/job_keys.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
+#include "io/format/json_tree.h"
+#include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
 
 namespace trnplan::io {
@@ -16,55 +20,126 @@ namespace trnplan::io {
 namespace {
 
 constexpr int kMostSteps = std::numeric_limits<int>::max();
+/// What scripts and configs may hold: Hydra takes , = { } [ ] ( ) $ and quotes for its own.
+constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-+@";
 
-std::optional<double> number_in(MapReader& fields, std::string_view key, double least, double most) {
-  if (!fields.has(key)) {
-    fields.ignore({key});
-    return std::nullopt;
-  }
-  return fields.number(key, least, least, most);
+/// Tells `keys` each key of the section with its member and bounds.
+template <class Section, class Keys>
+void each_key_of_learning(Section& l, Keys&& keys) {
+  keys.word("optimizer", l.optimizer, models::kOptimizerNames);
+  keys.number("learning_rate", l.learning_rate, 1e-12, 10);
+  keys.number("min_learning_rate", l.min_learning_rate, 0, 10);
+  keys.word("schedule", l.schedule, models::kDecayNames);
+  keys.steps("warmup_steps", l.warmup_steps, 0);
+  keys.steps("constant_steps", l.constant_steps, 0);
+  keys.betas(l.beta1, l.beta2);
+  keys.number("weight_decay", l.weight_decay, 0, 10);
+  keys.number("gradient_clip", l.gradient_clip, 0, 1e6);
+  keys.steps("seed", l.seed, 1);
 }
 
-std::optional<std::int64_t> whole_in(MapReader& fields, std::string_view key, int least) {
-  if (!fields.has(key)) {
-    fields.ignore({key});
-    return std::nullopt;
-  }
-  return fields.whole(key, least, least, kMostSteps);
+template <class Section, class Keys>
+void each_key_of_run(Section& run, Keys&& keys) {
+  keys.steps("checkpoint_steps", run.checkpoint_steps, 1);
+  keys.kept("checkpoints_kept", run.checkpoints_kept);
+  keys.steps("log_steps", run.log_steps, 1);
+  keys.path("data", run.data);
+  keys.path("tokenizer", run.tokenizer);
+  keys.path("log_dir", run.log_dir);
+  keys.path("weights", run.weights);
+  keys.word("start_from", run.start_from, models::kStartNames);
+  keys.word("scheduler", run.scheduler, models::kSubmitNames);
 }
 
-/// The index of the word among those that are known.
-std::optional<std::size_t> word_in(MapReader& fields, std::string_view key,
-                                   std::span<const std::string_view> known) {
-  if (!fields.has(key)) {
-    fields.ignore({key});
-    return std::nullopt;
-  }
-  const std::string text = fields.text(key, "");
-  const auto found = std::find(known.begin(), known.end(), text);
-  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
-  if (!text.empty()) {
-    fields.fault(key, "unknown " + std::string(key) + " " + in_quotes(text),
-                 "use one of: " + joined({known.begin(), known.end()}));
-  }
-  return std::nullopt;
-}
+/// Takes what a section states.
+struct ReadKeys {
+  MapReader& fields;
 
-/// betas: [0.9, 0.95]
-void read_betas(MapReader& fields, models::Learning& l) {
-  const Node* node = fields.raw("betas");
-  if (node == nullptr || node->is_null()) return;
-  const auto beta = [&](std::size_t i) {
-    return i < node->items.size() ? number_of(node->items[i]) : std::nullopt;
-  };
-  const auto fits = [](std::optional<double> b) { return b && *b >= 0 && *b < 1; };
-  if (node->items.size() == 2 && fits(beta(0)) && fits(beta(1))) {
-    l.beta1 = beta(0);
-    l.beta2 = beta(1);
-  } else {
-    fields.fault("betas", "Adam's betas are two numbers from 0 to below 1", "write for example [0.9, 0.95]");
+  void number(std::string_view key, std::optional<double>& value, double least, double most) const {
+    if (fields.has(key)) value = fields.number(key, least, least, most);
   }
-}
+  void steps(std::string_view key, std::optional<std::int64_t>& value, int least) const {
+    if (fields.has(key)) value = fields.whole(key, least, least, kMostSteps);
+  }
+  void kept(std::string_view key, std::optional<std::int64_t>& value) const {
+    if (fields.has(key) && fields.raw(key)->scalar == "all")
+      value = models::kAllCheckpoints;
+    else
+      steps(key, value, 1);
+  }
+  template <class Value, std::size_t N>
+  void word(std::string_view key, Value& value, const std::array<std::string_view, N>& known) const {
+    if (!fields.has(key)) return;
+    const std::string text = fields.text(key, "");
+    const auto found = std::find(known.begin(), known.end(), text);
+    if (found == known.end()) {
+      if (!text.empty())
+        fields.fault(key, "unknown " + std::string(key) + " " + in_quotes(text),
+                     "use one of: " + joined({known.begin(), known.end()}));
+    } else if constexpr (std::is_same_v<Value, std::string>) {
+      value = text;
+    } else {
+      value = static_cast<typename Value::value_type>(found - known.begin());
+    }
+  }
+  void path(std::string_view key, std::string& value) const {
+    if (!fields.has(key)) return;
+    value = fields.text(key, "");
+    if (value.empty() || (value.starts_with('/') && value.find_first_not_of(kPlain) == std::string::npos))
+      return;
+    fields.fault(key, in_quotes(value) + " is no absolute path of letters, digits and / _ . - + @",
+                 "write for example /fsx/data");
+    value.clear();
+  }
+  /// betas: [0.9, 0.95]
+  void betas(std::optional<double>& first, std::optional<double>& second) const {
+    if (!fields.has("betas")) return;
+    const Node* node = fields.raw("betas");
+    const auto beta = [&](std::size_t i) {
+      return i < node->items.size() ? number_of(node->items[i]) : std::nullopt;
+    };
+    const auto fits = [](std::optional<double> b) { return b && *b >= 0 && *b < 1; };
+    if (node->items.size() == 2 && fits(beta(0)) && fits(beta(1))) {
+      first = beta(0);
+      second = beta(1);
+    } else {
+      fields.fault("betas", "Adam's betas are two numbers from 0 to below 1",
+                   "write for example [0.9, 0.95]");
+    }
+  }
+};
+
+/// Writes what is stated.
+struct WriteKeys {
+  Json object = Json::object();
+
+  void number(const char* key, const std::optional<double>& value, double, double) { put(key, value); }
+  void steps(const char* key, const std::optional<std::int64_t>& value, int) { put(key, value); }
+  void kept(const char* key, const std::optional<std::int64_t>& value) {
+    put(key, value);
+    if (value == models::kAllCheckpoints) object[key] = "all";
+  }
+  template <class Value, std::size_t N>
+  void word(const char* key, const Value& value, const std::array<std::string_view, N>& known) {
+    if constexpr (std::is_same_v<Value, std::string>) {
+      path(key, value);
+    } else if (value) {
+      object[key] = known[static_cast<std::size_t>(*value)];
+    }
+  }
+  void path(const char* key, const std::string& value) {
+    if (!value.empty()) object[key] = value;
+  }
+  void betas(const std::optional<double>& first, const std::optional<double>& second) {
+    if (first && second) object["betas"] = {*first, *second};
+  }
+
+ private:
+  template <class Value>
+  void put(const char* key, const std::optional<Value>& value) {
+    if (value) object[key] = *value;
+  }
+};
 
 void refuse_contradictions(MapReader& fields, const models::Learning& l, double steps) {
   const auto within = static_cast<double>(l.warmup_steps.value_or(0) + l.constant_steps.value_or(0));
@@ -79,48 +154,13 @@ void refuse_contradictions(MapReader& fields, const models::Learning& l, double 
   }
 }
 
-/// What scripts and configs may hold: Hydra takes , = { } [ ] ( ) $ and quotes for its own.
-std::string path_in(MapReader& fields, std::string_view key) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-+@";
-  if (!fields.has(key)) {
-    fields.ignore({key});
-    return "";
-  }
-  const std::string path = fields.text(key, "");
-  if (path.starts_with('/') && path.find_first_not_of(kPlain) == std::string::npos) return path;
-  if (!path.empty()) {
-    fields.fault(key, in_quotes(path) + " is no absolute path of letters, digits and / _ . - + @",
-                 "write for example /fsx/data");
-  }
-  return "";
-}
-
-/// A whole number, or all.
-std::optional<std::int64_t> kept_in(MapReader& fields) {
-  const Node* node = fields.raw("checkpoints_kept");
-  if (node != nullptr && node->kind == Node::Kind::scalar && node->scalar == "all")
-    return models::kAllCheckpoints;
-  return whole_in(fields, "checkpoints_kept", 1);
-}
-
 }  // namespace
 
 void read_learning(MapReader& map, models::Learning& l, std::vector<Diagnostic>& faults, double steps) {
   const Node* node = map.raw("learning");
   if (node == nullptr || node->is_null()) return;
   MapReader fields = job_section(*node, "learning", faults);
-  if (const auto name = word_in(fields, "optimizer", models::kOptimizerNames))
-    l.optimizer = models::kOptimizerNames[*name];
-  l.learning_rate = number_in(fields, "learning_rate", 1e-12, 10);
-  l.min_learning_rate = number_in(fields, "min_learning_rate", 0, 10);
-  if (const auto decay = word_in(fields, "schedule", models::kDecayNames))
-    l.schedule = static_cast<models::Decay>(*decay);
-  l.warmup_steps = whole_in(fields, "warmup_steps", 0);
-  l.constant_steps = whole_in(fields, "constant_steps", 0);
-  read_betas(fields, l);
-  l.weight_decay = number_in(fields, "weight_decay", 0, 10);
-  l.gradient_clip = number_in(fields, "gradient_clip", 0, 1e6);
-  l.seed = whole_in(fields, "seed", 1);
+  each_key_of_learning(l, ReadKeys{fields});
   refuse_contradictions(fields, l, steps);
   fields.finish();
 }
@@ -129,17 +169,7 @@ void read_run_files(MapReader& map, models::RunFiles& run, std::vector<Diagnosti
   const Node* node = map.raw("run");
   if (node == nullptr || node->is_null()) return;
   MapReader fields = job_section(*node, "run", faults);
-  run.checkpoint_steps = whole_in(fields, "checkpoint_steps", 1);
-  run.checkpoints_kept = kept_in(fields);
-  run.log_steps = whole_in(fields, "log_steps", 1);
-  run.data = path_in(fields, "data");
-  run.tokenizer = path_in(fields, "tokenizer");
-  run.log_dir = path_in(fields, "log_dir");
-  run.weights = path_in(fields, "weights");
-  if (const auto start = word_in(fields, "start_from", models::kStartNames))
-    run.start_from = static_cast<models::StartFrom>(*start);
-  if (const auto by = word_in(fields, "scheduler", models::kSubmitNames))
-    run.scheduler = static_cast<models::SubmitBy>(*by);
+  each_key_of_run(run, ReadKeys{fields});
   if (!run.weights.empty() && run.start_from && !run.begins_with_weights()) {
     fields.fault("weights", "a run that starts from scratch reads no weights",
                  "leave it out, or write start_from: hf or checkpoint");
@@ -148,6 +178,18 @@ void read_run_files(MapReader& map, models::RunFiles& run, std::vector<Diagnosti
                  "write start_from: hf for converted ones of Hugging Face, checkpoint for those of a run");
   }
   fields.finish();
+}
+
+std::string learning_json(const models::Learning& learning) {
+  WriteKeys keys;
+  each_key_of_learning(learning, keys);
+  return keys.object.dump();
+}
+
+std::string run_files_json(const models::RunFiles& run) {
+  WriteKeys keys;
+  each_key_of_run(run, keys);
+  return keys.object.dump();
 }
 
 }  // namespace trnplan::io

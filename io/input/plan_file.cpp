@@ -164,49 +164,6 @@ void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& fa
   plan.job.run.planned_checkpoint_steps = map.whole("planned_checkpoint_steps", 0, 0, kMost);
 }
 
-template <class Value>
-void put(Json& object, const char* key, const std::optional<Value>& value) {
-  if (value) object[key] = *value;
-}
-
-void put(Json& object, const char* key, const std::string& text) {
-  if (!text.empty()) object[key] = text;
-}
-
-/// What the job states of it, under the job's own keys.
-Json learning_object(const models::Learning& l) {
-  Json object = Json::object();
-  put(object, "optimizer", l.optimizer);
-  put(object, "learning_rate", l.learning_rate);
-  put(object, "min_learning_rate", l.min_learning_rate);
-  if (l.schedule) object["schedule"] = models::kDecayNames[static_cast<std::size_t>(*l.schedule)];
-  put(object, "warmup_steps", l.warmup_steps);
-  put(object, "constant_steps", l.constant_steps);
-  if (l.beta1 && l.beta2) object["betas"] = {*l.beta1, *l.beta2};
-  put(object, "weight_decay", l.weight_decay);
-  put(object, "gradient_clip", l.gradient_clip);
-  put(object, "seed", l.seed);
-  return object;
-}
-
-Json run_files_object(const models::RunFiles& run) {
-  Json object = Json::object();
-  put(object, "checkpoint_steps", run.checkpoint_steps);
-  if (run.checkpoints_kept == models::kAllCheckpoints) {
-    object["checkpoints_kept"] = "all";
-  } else {
-    put(object, "checkpoints_kept", run.checkpoints_kept);
-  }
-  put(object, "log_steps", run.log_steps);
-  put(object, "data", run.data);
-  put(object, "tokenizer", run.tokenizer);
-  put(object, "log_dir", run.log_dir);
-  put(object, "weights", run.weights);
-  if (run.start_from) object["start_from"] = models::kStartNames[static_cast<std::size_t>(*run.start_from)];
-  if (run.scheduler) object["scheduler"] = models::kSubmitNames[static_cast<std::size_t>(*run.scheduler)];
-  return object;
-}
-
 }  // namespace
 
 std::string plan_file_json(const models::Job& job, const planner::Plan& plan, const PlanStory& story) {
@@ -226,8 +183,9 @@ std::string plan_file_json(const models::Job& job, const planner::Plan& plan, co
   if (!job.software.fuse_qkv) file["job"]["fuse_qkv"] = false;
   if (job.software.sequential_move > 0) file["job"]["sequential_move_factor"] = job.software.sequential_move;
   if (!job.software.version.empty()) file["job"]["version"] = job.software.version;
-  if (Json learning = learning_object(job.learning); !learning.empty()) file["job"]["learning"] = learning;
-  if (Json run = run_files_object(job.run); !run.empty()) file["job"]["run"] = run;
+  if (Json learning = Json::parse(learning_json(job.learning)); !learning.empty())
+    file["job"]["learning"] = learning;
+  if (Json run = Json::parse(run_files_json(job.run)); !run.empty()) file["job"]["run"] = run;
   if (job.run.planned_checkpoint_steps > 0)
     file["job"]["planned_checkpoint_steps"] = job.run.planned_checkpoint_steps;
   file[kVersionKey] = program_version();

@@ -1,6 +1,6 @@
 #include "io/output/catalogue_json.h"
 
-#include "io/output/documents.h"
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 #include "planner/check/rules.h"
 

@@ -1,6 +1,6 @@
 #include "io/output/fit_json.h"
 
-#include "io/output/documents.h"
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 
 namespace trnplan::io {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "io/output/documents.h"
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 
 namespace trnplan::io {

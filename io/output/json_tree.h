@@ -11,6 +11,7 @@
 #include "models/job/job.h"
 #include "planner/cost/run_forecast.h"
 #include "planner/plan/plan.h"
+#include "targets/nxdt/baseline.h"
 
 namespace trnplan::io {
 
@@ -61,6 +62,10 @@ template <>
 const Record<ShownMemory>& record();
 template <>
 const Record<planner::Violation>& record();
+template <>
+const Record<targets::Change>& record();
+template <>
+const Record<models::CategorySeconds>& record();
 template <>
 const Record<planner::Plan>& record();
 template <>

@@ -2,33 +2,27 @@
 
 #include <array>
 
-#include "io/output/documents.h"
+#include "io/output/comparison_json.h"
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 #include "planner/plan/space.h"
 
 namespace trnplan::io {
 
 using planner::ClusterPlan;
-using planner::Experiment;
 using planner::Infeasible;
 using planner::Outlook;
 using planner::Plan;
 using planner::RuleCount;
 using planner::Sensitivity;
 using planner::SpaceCounts;
-using planner::TableRequest;
 using targets::Change;
-using targets::Finding;
 
 namespace {
 
 template <class T>
 const T* pointer(const std::optional<T>& value) {
   return value ? &*value : nullptr;
-}
-
-std::optional<double> above_zero(double x) {
-  return x > 0 ? std::optional(x) : std::nullopt;
 }
 
 /// A strategy that was refused, on the cluster that it was refused on.
@@ -51,40 +45,6 @@ struct ShownInfeasible {
   std::optional<PlacedStrategy> closest;
 };
 
-/// What short runs measure, and when the second plan is the better guess by it.
-struct Decision {
-  std::string_view measured, is;
-  double value;
-};
-
-Decision decision_of(const Experiment& m) {
-  const bool first = m.runs_of_first > 0, both = first && m.runs_of_second > 0;
-  return {both    ? "second_over_first"
-          : first ? "first_step_seconds"
-                  : "second_step_seconds",
-          m.above ? "above" : "below", m.threshold};
-}
-
-/// What holds of runs alone, not of tables.
-template <class Get>
-auto of_runs(Get get) {
-  return [get](const Experiment& m) {
-    const auto value = std::invoke(get, m);
-    return m.tables.empty() ? std::optional(value) : std::nullopt;
-  };
-}
-
-std::string command_of(const TableRequest& t) {
-  std::string command;
-  for (const std::string& word : planner::nccom_command(t)) command += (command.empty() ? "" : " ") + word;
-  return command;
-}
-
-struct ShownComparison {
-  const planner::Comparison* of;
-  double sure;
-};
-
 /// `winner` and `confidence` may be null.
 struct ShownBaseline {
   const targets::Baseline* of;
@@ -95,13 +55,12 @@ struct ShownBaseline {
 };
 
 /// What the baseline takes more than the winner, a step of the winner's batch.
-std::optional<ByName<double>> seconds_saved(const ShownBaseline& b) {
+std::optional<models::CategorySeconds> seconds_saved(const ShownBaseline& b) {
   if (!b.compares()) return std::nullopt;
   const double scale = static_cast<double>(b.winner->global_batch) / b.of->plan->global_batch;
-  ByName<double> saved;
-  for (std::size_t i = 0; i < b.winner->report.breakdown.size(); ++i)
-    saved.emplace_back(to_string(static_cast<models::Category>(i)),
-                       b.of->plan->report.breakdown[i].value * scale - b.winner->report.breakdown[i].value);
+  models::CategorySeconds saved;
+  for (std::size_t i = 0; i < saved.size(); ++i)
+    saved[i] = b.of->plan->report.breakdown[i] * scale - b.winner->report.breakdown[i];
   return saved;
 }
 
@@ -176,24 +135,6 @@ const SpaceCounts& counts_of(const ShownSpace& s) {
   return s.counts;
 }
 
-/// `simulate` of a strategy that has a program.
-struct ShownSimulation {
-  const Plan& plan;
-  const std::vector<planner::Violation>& broken;
-};
-
-const Plan& plan_of_simulation(const ShownSimulation& s) {
-  return s.plan;
-}
-
-struct ShownCheck {
-  const std::string& verdict;
-  const std::vector<Finding>& findings;
-  const Plan* prediction;
-  const std::string& no_prediction;
-  const std::vector<NearestJson>& nearest;
-};
-
 }  // namespace
 
 template <>
@@ -248,7 +189,11 @@ const Record<Sensitivity>& record() {
        {"step_seconds_with_faster_kernels", &Sensitivity::with_faster_kernels,
         "tensor-engine efficiencies 10 % higher"},
        {"step_seconds_with_twice_the_nics",
-        [](const Sensitivity& r) { return above_zero(r.with_twice_the_nics.value); }, "`null` on one node"},
+        [](const Sensitivity& r) {
+          const Seconds step = r.with_twice_the_nics;
+          return step.value > 0 ? std::optional(step) : std::nullopt;
+        },
+        "`null` on one node"},
        {"with_one_more_gibibyte", &Sensitivity::with_more_memory,
         "the plan that would win, where it is faster"}});
   return described;
@@ -259,99 +204,6 @@ const Record<ClusterPlan>& record() {
   static const Record<ClusterPlan> described(
       "ClusterPlan", "The best plan of one of several clusters.", &plan_of_cluster,
       {{"on_front", &ClusterPlan::on_front, "no other has fewer days, dollars and nodes"}});
-  return described;
-}
-
-template <>
-const Record<TableRequest>& record() {
-  static const Record<TableRequest> described(
-      "TableRequest", "A table of nccom-test.",
-      {{"operation", &TableRequest::op},
-       {"ranks", &TableRequest::ranks},
-       {"nodes", &TableRequest::nodes},
-       {"smallest_bytes", [](const TableRequest& t) { return whole_bytes(Bytes(t.smallest)); }},
-       {"largest_bytes", [](const TableRequest& t) { return whole_bytes(Bytes(t.largest)); }},
-       {"command", &command_of, "to which two nodes add `--hosts`"}});
-  return described;
-}
-
-template <>
-const Record<Decision>& record() {
-  static const Record<Decision> described(
-      "Decision", "When the second plan is the better choice.",
-      {{"measured", &Decision::measured,
-        "`second_over_first`, the ratio of the mean steps; `first_step_seconds`; `second_step_seconds`"},
-       {"is", &Decision::is, "`above` or `below`"},
-       {"value", &Decision::value}});
-  return described;
-}
-
-template <>
-const Record<Experiment>& record() {
-  static const Record<Experiment> described(
-      "Measurement", "What to measure to tell two plans apart.",
-      {{"kind", [](const Experiment& m) { return m.tables.empty() ? "run" : "nccom-test"; },
-        "`run`: short runs of the plans; `nccom-test`: tables of it"},
-       {"probability_after", &Experiment::probability,
-        "expected, before it is made, that the plan chosen after it is the better one"},
-       {"expected_gain", &Experiment::gain,
-        "of choosing after it instead of now, on average: share of the step"},
-       {"expected_gain_usd", [](const Experiment& m) { return above_zero(m.gain_usd); },
-        "that share of `run_usd`; `null` without tokens or price"},
-       {"expected_gain_node_hours", &Experiment::gain_node_hours,
-        "that share of the run; without tokens of a week"},
-       {"node_hours", &Experiment::node_hours, "what it takes: compiling, starting and the steps"},
-       {"usd", [](const Experiment& m) { return above_zero(m.usd); },
-        "at the on-demand price; `null`: none is known"},
-       {"tables",
-        [](const Experiment& m) { return m.tables.empty() ? std::nullopt : std::optional(m.tables); },
-        "with `nccom-test`", Absent::left_out},
-       {"runs_of_first", of_runs(&Experiment::runs_of_first), "with `run`: how often the plan runs",
-        Absent::left_out},
-       {"runs_of_second", of_runs(&Experiment::runs_of_second), "likewise", Absent::left_out},
-       {"steps_of_a_run", of_runs([](const Experiment&) { return planner::kShortRunSteps; }), "",
-        Absent::left_out},
-       {"second_is_better_when", of_runs(&decision_of), "with `run`", Absent::left_out}});
-  return described;
-}
-
-template <>
-const Record<ShownComparison>& record() {
-  using C = ShownComparison;
-  static const Record<C> described(
-      "Comparison", "The recommended plan and its rival, by their ranks.",
-      {{"first", [](const C& c) { return c.of->first + 1; }, "the recommended plan"},
-       {"second", [](const C& c) { return c.of->second + 1; },
-        "its rival: the fastest, or where that is recommended the next that is no near twin"},
-       {"probability_first_is_better", [](const C& c) { return c.of->probability; }},
-       {"sure", &C::sure, "`--sure`"},
-       {"told_apart", [](const C& c) { return c.of->told_apart; },
-        "the ranking of the two is at least as sure"},
-       {"equal", [](const C& c) { return c.of->equal; },
-        "the model sees one and the same step; no measurement is named"},
-       {"measurement", [](const C& c) { return c.of->best; },
-        "of those that pay the cheapest that brings `probability_after` to `sure`, else the cheapest of "
-        "those that come within 0.01 "
-        "of the most; `null` when told apart or equal, or when nothing tells more"},
-       {"measurement_decides", [](const C& c) { return c.of->decides; },
-        "it brings `probability_after` to `sure`"},
-       {"measurement_pays", [](const C& c) { return c.of->pays; },
-        "some measurement gains more node-hours over the run than it takes; a run without tokens counts as a "
-        "week"},
-       {"considered", [](const C& c) { return c.of->considered; },
-        "all measurements that tell anything, the cheapest first"}});
-  return described;
-}
-
-template <>
-const Record<Change>& record() {
-  static const Record<Change> described(
-      "Change", "A key of a config, what stands there and what is to.",
-      {{"key", &Change::key},
-       {"from", &Change::from, "as the file writes it; `null` where the key is absent"},
-       {"to", &Change::to},
-       {"line", [](const Change& c) { return c.at.line; }, "0: the key is not there"},
-       {"column", [](const Change& c) { return c.at.column; }}});
   return described;
 }
 
@@ -526,68 +378,6 @@ const Record<ShownSearch>& record() {
   return described;
 }
 
-template <>
-const Record<ShownSimulation>& record() {
-  static const Record<ShownSimulation> described(
-      "Simulation", "One plan, with the rules that it breaks.", &plan_of_simulation,
-      {{"violations",
-        [](const ShownSimulation& s) { return s.broken.empty() ? std::nullopt : std::optional(s.broken); },
-        "doubts included", Absent::left_out}});
-  return described;
-}
-
-template <>
-const Record<Finding>& record() {
-  static const Record<Finding> described(
-      "Finding", "What the linter says of a config.",
-      {{"rule", &Finding::rule, "a word of [rules.md](rules.md)"},
-       {"severity", &Finding::severity, "`error`, `warning` or `note`"},
-       {"key", &Finding::key, "as the file calls it; empty for the whole file"},
-       {"line", [](const Finding& f) { return f.at.line; }, "0 without a place"},
-       {"column", [](const Finding& f) { return f.at.column; }},
-       {"message", &Finding::message},
-       {"fix", &Finding::fix},
-       {"source", &Finding::source, "repository and path of the rule"}});
-  return described;
-}
-
-template <>
-const Record<NearestJson>& record() {
-  using N = NearestJson;
-  static const Record<N> described(
-      "NearConfig", "A config near to a refused one that is accepted and fits.",
-      {{"keys", [](const N& n) { return n.config.changes.size(); }, "how many change"},
-       {"changes", [](const N& n) { return n.config.changes; }},
-       {"diff", &N::diff, "of the file; empty where it cannot be told"},
-       {"warnings", [](const N& n) { return n.config.warnings; }, "that the file did not have before"},
-       {"fit_probability", [](const N& n) { return n.config.fit_probability; }},
-       {"works_probability", [](const N& n) { return n.config.plan.works; }},
-       {"plan", [](const N& n) { return n.config.plan; }}});
-  return described;
-}
-
-template <>
-const Record<ShownCheck>& record() {
-  using C = ShownCheck;
-  static const Record<C> described(
-      "CheckResult", "The verdict on a config.",
-      {{"verdict", [](const C& c) { return c.verdict; },
-        "`refused` with any error, `warn` with any warning, else `ok`"},
-       {"findings", [](const C& c) { return c.findings; },
-        "errors, then warnings, then notes. Without `--instance`, a note `instance` says which type is "
-        "assumed"},
-       {"prediction", &C::prediction,
-        "`null` when the strategy cannot be simulated or the config needs what is not modelled"},
-       {"no_prediction",
-        [](const C& c) { return c.no_prediction.empty() ? std::nullopt : std::optional(c.no_prediction); },
-        "why there is none"},
-       {"nearest", [](const C& c) { return c.nearest; },
-        "where the strategy is refused: configs of the same cluster, batch, sequence and precision that are "
-        "accepted and fit, at "
-        "most three, those without a new warning first, then fewest keys, then the faster"}});
-  return described;
-}
-
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
                         const targets::Baseline* baseline, const planner::Confidence* confidence,
                         const planner::ForecastRun* run, const std::vector<Outlook>& outlooks) {
@@ -595,32 +385,8 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
       ShownSearch{result, home_of(job, result.plans), wall_seconds, baseline, confidence, run, outlooks});
 }
 
-std::string plan_json(const Plan& plan, const std::vector<planner::Violation>& broken) {
-  return document_of(ShownSimulation{plan, broken});
-}
-
-std::string refusal_json(const std::vector<planner::Violation>& broken) {
-  Json j = document();
-  j["violations"] = Shown<std::vector<planner::Violation>>::json(broken);
-  return dumped(j);
-}
-
-std::string check_json(const std::string& verdict, const std::vector<Finding>& findings,
-                       const Plan* prediction, const std::vector<NearestJson>& nearest,
-                       const std::string& no_prediction) {
-  return document_of(ShownCheck{verdict, findings, prediction, no_prediction, nearest});
-}
-
 const Description& search_document() {
   return record<ShownSearch>().description();
-}
-
-const Description& simulation_document() {
-  return record<ShownSimulation>().description();
-}
-
-const Description& check_document() {
-  return record<ShownCheck>().description();
 }
 
 }  // namespace trnplan::io

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <string>
 
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
+#include "io/output/plan_json.h"
 #include "models/framework/framework.h"
 #include "models/framework/strategy_keys.h"
 
@@ -40,13 +42,6 @@ std::int64_t part(const ShownMemory& m) {
 template <Bytes MemoryMoment::*Part>
 std::int64_t part_then(const MemoryMoment& m) {
   return whole_bytes(m.*Part);
-}
-
-ByName<Seconds> breakdown_of(const Plan& p) {
-  ByName<Seconds> all;
-  for (std::size_t i = 0; i < p.report.breakdown.size(); ++i)
-    all.emplace_back(to_string(static_cast<models::Category>(i)), p.report.breakdown[i]);
-  return all;
 }
 
 ByName<Seconds> by_parameter(const Plan& p) {
@@ -209,6 +204,19 @@ const Record<Experience>& record() {
 }
 
 template <>
+const Record<models::CategorySeconds>& record() {
+  using Parts = models::CategorySeconds;
+  static const Record<Parts> described("Breakdown", "Seconds along the critical path.", [] {
+    std::vector<Record<Parts>::Field> fields;
+    for (std::size_t i = 0; i < std::tuple_size_v<Parts>; ++i)
+      fields.push_back(
+          {to_string(static_cast<models::Category>(i)), [i](const Parts& parts) { return parts[i]; }});
+    return fields;
+  }());
+  return described;
+}
+
+template <>
 const Record<Plan>& record() {
   static const Record<Plan> described(
       "Plan", "A strategy with what is predicted of it.",
@@ -241,7 +249,8 @@ const Record<Plan>& record() {
         "that the compiler takes the largest graph; 1 on a device without such a limit"},
        {"instructions_per_graph", [](const Plan& p) { return std::llround(p.graph.expected); },
         "of the largest graph, the median; 0 on a device without such a limit"},
-       {"breakdown_seconds", &breakdown_of, "along the critical path; adds up to `step_seconds`"},
+       {"breakdown_seconds", [](const Plan& p) { return p.report.breakdown; },
+        "along the critical path; adds up to `step_seconds`"},
        {"seconds_by_parameter", &by_parameter,
         "the same path by the profile parameter its seconds scale with; parameters without any are left out. "
         "Some seconds "
@@ -284,6 +293,44 @@ const Record<Plan>& record() {
         [](const Plan& p) { return p.run.value > 0 ? std::optional(planner::run_usd(p)) : std::nullopt; },
         "likewise, on demand", Absent::left_out}});
   return described;
+}
+
+namespace {
+
+/// `simulate` of a strategy that has a program.
+struct ShownSimulation {
+  const Plan& plan;
+  const std::vector<planner::Violation>& broken;
+};
+
+const Plan& plan_of_simulation(const ShownSimulation& s) {
+  return s.plan;
+}
+
+}  // namespace
+
+template <>
+const Record<ShownSimulation>& record() {
+  static const Record<ShownSimulation> described(
+      "Simulation", "One plan, with the rules that it breaks.", &plan_of_simulation,
+      {{"violations",
+        [](const ShownSimulation& s) { return s.broken.empty() ? std::nullopt : std::optional(s.broken); },
+        "doubts included", Absent::left_out}});
+  return described;
+}
+
+std::string plan_json(const Plan& plan, const std::vector<planner::Violation>& broken) {
+  return document_of(ShownSimulation{plan, broken});
+}
+
+std::string refusal_json(const std::vector<planner::Violation>& broken) {
+  Json j = document();
+  j["violations"] = Shown<std::vector<planner::Violation>>::json(broken);
+  return dumped(j);
+}
+
+const Description& simulation_document() {
+  return record<ShownSimulation>().description();
 }
 
 }  // namespace trnplan::io

@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "io/output/documents.h"
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 #include "io/output/plan_json.h"
 

@@ -1,7 +1,7 @@
 #include "io/output/validation_json.h"
 
 #include "calibrate/validate/pair_validation.h"
-#include "io/output/documents.h"
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 
 namespace trnplan::io {

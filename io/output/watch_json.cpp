@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "io/output/documents.h"
+#include "io/output/described.h"
 #include "io/output/json_tree.h"
 
 namespace trnplan::io {

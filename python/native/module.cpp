@@ -17,6 +17,7 @@
 #include "api/whatif_report.h"
 #include "io/catalog/catalog.h"
 #include "io/output/catalogue_json.h"
+#include "io/output/descriptions.h"
 #include "io/output/validation_json.h"
 #include "models/collective/collective_runtime.h"
 #include "python/native/answer.h"
@@ -324,5 +325,7 @@ PYBIND11_MODULE(_native, m) {
   m.def("topology", &topology_of, py::arg("arguments"));
   m.def("models", &models_known);
   m.def("instances", &instances_known);
+  m.def("records", &trnplan::io::records_json);
+  m.def("strategy_keys", &trnplan::io::strategy_keys_json);
   m.def("catalogue", [] { return trnplan::io::Catalog::standard().folder().string(); });
 }

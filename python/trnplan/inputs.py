@@ -8,6 +8,7 @@ import os
 import re
 from typing import Any, Mapping, Optional, Sequence, Union
 
+from . import _native
 from .records import Record
 
 Job = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -106,21 +107,8 @@ def _number(value: Any) -> str:
     return str(value)
 
 
-_SHORT = {
-    "tensor_parallel": "tp",
-    "pipeline_parallel": "pp",
-    "virtual_pipeline": "vpp",
-    "context_parallel": "cp",
-    "expert_parallel": "ep",
-    "data_parallel": "dp",
-    "micro_batch": "mbs",
-    "sequence_parallel": "sp",
-    "flash_attention": "flash",
-    "kv_replicator": "kv",
-    "pipeline_cuts": "cuts",
-    "bucket_mb": "bucket",
-    "sharding": "shard",
-}
+# The brief name of each key.
+_SHORT = dict(json.loads(_native.strategy_keys()))
 _OF_THE_CLUSTER = ("nodes", "instance", "micro_batches")
 
 

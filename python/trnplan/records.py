@@ -5,10 +5,17 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import json
+import keyword
 import typing
-from typing import Any, Callable, Mapping, Tuple, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Tuple, Type, TypeVar
 
+from . import _native
 from .pages import Page
+from .tables import frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 T = TypeVar("T", bound="Record")
 _MOST_LETTERS = 200  # of a list where Python prints it
@@ -57,6 +64,12 @@ class Result(Record):
 
     remarks: Tuple[str, ...]
     """What the program says besides, on standard error."""
+
+    _rows = ""  # the list that is the result's table
+
+    def to_dataframe(self) -> "DataFrame":
+        """A row a record of the result's list. Needs pandas."""
+        return frame([row.to_dict() for row in getattr(self, self._rows)])
 
     def to_html(self) -> str:
         """One HTML file that needs nothing else: the page that ``report=`` writes; a result that has none as its tables.
@@ -116,4 +129,27 @@ def result(cls: Type[T], document: Mapping[str, Any], remarks: "list[str]", page
     object.__setattr__(made, "remarks", tuple(remarks))
     if page is not None:
         object.__setattr__(made, "_page", Page(page))
+    return made
+
+
+# What the program says of its records: name, says, base, keys (name, type, says).
+_DESCRIBED: Dict[str, Any] = {record["name"]: record for record in json.loads(_native.records())}
+
+
+def described(cls: Type[T]) -> Type[T]:
+    """`cls` with the keys of the record that the program describes under its name."""
+    about = _DESCRIBED[cls.__name__]
+    keys = {key["name"] + "_" * keyword.iskeyword(key["name"]): key["type"] for key in about["keys"]}
+    cls.__annotations__ = {**({"schema_version": "int"} if Result in cls.__bases__ else {}), **keys}
+    cls.__doc__ = cls.__doc__ or about["says"]
+    return dataclasses.dataclass(frozen=True, repr=False)(cls)
+
+
+def others(known: Mapping[str, Any]) -> Dict[str, Any]:
+    """The records that `known`, a module's names, has no class for."""
+    made = dict(known)
+    for name, about in _DESCRIBED.items():  # a base stands before what is built on it
+        if name not in made:
+            base = made[about["base"]] if about["base"] else Record
+            made[name] = described(type(name, (base,), {"__module__": known["__name__"], "__annotations__": {}}))
     return made

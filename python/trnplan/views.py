@@ -6,12 +6,21 @@ from html import escape
 from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
 from . import pages
-from .learning import CalibrateResult
-from .machines import Collective, CollectiveResult, CollectiveSweep, InstancesResult, ModelsResult, TopologyResult
-from .plans import Plan
-from .rankings import CheckResult, PlanResult, SimulateResult
 from .records import Result
-from .runs import WhatIfResult
+from .results import (
+    CalibrateResult,
+    CheckResult,
+    Collective,
+    CollectiveResult,
+    CollectiveSweep,
+    InstancesResult,
+    ModelsResult,
+    Plan,
+    PlanResult,
+    SimulateResult,
+    TopologyResult,
+    WhatIfResult,
+)
 
 _GIB = 2.0**30
 _MOST_ROWS = 60

@@ -86,12 +86,12 @@ const recompute = (s) => s.recomputed;
 function whole(s) {
   let text = layout(s);
   if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ", no sequence parallel";
-  if (s.sharding !== "ZeRO-1") text += ", " + s.sharding;
+  if (s.sharding_words !== "ZeRO-1") text += ", " + s.sharding_words;
   if (!s.flash_attention) text += ", plain attention";
   text += ", " + recompute(s);
   if (s.schedule !== "1f1b" && s.schedule !== "interleaved") text += ", schedule " + s.schedule;
-  if (s.cuts.length > 0)
-    text += ", cuts " + (s.cuts.length > 8 ? s.cuts.slice(0, 8).join("/") + "/…" : s.cuts.join("/"));
+  const cuts = s.pipeline_cuts;
+  if (cuts.length > 0) text += ", cuts " + (cuts.length > 8 ? cuts.slice(0, 8).join("/") + "/…" : cuts.join("/"));
   return text;
 }
 const some = (list, most, of = (x) => x) =>

@@ -147,7 +147,7 @@ function why(best) {
     return of + `${data.job.by_cost ? "cheapest" : "fastest"} that is allowed and fits` +
       (known(works(best)) ? `, and it runs with ${probability(works(best))}` : "") + "." + limit;
   const other = layout(first.strategy) === layout(best.strategy) ?
-    "the same layout, " + recompute(first.strategy) + (first.strategy.cuts.length > 0 ? ", cuts by hand" : "") :
+    "the same layout, " + recompute(first.strategy) + (first.strategy.pipeline_cuts.length > 0 ? ", cuts by hand" : "") :
     layout(first.strategy);
   return of + `best bet: the ${data.job.by_cost ? "cheapest" : "fastest"}, ` +
     `${other}, would be ${percent(by(best) / by(first) - 1)} ` +

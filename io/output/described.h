@@ -1,8 +1,6 @@
 // The documents that commands print, for what describes them. Private to io/: it is not installed.
 #pragma once
 
-#include <vector>
-
 #include "io/format/record.h"
 
 namespace trnplan::io {
@@ -25,8 +23,5 @@ const Description& collective_validation_document();
 const Description& uptime_document();
 const Description& launch_document();
 const Description& watch_document();
-
-/// In the order of docs/json.md. All but their schema_version.
-[[nodiscard]] std::vector<const Description*> documents();
 
 }  // namespace trnplan::io
