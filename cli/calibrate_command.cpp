@@ -106,7 +106,9 @@ std::string text_of(const CalibrateResult& result, const CalibrateOptions& o) {
 }
 
 int run(const CalibrateOptions& o) {
-  check_document(o.common, o.request.force);
+  std::vector<std::string> others = api::paths_read(o.request);
+  others.push_back(o.request.out);
+  check_document(o.common, o.request.force, others);
   api::CalibrateRequest request = o.request;
   if (!o.common.document.empty() && request.out.empty()) request.force = false;  // --force of --json alone
   Remarks remarks = heard_remarks();
