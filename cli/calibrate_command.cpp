@@ -201,6 +201,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "it, so --out is not written without --force.\n"
       "What a file is, is found by its content. Memory, and profiles of devices without --kernel, are "
       "listed, not fitted.\n"
+      "Examples that name catalog/ are for the folder that holds it: a checkout, or share/trnplan of a package.\n"
       "Examples:\n"
       "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt\n"
       "  trnplan calibrate allr.txt --out mine.json\n"
