@@ -167,7 +167,8 @@ TEST_CASE("what is missing of a folder is what was written there", "[launch]") {
                launch::preflight({held, *scheduler, "eks-pytorchjob", true}, test_catalog(), runner, notes)) {
             if (d.problem != "is missing") continue;
             ++missing;
-            INFO(c.target << ", " << scheduler->name() << ", of which is left: " << left << ": " << to_string(d));
+            INFO(c.target << ", " << scheduler->name() << ", of which is left: " << left << ": "
+                          << to_string(d));
             CHECK(names.contains(std::filesystem::path(d.at.file).filename().string()));
           }
           CHECK(missing > 0);
