@@ -94,7 +94,7 @@ def yaml_text(value: Any) -> str:
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, datetime.timedelta):
-        return word(value)
+        return str(word(value))
     if isinstance(value, os.PathLike):
         return json.dumps(os.fspath(value), ensure_ascii=False)
     if isinstance(value, (list, tuple, range)):
