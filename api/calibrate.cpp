@@ -10,6 +10,7 @@
 #include "api/known_jobs.h"
 #include "api/observations.h"
 #include "api/published.h"
+#include "api/rehearsal.h"
 #include "api/what_ran.h"
 #include "calibrate/session/kernel_inputs.h"
 #include "calibrate/validate/memory_score.h"
@@ -278,9 +279,16 @@ std::vector<logs::StepSample> CalibrateResult::all_steps() const {
   return all;
 }
 
+std::vector<std::string> paths_read(const CalibrateRequest& request) {
+  std::vector<std::string> all = request.files;
+  all.insert(all.end(), {request.job, request.config});
+  return all;
+}
+
 CalibrateResult calibrate(const CalibrateRequest& request, Remarks& remarks) {
   check_request(request);
-  if (!request.out.empty()) io::check_file(request.out, request.force);
+  check_apart("--out", request.out, paths_read(request));
+  if (!request.out.empty()) rehearse_file(request.out, request.force);
   return Calibration(request, remarks).run();
 }
 

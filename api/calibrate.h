@@ -65,6 +65,9 @@ struct CalibrateResult {
   [[nodiscard]] std::vector<logs::StepSample> all_steps() const;
 };
 
+/// Files that it reads besides its profile, which it may write anew.
+[[nodiscard]] std::vector<std::string> paths_read(const CalibrateRequest& request);
+
 /// Reads the files and fits what they hold: whole steps and kernels together, else collectives. Writes `out`.
 /// Throws InputError with every fault of the request and of files that are no use.
 [[nodiscard]] CalibrateResult calibrate(const CalibrateRequest& request, Remarks& remarks);

@@ -21,6 +21,7 @@
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
+#include "text/parse.h"
 
 namespace trnplan::api {
 
@@ -262,8 +263,9 @@ const planner::Target& target_of(const CheckRequest& o) {
 /// Of a folder that plan --out wrote the file that its run reads, on the cluster that it is for.
 CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
   const std::filesystem::path folder = o.file, plan_file = folder / "plan.json";
-  if (!std::filesystem::is_directory(folder)) return o;
-  if (!std::filesystem::exists(plan_file)) {
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none)) return o;
+  if (!std::filesystem::exists(plan_file, none)) {
     throw InputError({{o.file, 0, 0},
                       "",
                       "this folder has no plan.json, so it is none that plan --out wrote",
@@ -284,6 +286,13 @@ CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
 }  // namespace
 
 CheckResult check(const CheckRequest& asked) {
+  const auto version = [](const char* option, const std::string& text) {
+    if (text.empty() || is_version(text)) return;
+    throw InputError(
+        {{"command line", 0, 0}, option, in_quotes(text) + " is no version", "write it like 2.28"});
+  };
+  version("--release", asked.release);
+  version("--framework-version", asked.version);
   const io::Catalog catalog = io::Catalog::standard();
   const CheckRequest request = of_folder(asked, catalog);
   const planner::Target& target = target_of(request);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "api/rehearsal.h"
 #include "api/simulate.h"
 #include "io/catalog/catalog.h"
 #include "io/input/strategy_text.h"
@@ -54,7 +55,7 @@ std::string trace_name(int rank) {
 void check_output(const ExportRequest& o, const models::Job& job) {
   std::vector<std::string> names{"comm_groups.json"};
   for (int rank = 0; rank < job.cluster.cores(); ++rank) names.push_back(trace_name(rank));
-  io::check_files(o.chakra, names, o.force);
+  rehearse_files(o.chakra, names, o.force);
 }
 
 void write_chakra(const ExportRequest& o, const models::StepModel& model, Remarks& remarks) {

@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kStart = 4096;  ///< bytes at the start of a log by which it is known again
 
 bool is_job_id(const std::string& target) {
+  std::error_code none;
   return !target.empty() && target.find_first_not_of("0123456789_") == std::string::npos &&
-         !fs::exists(target);
+         !fs::exists(target, none);
 }
 
 std::string field_of(const std::string& text, const std::string& key) {

@@ -16,9 +16,10 @@ namespace {
 std::string flavour_of(const LaunchRequest& o, const std::filesystem::path& folder) {
   if (!o.flavour.empty()) return o.flavour;
   if (!o.cluster_file.empty()) return io::kubernetes_flavour_of(o.cluster_file);
+  std::error_code none;
   // The first that the folder holds: those of GPUs have no launcher of their own.
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
-    if (std::filesystem::exists(folder / io::manifest_name(flavour, "train")))
+    if (std::filesystem::exists(folder / io::manifest_name(flavour, "train"), none))
       return std::string(flavour.name);
   }
   return std::string(io::kubernetes_flavours().front().name);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/rehearsal.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "io/output/atomic_write.h"
@@ -94,7 +95,7 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
 }  // namespace
 
 void check_out(const PlanRequest& o, const planner::Target* target) {
-  if (!o.out.empty() && target != nullptr) io::check_files(o.out, launch::bundle_names(*target), o.force);
+  if (!o.out.empty() && target != nullptr) rehearse_files(o.out, launch::bundle_names(*target), o.force);
 }
 
 std::string write_plan_folder(const models::Job& job, const planner::Target* target,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "api/inputs.h"
+#include "api/rehearsal.h"
 #include "io/catalog/recommending.h"
 #include "io/output/atomic_write.h"
 #include "launch/report/report_page.h"
@@ -115,7 +116,7 @@ JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph
 
 void check_report(const ReportFile& file, const std::vector<std::string>& others) {
   check_apart("--report", file.path, others);
-  if (!file.path.empty()) io::check_file(file.path, file.force);
+  if (!file.path.empty()) rehearse_file(file.path, file.force);
 }
 
 void write_report(const ReportFile& file, const JsonValue& data) {

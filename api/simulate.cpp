@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/rehearsal.h"
 #include "io/catalog/catalog.h"
 #include "io/input/strategy_text.h"
 #include "io/output/atomic_write.h"
@@ -74,7 +75,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   check_apart("--trace", r.trace, {r.job.job, r.profile});
   if (!r.trace.empty()) {
     format_of(r.trace);
-    io::check_files(folder_of(r.trace), {std::filesystem::path(r.trace).filename().string()}, r.force);
+    rehearse_files(folder_of(r.trace), {std::filesystem::path(r.trace).filename().string()}, r.force);
   }
   const ResolvedJob resolved = resolve(r, {.one_strategy = true}, remarks);
   SimulateResult out;

@@ -38,6 +38,7 @@ TopologyResult topology(const TopologyRequest& r) {
                                          : io::read_neuron_ls(r.neuron_ls, catalog, r.instance);
   cluster.nodes = r.nodes;
   const topology::ChipGraph graph(cluster.instance);
+  if (!r.profile.empty()) static_cast<void>(load_profile(catalog, r.profile));
   const std::vector<planner::Observation> observations = load_observations(r.profile);
   if (r.asks_for_groups()) {
     const topology::Degrees degrees = degrees_of(r, cluster);

@@ -16,6 +16,7 @@
 #include "api/followed_log.h"
 #include "api/inputs.h"
 #include "api/observations.h"
+#include "api/rehearsal.h"
 #include "api/watch_report.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/observations.h"
@@ -306,10 +307,14 @@ void check_request(const WatchRequest& o) {
         {at, "--record", "does not end in .json, so --profile would not read it", "name it X.json"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
-  if (!o.record.empty()) io::check_file(o.record, true);
-  if (!o.calibrate.empty()) io::check_file(o.calibrate, o.force);
-  std::vector<std::string> others = {o.ran.plan, o.ran.job, o.ran.config, o.profile, o.calibrate, o.record};
+  std::vector<std::string> others = {o.ran.plan, o.ran.job, o.ran.config};
   others.insert(others.end(), o.targets.begin(), o.targets.end());
+  check_apart("--record", o.record, others);
+  if (!o.record.empty()) rehearse_file(o.record, true);
+  others.push_back(o.record);
+  check_apart("--calibrate", o.calibrate, others);
+  if (!o.calibrate.empty()) rehearse_file(o.calibrate, o.force);
+  others.insert(others.end(), {o.profile, o.calibrate});
   check_report(o.report, others);
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
 #include "api/predictor.h"
 #include "api/what_ran.h"
 #include "io/input/plan_file.h"
@@ -52,6 +53,20 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
   return plan;
 }
 
+/// What of plan.json is not to be relied on. It is the prediction that the run is compared with, of a profile that the file
+/// does not name, so that one of another profile is no fault, but said.
+void doubt(const io::PlanFile& plan, const std::string& file, const std::string& profile, Remarks& remarks) {
+  if (!plan.version.empty() && !plan.unchanged)
+    remarks.add(fmt::format("{} was changed since trnplan {} wrote it", file, plan.version));
+  Remarks unsaid;
+  const std::optional<io::PlanFile> anew = predicted(plan.job, plan.strategy, profile, unsaid);
+  if (!anew || (anew->step >= plan.low && anew->step <= plan.high)) return;
+  remarks.add(
+      fmt::format("{} says {:.4g} s a step ({:.4g} to {:.4g}), and {:.4g} s is predicted here: it is of "
+                  "another profile or version, or was changed",
+                  file, plan.step.value, plan.low.value, plan.high.value, anew->step.value));
+}
+
 }  // namespace
 
 launch::FindPlans plan_finder(const std::string& name) {
@@ -73,6 +88,7 @@ launch::FindPlans plan_finder(const std::string& name) {
 launch::WatchContext watched_context(const WatchedRun& options, const std::string& profile,
                                      const io::Catalog& catalog, Remarks& remarks) {
   launch::WatchContext context;
+  static_cast<void>(load_instance(catalog, options.instance));  // refused also where nothing needs it
   if (!options.plan.empty()) {
     if (!options.job.empty() || !options.config.empty()) {
       throw InputError(
@@ -80,6 +96,7 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
     }
     context.plan = io::read_plan_file(options.plan, catalog);
     context.ran = {context.plan->job, context.plan->strategy, false};
+    doubt(*context.plan, options.plan, profile, remarks);
     return context;
   }
   auto ran = what_ran(options.job, options.strategy, options.config, options.instance, catalog, remarks);

@@ -106,7 +106,9 @@ std::string text_of(const CalibrateResult& result, const CalibrateOptions& o) {
 }
 
 int run(const CalibrateOptions& o) {
-  check_document(o.common, o.request.force);
+  std::vector<std::string> others = api::paths_read(o.request);
+  others.push_back(o.request.out);
+  check_document(o.common, o.request.force, others);
   api::CalibrateRequest request = o.request;
   if (!o.common.document.empty() && request.out.empty()) request.force = false;  // --force of --json alone
   Remarks remarks = heard_remarks();
@@ -199,6 +201,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "it, so --out is not written without --force.\n"
       "What a file is, is found by its content. Memory, and profiles of devices without --kernel, are "
       "listed, not fitted.\n"
+      "Examples that name catalog/ are for the folder that holds it: a checkout, or share/trnplan of a "
+      "package.\n"
       "Examples:\n"
       "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt\n"
       "  trnplan calibrate allr.txt --out mine.json\n"

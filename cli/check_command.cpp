@@ -84,8 +84,10 @@ void add_check(CLI::App& app, Run& chosen) {
       ->check(CLI::IsMember(targets::names()));
   command->add_option("--nodes", o->request.nodes, "nodes, instead of trainer.num_nodes")
       ->check(whole_number(1, topology::kMostNodes));
-  command->add_option("--instance", o->request.instance,
-                      "instance type, instead of the one that has as many cores as trainer.devices");
+  command
+      ->add_option("--instance", o->request.instance,
+                   "instance type, instead of the one that has as many cores as trainer.devices")
+      ->check(not_empty());
   command
       ->add_option("--env", o->variables,
                    "NAME=VALUE: a variable that the script of --target is started with; may be repeated")

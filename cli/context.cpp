@@ -1,4 +1,6 @@
 #include "cli/context.h"
+#include "api/inputs.h"
+#include "api/rehearsal.h"
 
 #include <unistd.h>
 
@@ -45,8 +47,9 @@ void print_result(const Common& common, std::string_view result) {
     print_text(result);
 }
 
-void check_document(const Common& common, bool force) {
-  if (!common.document.empty()) io::check_file(common.document, force);
+void check_document(const Common& common, bool force, const std::vector<std::string>& others) {
+  api::check_apart("--json", common.document, others);
+  if (!common.document.empty()) api::rehearse_file(common.document, force);
 }
 
 void print_answer(const Common& common, bool force, const std::function<std::string()>& text,

@@ -39,10 +39,10 @@ std::string printable_lines(std::string_view text);
 /// The one or the other, by the format that was asked for.
 void print_result(const Common& common, std::string_view result);
 /// Likewise, and the document into the file of --json; `force` overwrites it. check_document() throws InputError,
-/// before any work, where that would.
+/// before any work, where that would, and where the file is one of `others`, which the command reads or writes besides.
 void print_answer(const Common& common, bool force, const std::function<std::string()>& text,
                   const std::function<std::string()>& document);
-void check_document(const Common& common, bool force);
+void check_document(const Common& common, bool force, const std::vector<std::string>& others);
 /// Columns of standard output, for tables.
 int text_width();
 void remark(std::string_view text);

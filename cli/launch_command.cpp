@@ -97,8 +97,10 @@ void add_launch(CLI::App& app, Run& chosen) {
       ->capture_default_str();
   command->add_option("--cluster-flavour", o->request.flavour, "for eks: " + what_flavours())
       ->check(CLI::IsMember(io::flavour_names()));
-  command->add_option("--cluster-file", o->request.cluster_file,
-                      "for eks: the file a HyperPod cluster is created from, which tells its flavour");
+  command
+      ->add_option("--cluster-file", o->request.cluster_file,
+                   "for eks: the file a HyperPod cluster is created from, which tells its flavour")
+      ->check(not_empty());
   command->add_flag("--dry-run", o->request.dry_run,
                     "check everything and show the commands, also after a check that failed; submit nothing");
   add_common(*command, o->common);

@@ -28,12 +28,7 @@ std::string out_of(const std::string& text, const char* kind, const std::string&
 
 CLI::Validator numbers_with_points(const char* otherwise, const char* name) {
   return CLI::Validator(
-      [otherwise](std::string& text) {
-        const bool plain = text.size() < 20 && text.find_first_not_of("0123456789.") == std::string::npos;
-        const std::size_t point = text.find('.');
-        const bool pointed = point != std::string::npos && point > 0 && text.back() != '.';
-        return plain && pointed ? "" : in_quotes(text) + " is " + otherwise;
-      },
+      [otherwise](std::string& text) { return is_version(text) ? "" : in_quotes(text) + " is " + otherwise; },
       name);
 }
 

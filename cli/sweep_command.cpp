@@ -77,13 +77,15 @@ void add_sweep(CLI::App& app, Run& chosen) {
       ->capture_default_str();
   command->add_option("--out", o->request.out, "folder of the results; GRID.sweep when absent")
       ->check(not_empty());
-  command->add_flag("--collect", o->request.collect, "make one table, CSV and SQLite, of what is there");
+  CLI::Option* collect =
+      command->add_flag("--collect", o->request.collect, "make one table, CSV and SQLite, of what is there");
   command->add_option("--tasks", o->request.tasks, "of the job array")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
   command->add_option("--partition", o->request.partition, "of Slurm")->check(not_empty());
   command->add_option("--task", o->request.task, "K/N: what task K of N of the array does")
-      ->check(not_empty());
+      ->check(not_empty())
+      ->excludes(collect);
   add_risk(*command, o->request.risk);
   command
       ->add_option("--budget", o->request.budget,

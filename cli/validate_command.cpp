@@ -101,8 +101,8 @@ int run(const ValidateOptions& o) {
                       "a report is of step times",
                       "leave out --memory, --goodput and --collectives, or --report"});
   }
-  api::check_report(o.report, {o.runs, o.measured, o.common.document});
-  check_document(o.common, o.report.force);
+  api::check_report(o.report, {o.runs, o.measured, o.predictions, o.common.document});
+  check_document(o.common, o.report.force, {o.runs, o.measured, o.predictions});
   if (!o.measured.empty()) return run_scores(o, o.measured);
   if (!o.runs.empty() && api::is_layout_table(o.runs)) return run_scores(o, o.runs);
   if (!o.predictions.empty()) {
@@ -110,6 +110,12 @@ int run(const ValidateOptions& o) {
                       "--predictions",
                       "no table to set the predictions beside",
                       "add --measured with the table whose ids they name"});
+  }
+  if (o.plain_network) {
+    throw InputError({{"command line", 0, 0},
+                      "--no-network-state",
+                      "no table of layouts is scored",
+                      "add --measured with one, or leave it out"});
   }
   if (o.collectives) return run_collectives(o);
   return o.goodput ? run_goodput(o) : o.memory ? run_memory(o) : run_steps(o);

@@ -57,6 +57,7 @@ fuzzed() {  # fuzzed SECONDS: every target for an equal share of them
     found=build/fuzz/found/$target
     mkdir -p "$found" "build/fuzz/crashes/$target"
     tar -xzf "tests/fuzz/corpus/${target//_/-}.tar.gz" -C "$found"
+    [[ ! -d tests/regress/${target//_/-} ]] || cp "tests/regress/${target//_/-}"/* "$found/"
     "build/fuzz/tests/fuzz/${target}_fuzz" -max_total_time=$((each > 5 ? each : 5)) -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
       -seed="$((seed % 2147483647))" -artifact_prefix="build/fuzz/crashes/$target/" "$found" || status=1
   done

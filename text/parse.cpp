@@ -63,6 +63,12 @@ std::optional<double> parse_count(std::string_view text) {
   return value;
 }
 
+bool is_version(std::string_view text) {
+  const std::size_t point = text.find('.');
+  return text.size() < 20 && text.find_first_not_of("0123456789.") == std::string_view::npos &&
+         point != std::string_view::npos && point > 0 && text.back() != '.';
+}
+
 std::optional<int> parse_whole(std::string_view text) {
   int value = 0;
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;

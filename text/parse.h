@@ -17,6 +17,9 @@ std::optional<double> parse_usd(std::string_view text);
 /// What to write for what parse_usd() does not take.
 inline constexpr const char* kUsdFix = "write an amount of USD above 0, for example 500000 or 2.5M";
 
+/// Numbers with points between them, such as "2.28": a release of a Neuron SDK, a version of a framework.
+bool is_version(std::string_view text);
+
 /// A whole number without suffix, sign or fraction: "32". nullopt otherwise or above 2^31 - 1.
 std::optional<int> parse_whole(std::string_view text);
 

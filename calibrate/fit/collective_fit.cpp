@@ -267,6 +267,7 @@ CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& point
   std::vector<double> rounded;
   for (const double x : result.median) rounded.push_back(four_digits(x));
   out.profile = with_values(prior, rounded);
+  out.profile.calibration = nullptr;  // its covariance is of the prior's spreads
   for (std::size_t i = 0; i < kCollectiveParameters.size(); ++i) {
     const models::Parameter p = kCollectiveParameters[i];
     out.profile.value(p).log_sd = four_digits(result.log_sd[i]);

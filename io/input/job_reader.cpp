@@ -15,6 +15,7 @@
 #include "targets/nxdt/nxdt_target.h"
 #include "targets/nxdt/nxdt_versions.h"
 #include "targets/registry.h"
+#include "text/parse.h"
 
 namespace trnplan::io {
 
@@ -42,20 +43,17 @@ void read_software(JobDraft& d, MapReader& map) {
     s.sequential_move = fields.whole("sequential_move_factor", 0, 1, cores);
   }
   s.release = fields.text("release", "");
-  const bool plain = s.release.size() < 20 && s.release.find_first_not_of("0123456789.") == std::string::npos;
-  if (!s.release.empty() && (!plain || s.release.find('.') == std::string::npos)) {
+  if (!s.release.empty() && !is_version(s.release)) {
     fields.fault("release", in_quotes(s.release) + " is no Neuron SDK release",
                  "write it like \"2.22\", in quotes");
   }
   s.version = fields.text("version", "");
-  const bool numbers = s.version.size() < 20 && s.version.find('.') != std::string::npos &&
-                       s.version.find_first_not_of("0123456789.") == std::string::npos;
-  if (!s.version.empty() && !numbers) {
+  if (!s.version.empty() && !is_version(s.version)) {
     fields.fault("version", in_quotes(s.version) + " is no version of a framework",
                  "write it like \"1.6\", in quotes");
   }
   const bool nxdt = targets::of(d.job()).name() == targets::nxdt().name();
-  if (nxdt && numbers && !s.version.empty()) {
+  if (nxdt && is_version(s.version)) {
     for (const std::string& doubt : targets::version_doubts(s)) d.note("software.version: " + doubt);
   }
   fields.finish();

@@ -40,6 +40,15 @@ std::optional<std::string> bytes_of(const py::handle& text) {
   return std::string(bytes);
 }
 
+/// As faults show a value; what its own words fail for by its type.
+std::string shown(const py::handle& value) {
+  std::string text;
+  if (const auto words = py::reinterpret_steal<py::object>(PyObject_Str(value.ptr())))
+    text = bytes_of(words).value_or("");
+  PyErr_Clear();
+  return in_quotes(text.empty() ? Py_TYPE(value.ptr())->tp_name : text);
+}
+
 }  // namespace
 
 py::object Arguments::find(const char* name) const {
@@ -117,8 +126,7 @@ void Arguments::whole(const char* name, int& into, int least, int most) {
   int overflow = 0;
   const long long number = index ? PyLong_AsLongLongAndOverflow(index.ptr(), &overflow) : 0;
   if (!index || overflow != 0 || number < least || number > most) {
-    const std::string shown = py::str(value).cast<std::string>();
-    return fault(name, fmt::format("{} is no whole number from {} to {}", in_quotes(shown), least, most),
+    return fault(name, fmt::format("{} is no whole number from {} to {}", shown(value), least, most),
                  fmt::format("give an int from {} to {}", least, most));
   }
   into = static_cast<int>(number);
@@ -134,8 +142,7 @@ void Arguments::number(const char* name, std::optional<double>& into, double lea
     read = std::nan("");
   }
   if (!number || !(read >= least && read <= most)) {
-    const std::string shown = py::str(value).cast<std::string>();
-    return fault(name, fmt::format("{} is no number from {:.15g} to {:.15g}", in_quotes(shown), least, most),
+    return fault(name, fmt::format("{} is no number from {:.15g} to {:.15g}", shown(value), least, most),
                  fmt::format("give a number from {:.15g} to {:.15g}", least, most));
   }
   into = read;

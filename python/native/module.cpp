@@ -90,6 +90,10 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   const api::ReportFile report = report_of(a, api::paths_of(r));
   r.force = report.force;
   r.words = words_of(r.job);
+  if (!listener.is_none() && PyCallable_Check(listener.ptr()) == 0) {
+    a.fault("progress", "is no function", "give one of three arguments");
+    a.finish();
+  }
   Watcher watcher(listener);
   r.stop = watcher.stop();
   r.progress = std::ref(watcher);

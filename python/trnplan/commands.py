@@ -246,8 +246,8 @@ def check(
 def calibrate(
     files: Union[Path, Sequence[Path]] = (),
     *,
-    runs: Sequence[Path] = (),
-    kernels: Sequence[str] = (),
+    runs: Union[Path, Sequence[Path]] = (),
+    kernels: Union[str, Sequence[str]] = (),
     job: Optional[Job] = None,
     strategy: Union[str, Mapping[str, Any], Strategy, None] = None,
     config: Optional[Config] = None,
@@ -273,11 +273,10 @@ def calibrate(
 
     ``refused`` is True where `out` was not written because the fit explains too little. Raises InputError with every fault.
     """
-    given = [files] if isinstance(files, (str, os.PathLike)) else files
     arguments = (
-        Arguments(files=[os.fspath(f) for f in given], runs=[os.fspath(f) for f in runs], kernels=list(kernels),
-                  strategy=None if strategy is None else strategy_text(strategy), build=build, op=op, ranks=ranks,
+        Arguments(strategy=None if strategy is None else strategy_text(strategy), build=build, op=op, ranks=ranks,
                   nodes=nodes, instance=instance, with_catalogue=with_catalogue, no_fit=no_fit, force=force)
+        .lists(files=files, runs=runs, kernels=kernels)
         .document("job", job)
         .document("config", config)
         .paths(profile=profile, out=out)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import json
+import numbers
 import os
 import re
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import _native
 from .records import Record
@@ -40,7 +41,10 @@ class Arguments:
             stated = stated.to_dict()
         if isinstance(stated, Mapping):
             self.values[name] = f"<dict {name}>"
-            self._texts[self.values[name]] = yaml_text(stated)
+            try:
+                self._texts[self.values[name]] = yaml_text(stated)
+            except RecursionError:
+                raise TypeError(f"{name} holds itself, or is nested too deeply") from None
         elif isinstance(stated, str) and _is_text(stated):
             self.values[name] = f"<{name}>"
             self._texts[self.values[name]] = stated
@@ -56,11 +60,24 @@ class Arguments:
                 self.values[name] = word(value)
         return self
 
+    def lists(self, **stated: Any) -> "Arguments":
+        """Paths or texts, several or one; what is neither is left to the native module, which names the argument."""
+        for name, value in stated.items():
+            one = isinstance(value, (str, os.PathLike))
+            items = [value] if one else list(value) if isinstance(value, Iterable) else value
+            self.values[name] = [_path(item) for item in items] if isinstance(items, list) else items
+        return self
+
     def paths(self, **stated: "Optional[str | os.PathLike[str]]") -> "Arguments":
         for name, value in stated.items():
             if value is not None:
-                self.values[name] = os.fspath(value)
+                self.values[name] = _path(value)
         return self
+
+
+def _path(value: Any) -> Any:
+    """A path as text; what is none is left to the native module, which names the argument."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 # What a job writes without quotes: 4..32, 15T, 30d, 2.5M.
@@ -78,7 +95,7 @@ def yaml_text(value: Any) -> str:
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, datetime.timedelta):
-        return word(value)
+        return str(word(value))
     if isinstance(value, os.PathLike):
         return json.dumps(os.fspath(value), ensure_ascii=False)
     if isinstance(value, (list, tuple, range)):
@@ -88,23 +105,28 @@ def yaml_text(value: Any) -> str:
     raise TypeError(f"{type(value).__name__} has no place in a job: use dicts, lists, texts, numbers and booleans")
 
 
-def word(value: Any) -> str:
-    """``4``, ``"4..32"``, ``[4, 8]``, ``2e12``, ``timedelta(days=30)`` as the program's options state them."""
+def word(value: Any) -> Any:
+    """``4``, ``"4..32"``, ``[4, 8]``, ``2e12``, ``timedelta(days=30)`` as the program's options state them; what is none of
+    these is left to the native module, which names the argument."""
     if isinstance(value, str):
         return value
     if isinstance(value, datetime.timedelta):
         return f"{_number(value.total_seconds() / 3600)}h"
     if hasattr(value, "tolist"):  # a number or an array of NumPy
         return word(value.tolist())
-    if isinstance(value, Sequence):
-        return ",".join(word(item) for item in value)
-    return _number(value)
+    if isinstance(value, (list, tuple, range)):
+        items = [item if isinstance(item, (list, tuple)) else word(item) for item in value]
+        return ",".join(items) if all(isinstance(item, str) for item in items) else value
+    return _number(value) if isinstance(value, numbers.Number) else value
 
 
 def _number(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e18:
         return str(int(value))
-    return str(value)
+    try:
+        return str(value)
+    except ValueError:  # thousands of digits
+        return f"a number of {value.bit_length()} bits"
 
 
 # The brief name of each key.
@@ -112,9 +134,10 @@ _SHORT = dict(json.loads(_native.strategy_keys()))
 _OF_THE_CLUSTER = ("nodes", "instance", "micro_batches")
 
 
-def strategy_text(strategy: Union[str, Mapping[str, Any], Record]) -> str:
-    """``tp=8,pp=4`` of a dict with these keys or with those of a result's strategy."""
-    if isinstance(strategy, str):
+def strategy_text(strategy: Union[str, Mapping[str, Any], Record]) -> Any:
+    """``tp=8,pp=4`` of a dict with these keys or with those of a result's strategy; what is none of these is left to the
+    native module, which names the argument."""
+    if not isinstance(strategy, (Mapping, Record)):
         return strategy
     stated = strategy.to_dict() if isinstance(strategy, Record) else strategy
     parts = []

@@ -135,6 +135,7 @@ class Reader {
     read_recompute();
     read_rest();
     note_near();
+    ask_rules();
     if (!faults_.empty()) throw InputError(std::move(faults_));
     return std::move(r_);
   }
@@ -187,9 +188,6 @@ class Reader {
             fmt::format("{} heads of {} channels are more than {}", a.heads, a.head_dim,
                         model_limits.attention),
             "correct one of the two");
-    if (a.kv_heads > a.heads)
-      fault("--num-query-groups", fmt::format("{} groups of {} heads", a.kv_heads, a.heads),
-            "write at most --num-attention-heads");
     const int usual = on("--swiglu") ? static_cast<int>(4 * a.hidden * 2 / 3 / 64 * 64) : 4 * a.hidden;
     a.intermediate = whole("--ffn-hidden-size", usual);
     a.norm = text("--normalization", "LayerNorm") == "RMSNorm" ? models::Norm::rms : models::Norm::layer;
@@ -254,20 +252,11 @@ class Reader {
       s.virtual_pipeline = std::max(1, static_cast<int>(r_.architecture.layers / round));
     }
     if (s.virtual_pipeline > 1) s.schedule = models::Schedule::interleaved;
-    if (s.virtual_pipeline > 1 && s.pipeline_parallel == 1)
-      fault("--num-virtual-stages-per-pipeline-rank", "needs several pipeline stages",
-            "drop it, or raise PP");
-    if (on("--decoder-first-pipeline-num-layers") || on("--decoder-last-pipeline-num-layers")) {
+    if (on("--decoder-first-pipeline-num-layers") || on("--decoder-last-pipeline-num-layers"))
       read_ends(s);
-    } else if (r_.architecture.layers % s.pipeline_parallel != 0 && !on("--pipeline-model-parallel-layout"))
-      fault("--num-layers", fmt::format("{} on PP {}", r_.architecture.layers, s.pipeline_parallel),
-            "choose a PP that divides the layers");
-    if (ranks_ % s.model_parallel() != 0) {
-      const auto [problem, fix] = undivided_ranks(s.model_parallel(), ranks_);
-      fault("--tensor-model-parallel-size", problem, fix);
-    } else {
-      s.data_parallel = static_cast<int>(ranks_ / s.model_parallel());
-    }
+    else if (r_.architecture.layers % s.pipeline_parallel != 0)
+      uneven_ = true;
+    if (ranks_ % s.model_parallel() == 0) s.data_parallel = static_cast<int>(ranks_ / s.model_parallel());
     s.zero1 = on("--use-distributed-optimizer");
     s.micro_batch = whole("--micro-batch-size", 1);
     models::Training& t = r_.config.training;
@@ -280,14 +269,7 @@ class Reader {
             fmt::format("{} on each of {} ranks are {} sequences a step, more than {}", s.micro_batch,
                         s.data_parallel, slice, run_limits.global_batch),
             "write fewer");
-    } else if (t.global_batch % slice != 0) {
-      const auto [problem, fix] = undivided_batch(t.global_batch, slice);
-      fault("--global-batch-size", problem, fix);
     }
-    if (s.context_parallel > 1 && t.sequence % (2 * s.context_parallel) != 0)
-      fault("--seq-length", "is no multiple of 2 CP", "choose another CP");
-    if (r_.architecture.max_positions < t.sequence)
-      fault("--max-position-embeddings", "is below --seq-length", fmt::format("write {}", t.sequence));
   }
 
   /// Layers of the ends; the stages that are left share the others equally (transformer/transformer_block.py).
@@ -299,13 +281,7 @@ class Reader {
       left -= whole(name, 0);
       others -= on(name) ? 1 : 0;
     }
-    if (stages < 2 || left < 0 || (others == 0 ? left != 0 : left % others != 0 || left == 0)) {
-      fault(on(names[0]) ? names[0] : names[1],
-            fmt::format("leaves {} of {} layers to {} stages", left, r_.architecture.layers,
-                        std::max(others, 0)),
-            "choose counts that leave as many to each stage between");
-      return;
-    }
+    if (others < 0 || left < 0 || (others > 0 && left % others != 0)) return;  // a rule says so
     std::vector<int> layers(static_cast<std::size_t>(stages), others > 0 ? left / others : 0);
     if (on(names[0])) layers.front() = whole(names[0], 0);
     if (on(names[1])) layers.back() = whole(names[1], 0);
@@ -321,13 +297,9 @@ class Reader {
         text("--recompute-granularity", on("--recompute-activations") ? "selective" : "");
     if (kind == "full") {
       r.full = true;
-      if (!on("--recompute-method") || !on("--recompute-num-layers"))
-        fault("--recompute-granularity", "full needs a method and a number of layers",
-              "add --recompute-method uniform --recompute-num-layers 1");
-      else if (text("--recompute-method") == "block" || text("--recompute-num-layers") != "1")
+      if (text("--recompute-method") == "block" || text("--recompute-num-layers") != "1")
         r_.config.not_modelled.emplace_back("recompute of blocks of layers");
     } else if (kind == "selective") {
-      if (on("--recompute-method")) fault("--recompute-method", "is for full recompute", "drop it");
       std::vector<std::string> modules = {"core_attn"};
       if (on("--recompute-modules")) modules = flags_.find("--recompute-modules")->second.values;
       for (const std::string& m : modules) {
@@ -376,11 +348,26 @@ class Reader {
     if (on("--fp8-param-gather") && on("--fp8-format"))
       r_.config.loose_memory =
           "with weights gathered in BF16, where --fp8-param-gather has FP8, which is not modelled";
-    if (on("--pipeline-model-parallel-layout")) r_.config.not_modelled.emplace_back("an uneven pipeline");
+    if (on("--pipeline-model-parallel-layout") || uneven_)
+      r_.config.not_modelled.emplace_back("an uneven pipeline");
     if (on("--tp-comm-overlap") && !drives_like_bridge())
       r_.notes.emplace_back("--tp-comm-overlap is not modelled: the step is predicted without it");
-    if (on("--train-iters") && on("--train-samples"))
-      fault("--train-samples", "iterations and samples are both given", "drop one of them");
+  }
+
+  /// What the program asserts of what was read, where no value of the same key is wrong itself.
+  void ask_rules() {
+    StatedByName stated = flags_;
+    if (model_ != nullptr) {
+      const auto state = [&](const char* name, int value) {
+        stated[name] = {{fmt::to_string(value)}, {file_.name, 0, 0}};
+      };
+      state("--num-layers", model_->layers);
+      state("--max-position-embeddings", model_->max_positions);
+    }
+    for (Diagnostic& d : megatron_contradictions(std::move(stated), ranks_, file_.name)) {
+      const auto told = [&](const Diagnostic& other) { return other.key == d.key; };
+      if (std::none_of(faults_.begin(), faults_.end(), told)) faults_.push_back(std::move(d));
+    }
   }
 
   /// The loop of Megatron-Bridge's recipes is this one with these flags (models/framework/megatron_bridge.h).
@@ -423,6 +410,7 @@ class Reader {
   int ranks_;
   const models::Architecture* model_;
   planner::RunReading r_;
+  bool uneven_ = false;  ///< stages have other numbers of layers than each other
   std::vector<Diagnostic> faults_;
 };
 

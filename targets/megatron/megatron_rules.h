@@ -14,6 +14,10 @@ inline constexpr const char* kMaxConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// What it refuses of a script or a file of its arguments.
 [[nodiscard]] std::vector<planner::StartFault> megatron_start_faults(const planner::ConfigFile& file,
                                                                      const topology::Cluster& cluster);
+/// What of that is refused of a recipe for the same loop too, since no run could be described: degrees, batches and layers
+/// that do not go together. `stated`: by flag.
+[[nodiscard]] std::vector<Diagnostic> megatron_contradictions(StatedByName stated, std::int64_t ranks,
+                                                              const std::string& file);
 /// The flag that a rule of strategies is about.
 [[nodiscard]] planner::KeyPlace megatron_place_of(const planner::ConfigFile& file, std::string_view rule);
 

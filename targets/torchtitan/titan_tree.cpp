@@ -46,7 +46,9 @@ class ModuleSettings {
     table.kind = Node::Kind::map;
     table.at = at;
     Node& in = place(root_, "", section, std::move(table));
-    Node& kept = place(in, section, key, Node());
+    Node value;
+    value.at = at;  // of its key too, which faults point to
+    Node& kept = place(in, section, key, std::move(value));
     kept.kind = kind;
     kept.at = at;
     return kept;

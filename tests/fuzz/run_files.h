@@ -1,4 +1,4 @@
-// What is asked of a file that starts a run of Megatron-LM or TorchTitan.
+// What is asked of a file that starts a run.
 #pragma once
 
 #include <string>
@@ -8,10 +8,24 @@
 
 namespace trnplan::fuzz {
 
-/// Read by the target of that name for one node of 8 GPUs and for one with as many ranks as the launch line has.
-inline void read_run_file(const char* target, const char* name, const std::string& text) {
-  static const topology::Instance p5 = catalog().instance("p5.48xlarge");
-  static const models::Profile profile = catalog().profile("h100-datasheet");
+struct Machine {
+  topology::Instance instance;
+  models::Profile profile;
+};
+
+inline const Machine& of_gpus() {
+  static const Machine p5{catalog().instance("p5.48xlarge"), catalog().profile("h100-datasheet")};
+  return p5;
+}
+
+inline const Machine& of_neuron_cores() {
+  static const Machine trn1{catalog().instance("trn1.32xlarge"), catalog().profile("trn1-datasheet")};
+  return trn1;
+}
+
+/// Read by the target of that name for one node and for as many as the launch line has.
+inline void read_run_file(const char* target, const char* name, const std::string& text,
+                          const Machine& machine = of_gpus()) {
   const planner::Target& reader = *targets::find(target);
   static const models::Architecture beside = catalog().architecture("llama3-8b");
   const planner::ConfigFile file{name, text, 2, {{"NNODES", "2"}, {"TP", "4"}}};
@@ -21,7 +35,7 @@ inline void read_run_file(const char* target, const char* name, const std::strin
   for (const int nodes : {1, launched.value_or(4)}) {
     refusable([&] {
       models::Job job;
-      job.cluster.instance = p5;
+      job.cluster.instance = machine.instance;
       job.cluster.nodes = nodes;
       for (const planner::StartFault& f : reader.start_faults(file, job.cluster))
         ensure(is_printable(to_string(f.what)), "a fault of the start is safe to print");
@@ -40,7 +54,7 @@ inline void read_run_file(const char* target, const char* name, const std::strin
       if (job.architecture.vocabulary == 0) job.architecture.vocabulary = 32000;
       job.training = run->config.training;
       job.software = run->config.software;
-      judge_job(job, run->config.strategy, profile);
+      judge_job(job, run->config.strategy, machine.profile);
     });
   }
 }

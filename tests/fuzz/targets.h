@@ -6,11 +6,13 @@
 
 namespace trnplan::fuzz {
 
+void bert_script_target(const std::uint8_t* data, std::size_t size);
 void catalog_file_target(const std::uint8_t* data, std::size_t size);
 void cluster_target(const std::uint8_t* data, std::size_t size);
 void config_target(const std::uint8_t* data, std::size_t size);
 void detect_target(const std::uint8_t* data, std::size_t size);
 void evidence_target(const std::uint8_t* data, std::size_t size);
+void foreign_target(const std::uint8_t* data, std::size_t size);
 void grid_target(const std::uint8_t* data, std::size_t size);
 void instance_target(const std::uint8_t* data, std::size_t size);
 void job_target(const std::uint8_t* data, std::size_t size);
@@ -23,6 +25,7 @@ void nemo_recipe_target(const std::uint8_t* data, std::size_t size);
 void nemo_script_target(const std::uint8_t* data, std::size_t size);
 void neuron_ls_target(const std::uint8_t* data, std::size_t size);
 void node_tests_target(const std::uint8_t* data, std::size_t size);
+void nxd_script_target(const std::uint8_t* data, std::size_t size);
 void nxdt_target(const std::uint8_t* data, std::size_t size);
 void plan_file_target(const std::uint8_t* data, std::size_t size);
 void profile_target(const std::uint8_t* data, std::size_t size);
@@ -39,11 +42,13 @@ struct Target {
 };
 
 inline constexpr Target kTargets[] = {
+    {"bert_script", bert_script_target},
     {"catalog_file", catalog_file_target},
     {"cluster", cluster_target},
     {"config", config_target},
     {"detect", detect_target},
     {"evidence", evidence_target},
+    {"foreign", foreign_target},
     {"grid", grid_target},
     {"instance", instance_target},
     {"job", job_target},
@@ -56,6 +61,7 @@ inline constexpr Target kTargets[] = {
     {"nemo_script", nemo_script_target},
     {"neuron_ls", neuron_ls_target},
     {"node_tests", node_tests_target},
+    {"nxd_script", nxd_script_target},
     {"nxdt", nxdt_target},
     {"plan_file", plan_file_target},
     {"profile", profile_target},

@@ -20,12 +20,11 @@ struct Edit {
   int code = 2;
 };
 
-/// A command line beside sound files: job.yaml, nxdt.yaml, c.csv, grid.yaml, train.log.
+/// A command line beside sound files: job.yaml, nxdt.yaml, c.csv, grid.yaml, train.log, layouts.csv.
 struct Command {
   std::vector<std::string> arguments;
   std::string says;
   std::string catalog = {};  ///< TRNPLAN_CATALOG; empty: the one of the source folder
-  bool answered = false;     ///< only writing shows that it cannot be written: the ranking is printed
 };
 
 inline std::string repeat(const std::string& text, int times) {
@@ -40,7 +39,11 @@ std::vector<Edit> machine_rows();
 std::vector<Edit> data_rows();
 std::vector<Edit> plan_rows();
 std::vector<Edit> run_rows();
+std::vector<Edit> scoring_rows();
 std::vector<Command> option_rows();
 std::vector<Command> path_rows();
+std::vector<Command> word_rows();
+std::vector<Command> report_rows();
+std::vector<Command> mixed_rows();
 
 }  // namespace trnplan::hostile

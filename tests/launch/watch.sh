@@ -22,6 +22,36 @@ piped() {
   check "trnplan $* exits $code instead of $wanted" test "$code" -eq "$wanted"
 }
 
+# A prediction that somebody changed, and the hash with it; and one that was changed and the hash was not.
+printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\ncluster: {instance: trn1.32xlarge, nodes: 4}\n' >"$work/job.yaml"
+run 0 plan "$work/job.yaml" --top 1 --out "$work/plan"
+steps 1 5 >"$work/train.log"
+forge() {  # forge FACTOR: the step of plan.json and all that follows from it times FACTOR, sealed anew
+  python3 - "$work/plan" "$1" <<'END'
+import hashlib, re, sys
+folder, factor = sys.argv[1], float(sys.argv[2])
+text = open(folder + "/plan.json").read()
+def scale(pattern, by):
+    global text
+    text = re.sub(pattern, lambda m: m[1] + repr(float(m[2]) * by), text, count=1)
+scale(r'("step_seconds": )([0-9.]+)', factor)
+scale(r'("step_seconds_90": \[\s*)([0-9.]+)', factor)
+scale(r'("step_seconds_90": \[\s*[0-9.]+,\s*)([0-9.]+)', factor)
+for key in ("tokens_per_second", "mfu", "hfu", "model_tflops", "six_n_tflops"):
+    scale('("' + key + '": )([0-9.e+-]+)', 1 / factor)
+open(folder + "/unsealed.json", "w").write(text)
+text = re.sub(r'("sha256": ")[0-9a-f]{64}', lambda m: m[1] + 64 * "0", text)
+open(folder + "/forged.json", "w").write(re.sub(64 * "0", hashlib.sha256(text.encode()).hexdigest(), text))
+END
+}
+forge 0.5
+for file in plan forged unsealed; do
+  "$trnplan" watch "$work/train.log" --once --plan "$work/plan/$file.json" >"$out" 2>"$work/$file.said" || true
+done
+check 'plan.json is what is predicted' test ! -s "$work/plan.said"
+check 'a forged prediction is told' grep -q 'forged.json says .* is predicted here: it is of another profile or version, or was changed' "$work/forged.said"
+check 'so is a change without its hash' grep -q 'unsealed.json was changed since trnplan' "$work/unsealed.said"
+
 logs=$source/tests/calibrate/fixtures/logs
 piped 0 watch - <"$logs/nxd-llama3-70b.txt"
 prints '^step 5, 243\.9 s a step'

@@ -5,6 +5,7 @@ functions.py TRNPLAN SOURCE_DIR
 
 import dataclasses
 import importlib.util
+import inspect
 import json
 import os
 import pickle
@@ -41,6 +42,14 @@ def timeless(document: Any) -> Any:
     if isinstance(document, dict) and "space" in document:
         return {**document, "space": {**document["space"], "seconds": 0}}
     return document
+
+
+def repr_of(value: Any) -> str:
+    """Short, and of what cannot speak its type."""
+    try:
+        return repr(value)[:40]
+    except (RuntimeError, ValueError):
+        return type(value).__name__
 
 
 class Check(unittest.TestCase):
@@ -421,6 +430,98 @@ class Surface(Check):
             trnplan.plan({"model": object()})
         with self.assertRaises(TypeError):
             trnplan.plan(17)  # type: ignore[arg-type]
+
+    def test_wrong_values_of_every_argument(self) -> None:
+        """Each is refused with a fault that names it, or is Python's TypeError; none is an internal error, and nothing is
+        written. Lists of bytes were numbers of nodes, a str of kernels its letters, a surrogate an internal error."""
+
+        class Speechless:
+            def __str__(self) -> str:
+                raise RuntimeError("no words")
+
+            def __index__(self) -> int:
+                raise KeyError("no number")
+
+        cycle: Any = []
+        cycle.append(cycle)
+        inside: Any = {}
+        inside["self"] = inside
+        values: Any = [float("nan"), float("inf"), 10**30, 10**5000, -1, b"tp=8", bytearray(b"x"), object(), int, Speechless(),
+                       [[1]], cycle, inside, {1}, "", "a\0b", "\ud800", "x" * 100_000, (None,), 1j, lambda: 0]  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            few = Path(folder, "few.csv")
+            few.write_text("".join(Path(f"{SOURCE}/catalog/gpu-runs.csv").read_text().splitlines(keepends=True)[:3]))
+            sound: Any = {
+                trnplan.plan: {"job": JOB},
+                trnplan.simulate: {"job": JOB, "strategy": "tp=32"},
+                trnplan.whatif: {"job": JOB, "nodes": 1},
+                trnplan.check: {"config": f"{SOURCE}/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml"},
+                trnplan.calibrate: {"files": f"{SOURCE}/{LOG}", "no_fit": True},
+                trnplan.validate: {"runs": few},
+                trnplan.collective: {"op": "allr"},
+                trnplan.topology: {},
+            }
+            before, here = os.listdir(folder), os.getcwd()
+            os.chdir(folder)
+            try:
+                for function, given in sound.items():
+                    for name in inspect.signature(function).parameters:
+                        for value in values:
+                            if (name, value) in (("build", values[17]), ("progress", values[-1])):
+                                continue  # no build of a log, and a function
+                            with self.subTest(function=function.__name__, argument=name, value=repr_of(value)):
+                                try:
+                                    function(**{**given, name: value})
+                                    self.fail("was taken")
+                                except trnplan.InputError as error:
+                                    self.assertTrue(error.faults[0].fix)
+                                    self.assertLess(len(str(error)), 10_000)
+                                except TypeError:
+                                    pass
+            finally:
+                os.chdir(here)
+            self.assertEqual(os.listdir(folder), before)
+
+    def test_one_text_is_a_list_of_one(self) -> None:
+        error = self.refused(lambda: trnplan.calibrate(runs="my-plan"), "my-plan")
+        self.assertEqual(len(error.faults), 1)
+        error = self.refused(lambda: trnplan.calibrate(f"{SOURCE}/{LOG}", kernels="gemm"), "gemm")
+        self.assertEqual(len(error.faults), 1)
+
+    def test_a_fork_after_a_search_and_in_its_middle(self) -> None:
+        """Threads of a search do not live on in a child, whose own calls answer all the same."""
+        code = ("import os, sys, trnplan\n"
+                "def child(exit=os._exit):\n"
+                "    pid = os.fork()\n"
+                "    if pid == 0:\n"
+                "        exit(0 if trnplan.plan('llama3-8b', nodes=2, threads=2).best else 1)\n"
+                "    assert os.waitpid(pid, 0)[1] == 0\n"
+                "assert trnplan.plan('llama3-8b', nodes=4, threads=2).best\n"
+                "child()\n"
+                "forked = []\n"
+                "def once(*_):\n"
+                "    if not forked: forked.append(1); child()\n"
+                "while not forked: trnplan.plan('llama3-70b', nodes='1..128', global_batch='1024..2048', progress=once)\n"
+                "print('done')\n")  # fmt: skip
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=1800)
+        self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+
+    def test_ctrl_c_leaves_no_file_and_the_next_call_answers(self) -> None:
+        """In the middle of a search that is to write a folder and a page."""
+        code = ("import os, signal, sys, trnplan\n"
+                "for _ in range(200):\n"
+                "    try:\n"
+                "        trnplan.plan('llama3-70b', nodes='1..128', global_batch='1024..2048', out='new', report='new.html',\n"
+                "                     progress=lambda *_: os.kill(os.getpid(), signal.SIGINT), force=True)\n"
+                "    except KeyboardInterrupt:\n"
+                "        break\n"
+                "else:\n"
+                "    sys.exit('never interrupted')\n"
+                "assert trnplan.plan('llama3-8b', nodes=4).best\n"
+                "print(sorted(os.listdir('.')))\n")  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
+            self.assertEqual((ran.returncode, ran.stdout), (0, "[]\n"), ran.stderr)
 
     def test_ctrl_c(self) -> None:
         """The search stops, and the exception is Python's own."""

@@ -394,3 +394,35 @@ TEST_CASE("what a shell fills in is not judged at the start", "[targets]") {
   CHECK_FALSE(contains(faults(" --num-layers $LAYERS --pipeline-model-parallel-size 2"), "layers by PP"));
   CHECK_FALSE(contains(faults(" --num-layers 33 --pipeline-model-parallel-size $PP"), "layers by PP"));
 }
+
+// The reader had ten of the rules a second time, in other words.
+TEST_CASE("what the reader refuses of a layout is what the rules of the start refuse", "[targets]") {
+  topology::Cluster cluster;
+  cluster.nodes = 1;
+  cluster.instance = test_catalog().instance("p5.48xlarge");
+  const planner::Target& megatron = *targets::find("megatron");
+  for (const char* more :
+       {" --tensor-model-parallel-size 3", " --global-batch-size 7 --micro-batch-size 2",
+        " --group-query-attention --num-query-groups 5", " --seq-length 4096 --max-position-embeddings 2048",
+        " --num-layers 33 --pipeline-model-parallel-size 2",
+        " --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 3",
+        " --num-virtual-stages-per-pipeline-rank 2", " --seq-length 2050 --context-parallel-size 2",
+        " --recompute-granularity full", " --recompute-granularity selective --recompute-method uniform",
+        " --train-iters 5 --train-samples 5"}) {
+    const planner::ConfigFile file{"train.sh", kLine + more, 1};
+    std::vector<std::string> refused;
+    for (const auto& f : megatron.start_faults(file, cluster)) refused.push_back(to_string(f.what));
+    INFO(more);
+    bool threw = false;
+    try {
+      (void)megatron.read_run(file, static_cast<int>(cluster.cores()));
+    } catch (const InputError& e) {
+      threw = true;
+      for (const Diagnostic& d : e.faults()) {
+        INFO(to_string(d));
+        CHECK(std::find(refused.begin(), refused.end(), to_string(d)) != refused.end());
+      }
+    }
+    CHECK(threw);
+  }
+}

@@ -1,5 +1,6 @@
 // Whose jobs and cluster files a folder has, and what these ask for.
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <set>
 #include <string>
@@ -136,6 +137,42 @@ TEST_CASE("a folder for one scheduler is taken by it, and others say whose it is
           for (const std::string& word : command) commands += word + ' ';
         }
         CHECK(contains(commands, "compile") == target.compiles_ahead());
+      }
+    }
+  }
+}
+
+// "compile.sbatch: is missing" was said of folders that never have one.
+TEST_CASE("what is missing of a folder is what was written there", "[launch]") {
+  const launch::Runner runner = [](const auto&, const auto&) {
+    return launch::ProcessResult{true, 0, "", "", false};
+  };
+  for (const SubmitCase& c : kSubmitCases) {
+    for (std::size_t own = 0; own <= models::kSubmitNames.size(); ++own) {
+      std::optional<models::SubmitBy> by;
+      if (own < models::kSubmitNames.size()) by = static_cast<models::SubmitBy>(own);
+      const SubmitFiles files = submitted_files(c.target, c.machine, c.strategy, by, "", true);
+      const std::set<std::string> names = submitted_names(files);
+      for (const char* left : {"plan.json", "setup_env.sh", ""}) {
+        const TestFolder folder;
+        io::write_files(folder.path, files, false);
+        for (const std::string& name : names) {
+          if (name != left) std::filesystem::remove(folder.path / name);
+        }
+        const launch::HeldFolder held(folder.path);
+        for (const launch::Scheduler* scheduler : launch::schedulers()) {
+          std::vector<std::string> notes;
+          std::size_t missing = 0;
+          for (const Diagnostic& d :
+               launch::preflight({held, *scheduler, "eks-pytorchjob", true}, test_catalog(), runner, notes)) {
+            if (d.problem != "is missing") continue;
+            ++missing;
+            INFO(c.target << ", " << scheduler->name() << ", of which is left: " << left << ": "
+                          << to_string(d));
+            CHECK(names.contains(std::filesystem::path(d.at.file).filename().string()));
+          }
+          CHECK(missing > 0);
+        }
       }
     }
   }
