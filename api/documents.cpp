@@ -2,6 +2,7 @@
 
 #include "io/output/collective_json.h"
 #include "io/output/fit_json.h"
+#include "io/output/json_value.h"
 #include "io/output/log_json.h"
 #include "io/output/memory_json.h"
 #include "io/output/plan_json.h"
@@ -64,6 +65,19 @@ std::string document(const CollectiveResult& r, bool sweep) {
 
 std::string document(const TopologyResult& r) {
   return io::topology_json(r.cluster, topology::ChipGraph(r.cluster.instance), r.verdict);
+}
+
+std::string document(const ExplainResult& r) {
+  std::vector<io::JsonValue> rules;
+  for (const RuleSet& set : r.sets)
+    for (const RuleRow& row : set.rules)
+      rules.push_back(io::JsonValue::object({{"id", row.id},
+                                             {"set", set.name},
+                                             {"what", row.what},
+                                             {"why", row.why},
+                                             {"fix", row.fix},
+                                             {"sources", row.sources}}));
+  return io::json_document(io::JsonValue::object({{"rules", rules}}));
 }
 
 }  // namespace trnplan::api

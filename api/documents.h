@@ -6,6 +6,7 @@
 #include "api/calibrate.h"
 #include "api/check.h"
 #include "api/collective.h"
+#include "api/explain.h"
 #include "api/plan.h"
 #include "api/score.h"
 #include "api/simulate.h"
@@ -30,5 +31,6 @@ namespace trnplan::api {
 /// `sweep`: the document of several sizes.
 [[nodiscard]] std::string document(const CollectiveResult& result, bool sweep);
 [[nodiscard]] std::string document(const TopologyResult& result);
+[[nodiscard]] std::string document(const ExplainResult& result);
 
 }  // namespace trnplan::api

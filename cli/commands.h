@@ -15,6 +15,7 @@ using Run = std::function<int()>;
 void add_plan(CLI::App& app, Run& run);
 void add_launch(CLI::App& app, Run& run);
 void add_simulate(CLI::App& app, Run& run);
+void add_explain(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
 void add_topology(CLI::App& app, Run& run);
 void add_check(CLI::App& app, Run& run);

@@ -96,6 +96,7 @@ int run_cli(int argc, const char* const* argv) {
   Run run;
   add_plan(app, run);
   add_simulate(app, run);
+  add_explain(app, run);
   add_export(app, run);
   add_topology(app, run);
   add_check(app, run);

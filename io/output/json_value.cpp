@@ -1,6 +1,7 @@
 #include "io/output/json_value.h"
 
 #include "io/format/json_tree.h"
+#include "io/format/schema_version.h"
 
 namespace trnplan::io {
 
@@ -40,6 +41,12 @@ std::string json_in_html(const JsonValue& value) {
       out += c;
   }
   return out;
+}
+
+std::string json_document(const JsonValue& value) {
+  Json tree = {{"schema_version", kSchemaVersion}};
+  tree.update(JsonWriter().tree(value));
+  return dumped(tree);
 }
 
 }  // namespace trnplan::io

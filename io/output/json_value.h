@@ -60,5 +60,7 @@ class JsonValue {
 /// On one line, in ASCII, what is no UTF-8 replaced, and `<`, `>` and `&` as escapes: no text in it ends the element
 /// of an HTML page that holds it, and none begins another.
 [[nodiscard]] std::string json_in_html(const JsonValue& value);
+/// An object as a document of its own, as --format json prints it: `schema_version` first.
+[[nodiscard]] std::string json_document(const JsonValue& value);
 
 }  // namespace trnplan::io
