@@ -80,4 +80,23 @@ std::string document(const ExplainResult& r) {
   return io::json_document(io::JsonValue::object({{"rules", rules}}));
 }
 
+std::string document(const SupportResult& r) {
+  std::vector<io::JsonValue> pairs;
+  for (const Support& s : r.pairs) {
+    std::vector<io::JsonValue> targets;
+    for (const SupportedTarget& t : s.targets)
+      targets.push_back(
+          io::JsonValue::object({{"name", t.name}, {"why_not", t.why_not}, {"ending", t.ending}}));
+    pairs.push_back(io::JsonValue::object({{"model", s.model},
+                                           {"instance", s.instance},
+                                           {"timed", s.timed},
+                                           {"planned", s.planned},
+                                           {"why_not", s.why_not},
+                                           {"written", s.written()},
+                                           {"launched", s.launched},
+                                           {"targets", targets}}));
+  }
+  return io::json_document(io::JsonValue::object({{"pairs", pairs}}));
+}
+
 }  // namespace trnplan::api

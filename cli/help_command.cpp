@@ -144,7 +144,8 @@ std::string candidates(const CLI::App& program, std::string_view line) {
   const auto takes = [&](std::size_t word, const char* name) {
     return words.size() == word + 1 && command->get_option_no_throw(name) != nullptr;
   };
-  if (takes(1, "job")) return name_candidates(io::Catalog::standard().models());
+  if (takes(1, "job") || takes(1, "model")) return name_candidates(io::Catalog::standard().models());
+  if (takes(2, "type")) return name_candidates(io::Catalog::standard().instances());
   return takes(1, "id") ? rule_candidates() : "";
 }
 

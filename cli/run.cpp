@@ -109,6 +109,7 @@ int run_cli(int argc, const char* const* argv) {
   add_sweep(app, run);
   add_models(app, run);
   add_instances(app, run);
+  add_support(app, run);
   add_help(app, run);
   try {
     refuse_unknown_command(app, argc, argv);

@@ -1,4 +1,4 @@
-// explain as a person meets it: what they print, complete and refuse.
+// explain and support as a person meets them: what they print, complete and refuse.
 #include "tests/catch.h"
 #include "tests/cli/run_cli.h"
 
@@ -15,6 +15,7 @@ TEST_CASE("explain prints a row of every set that has the id", "[cli]") {
   cli.refuse("no refusal, finding or remark has this id", "explain hed");
   cli.says("did you mean heads");
   cli.expect(0, "^replica-group\t", "help --complete 'explain r'");
+  cli.expect(0, "^p5.48xlarge$", "help --complete 'support llama3-8b p'");
 }
 
 TEST_CASE("an id that plan prints is one that explain knows", "[cli]") {
@@ -27,4 +28,13 @@ TEST_CASE("an id that plan prints is one that explain knows", "[cli]") {
   cli.says("\\[what-if-schedule\\]$");
   for (const char* id : {"replica-group", "stack", "end-of-support", "assumed", "what-if-schedule"})
     cli.expect(0, "^What  ", std::string("explain ") + id);
+}
+
+TEST_CASE("support says of a pair what cannot be done, and why", "[cli]") {
+  cli::Session cli;
+  cli.expect(0, "^Time +no: the step time of trn3", "support llama3-8b trn3-gen1-ultraserver");
+  cli.expect(0, "^p5.48xlarge +yes +megatron torchtitan +slurm eks local$", "support llama3-8b");
+  cli.expect(0, R"("written": \[)", "support llama3-8b p5.48xlarge --format json");
+  cli.refuse("llama9", "support llama9");
+  cli.refuse("trn9", "support llama3-8b trn9");
 }
