@@ -10,6 +10,7 @@
 #include "api/plan.h"
 #include "api/score.h"
 #include "api/simulate.h"
+#include "api/support.h"
 #include "api/topology.h"
 #include "api/validate.h"
 #include "api/whatif.h"
@@ -32,5 +33,6 @@ namespace trnplan::api {
 [[nodiscard]] std::string document(const CollectiveResult& result, bool sweep);
 [[nodiscard]] std::string document(const TopologyResult& result);
 [[nodiscard]] std::string document(const ExplainResult& result);
+[[nodiscard]] std::string document(const SupportResult& result);
 
 }  // namespace trnplan::api

@@ -28,6 +28,7 @@ void add_sweep(CLI::App& app, Run& run);
 void add_models(CLI::App& app, Run& run);
 void add_instances(CLI::App& app, Run& run);
 void add_support(CLI::App& app, Run& run);
+void add_init(CLI::App& app, Run& run);
 void add_help(CLI::App& app, Run& run);
 
 /// Parses the command line, runs the command, turns errors into messages and exit codes.

@@ -94,6 +94,7 @@ int run_cli(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("trnplan ") + program_version());
   app.require_subcommand(1);
   Run run;
+  add_init(app, run);
   add_plan(app, run);
   add_simulate(app, run);
   add_explain(app, run);

@@ -1,4 +1,4 @@
-// explain and support as a person meets them: what they print, complete and refuse.
+// explain, support and init as a person meets them: what they print, complete and refuse.
 #include "tests/catch.h"
 #include "tests/cli/run_cli.h"
 
@@ -37,4 +37,15 @@ TEST_CASE("support says of a pair what cannot be done, and why", "[cli]") {
   cli.expect(0, R"("written": \[)", "support llama3-8b p5.48xlarge --format json");
   cli.refuse("llama9", "support llama9");
   cli.refuse("trn9", "support llama3-8b trn9");
+}
+
+TEST_CASE("init writes a job where nobody is there to ask, and no job that is wrong", "[cli]") {
+  cli::Session cli;
+  cli.expect(0, "^model: llama3-8b$", "init --model llama3-8b --nodes 4 --out $work/job.yaml");
+  cli.says("next: trnplan plan");
+  cli.holds("$work/job.yaml", "instance: trn1.32xlarge +# assumed$");
+  cli.refuse("exists already", "init --model llama3-8b --out $work/job.yaml");
+  cli.refuse("nothing says what is trained", "init");
+  cli.refuse("is empty", "init --model '' ");
+  cli.refuse("state one of the two", "init --model llama3-8b --tokens 1T --steps 5");
 }
