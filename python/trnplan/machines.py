@@ -210,3 +210,58 @@ class InstancesResult(Result):
     def to_dataframe(self) -> "DataFrame":
         """A row a type. Needs pandas."""
         return frame([i.to_dict() for i in self.instances])
+
+
+@dataclass(frozen=True, repr=False)
+class SupportedTarget(Record):
+    """A target that trains on the machine; `why_not` says what it lacks of the model, "" where it writes plans of it."""
+
+    name: str
+    why_not: str
+    ending: str
+
+
+@dataclass(frozen=True, repr=False)
+class Support(Record):
+    """How far a model goes on an instance type."""
+
+    model: str
+    instance: str
+    timed: bool
+    planned: bool
+    why_not: str
+    written: List[str]
+    launched: List[str]
+    targets: List[SupportedTarget]
+
+
+@dataclass(frozen=True, repr=False)
+class SupportResult(Result):
+    schema_version: int
+    pairs: List[Support]
+
+    def to_dataframe(self) -> "DataFrame":
+        """A row a pair. Needs pandas."""
+        return frame([p.to_dict() for p in self.pairs])
+
+
+@dataclass(frozen=True, repr=False)
+class Rule(Record):
+    """What an id stands for in one set of rules or remarks; `fix` is what would satisfy it."""
+
+    id: str
+    set: str
+    what: str
+    why: str
+    fix: str
+    sources: List[str]
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainResult(Result):
+    schema_version: int
+    rules: List[Rule]
+
+    def to_dataframe(self) -> "DataFrame":
+        """A row a rule. Needs pandas."""
+        return frame([r.to_dict() for r in self.rules])

@@ -13,10 +13,12 @@ from .machines import (
     Collective,
     CollectiveResult,
     CollectiveSweep,
+    ExplainResult,
     Instance,
     InstancesResult,
     Model,
     ModelsResult,
+    SupportResult,
     TopologyResult,
 )
 from .plans import Plan, RankedPlan, Strategy
@@ -25,7 +27,7 @@ from .runs import WhatIfPoint, WhatIfResult
 
 __all__ = [
     "CalibrateResult", "CheckResult", "Collective", "CollectiveResult", "CollectiveSweep", "CollectiveValidation",
-    "GoodputValidation", "Instance", "InstancesResult", "MemoryValidation", "Model", "ModelsResult", "Plan",
-    "PlanResult", "RankedPlan", "ScoreResult", "SimulateResult", "StepValidation", "Strategy", "TopologyResult",
+    "ExplainResult", "GoodputValidation", "Instance", "InstancesResult", "MemoryValidation", "Model", "ModelsResult", "Plan",
+    "PlanResult", "RankedPlan", "ScoreResult", "SimulateResult", "StepValidation", "Strategy", "SupportResult", "TopologyResult",
     "ValidateResult", "WhatIfPoint", "WhatIfResult",
 ]  # fmt: skip
