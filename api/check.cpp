@@ -11,6 +11,7 @@
 
 #include "api/check_findings.h"
 #include "api/check_run.h"
+#include "api/explain.h"
 #include "api/foreign_files.h"
 #include "api/predictor.h"
 #include "io/input/nxdt_edit.h"
@@ -80,7 +81,7 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::Nxd
                               reading.devices, cores, cluster.instance.hosts > 1 ? "host of a " : "",
                               cluster.instance.name, cores),
        .fix = fmt::format("write devices: {}", cores),
-       .source = std::string(planner::source_of("devices"))});
+       .source = source_of("strategy", "devices")});
   const std::int64_t left = cluster.cores() / std::max<std::int64_t>(1, strategy.model_parallel());
   strategy.data_parallel = static_cast<int>(std::max<std::int64_t>(1, left));
   return strategy;
@@ -207,6 +208,8 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
 
   CheckResult result;
   result.findings = targets::lint(config, model.architecture, o.release, o.version);
+  for (Finding& f : result.findings)
+    if (f.source.empty()) f.source = source_of("nxdt", f.rule);
   for (const std::string& remark : model.notes) note(result.findings, "model", remark);
   if (const targets::NxdtKey* nodes = config.find("trainer.num_nodes");
       reading.nodes > topology::kMostNodes) {

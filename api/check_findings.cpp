@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/check/rules.h"
+#include "api/explain.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::api {
@@ -15,6 +15,13 @@ using targets::Finding;
 using targets::Severity;
 
 namespace {
+
+/// Where a rule of strategies comes from in NxD; of another training loop what holds of all of them.
+std::string source_of_rule(const std::string& rule, std::string_view loop) {
+  if (!loop.empty()) return rule == "memory" ? source_of("check", rule) : "";
+  const std::string source = source_of("strategy", rule);
+  return source.empty() ? source_of("verdict", rule) : source;
+}
 
 bool says(const std::vector<Finding>& findings, std::string_view rule, bool notes_count) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
@@ -44,7 +51,7 @@ void add_violations(std::vector<Finding>& findings, const std::vector<planner::V
                         .at = std::move(place.at),
                         .message = loose ? file.loose_memory + ": " + v.message : v.message,
                         .fix = v.fix,
-                        .source = std::string(planner::source_of(v.rule, file.loop))});
+                        .source = source_of_rule(v.rule, file.loop)});
   }
 }
 
@@ -61,7 +68,7 @@ bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgem
                         .at = std::move(place.at),
                         .message = fmt::format("{} with probability {:.0f} % only", what, 100 * *probability),
                         .fix = fix,
-                        .source = std::string(planner::source_of(rule, file.loop))});
+                        .source = source_of_rule(rule, file.loop)});
   };
   doubt("memory", "it fits into memory", judgement.plan->fits, "recompute more, or raise TP or PP");
   doubt("graph", "its largest graph compiles", judgement.plan->compiles,
@@ -78,7 +85,7 @@ void add_memory(std::vector<Finding>& findings, const std::optional<models::Memo
                       .key = std::move(place.key),
                       .at = std::move(place.at),
                       .message = "fits: " + planner::memory_message(*memory, instance.traits.accelerator),
-                      .source = std::string(planner::source_of("memory", file.loop))});
+                      .source = source_of_rule("memory", file.loop)});
 }
 
 int nodes_of(int hosts, const topology::Instance& machine, const SourcePos& at, const std::string& key) {
@@ -109,7 +116,10 @@ ResolvedJob resolved_run(std::vector<Finding>& findings, const CheckRequest& o, 
   ResolvedJob resolved = resolve(std::move(job), {{.job = o.file}, o.target, o.profile},
                                  {.one_strategy = true, .refuses = false}, remarks);
   for (const Remark& remark : remarks.all()) {
-    if (const auto* text = std::get_if<std::string>(&remark)) note(findings, "profile", *text);
+    if (const auto* text = std::get_if<std::string>(&remark)) {
+      std::string said = *text, id = take_id(said);
+      note(findings, id.empty() ? "profile" : std::move(id), std::move(said));
+    }
   }
   return resolved;
 }

@@ -213,10 +213,12 @@ void explain_algorithm(const CollectiveRequest& r, const models::TimedCollective
   const bool partly = ran.find(to_string(asked)) != std::string::npos;
   if (!partly) {
     remarks.add(fmt::format("--algorithm {} does not apply here, {}: timed {}", r.algorithm,
-                            obstacle(asked, timed.run, cluster, ran), ran));
+                            obstacle(asked, timed.run, cluster, ran), ran),
+                "algorithm");
   } else if (asked == models::neuron::halving_doubling && ran.find("ring") != std::string::npos) {
     remarks.add(fmt::format("--algorithm rdh applies between nodes only, {}: timed {}",
-                            obstacle(asked, timed.run, cluster, ran), ran));
+                            obstacle(asked, timed.run, cluster, ran), ran),
+                "algorithm");
   }
 }
 

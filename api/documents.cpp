@@ -5,6 +5,7 @@
 #include "io/output/memory_json.h"
 #include "io/output/plan_json.h"
 #include "io/output/score_json.h"
+#include "io/output/support_json.h"
 #include "io/output/validation_json.h"
 #include "io/output/whatif_json.h"
 #include "topology/chip_graph.h"
@@ -63,6 +64,23 @@ std::string document(const CollectiveResult& r, bool sweep) {
 
 std::string document(const TopologyResult& r) {
   return io::topology_json(r.cluster, topology::ChipGraph(r.cluster.instance), r.verdict);
+}
+
+std::string document(const ExplainResult& r) {
+  std::vector<io::ExplainedRule> rules;
+  for (const RuleSet& set : r.sets)
+    for (const RuleRow& row : set.rules)
+      rules.push_back({row.id, set.name, row.what, row.why, row.fix, row.sources});
+  return io::explain_json(rules);
+}
+
+std::string document(const SupportResult& r) {
+  std::vector<io::SupportedPair> pairs;
+  for (const Support& s : r.pairs) {
+    pairs.push_back({s.model, s.instance, s.timed, s.planned, s.why_not, s.written(), s.launched, {}});
+    for (const SupportedTarget& t : s.targets) pairs.back().targets.push_back({t.name, t.why_not, t.ending});
+  }
+  return io::support_json(pairs);
 }
 
 }  // namespace trnplan::api

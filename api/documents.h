@@ -6,9 +6,11 @@
 #include "api/calibrate.h"
 #include "api/check.h"
 #include "api/collective.h"
+#include "api/explain.h"
 #include "api/plan.h"
 #include "api/score.h"
 #include "api/simulate.h"
+#include "api/support.h"
 #include "api/topology.h"
 #include "api/validate.h"
 #include "api/whatif.h"
@@ -30,5 +32,7 @@ namespace trnplan::api {
 /// `sweep`: the document of several sizes.
 [[nodiscard]] std::string document(const CollectiveResult& result, bool sweep);
 [[nodiscard]] std::string document(const TopologyResult& result);
+[[nodiscard]] std::string document(const ExplainResult& result);
+[[nodiscard]] std::string document(const SupportResult& result);
 
 }  // namespace trnplan::api

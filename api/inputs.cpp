@@ -89,7 +89,8 @@ std::optional<models::Profile> profile_of_family(const io::Catalog& catalog, con
   if (!std::filesystem::exists(catalog.file("profiles/" + own + ".json"))) return std::nullopt;
   if (given)
     remarks.add(fmt::format("{} timed with the parameters of {}: {} is of another {}", instance.name, own,
-                            asked.name, knows(asked, instance) ? "generation" : "kind of machine"));
+                            asked.name, knows(asked, instance) ? "generation" : "kind of machine"),
+                "profile");
   return load_profile(catalog, own);
 }
 
@@ -118,7 +119,8 @@ models::Profile load_profile_for(const io::Catalog& catalog, const std::string& 
     remarks.add(
         fmt::format("timed as inside a training step, as plan does; --profile {} times it as benchmarks of "
                     "collectives alone",
-                    alone));
+                    alone),
+        "profile");
   }
   return own;
 }
@@ -128,8 +130,8 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
   if (profile.instance.empty()) return;
   if (family_of(catalog, profile) == instance.family)
     return;  // data against data: what the one file names the other has
-  remarks.add(instance.name + " timed with the parameters of " + profile.name + " (" + profile.instance +
-              ")");
+  remarks.add(instance.name + " timed with the parameters of " + profile.name + " (" + profile.instance + ")",
+              "profile");
 }
 
 namespace {
@@ -154,15 +156,17 @@ void remark_release(const models::Profile& profile, const models::Software& soft
   known.erase(std::unique(known.begin(), known.end()), known.end());
   const std::string release = "Neuron SDK " + printable(software.release, 20);
   if (std::find(known.begin(), known.end(), software.release) == known.end()) {
-    remarks.add(fmt::format(
-        "{}: nothing is known of it, so the step and its interval are those without it; {} knows {}{}",
-        release, profile.name, software.framework.empty() ? "" : software.framework + " on ",
-        fmt::join(known, ", ")));
-  } else if (software.framework.empty()) {
     remarks.add(
-        fmt::format("{}: releases are known of a framework each, and the job states none "
-                    "(software.framework), so the step and its interval are those without it",
-                    release));
+        fmt::format(
+            "{}: nothing is known of it, so the step and its interval are those without it; {} knows {}{}",
+            release, profile.name, software.framework.empty() ? "" : software.framework + " on ",
+            fmt::join(known, ", ")),
+        "release");
+  } else if (software.framework.empty()) {
+    remarks.add(fmt::format("{}: releases are known of a framework each, and the job states none "
+                            "(software.framework), so the step and its interval are those without it",
+                            release),
+                "release");
   }
 }
 
@@ -201,14 +205,15 @@ void settle(models::Job& job, Remarks& remarks) {
   const models::SearchSpace free = std::move(job.space);
   job.space = {};
   if (free.nodes.size() > 1)
-    remarks.add("cluster.nodes is free: " + std::to_string(job.cluster.nodes) + " are taken");
+    remarks.add("cluster.nodes is free: " + std::to_string(job.cluster.nodes) + " are taken", "free");
   if (free.instances.size() > 1)
-    remarks.add("cluster.instance is free: " + job.cluster.instance.name + " is taken");
+    remarks.add("cluster.instance is free: " + job.cluster.instance.name + " is taken", "free");
   if (free.largest_batch > free.smallest_batch)
-    remarks.add("training.global_batch is free: " + std::to_string(job.training.global_batch) + " is taken");
+    remarks.add("training.global_batch is free: " + std::to_string(job.training.global_batch) + " is taken",
+                "free");
   if (free.precision)
-    remarks.add("training.precision is free: " + std::string(to_string(job.training.precision)) +
-                " is taken");
+    remarks.add("training.precision is free: " + std::string(to_string(job.training.precision)) + " is taken",
+                "free");
 }
 
 io::JobReading load_job(const JobInput& input, const io::Catalog& catalog, Remarks& remarks) {

@@ -43,7 +43,8 @@ void tell_observations(planner::SearchResult& result, const std::vector<planner:
   if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
   if (winner.instance == job.cluster.instance.name)
-    remarks.add(planner::remarks_on(observations, planner::settled(job, winner), winner.strategy));
+    remarks.add(planner::remarks_on(observations, planner::settled(job, winner), winner.strategy),
+                "observation");
 }
 
 std::string tell_observations(topology::PlacementVerdict& verdict,

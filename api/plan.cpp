@@ -54,7 +54,7 @@ std::optional<Current> read_baseline(const std::string& file, const PlanRequest&
   current.config = targets::nxdt_from(root);
   current.config.devices_lines = targets::devices_lines(text, file);
   const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog, o.job.texts);
-  if (file != o.job.job) remarks.add(model.notes);  // of its own config the job has said it
+  if (file != o.job.job) remarks.add(model.notes, "model");  // of its own config the job has said it
   current.trained = model.architecture;
   std::vector<Diagnostic> faults = targets::baseline_faults(job, current.config, current.trained);
   if (!faults.empty()) throw InputError(std::move(faults));
@@ -86,7 +86,7 @@ void remark_result(const planner::SearchResult& result, const models::Profile& p
   remark_release(profile, job.software, remarks);
   const std::string beyond =
       beyond_the_fit("the winner", profile, planner::settled(job, winner), winner.strategy);
-  if (!beyond.empty()) remarks.add(beyond);
+  if (!beyond.empty()) remarks.add(beyond, "beyond-fit");
 }
 
 /// The whole run with failures, as whatif counts them: of the recommended plan; where deadline or budget refuse every plan, what they let the nearest one reach.
@@ -105,7 +105,7 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
       io::reliability_from(read_document(catalog.file("reliability.json")));
   planner::ForecastRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
   if (run.answer.why.empty()) return run;
-  remarks.add("the whole run cannot be told: " + run.answer.why);
+  remarks.add("the whole run cannot be told: " + run.answer.why, "run");
   return std::nullopt;
 }
 
@@ -152,12 +152,13 @@ void remark_target(const planner::SearchResult& result, const planner::Target* t
   const planner::Plan& winner = *result.recommended_plan();
   if (target == nullptr) {
     remarks.add(fmt::format("no target writes the training loop {} for {}",
-                            models::framework_of(winner.strategy).name(), winner.instance));
+                            models::framework_of(winner.strategy).name(), winner.instance),
+                "target");
     return;
   }
   if (!result.beyond_target) return;
   const auto why = planner::inexpressible(*target, planner::settled(job, winner), winner.strategy);
-  if (why) remarks.add(fmt::format("the plans are of all strategies: {}", *why));
+  if (why) remarks.add(fmt::format("the plans are of all strategies: {}", *why), "target");
 }
 
 /// That the target is published no longer, where the plan is for it.
@@ -165,7 +166,8 @@ void remark_ending(const planner::Target* target, const models::Job& job, Remark
   if (target == nullptr) return;
   const std::string ending = target->ending(job.cluster.instance.traits);
   if (!ending.empty())
-    remarks.add(fmt::format("{} on {}: {}", target->name(), job.cluster.instance.name, ending));
+    remarks.add(fmt::format("{} on {}: {}", target->name(), job.cluster.instance.name, ending),
+                "end-of-support");
 }
 
 /// The stack that was chosen of several, and what it was chosen from.
@@ -178,7 +180,7 @@ void remark_choice(const Recommendation& best, Remarks& remarks) {
   std::string text =
       words(name_of(best.stack->stack), *best.search.recommended_plan()) + "; this one is taken";
   for (const OtherStack& o : best.others) text += "; " + words(o.name, o.plan) + " (--target " + o.name + ")";
-  remarks.add(text);
+  remarks.add(text, "stack-choice");
 }
 
 }  // namespace
@@ -233,7 +235,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   std::optional<targets::Baseline>& baseline = out.baseline;
   if (current) {
     baseline = targets::baseline_of(job, current->config, current->trained, profile, winner);
-    remarks.add(baseline->remarks);
+    remarks.add(baseline->remarks, "baseline");
   }
   planner::ConfidenceOptions measuring =
       confidence_options(catalog, o.sure, predictor.parameters(job.cluster.instance));
@@ -241,7 +243,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     measuring.tables.parameters.clear();
     if (result.plans.size() > 1) result.cut_short.push_back("nccom-test is not considered as a measurement");
   }
-  for (const std::string& what : result.cut_short) remarks.add("time limit: " + what);
+  for (const std::string& what : result.cut_short) remarks.add("time limit: " + what, "time-limit");
   out.confidence = planner::confidence_of(
       job, result.plans, baseline && baseline->plan && baseline->runs() ? &*baseline->plan : nullptr, profile,
       measuring, result.recommended);

@@ -48,9 +48,10 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
   }
   if (const std::string why = launch::no_folder_for(settled.cluster.instance); !why.empty())
     throw InputError({{o.job.job, 0, 0}, "--out", why, "leave --out away, or plan for another --instance"});
-  if (const std::string doubt = planner::release_doubt(target, settled); !doubt.empty()) remarks.add(doubt);
+  if (const std::string doubt = planner::release_doubt(target, settled); !doubt.empty())
+    remarks.add(doubt, "packages");
   if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target); !note.empty())
-    remarks.add(note);
+    remarks.add(note, "checkpoint");
   return launch::bundle(settled, plan, target);
 }
 
@@ -62,11 +63,12 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
   if (!confidence.comparison || !confidence.comparison->best) return {};
   if (job.run.scheduler == models::SubmitBy::eks) {
     remarks.add(
-        "no measure.sh is written: it runs under Slurm or on a node itself, and the folder is for EKS");
+        "no measure.sh is written: it runs under Slurm or on a node itself, and the folder is for EKS",
+        "measure");
     return {};
   }
   if (o.job.texts.states(o.job.job)) {
-    remarks.add("no measure.sh is written: it plans again, and the job stands in no file");
+    remarks.add("no measure.sh is written: it plans again, and the job stands in no file", "measure");
     return {};
   }
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };

@@ -121,7 +121,8 @@ void ResolvedJob::remark_choice(const ResolveOptions& options, Remarks& remarks)
     remarks.add(
         fmt::format("{}{}: {} as {} run{} it", on, why, one ? "predicted" : "searched",
                     one ? fmt::format("{}", names.front()) : fmt::format("{}", fmt::join(names, " and ")),
-                    one ? "s" : ""));
+                    one ? "s" : ""),
+        "stack");
   }
 }
 

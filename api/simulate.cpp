@@ -55,7 +55,8 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
 void remark_schedule(const models::Strategy& strategy, Remarks& remarks) {
   const models::Schedule schedule = models::settled_schedule(strategy);
   if (models::framework_of(strategy).runs(schedule)) return;
-  remarks.add(fmt::format("{} is a what-if: NxDT has no such schedule", to_string(schedule)));
+  remarks.add(fmt::format("{} is a what-if: NxDT has no such schedule", to_string(schedule)),
+              "what-if-schedule");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
   ran.job.software = reading.software;
   ran.strategy = reading.strategy;
   ran.from = path;
-  remarks.add(architecture.notes);
+  remarks.add(architecture.notes, "model");
   if (reading.not_modelled.empty()) return ran;
   remarks.add(fmt::format("{}: {} is not modelled, so nothing is predicted of what ran", printable(path),
                           fmt::join(reading.not_modelled, ", ")));

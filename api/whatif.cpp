@@ -251,7 +251,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
     remark_release(*on->profile, on->job.software, remarks);
     const std::string beyond = beyond_the_fit(fmt::format("{} x {}", named->nodes, named->instance).c_str(),
                                               *on->profile, on->job, named->plan->strategy);
-    if (!beyond.empty()) remarks.add(beyond);
+    if (!beyond.empty()) remarks.add(beyond, "beyond-fit");
   }
   return {std::move(result), question, job, reliability};
 }

@@ -155,9 +155,7 @@ int show_instances(const Common& common) {
 void add_list(CLI::App& app, Run& chosen, const char* name, const char* help, int (*show)(const Common&)) {
   auto common = std::make_shared<Common>();
   CLI::App* command = app.add_subcommand(name, help);
-  command->add_option("--format", common->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  add_format(*command, *common);
   command->footer(fmt::format("Examples:\n  trnplan {}\n  trnplan {} --format json", name, name));
   command->callback([common, show, &chosen] { chosen = [common, show] { return show(*common); }; });
 }

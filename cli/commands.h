@@ -15,6 +15,7 @@ using Run = std::function<int()>;
 void add_plan(CLI::App& app, Run& run);
 void add_launch(CLI::App& app, Run& run);
 void add_simulate(CLI::App& app, Run& run);
+void add_explain(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
 void add_topology(CLI::App& app, Run& run);
 void add_check(CLI::App& app, Run& run);
@@ -26,6 +27,8 @@ void add_watch(CLI::App& app, Run& run);
 void add_sweep(CLI::App& app, Run& run);
 void add_models(CLI::App& app, Run& run);
 void add_instances(CLI::App& app, Run& run);
+void add_support(CLI::App& app, Run& run);
+void add_init(CLI::App& app, Run& run);
 void add_help(CLI::App& app, Run& run);
 
 /// Parses the command line, runs the command, turns errors into messages and exit codes.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/explain.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "io/catalog/catalog.h"
@@ -119,6 +120,14 @@ std::string name_candidates(const std::vector<std::string>& names) {
   return text;
 }
 
+/// Ids that several sets have once for each.
+std::string rule_candidates() {
+  std::string text;
+  for (const api::RuleSet& set : api::rule_sets())
+    for (const api::RuleRow& row : set.rules) text += candidate(row.id, row.what);
+  return text;
+}
+
 /// What may stand in place of the last word of `line`, which follows the program's name; nothing where it is a file.
 std::string candidates(const CLI::App& program, std::string_view line) {
   std::vector<std::string> words(1);
@@ -135,9 +144,12 @@ std::string candidates(const CLI::App& program, std::string_view line) {
   if (command->get_name() == "help") return command_candidates(program);
   if (words[words.size() - 2].starts_with("--instance"))
     return name_candidates(io::Catalog::standard().instances());
-  if (words.size() == 2 && command->get_option_no_throw("job") != nullptr)
-    return name_candidates(io::Catalog::standard().models());
-  return "";
+  const auto takes = [&](std::size_t word, const char* name) {
+    return words.size() == word + 1 && command->get_option_no_throw(name) != nullptr;
+  };
+  if (takes(1, "job") || takes(1, "model")) return name_candidates(io::Catalog::standard().models());
+  if (takes(2, "type")) return name_candidates(io::Catalog::standard().instances());
+  return takes(1, "id") ? rule_candidates() : "";
 }
 
 }  // namespace

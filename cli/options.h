@@ -25,10 +25,14 @@ CLI::Validator sdk_release();
 /// Likewise of a framework, "1.6".
 CLI::Validator framework_version();
 
-inline void add_common(CLI::App& command, Common& common) {
+inline void add_format(CLI::App& command, Common& common) {
   command.add_option("--format", common.format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+}
+
+inline void add_common(CLI::App& command, Common& common) {
+  add_format(command, common);
   command
       .add_option("--profile", common.profile,
                   "parameters: trn1, which is fitted to published runs, trn1-datasheet, its priors, another "

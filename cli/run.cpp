@@ -94,8 +94,10 @@ int run_cli(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("trnplan ") + program_version());
   app.require_subcommand(1);
   Run run;
+  add_init(app, run);
   add_plan(app, run);
   add_simulate(app, run);
+  add_explain(app, run);
   add_export(app, run);
   add_topology(app, run);
   add_check(app, run);
@@ -108,6 +110,7 @@ int run_cli(int argc, const char* const* argv) {
   add_sweep(app, run);
   add_models(app, run);
   add_instances(app, run);
+  add_support(app, run);
   add_help(app, run);
   try {
     refuse_unknown_command(app, argc, argv);

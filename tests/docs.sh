@@ -19,19 +19,25 @@ for command in $commands; do
   named "$command" README.md
 done
 
-# Every rule, and every file of config rules.
-rules=$(grep -hoE '^ +\{"[a-z0-9-]+",( [a-z_0-9]+\},)?$|^ +\{"[a-z0-9-]+", [a-z_0-9]+\},|^ +\{"[a-z0-9-]+", "aws-neuron' \
-  planner/check/rules.cpp targets/nxdt/nxdt_lint_*.cpp | grep -oE '"[a-z0-9-]+"' | tr -d '"' | sort -u)
-for rule in $rules; do named "$rule" docs/rules.md; done
-rules=$(sed -nE 's/^ +\{"([a-z0-9-]+)", "[^"]+",.*/\1/p' targets/megatron/megatron_*_rules.cpp targets/torchtitan/titan_rules.cpp | sort -u)
-(($(wc -w <<<"$rules") > 15)) || { echo 'FAIL: few start rules found' && failed=$((failed + 1)); }
-for rule in $rules; do named "$rule" docs/rules.md; done
-for file in targets/nxdt/nxdt_lint_*.cpp; do
-  word=${file#*nxdt_lint_}
-  word=${word%.cpp}
+# docs/rules.md is what the rows of api/rules say; TRNPLAN_UPDATE_GOLDEN rewrites it.
+checks=$((checks + 1))
+if [[ -n ${TRNPLAN_UPDATE_GOLDEN:-} ]]; then "$trnplan" explain --format markdown >docs/rules.md; fi
+"$trnplan" explain --format markdown | diff -u docs/rules.md - ||
+  { echo 'FAIL: docs/rules.md is not what trnplan explain --format markdown prints' && failed=$((failed + 1)); }
+
+# The list fits a terminal; every id that a remark ends in has a row, and every row's id is printed in some test.
+checks=$((checks + 1))
+"$trnplan" explain | grep -E '.{81}' && { echo 'FAIL: trnplan explain is wider than 80 columns' && failed=$((failed + 1)); }
+remarked=$(cat api/*.cpp io/input/*.cpp | perl -0ne 'print "$1\n" while /(?:remarks\.add|d\.note|with_id|note)\((?:[^;"]|"(?:[^"\\]|\\.)*")*?,\s*"([a-z-]+)"\);/g' | sort -u)
+(($(wc -w <<<"$remarked") > 15)) || { echo 'FAIL: few ids of remarks found' && failed=$((failed + 1)); }
+for id in $remarked; do
   checks=$((checks + 1))
-  grep -qE "nxdt_lint_\{[a-z,]*\b$word\b" docs/rules.md ||
-    { printf 'FAIL: docs/rules.md does not name %s\n' "$file" && failed=$((failed + 1)); }
+  grep -qE "^- \{?id: $id\b" api/rules/8_remarks.yaml || { echo "FAIL: api/rules/8_remarks.yaml has no row $id" && failed=$((failed + 1)); }
+done
+for id in $(sed -nE 's/^- \{?id: ([a-z0-9-]+).*/\1/p' api/rules/*.yaml | sort -u); do
+  checks=$((checks + 1))
+  grep -rqE --include='*.cpp' --include='*.sh' --include='*.out' --include='*.py' --include='expected-output' "[\"\[ ]$id[]\":,]" tests examples ||
+    { echo "FAIL: no test has the id $id" && failed=$((failed + 1)); }
 done
 
 # Files that the table of changes sends a reader to.

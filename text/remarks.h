@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -13,6 +14,22 @@ namespace trnplan {
 
 /// A sentence, or a fault that does not end the work, with its place and fix.
 using Remark = std::variant<std::string, Diagnostic>;
+
+/// A sentence with the id of the row that explains it behind it, in brackets (`trnplan explain ID`); "" = none does.
+inline std::string with_id(std::string text, std::string_view id) {
+  if (!id.empty()) text.append(" [").append(id).append("]");
+  return text;
+}
+/// The id that with_id() has put behind the sentence, which loses it; "" = none.
+inline std::string take_id(std::string& text) {
+  const std::size_t open = text.rfind(" [");
+  if (open == std::string::npos || !text.ends_with(']') ||
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", open + 2) != text.size() - 1)
+    return "";
+  std::string id = text.substr(open + 2, text.size() - open - 3);
+  text.resize(open);
+  return id;
+}
 
 /// Collects remarks. They stay when the function that made them throws; a listener gets each as it is made, which
 /// matters where work of minutes follows.
@@ -25,8 +42,9 @@ class Remarks {
     all_.push_back(std::move(remark));
     if (listener_) listener_(all_.back());
   }
-  void add(const std::vector<std::string>& sentences) {
-    for (const std::string& s : sentences) add(Remark(s));
+  void add(std::string sentence, std::string_view id) { add(Remark(with_id(std::move(sentence), id))); }
+  void add(const std::vector<std::string>& sentences, std::string_view id = "") {
+    for (const std::string& s : sentences) add(s, id);
   }
   [[nodiscard]] const std::vector<Remark>& all() const { return all_; }
 

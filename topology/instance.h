@@ -92,6 +92,7 @@ struct Instance {
   /// node. An UltraServer is one node with several.
   int hosts = 1;
   std::string ec2_type;       ///< the EC2 instance type of one host; "": it is no machine of EC2
+  std::string device_name;    ///< a word of the name that a device says of itself: "A100"; "": not stated
   std::string hyperpod_type;  ///< what SageMaker HyperPod calls one host: "ml.trn1.32xlarge"; "": it has none
   int ultraserver_mode = 0;   ///< NEURON_RT_ULTRASERVER_MODE of all hosts of a node together; 0: not known
   std::vector<Price> prices;

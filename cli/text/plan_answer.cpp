@@ -242,11 +242,12 @@ std::string first_clauses(const std::string& message, int clauses) {
 }
 
 std::string why_not(const Refusal& r) {
-  if (r.memory && r.memory->worst().peak() > r.memory->limit) return "needs " + of_memory(*r.memory);
+  const std::string id = fmt::format(" [{}]", r.why.rule);
+  if (r.memory && r.memory->worst().peak() > r.memory->limit) return "needs " + of_memory(*r.memory) + id;
   if (r.memory)
-    return fmt::format("fits only with probability {}", probability_text(r.memory->fit_probability));
-  if (r.why.rule != "replica-group") return r.why.message;
-  return fmt::format("the runtime {} {}", r.why.doubtful ? "may refuse" : "refuses",
+    return fmt::format("fits only with probability {}{}", probability_text(r.memory->fit_probability), id);
+  if (r.why.rule != "replica-group") return r.why.message + id;
+  return fmt::format("{}{}: {}", r.why.doubtful ? "may be refused" : "refused", id,
                      first_clauses(r.why.message, r.why.doubtful ? 1 : 2));
 }
 
@@ -399,8 +400,8 @@ std::string closest_text(const models::Job& job, const planner::Infeasible& why)
                                      of_memory(*why.memory), in_gibibytes(excess))
                        : fmt::format("{}, which fits with probability {} only (--fit-probability)",
                                      of_memory(*why.memory), probability_text(why.memory->fit_probability));
-  return entry("Closest",
-               fmt::format("{}, {}: {}", layout_words(*why.closest), recompute_words(*why.closest), much)) +
+  return entry("Closest", fmt::format("{}, {}: {} [memory]", layout_words(*why.closest),
+                                      recompute_words(*why.closest), much)) +
          entry("", planner::strategy_grammar(job, *why.closest));
 }
 
@@ -408,7 +409,7 @@ std::string untimed_text(const models::Job& job) {
   const topology::Instance& instance = job.cluster.instance;
   const bool judged = instance.untimed.empty();
   return entry("No plan", printable(planner::why_untimed(instance), 1000) +
-                              (judged ? ": trnplan topology, trnplan check" : "")) +
+                              (judged ? ": trnplan topology, trnplan check" : "") + " [not-modelled]") +
          entry("", "fix: use a type whose step is timed: trnplan instances lists them (--instance)");
 }
 

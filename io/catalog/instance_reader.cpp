@@ -267,6 +267,7 @@ void read_hosts(QuantityReader& read, MapReader& map, topology::Instance& i) {
               "write one such as trn1.32xlarge, or leave the key out where EC2 has none");
   }
   i.hyperpod_type = sourced_text(map, "hyperpod_type");
+  i.device_name = sourced_text(map, "device_name");
   if (!i.hyperpod_type.empty() && i.hyperpod_type != "ml." + i.ec2_type) {
     map.fault("hyperpod_type", in_quotes(i.hyperpod_type) + " is not \"ml.\" and ec2_type",
               "write it as SageMaker does, or leave the key out where HyperPod has no such machine");

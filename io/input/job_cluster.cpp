@@ -37,7 +37,7 @@ std::string machines_instead(const Catalog& catalog, std::string_view unknown) {
 
 void take_cluster(JobDraft& d, MapReader& fields, const ClusterReading& read, const std::string& key,
                   std::string& instance, bool nodes_stated) {
-  for (const std::string& n : read.notes) d.note("cluster." + key + ": " + n);
+  for (const std::string& n : read.notes) d.note("cluster." + key + ": " + n, "cluster");
   if (!instance.empty() && !read.instance.empty() && instance != read.instance) {
     fields.fault("instance", in_quotes(instance) + " is stated, but the file says " + read.instance,
                  "remove instance, or name another group");
@@ -160,7 +160,7 @@ void instance_of_nxdt(JobDraft& d, MapReader& map) {
               "add cluster: {instance: ..., nodes: ...}");
     return;
   }
-  d.note("cluster.instance is not stated: " + *found + " assumed");
+  d.note("cluster.instance is not stated: " + *found + " assumed", "instance");
   d.collect([&] { d.job().cluster.instance = d.catalog.instance(*found); });
 }
 
@@ -222,7 +222,8 @@ void note_devices(JobDraft& d) {
   const int cores = i.host_cores();
   if (d.devices == 0 || cores == 0 || d.devices == cores) return;
   d.note("trainer.devices is " + std::to_string(d.devices) + ", " + (i.hosts > 1 ? "a host of " : "") +
-         i.name + " has " + std::to_string(cores) + " cores: all of them are used");
+             i.name + " has " + std::to_string(cores) + " cores: all of them are used",
+         "devices");
 }
 
 }  // namespace trnplan::io

@@ -205,7 +205,7 @@ class ModelInput {
       const planner::Target& target = named != nullptr ? *named : targets::of(reading.job);
       told += "; " + (target.has_own_recipe() ? taken_ : "training") + source_;
     }
-    reading.notes.push_back(std::move(told));
+    reading.notes.push_back(with_id(std::move(told), "assumed"));
     return reading;
   }
 
@@ -260,9 +260,10 @@ void free_strategy(JobReading& reading, const std::string& file) {
   reading.job.software.in_flight = 0;
   std::erase_if(reading.notes,
                 [](const std::string& note) { return note.find(kPinned) != std::string::npos; });
-  reading.notes.push_back(
+  reading.notes.push_back(with_id(
       printable(file) + ": what it runs is the baseline, and the search is free; model: " + printable(file) +
-      " in a job.yaml pins its strategy");
+          " in a job.yaml pins its strategy",
+      "baseline"));
 }
 
 JobInput read_file(const std::string& file, const JobOptions& options, const Catalog& catalog,

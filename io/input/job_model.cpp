@@ -36,7 +36,7 @@ std::optional<std::string> catalogue_name(const std::string& wanted, const std::
 }
 
 void take_notes(JobDraft& d, const fs::path& file, const std::vector<std::string>& notes) {
-  for (const std::string& n : notes) d.note(file.string() + ": " + n);
+  for (const std::string& n : notes) d.note(file.string() + ": " + n, "model");
 }
 
 /// Data parallel follows from the cluster, which the job may change.
@@ -68,8 +68,10 @@ void read_nxdt_model(JobDraft& d, const fs::path& file) {
           "use trnplan check on this file, or describe plain pre-training in a job.yaml");
   }
   d.note(file.string() +
-         ": its whole strategy is pinned; to search around it, name its model and training in a job.yaml");
-  if (!said.strategy.pipeline_cuts.empty()) d.note(file.string() + ": pipeline_cuts are not pinned");
+             ": its whole strategy is pinned; to search around it, name its model and training in a job.yaml",
+         "pinned");
+  if (!said.strategy.pipeline_cuts.empty())
+    d.note(file.string() + ": pipeline_cuts are not pinned", "pinned");
 }
 
 /// A model whose parameters are known and whose step is not.

@@ -54,7 +54,8 @@ void read_software(JobDraft& d, MapReader& map) {
   }
   const bool nxdt = targets::of(d.job()).name() == targets::nxdt().name();
   if (nxdt && is_version(s.version)) {
-    for (const std::string& doubt : targets::version_doubts(s)) d.note("software.version: " + doubt);
+    for (const std::string& doubt : targets::version_doubts(s))
+      d.note("software.version: " + doubt, "version");
   }
   fields.finish();
 }
@@ -70,7 +71,8 @@ void note_positions(JobDraft& d) {
   const models::Architecture& a = d.job().architecture;
   if (a.learned_positions || a.max_positions == 0 || d.job().training.sequence <= a.max_positions) return;
   d.note("sequence " + std::to_string(d.job().training.sequence) +
-         " is beyond the model's max_position_embeddings " + std::to_string(a.max_positions));
+             " is beyond the model's max_position_embeddings " + std::to_string(a.max_positions),
+         "positions");
 }
 
 void remember_places(JobDraft& d, const std::string& section) {

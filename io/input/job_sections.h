@@ -8,6 +8,7 @@
 
 #include "io/input/readers.h"
 #include "text/document.h"
+#include "text/remarks.h"
 
 namespace trnplan::io {
 
@@ -25,7 +26,10 @@ struct JobDraft {
   int devices = 0;             ///< ranks per node of that file
 
   models::Job& job() { return reading.job; }
-  void note(std::string text) { reading.notes.push_back(std::move(text)); }
+  /// `id`: of the row of api/rules that explains it; "" = none does.
+  void note(std::string text, std::string_view id = "") {
+    reading.notes.push_back(with_id(std::move(text), id));
+  }
   void add(const SourcePos& at, std::string key, std::string problem, std::string fix) {
     faults.push_back({at, std::move(key), std::move(problem), std::move(fix)});
   }

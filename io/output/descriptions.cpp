@@ -20,6 +20,8 @@ std::vector<const Description*> documents() {
           &health_document(),
           &models_document(),
           &instances_document(),
+          &explain_document(),
+          &support_document(),
           &whatif_document(),
           &calibrate_document(),
           &step_validation_document(),

@@ -66,6 +66,10 @@ class Eks : public Scheduler {
   std::string_view name() const override { return "eks"; }
   bool is_job_id(const std::string&) const override { return true; }
 
+  bool runs_on(const topology::Instance& machine, const planner::Target& target) const override {
+    return !cluster_kinds(machine, target, models::SubmitBy::eks).kubernetes.empty();
+  }
+
   std::optional<Pods> pods(const Order& order) const override {
     Pods pods;
     const fs::path path = order.folder / file_of(order, "train");

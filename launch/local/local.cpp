@@ -22,6 +22,9 @@ class Local : public Scheduler {
  public:
   std::string_view name() const override { return "local"; }
   std::string_view remark() const override { return ": a smoke test of a few steps on this node"; }
+  bool runs_on(const topology::Instance& machine, const planner::Target&) const override {
+    return machine.hosts == 1;
+  }
   bool keeps_record() const override { return false; }
   bool is_job_id(const std::string&) const override { return false; }
 

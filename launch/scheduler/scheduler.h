@@ -50,6 +50,8 @@ class Scheduler {
   /// Behind the name in the help, such as ": a smoke test on this node"; "" where the name says it.
   [[nodiscard]] virtual std::string_view remark() const { return ""; }
 
+  /// It has jobs that train what the target writes on such machines.
+  [[nodiscard]] virtual bool runs_on(const topology::Instance&, const planner::Target&) const { return true; }
   /// The pods of its jobs, which paths of setup_env.sh are of; nullopt: they are of this machine.
   [[nodiscard]] virtual std::optional<Pods> pods(const Order&) const { return std::nullopt; }
   /// The files of the folder that are applied and have to be the plan's.

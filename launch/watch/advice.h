@@ -25,7 +25,7 @@ struct RanPlan {
 
 struct Advice {
   logs::Failure failure;
-  std::string rule;     ///< of docs/rules.md where one was broken ("replica-group", "memory"); else ""
+  std::string rule;     ///< of api/rules where one was broken ("replica-group", "memory"); else ""
   std::string problem;  ///< what was hit, with numbers
   std::string fix;
   std::optional<topology::GroupKind> kind;  ///< of the refused group, where the layout tells

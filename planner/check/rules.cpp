@@ -22,7 +22,11 @@ using models::Strategy;
 
 namespace {
 
-using Found = std::optional<Violation>;
+/// How a rule is broken, and what would satisfy it.
+struct Broken {
+  std::string message, fix;
+};
+using Found = std::optional<Broken>;
 
 topology::Degrees degrees_of(const Strategy& s) {
   return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
@@ -31,8 +35,8 @@ topology::Degrees degrees_of(const Strategy& s) {
 /// Its collectives and engines would be timed as those of another machine.
 Found instance(const Job& job, const Strategy&) {
   if (times_steps_on(job.cluster.instance)) return std::nullopt;
-  return Violation{"not-modelled", why_untimed(job.cluster.instance),
-                   "use a type whose step is timed: trnplan instances lists them"};
+  return Broken{why_untimed(job.cluster.instance),
+                "use a type whose step is timed: trnplan instances lists them"};
 }
 
 /// Degrees near those of `s` whose product divides the cores.
@@ -47,8 +51,7 @@ Found divisibility(const Job& job, const Strategy& s) {
   const std::int64_t cores = job.cluster.cores(), ranks = degrees_of(s).world();
   if (ranks == cores && ranks > 0) return std::nullopt;
   const std::string_view device = topology::device_word(job.cluster.instance.traits.accelerator);
-  return Violation{
-      "divisibility",
+  return Broken{
       fmt::format("TP {} x PP {} x CP {} x DP {} is {} ranks, the cluster has {} {}s", s.tensor_parallel,
                   s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores, device),
       cores % s.model_parallel() == 0 ? fmt::format("dp={}, or leave dp out", cores / s.model_parallel())
@@ -56,27 +59,28 @@ Found divisibility(const Job& job, const Strategy& s) {
                                                     device, dividing(s, job.cluster.cores()))};
 }
 
-Found experts(const Job& job, const Strategy& s) {
-  if (s.expert_parallel == 1) return std::nullopt;
-  if (job.architecture.experts == 0) {
-    return Violation{"moe", "expert parallel needs a mixture-of-experts model", "ep=1"};
-  }
+Found has_experts(const Job& job, const Strategy& s) {
+  if (s.expert_parallel == 1 || job.architecture.experts > 0) return std::nullopt;
+  return Broken{"expert parallel needs a mixture-of-experts model", "ep=1"};
+}
+
+Found experts_divide(const Job& job, const Strategy& s) {
+  if (s.expert_parallel == 1 || job.architecture.experts == 0) return std::nullopt;
   const std::int64_t ranks = saturating_product({s.tensor_parallel, s.pipeline_parallel, s.expert_parallel});
   if (job.cluster.cores() % ranks == 0) return std::nullopt;
-  return Violation{"divisibility", "the ranks do not divide by TP x PP x EP",
-                   fmt::format("ep={}", std::gcd(s.expert_parallel, job.cluster.cores() / s.tensor_parallel /
-                                                                        s.pipeline_parallel))};
+  return Broken{"the ranks do not divide by TP x PP x EP",
+                fmt::format("ep={}", std::gcd(s.expert_parallel, job.cluster.cores() / s.tensor_parallel /
+                                                                     s.pipeline_parallel))};
 }
 
 Found heads(const Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
   if (a.heads % s.tensor_parallel == 0 && a.intermediate % s.tensor_parallel == 0) return std::nullopt;
-  return Violation{"heads",
-                   fmt::format("{} attention heads and intermediate size {} must both divide by TP {}",
-                               a.heads, a.intermediate, s.tensor_parallel),
-                   near_tensor_parallel(
-                       job, s, [&](int t) { return a.heads % t == 0 && a.intermediate % t == 0; },
-                       "choose a TP that divides both")};
+  return Broken{fmt::format("{} attention heads and intermediate size {} must both divide by TP {}", a.heads,
+                            a.intermediate, s.tensor_parallel),
+                near_tensor_parallel(
+                    job, s, [&](int t) { return a.heads % t == 0 && a.intermediate % t == 0; },
+                    "choose a TP that divides both")};
 }
 
 Found kv_replicator(const Job& job, const Strategy& s) {
@@ -85,8 +89,7 @@ Found kv_replicator(const Job& job, const Strategy& s) {
   const int expected = std::max(1, t / std::max(1, a.kv_heads));
   // More copies than TP needs are legal, and only add work.
   if (r >= 1 && saturating_product({a.kv_heads, r}) % t == 0 && t % r == 0) return std::nullopt;
-  return Violation{
-      "kv-replicator",
+  return Broken{
       fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
       saturating_product({a.kv_heads, expected}) % t == 0
           ? fmt::format("kv={}", expected)
@@ -99,21 +102,18 @@ Found layers(const Job& job, const Strategy& s) {
   const std::int64_t chunks = saturating_product({s.pipeline_parallel, s.virtual_pipeline});
   const int count = job.architecture.layers;
   if (count < chunks) {
-    return Violation{"layers",
-                     fmt::format("{} layers cannot fill PP {} x VPP {} stages", count, s.pipeline_parallel,
-                                 s.virtual_pipeline),
-                     s.pipeline_parallel <= count
-                         ? fmt::format("vpp={}", count / s.pipeline_parallel)
-                         : fmt::format("lower PP x VPP to at most {}: pp=1,vpp=1", count)};
+    return Broken{fmt::format("{} layers cannot fill PP {} x VPP {} stages", count, s.pipeline_parallel,
+                              s.virtual_pipeline),
+                  s.pipeline_parallel <= count
+                      ? fmt::format("vpp={}", count / s.pipeline_parallel)
+                      : fmt::format("lower PP x VPP to at most {}: pp=1,vpp=1", count)};
   }
   if (s.pipeline_cuts.empty()) return std::nullopt;
   const bool ascending = std::is_sorted(s.pipeline_cuts.begin(), s.pipeline_cuts.end(), std::less_equal<>());
   if (ascending && static_cast<std::int64_t>(s.pipeline_cuts.size()) == chunks - 1 &&
-      s.pipeline_cuts.front() >= 0 && s.pipeline_cuts.back() < count - 1) {
+      s.pipeline_cuts.front() >= 0 && s.pipeline_cuts.back() < count - 1)
     return std::nullopt;
-  }
-  return Violation{
-      "layers",
+  return Broken{
       fmt::format("pipeline_cuts must be {} ascending layer numbers between 0 and {}", chunks - 1, count - 2),
       "name the last layer of each stage but the last"};
 }
@@ -125,10 +125,9 @@ bool on_gpus(const Job& job) {
 
 Found pipeline_parity(const Job& job, const Strategy& s) {
   if (on_gpus(job) || s.pipeline_parallel == 1 || s.pipeline_parallel % 2 == 0) return std::nullopt;
-  return Violation{"pipeline-parity",
-                   fmt::format("PP {} is odd: NxD pairs neighbouring stages by parity for send and receive",
-                               s.pipeline_parallel),
-                   fmt::format("pp=1, or an even one such as pp={}", s.pipeline_parallel - 1)};
+  return Broken{fmt::format("PP {} is odd: NxD pairs neighbouring stages by parity for send and receive",
+                            s.pipeline_parallel),
+                fmt::format("pp=1, or an even one such as pp={}", s.pipeline_parallel - 1)};
 }
 
 Found batch(const Job& job, const Strategy& s) {
@@ -136,19 +135,17 @@ Found batch(const Job& job, const Strategy& s) {
   const long long global = job.training.global_batch;
   if (global >= slice && global % slice == 0) return std::nullopt;
   const long long below = global / slice * slice, above = below + slice;
-  return Violation{"batch",
-                   fmt::format("global batch {} does not divide by micro-batch {} x DP {}", global,
-                               s.micro_batch, s.data_parallel),
-                   below > 0 ? fmt::format("the nearest global batches that do are {} and {}", below, above)
-                             : fmt::format("the smallest global batch that does is {}", above)};
+  return Broken{fmt::format("global batch {} does not divide by micro-batch {} x DP {}", global,
+                            s.micro_batch, s.data_parallel),
+                below > 0 ? fmt::format("the nearest global batches that do are {} and {}", below, above)
+                          : fmt::format("the smallest global batch that does is {}", above)};
 }
 
 Found interleaved(const Job& job, const Strategy& s) {
   if (s.virtual_pipeline == 1 || s.micro_batch < 1 || s.data_parallel < 1) return std::nullopt;
   if (models::micro_batches(job.training, s) % s.pipeline_parallel == 0) return std::nullopt;
-  return Violation{"interleaved",
-                   "the interleaved schedule needs a number of micro-batches that divides by PP",
-                   "vpp=1, or another mbs or pp"};
+  return Broken{"the interleaved schedule needs a number of micro-batches that divides by PP",
+                "vpp=1, or another mbs or pp"};
 }
 
 Found pipeline_schedule(const Job& job, const Strategy& s) {
@@ -157,33 +154,28 @@ Found pipeline_schedule(const Job& job, const Strategy& s) {
   std::string obstacle =
       models::schedule_of(s).obstacle(models::shape_of(s, models::micro_batches(job.training, s)));
   if (obstacle.empty()) return std::nullopt;
-  return Violation{"pipeline-schedule", std::move(obstacle), "vpp=1, or another schedule"};
+  return Broken{std::move(obstacle), "vpp=1, or another schedule"};
 }
 
 /// The largest context-parallel degree below `cp` that the sequence allows.
 int context_near(int sequence, int cp) {
-  for (int c = cp - 1; c > 1; --c) {
+  for (int c = cp - 1; c > 1; --c)
     if (sequence % c == 0 && sequence / c % 1024 == 0) return c;
-  }
   return 1;
 }
 
 Found context_parallel(const Job& job, const Strategy& s) {
   if (s.context_parallel == 1) return std::nullopt;
-  if (!s.flash_attention) {
-    return Violation{"context-parallel", "ring attention is a flash-attention kernel", "flash=true, or cp=1"};
-  }
+  if (!s.flash_attention) return Broken{"ring attention is a flash-attention kernel", "flash=true, or cp=1"};
   const int sequence = job.training.sequence;
   if (on_gpus(job)) {
     if (sequence % (2 * s.context_parallel) == 0) return std::nullopt;
-    return Violation{"context-parallel",
-                     fmt::format("sequence {} does not divide into two pieces for each of CP {}", sequence,
-                                 s.context_parallel),
-                     "another cp, or another sequence length"};
+    return Broken{fmt::format("sequence {} does not divide into two pieces for each of CP {}", sequence,
+                              s.context_parallel),
+                  "another cp, or another sequence length"};
   }
   if (sequence % s.context_parallel == 0 && sequence / s.context_parallel % 1024 == 0) return std::nullopt;
-  return Violation{
-      "context-parallel",
+  return Broken{
       fmt::format("sequence {} over CP {} must give a multiple of 1024 tokens", sequence, s.context_parallel),
       fmt::format("cp={}, or another sequence length", context_near(sequence, s.context_parallel))};
 }
@@ -191,18 +183,16 @@ Found context_parallel(const Job& job, const Strategy& s) {
 Found flash_attention(const Job& job, const Strategy& s) {
   if (on_gpus(job) || !s.flash_attention || s.context_parallel > 1 || job.training.sequence % 2048 == 0)
     return std::nullopt;
-  return Violation{"flash-attention",
-                   fmt::format("NxD's flash attention needs a sequence that divides by 2048, not {}",
-                               job.training.sequence),
-                   "flash=false (flash_attention: false), or another sequence length"};
+  return Broken{fmt::format("NxD's flash attention needs a sequence that divides by 2048, not {}",
+                            job.training.sequence),
+                "flash=false (flash_attention: false), or another sequence length"};
 }
 
 Found sequence_parallel(const Job& job, const Strategy& s) {
   if (!s.sequence_parallel) return std::nullopt;
   const int local = job.training.sequence / s.context_parallel;
   if (s.tensor_parallel > 1 && local % s.tensor_parallel == 0) return std::nullopt;
-  return Violation{
-      "sequence-parallel",
+  return Broken{
       fmt::format("sequence parallel needs TP > 1 and a sequence that divides by TP {}", s.tensor_parallel),
       "sp=false (sequence_parallel: false), or another sequence length"};
 }
@@ -210,38 +200,46 @@ Found sequence_parallel(const Job& job, const Strategy& s) {
 Found positions(const Job& job, const Strategy&) {
   const Architecture& a = job.architecture;
   if (!a.learned_positions || job.training.sequence <= a.max_positions) return std::nullopt;
-  return Violation{"positions",
-                   fmt::format("sequence {} is longer than the model's {} learned positions",
-                               job.training.sequence, a.max_positions),
-                   "shorten the sequence"};
+  return Broken{fmt::format("sequence {} is longer than the model's {} learned positions",
+                            job.training.sequence, a.max_positions),
+                "shorten the sequence"};
 }
 
 Found rank_order(const Job& job, const Strategy& s) {
   if (degrees_of(s).world() != job.cluster.cores()) return std::nullopt;  // divisibility says so
   const std::string obstacle = topology::RankOrder::obstacle(job.cluster, degrees_of(s));
   if (obstacle.empty()) return std::nullopt;
-  return Violation{"rank-order", obstacle, "tp=2 or tp=8, or a DP that fits"};
+  return Broken{obstacle, "tp=2 or tp=8, or a DP that fits"};
 }
 
-using Rule = Found (*)(const Job&, const Strategy&);
-constexpr Rule kRules[] = {instance,          divisibility,
-                           experts,           heads,
-                           kv_replicator,     layers,
-                           pipeline_parity,   batch,
-                           interleaved,       pipeline_schedule,
-                           context_parallel,  flash_attention,
-                           sequence_parallel, positions,
-                           rank_order};
+/// By their ids (api/rules/strategy.yaml).
+constexpr struct {
+  std::string_view id;
+  Found (*find)(const Job&, const Strategy&);
+} kRules[] = {
+    {"not-modelled", instance},
+    {"divisibility", divisibility},
+    {"moe", has_experts},
+    {"divisibility", experts_divide},
+    {"heads", heads},
+    {"kv-replicator", kv_replicator},
+    {"layers", layers},
+    {"pipeline-parity", pipeline_parity},
+    {"batch", batch},
+    {"interleaved", interleaved},
+    {"pipeline-schedule", pipeline_schedule},
+    {"context-parallel", context_parallel},
+    {"flash-attention", flash_attention},
+    {"sequence-parallel", sequence_parallel},
+    {"positions", positions},
+    {"rank-order", rank_order},
+};
 
 std::string kind_name(topology::GroupKind kind) {
   std::string name(topology::to_string(kind));
   for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
 }
-
-}  // namespace
-
-namespace {
 
 bool has_rules_for(const Target* target, const Job& job) {
   return target != nullptr && target->trains_on(job.cluster.instance.traits);
@@ -251,9 +249,9 @@ bool has_rules_for(const Target* target, const Job& job) {
 
 std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy, const Target* target) {
   std::vector<Violation> all;
-  for (const Rule rule : kRules) {
-    if (Found found = rule(job, strategy)) all.push_back(std::move(*found));
-  }
+  for (const auto& [id, find] : kRules)
+    if (Found found = find(job, strategy))
+      all.push_back({std::string(id), std::move(found->message), std::move(found->fix)});
   if (!has_rules_for(target, job)) return all;
   for (Violation& own : target->rules(job, strategy)) all.push_back(std::move(own));
   return all;
@@ -261,57 +259,14 @@ std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy,
 
 bool breaks_a_rule(const Job& job, const Strategy& strategy, const Target* target) {
   return std::any_of(std::begin(kRules), std::end(kRules),
-                     [&](const Rule rule) { return rule(job, strategy).has_value(); }) ||
+                     [&](const auto& rule) { return rule.find(job, strategy).has_value(); }) ||
          (has_rules_for(target, job) && !target->rules(job, strategy).empty());
 }
 
-std::string_view source_of(std::string_view rule, std::string_view loop) {
-  if (!loop.empty()) return rule == "memory" ? "docs/models.md, under Memory" : "";
-  struct Source {
-    std::string_view rule, place;
-  };
-  constexpr Source kSources[] = {
-      {"replica-group", "aws-neuron/aws-neuron-sdk@81ce03ae:neuron-runtime/about/collectives.rst"},
-      {"memory",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/trainer/trainer.py, and what "
-       "docs/models.md names under Memory"},
-      {"graph",
-       "the published jobs of catalog/memory-cases.csv, as docs/models.md counts their instructions"},
-      {"divisibility",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
-      {"rank-order",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
-      {"moe",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
-      {"pipeline-parity",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
-      {"devices",
-       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/patches/"
-       "lightning_neuron_patch.py"},
-      {"heads",
-       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/models/hf_models/"
-       "modeling_llama.py"},
-      {"kv-replicator",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/modules/qkv_linear.py"},
-      {"vocabulary",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/layers.py"},
-      {"layers", "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/pipeline/partition.py"},
-      {"batch",
-       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/lightning_modules/"
-       "data/base.py"},
-      {"interleaved", "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/pipeline/scheduler.py"},
-      {"context-parallel",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/kernels/ring_attention_kernel.py"},
-      {"flash-attention",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/kernels/flash_attn.py"},
-      {"sequence-parallel",
-       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/mappings.py"},
-      {"tied-embeddings", "aws-neuron/neuronx-distributed-training@9169aa03:docs/general/known_issues.rst"},
-  };
-  for (const Source& s : kSources) {
-    if (s.rule == rule) return s.place;
-  }
-  return "";
+std::vector<std::string_view> rule_ids() {
+  std::vector<std::string_view> ids;
+  for (const auto& rule : kRules) ids.push_back(rule.id);
+  return ids;
 }
 
 std::vector<Violation> contradictions(const Job& job, const Target* target) {

@@ -1,8 +1,8 @@
 // Which strategies neuronx-distributed can train and the Neuron runtime accepts. Rules of one target alone are
 // its own (Target::rules).
 //
-// One small function per rule in a table (rules.cpp): adding a rule is adding a function and a line. Rules
-// and their sources are listed in docs/rules.md.
+// One small function per rule in a table (rules.cpp): adding a rule is adding a function and a line there, and a row in
+// api/rules/strategy.yaml, which explains it and names its source.
 #pragma once
 
 #include <functional>
@@ -33,9 +33,8 @@ bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy, con
 /// type that is not modelled: that is no mistake. Cost: one enumeration.
 std::vector<Violation> contradictions(const models::Job& job, const Target* target = nullptr);
 
-/// Where a strategy rule, `replica-group` or `memory` comes from in NxD: repository@commit:path; "" for the others. Of another
-/// training loop what holds of all of them.
-std::string_view source_of(std::string_view rule, std::string_view loop = "");
+/// The ids of the rules that hold for every target, in their order; one may stand there twice.
+std::vector<std::string_view> rule_ids();
 
 /// A training step on it is timed; else its groups and memory alone are judged.
 bool times_steps_on(const topology::Instance& instance);

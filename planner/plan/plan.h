@@ -30,7 +30,7 @@ struct Experience {
   double largest_graph = 0;      ///< its instructions, counted as those of the plan; 0: none is known
 };
 
-/// A rule a strategy breaks. `rule` is one word of docs/rules.md.
+/// A rule a strategy breaks. `rule` is an id of api/rules.
 struct Violation {
   std::string rule;
   std::string message;

@@ -153,7 +153,7 @@ struct RunReading {
 
 /// What a framework refuses of a file at its start, before the first step.
 struct StartFault {
-  std::string rule;  ///< a word of docs/rules.md
+  std::string rule;  ///< an id of api/rules
   std::string name;  ///< of the one assertion, of which a word may have several
   Diagnostic what;
   std::string source;     ///< of the assertion: repository, commit and path
@@ -214,8 +214,8 @@ class Target {
     return violations(job, strategy).empty();
   }
 
-  /// Rules about numbers that the target has of its own beside those of planner/check/rules.h, named as
-  /// docs/rules.md names them. Cost: less than a microsecond where none is broken.
+  /// Rules about numbers that the target has of its own beside those of planner/check/rules.h, by ids of
+  /// api/rules. Cost: less than a microsecond where none is broken.
   [[nodiscard]] virtual std::vector<Violation> rules(const models::Job&, const models::Strategy&) const {
     return {};
   }

@@ -301,6 +301,23 @@ py::tuple topology_of(const py::dict& given) {
   return answer_of([&](Remarks&) { return api::document(api::topology(r)); });
 }
 
+py::tuple explain(const py::dict& given) {
+  api::ExplainRequest r;
+  Arguments a(given);
+  a.text("id", r.id);
+  a.finish();
+  return answer_of([&](Remarks&) { return api::document(api::explain(r)); });
+}
+
+py::tuple support(const py::dict& given) {
+  api::SupportRequest r;
+  Arguments a(given);
+  a.text("model", r.model);
+  a.text("instance", r.instance);
+  a.finish();
+  return answer_of([&](Remarks&) { return api::document(api::support(r)); });
+}
+
 py::tuple models_known() {
   return answer_of([](Remarks&) { return io::models_json(api::models()); });
 }
@@ -327,6 +344,8 @@ PYBIND11_MODULE(_native, m) {
   m.def("validate", &validate, py::arg("arguments"));
   m.def("collective", &collective, py::arg("arguments"));
   m.def("topology", &topology_of, py::arg("arguments"));
+  m.def("explain", &explain, py::arg("arguments"));
+  m.def("support", &support, py::arg("arguments"));
   m.def("models", &models_known);
   m.def("instances", &instances_known);
   m.def("records", &trnplan::io::records_json);

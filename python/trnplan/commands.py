@@ -13,6 +13,7 @@ from .results import (
     CheckResult,
     CollectiveResult,
     CollectiveSweep,
+    ExplainResult,
     GoodputValidation,
     InstancesResult,
     MemoryValidation,
@@ -23,6 +24,7 @@ from .results import (
     SimulateResult,
     StepValidation,
     Strategy,
+    SupportResult,
     TopologyResult,
     ValidateResult,
     WhatIfResult,
@@ -378,6 +380,16 @@ def topology(
         neuron_ls=neuron_ls, profile=profile
     )
     return _read(TopologyResult, _native.topology(arguments.values))
+
+
+def explain(id: Optional[str] = None) -> ExplainResult:
+    """What the id of a refusal, a finding or a remark means, and what would satisfy it; without one all of them."""
+    return _read(ExplainResult, _native.explain(Arguments(id=id).values))
+
+
+def support(model: Optional[Path] = None, instance: Optional[str] = None) -> SupportResult:
+    """What can be planned, timed, written and launched: of one model or all, on one instance type or all."""
+    return _read(SupportResult, _native.support(Arguments(instance=instance).paths(model=model).values))
 
 
 def models() -> ModelsResult:

@@ -1,7 +1,7 @@
 """What the functions answer, by the names of docs/python.md. docs/json.md explains every key; seconds, bytes and USD are plain.
 
 The keys of a class are what the program describes under its name; here stand the methods. Types are in results.pyi, which
-tests/python/stubs.py writes.
+tests/generated/generated.py writes.
 """
 
 from __future__ import annotations
@@ -155,6 +155,16 @@ class ModelsResult(Result):
 @described
 class InstancesResult(Result):
     _rows = "instances"
+
+
+@described
+class ExplainResult(Result):
+    _rows = "rules"
+
+
+@described
+class SupportResult(Result):
+    _rows = "pairs"
 
 
 @described

@@ -26,16 +26,15 @@ void batch_divides(const Context& x, Report& report) {
   const models::Strategy& s = x.strategy();
   const std::int64_t global = x.reading.training.global_batch;
   const std::int64_t unit = slice_of(s);
-  const std::string source = nxdt("lightning_modules/data/base.py");
   const std::string what =
       fmt::format("global batch {} / (micro-batch {} x DP {})", global, s.micro_batch, s.data_parallel);
   if (global < unit) {
-    report.error({kGlobalBatch, what + " leaves no micro-batch", batches_near(global, unit), source});
+    report.error({kGlobalBatch, what + " leaves no micro-batch", batches_near(global, unit)});
   } else if (global % unit != 0) {
     report.warning(
         {kGlobalBatch,
          fmt::format("{} is no whole number and is cut to {} micro-batches silently", what, global / unit),
-         batches_near(global, unit), source});
+         batches_near(global, unit)});
   }
 }
 
@@ -64,8 +63,7 @@ void interleaved(const Context& x, Report& report) {
   report.error({kVpp,
                 fmt::format("interleaving: {} micro-batches do not divide by PP {}", micro_batches,
                             s.pipeline_parallel),
-                batches_near(global, unit * s.pipeline_parallel) + " as global batch",
-                nxd("pipeline/scheduler.py:305-308")});
+                batches_near(global, unit * s.pipeline_parallel) + " as global batch"});
 }
 
 void sample_width(const Context& x, Report& report) {
@@ -86,7 +84,7 @@ void sample_width(const Context& x, Report& report) {
               fmt::format("samples of {} tokens, while encoder_seq_length is {}: NxDT asserts at every step "
                           "that they agree",
                           *width, *sequence),
-              fmt::format("write ${{{}}}", kSequence), nxdt("lightning_modules/model/base.py:196")});
+              fmt::format("write ${{{}}}", kSequence)});
 }
 
 // ---- attention
@@ -120,16 +118,13 @@ void context_parallel_sequence(const Context& x, Report& report) {
 
 void context_parallel_support(const Context& x, Report& report) {
   if (x.strategy().context_parallel == 1) return;
-  const std::string source = sdk("release-notes/components/nxd-training.rst");
   if (!x.hf_llama())
-    report.warning(
-        {kCp, "context parallel exists for HF Llama only", "write context_parallel_size: 1", source});
+    report.warning({kCp, "context parallel exists for HF Llama only", "write context_parallel_size: 1"});
   if (x.trn2)
-    report.warning(
-        {kCp, "context parallel is documented for trn1 only", "write context_parallel_size: 1", source});
+    report.warning({kCp, "context parallel is documented for trn1 only", "write context_parallel_size: 1"});
   if (x.reading.training.sequence > 32768) {
-    report.warning({kSequence, "context parallel is documented up to a sequence of 32768",
-                    "use a shorter sequence", source});
+    report.warning(
+        {kSequence, "context parallel is documented up to a sequence of 32768", "use a shorter sequence"});
   }
 }
 
@@ -137,8 +132,7 @@ void flash_sequence(const Context& x, Report& report) {
   const int sequence = x.reading.training.sequence;
   if (!x.is_true(kFlash) || x.megatron || sequence % 2048 == 0) return;
   report.error({kSequence, fmt::format("flash attention wants a multiple of 2048, not {}", sequence),
-                fmt::format("use {} or flash_attention: False", (sequence / 2048 + 1) * std::int64_t{2048}),
-                nxd("kernels/flash_attn.py:199")});
+                fmt::format("use {} or flash_attention: False", (sequence / 2048 + 1) * std::int64_t{2048})});
 }
 
 void flash_support(const Context& x, Report& report) {
@@ -164,21 +158,20 @@ void sequence_parallel(const Context& x, Report& report) {
   const models::Strategy& s = x.strategy();
   const int local = x.reading.training.sequence / s.context_parallel;
   if (s.tensor_parallel == 1) {
-    report.warning({key, "does nothing with TP 1", "write sequence_parallel: False",
-                    nxd("parallel_layers/mappings.py")});
+    report.warning({key, "does nothing with TP 1", "write sequence_parallel: False"});
   } else if (local % s.tensor_parallel != 0) {
     report.error({key,
                   fmt::format("{} tokens of a sequence do not divide by TP {}", local, s.tensor_parallel),
-                  "use a sequence that is a multiple of TP x CP", nxd("parallel_layers/mappings.py")});
+                  "use a sequence that is a multiple of TP x CP"});
   }
 }
 
 void tied_embeddings(const Context& x, Report& report) {
   if (x.strategy().pipeline_parallel == 1 || !x.trained.tied_embeddings) return;
-  report.error({x.megatron ? "model.share_embeddings_and_output_weights" : kPp,
-                "embedding and head share weights: with a pipeline the shared weight has no gradient",
-                x.megatron ? "write False, or PP 1" : "set tie_word_embeddings false in config.json, or PP 1",
-                kKnownIssues});
+  report.error(
+      {x.megatron ? "model.share_embeddings_and_output_weights" : kPp,
+       "embedding and head share weights: with a pipeline the shared weight has no gradient",
+       x.megatron ? "write False, or PP 1" : "set tie_word_embeddings false in config.json, or PP 1"});
 }
 
 constexpr Rule kBatchRules[] = {

@@ -70,7 +70,6 @@ struct Choice {
 
 void megatron_values(const Context& x, Report& report) {
   if (!x.megatron) return;
-  const std::string source = nxdt_examples("conf/megatron_gpt_config.yaml");
   const Choice choices[] = {
       {"model.normalization", {"rmsnorm", "layernorm"}},
       {"model.position_embedding_type", {"rope", "learned_absolute"}},
@@ -82,19 +81,19 @@ void megatron_values(const Context& x, Report& report) {
     const bool known = std::find(values.begin(), values.end(), x.config.text(choice.key)) != values.end();
     if (!x.states(choice.key) || known) continue;
     report.warning({choice.key, x.shown(choice.key) + " is none of the values NxDT documents",
-                    fmt::format("write one of {}", fmt::join(values, ", ")), source});
+                    fmt::format("write one of {}", fmt::join(values, ", "))});
   }
   const std::string loader = x.config.text("data.dataloader_type", "single");
   if (!one_of(loader, {"single", "cyclic"})) {
     report.error({"data.dataloader_type", x.shown("data.dataloader_type") + " raises ValueError",
-                  "write single or cyclic", source});
+                  "write single or cyclic"});
   }
   if (x.is_true("data.fine_tuning")) {
     report.warning({"data.fine_tuning", "must be absent or False", "remove it", kNxdt});
   }
   const double rotary = x.config.number("model.rotary_percentage").value_or(1.0);
   if (!(rotary > 0 && rotary <= 1)) {
-    report.warning({"model.rotary_percentage", "must lie above 0 and at most at 1", "write 1", source});
+    report.warning({"model.rotary_percentage", "must lie above 0 and at most at 1", "write 1"});
   }
 }
 
@@ -106,25 +105,24 @@ void moe_values(const Context& x, Report& report) {
     }
     return;
   }
-  const std::string source = nxdt_examples("conf/hf_mixtral_8x7b_config.yaml");
   const std::optional<double> capacity = x.config.number("model.moe.capacity_factor");
   if (capacity && *capacity <= 0 && !x.is_true("model.moe.dropless")) {
-    report.error({"model.moe.capacity_factor", "must be above 0 unless dropless",
-                  "write 2.0, or dropless: True", source});
+    report.error(
+        {"model.moe.capacity_factor", "must be above 0 unless dropless", "write 2.0, or dropless: True"});
   }
   const std::string routing = x.config.text("model.moe.routing_algorithm", "top_k");
   if (!one_of(routing, {"top_k", "sinkhorn"})) {
-    report.warning({"model.moe.routing_algorithm", "unknown algorithm", "write top_k or sinkhorn", source});
+    report.warning({"model.moe.routing_algorithm", "unknown algorithm", "write top_k or sinkhorn"});
   }
   if (routing == "sinkhorn" && x.config.whole("model.moe.top_k").value_or(1) != 1) {
     report.warning({"model.moe.top_k", "sinkhorn routing goes with top_k 1",
-                    "write top_k: 1 or routing_algorithm: top_k", source});
+                    "write top_k: 1 or routing_algorithm: top_k"});
   }
   const int shuffle = x.config.whole("distributed_strategy.token_shuffle_group_size").value_or(1);
   if (shuffle > x.strategy().data_parallel) {
     report.warning({"distributed_strategy.token_shuffle_group_size",
                     fmt::format("more than DP {}", x.strategy().data_parallel),
-                    "use at most the data-parallel degree", source});
+                    "use at most the data-parallel degree"});
   }
 }
 
@@ -175,21 +173,19 @@ void alignment(const Context& x, Report& report) {
 
 void lora(const Context& x, Report& report) {
   if (!x.config.has_section("model_alignment_strategy.peft")) return;
-  const std::string source = nxdt_examples("conf/hf_llama3_8B_SFT_lora_config.yaml");
   if (x.config.text("precision.type") != "autocast") {
-    report.warning({"precision.type", "LoRA needs autocast", "write 'autocast'", source});
+    report.warning({"precision.type", "LoRA needs autocast", "write 'autocast'"});
   }
-  if (x.strategy().zero1)
-    report.warning({kZero1, "LoRA does not go with ZeRO-1", "write zero1: False", source});
+  if (x.strategy().zero1) report.warning({kZero1, "LoRA does not go with ZeRO-1", "write zero1: False"});
   constexpr std::string_view bias = "model_alignment_strategy.peft.lora_bias";
   if (x.states(bias) && !one_of(x.config.text(bias), {"none", "all", "lora_only"})) {
-    report.warning({bias, "unknown value", "write none, all or lora_only", source});
+    report.warning({bias, "unknown value", "write none, all or lora_only"});
   }
   constexpr std::string_view targets = "model_alignment_strategy.peft.target_modules";
   for (const std::string& name : x.config.list(targets)) {
     if (one_of(name, {"qkv_proj", "o_proj", "gate_up_proj", "down_proj"})) continue;
     report.warning({targets, fmt::format("\"{}\" is no module LoRA can be put on", printable(name, 60)),
-                    "use qkv_proj, o_proj, gate_up_proj or down_proj", source});
+                    "use qkv_proj, o_proj, gate_up_proj or down_proj"});
   }
 }
 
@@ -199,7 +195,6 @@ void trn2_values(const Context& x, Report& report) {
   if (!x.trn2) return;
   const int devices = x.reading.devices;
   const int lnc = x.lnc();
-  const std::string source = nxdt("utils/utils.py:32-39");
   const bool goes = lnc == 1 ? devices == 128 : devices <= 64 && devices != 32;
   if (lnc != 1 && lnc != 2) {
     report.error({"trainer.lnc", fmt::format("{}: a logical core has 1 or 2 physical ones", lnc),
@@ -207,11 +202,11 @@ void trn2_values(const Context& x, Report& report) {
                   sdk("about-neuron/arch/neuron-features/logical-neuroncore-config.rst")});
   } else if (!goes) {
     report.warning({"trainer.lnc", fmt::format("{} devices do not go with lnc {}", devices, lnc),
-                    "trn2: 64 devices with lnc: 2, or 128 with lnc: 1", source});
+                    "trn2: 64 devices with lnc: 2, or 128 with lnc: 1"});
   }
   if (lnc == 1 && !x.contains("compiler_flags", "--logical-nc-config=1")) {
     report.warning({"compiler_flags", "lnc 1 needs the same setting in the compiler and the runtime",
-                    "add --logical-nc-config=1 here and set NEURON_LOGICAL_NC_CONFIG=1", source});
+                    "add --logical-nc-config=1 here and set NEURON_LOGICAL_NC_CONFIG=1"});
   }
 }
 

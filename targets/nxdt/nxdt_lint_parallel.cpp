@@ -20,8 +20,8 @@ void devices_allowed(const Context& x, Report& report) {
   constexpr std::string_view key = "trainer.devices";
   if (!x.has(key)) {
     if (x.config.has_section("trainer")) {
-      report.error({key, "missing; train.sh takes the processes per node from this line", "write devices: 32",
-                    nxdt_examples("train.sh")});
+      report.error(
+          {key, "missing; train.sh takes the processes per node from this line", "write devices: 32"});
     }
     return;
   }
@@ -64,7 +64,7 @@ void devices_grepped(const Context& x, Report& report) {
     report.error({leaf->key,
                   "train.sh takes the second word of the line with `devices:` as the processes of a node, "
                   "and finds another one here",
-                  "write it on a line of its own: devices: 32", source});
+                  "write it on a line of its own: devices: 32"});
   }
   for (const GreppedLine& line : lines) {
     if (line.at.line == leaf->at.line) continue;
@@ -87,7 +87,7 @@ void devices_once(const Context& x, Report& report) {
   const std::string key = places.begin()->substr(0, places.begin()->find(' '));
   report.error({key,
                 "`devices:` stands in the file more than once; train.sh greps the word to count processes",
-                "rename or remove the other one", nxdt_examples("train.sh")});
+                "rename or remove the other one"});
 }
 
 // ---- degrees and shapes
@@ -98,7 +98,7 @@ void clamped_degrees(const Context& x, Report& report) {
     if (stated <= x.world) continue;
     report.warning(
         {key, fmt::format("{} is more than the {} ranks and is cut to {} silently", stated, x.world, x.world),
-         "use a degree the cluster has", nxd("parallel_layers/parallel_state.py")});
+         "use a degree the cluster has"});
   }
 }
 
@@ -132,15 +132,14 @@ void heads_divide(const Context& x, Report& report) {
   const models::Architecture& a = x.trained;
   const int tp = x.strategy().tensor_parallel;
   if (a.heads <= 0) return;
-  const std::string source = modeling_llama("290,358");
   if (a.heads % tp != 0) {
     report.error({kTp, fmt::format("{} attention heads do not divide by TP {}", a.heads, tp),
-                  "choose a TP that divides the attention heads", source});
+                  "choose a TP that divides the attention heads"});
   }
   if (a.hidden % a.heads != 0) {
     report.error({"model.hidden_size",
                   fmt::format("hidden size {} does not divide by {} heads", a.hidden, a.heads),
-                  "make hidden_size a multiple of num_attention_heads", source});
+                  "make hidden_size a multiple of num_attention_heads"});
   }
   if (a.kv_heads > 0 && x.megatron && a.heads % a.kv_heads != 0) {
     report.error(
@@ -191,8 +190,7 @@ void kv_heads_divide(const Context& x, Report& report) {
              {kReplicator,
               fmt::format("{} KV heads x kv_replicator {} do not divide by TP {}", a.kv_heads,
                           s.kv_replicator, s.tensor_parallel),
-              fmt::format("write kv_replicator: {} and qkv_linear: True", wanted_replicator(x)),
-              modeling_llama("359")});
+              fmt::format("write kv_replicator: {} and qkv_linear: True", wanted_replicator(x))});
 }
 
 void kv_replicator_divides(const Context& x, Report& report) {
@@ -209,13 +207,11 @@ void kv_replicator_fits(const Context& x, Report& report) {
   const models::Architecture& a = x.trained;
   if (!x.hf_llama() || a.kv_heads <= 0) return;
   const bool linear = x.is_true("model.qkv_linear");
-  const std::string source = modeling_llama("359");
   if (linear && a.kv_heads < a.heads && s.kv_replicator > wanted_replicator(x)) {
     report.warning({kReplicator,
                     fmt::format("{} copies of the KV heads where {} would do: memory and traffic for nothing",
                                 s.kv_replicator, wanted_replicator(x)),
-                    fmt::format("write kv_replicator: {} (max(1, TP / KV heads))", wanted_replicator(x)),
-                    source});
+                    fmt::format("write kv_replicator: {} (max(1, TP / KV heads))", wanted_replicator(x))});
   }
   if (linear) return;
   const bool split_by_copies =
@@ -225,14 +221,14 @@ void kv_replicator_fits(const Context& x, Report& report) {
         {"model.qkv_linear",
          fmt::format("without the layer that replicates KV heads the {} KV heads must divide by TP {}",
                      a.kv_heads, s.tensor_parallel),
-         "write qkv_linear: True, or choose a TP that divides the KV heads", source});
+         "write qkv_linear: True, or choose a TP that divides the KV heads"});
   } else if (s.tensor_parallel > a.kv_heads) {
     report.error({"model.qkv_linear",
                   fmt::format("TP {} above {} KV heads needs the layer that replicates KV heads",
                               s.tensor_parallel, a.kv_heads),
-                  fmt::format("write qkv_linear: True and kv_replicator: {}", wanted_replicator(x)), source});
+                  fmt::format("write qkv_linear: True and kv_replicator: {}", wanted_replicator(x))});
   } else if (s.kv_replicator > 1) {
-    report.warning({kReplicator, "has no place without qkv_linear", "write kv_replicator: 1", source});
+    report.warning({kReplicator, "has no place without qkv_linear", "write kv_replicator: 1"});
   }
 }
 
@@ -252,8 +248,7 @@ void vocabulary_divides(const Context& x, Report& report) {
   report.error({kTp,
                 fmt::format("vocabulary {} does not divide by TP {}; HF models are not padded",
                             x.trained.vocabulary, tp),
-                "choose a TP that divides it, or pad vocab_size in config.json",
-                nxd("parallel_layers/layers.py")});
+                "choose a TP that divides it, or pad vocab_size in config.json"});
 }
 
 std::int64_t stages_of(const models::Strategy& s) {
@@ -266,7 +261,7 @@ void layers_suffice(const Context& x, Report& report) {
   if (x.trained.layers <= 0 || stages <= 1) return;
   if (x.trained.layers < stages) {
     report.error({kPp, fmt::format("{} layers for {} pipeline stages", x.trained.layers, stages),
-                  "use fewer stages (PP x VPP)", nxd("pipeline/partition.py:280-303")});
+                  "use fewer stages (PP x VPP)"});
     return;
   }
   if (!x.megatron) return;
@@ -293,8 +288,7 @@ void layers_uneven(const Context& x, Report& report) {
   report.note({kPp,
                fmt::format("{} layers over {} stages: the last {} stages get {} layers, the others {}",
                            x.trained.layers, s.pipeline_parallel, rest, per_stage + 1, per_stage),
-               "model.pipeline_cuts moves the long stages away from the loss",
-               nxd("pipeline/partition.py:280-303")});
+               "model.pipeline_cuts moves the long stages away from the loss"});
 }
 
 void pipeline_cuts(const Context& x, Report& report) {
@@ -325,7 +319,7 @@ void pipeline_parity(const Context& x, Report& report) {
       {kPp,
        fmt::format("PP {} is odd; send and receive pairs are chosen by parity (read from the code, not run)",
                    pp),
-       "use an even PP", nxd("parallel_layers/parallel_state.py:1119-1137")});
+       "use an even PP"});
 }
 
 constexpr Rule kParallelRules[] = {

@@ -72,8 +72,8 @@ struct Remark {
   std::string_view key;
   std::string message;
   std::string fix;
-  std::string source;
-  SourcePos at = {};  ///< where, when it is not the key's own place
+  std::string source = {};  ///< when it is not the first of the rule's (api/rules/nxdt.yaml)
+  SourcePos at = {};        ///< where, when it is not the key's own place
 };
 
 /// Collects findings; the name of the running rule is set by lint().

@@ -59,8 +59,7 @@ std::string value_above(const std::string& key) {
 void unknown_key(Report& report, const NxdtKey& leaf) {
   if (const std::string above = value_above(leaf.key); !above.empty()) {
     report.error({leaf.key, fmt::format("{} takes a value, not a section", above),
-                  fmt::format("write {} on the line of its key", wanted(look_up(above).kind)),
-                  nxdt_examples("conf")});
+                  fmt::format("write {} on the line of its key", wanted(look_up(above).kind))});
     return;
   }
   const std::string near = most_like(leaf.key);
@@ -91,11 +90,10 @@ void unknown_keys(const Context& x, Report& report) {
 }
 
 void value_kind(Report& report, const NxdtKey& leaf, Kind kind) {
-  const std::string source = nxdt_examples("conf");
   if (!leaf.quoted && leaf.text.find("${") != std::string::npos) {
     report.warning(
         {leaf.key, fmt::format("{} cannot be resolved here; judged by its default", printable(leaf.text, 60)),
-         fmt::format("write {}", wanted(kind)), source});
+         fmt::format("write {}", wanted(kind))});
     return;
   }
   const std::string shown =
@@ -103,7 +101,7 @@ void value_kind(Report& report, const NxdtKey& leaf, Kind kind) {
   std::string fix = fmt::format("write {}", wanted(kind));
   if (leaf.quoted && kind != Kind::list) fix += " without quotes";
   const Severity severity = kind == Kind::count ? Severity::error : Severity::warning;
-  report.add(severity, {leaf.key, fmt::format("{} was expected, not {}", wanted(kind), shown), fix, source});
+  report.add(severity, {leaf.key, fmt::format("{} was expected, not {}", wanted(kind), shown), fix});
 }
 
 void value_kinds(const Context& x, Report& report) {
@@ -112,8 +110,7 @@ void value_kinds(const Context& x, Report& report) {
     if (known == Known::section) {
       const bool empty = leaf.text == "{}" || leaf.text == "null" || leaf.text.empty();
       if (!empty) {
-        report.error({leaf.key, "a section was expected, not a value", "write its keys below it, indented",
-                      nxdt_examples("conf")});
+        report.error({leaf.key, "a section was expected, not a value", "write its keys below it, indented"});
       }
       continue;
     }
@@ -159,8 +156,7 @@ void trainer_values(const Context& x, Report& report) {
 void validation_values(const Context& x, Report& report) {
   const bool whole_limit = x.config.whole("trainer.limit_val_batches").has_value();
   if (x.megatron && !whole_limit && x.config.number("trainer.limit_val_batches").value_or(0) > 1.0) {
-    report.error({"trainer.limit_val_batches", "a fraction must be at most 1.0", "write 1 or 0.0",
-                  nxdt("lightning_modules/data/base.py")});
+    report.error({"trainer.limit_val_batches", "a fraction must be at most 1.0", "write 1 or 0.0"});
   }
   const bool per_epoch =
       !x.has("trainer.check_val_every_n_epoch") || x.states("trainer.check_val_every_n_epoch");
@@ -182,8 +178,7 @@ void looked_up_anywhere(const Context& x, Report& report) {
       report.warning({path,
                       fmt::format("NxDT finds `{}` by its bare name anywhere in the file", last_of(path)),
                       home->empty() ? "move it to the top level or rename it"
-                                    : fmt::format("move it under {} or rename it", *home),
-                      nxdt("utils/utils.py:79-149")});
+                                    : fmt::format("move it under {} or rename it", *home)});
     }
   }
 }
@@ -193,10 +188,9 @@ void model_name(const Context& x, Report& report) {
   const bool mixtral = x.contains("name", "mixtral");
   if (!mixtral && (x.trained.experts > 0 || x.config.has_section("model.moe"))) {
     report.warning({"name", "without `mixtral` in the name this model is built as a dense Llama",
-                    "write name: hf_mixtral", nxdt_examples("training.py:82-91")});
+                    "write name: hf_mixtral"});
   } else if (!mixtral && !x.contains("name", "llama")) {
-    report.note({"name", "a name without `mixtral` is built as Llama", "write name: hf_llama",
-                 nxdt_examples("training.py:82-91")});
+    report.note({"name", "a name without `mixtral` is built as Llama", "write name: hf_llama"});
   }
 }
 
@@ -206,7 +200,7 @@ void shape_overrides(const Context& x, Report& report) {
     report.note({key,
                  fmt::format("trains {}, not the {} of {}", trained, given,
                              x.given.name.empty() ? "the model" : printable(x.given.name, 80)),
-                 "check that this is meant", nxdt("lightning_modules/model/hf_models/llama_model.py:34-48")});
+                 "check that this is meant"});
   };
   compare("model.num_layers", x.given.layers, x.trained.layers);
   compare("model.hidden_size", x.given.hidden, x.trained.hidden);

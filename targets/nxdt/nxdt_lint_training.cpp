@@ -1,5 +1,6 @@
 // Lint rules on precision, optimizer, schedule, recompute, checkpoints and runtime.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -28,8 +29,7 @@ void precision_type(const Context& x, Report& report) {
   }
   report.error({"precision.type", x.shown("precision.type") + " raises ValueError",
                 type == "mixed_precisionSR" ? "write manual with the five values, or mixed_precision"
-                                            : "write mixed_precision, autocast, bf16SR, fp32 or manual",
-                nxdt_examples("training_orchestrator.py")});
+                                            : "write mixed_precision, autocast, bf16SR, fp32 or manual"});
 }
 
 void precision_values(const Context& x, Report& report) {
@@ -41,10 +41,9 @@ void precision_values(const Context& x, Report& report) {
                     "write '0' or '1', in quotes", nxdt_examples("conf")});
   }
   const std::string reduce = x.config.text("precision.parallel_layers_reduce_dtype", "bf16");
-  if (!one_of(reduce, {"bf16", "fp32", "fp16"})) {
+  if (!one_of(reduce, {"bf16", "fp32", "fp16"}))
     report.warning({"precision.parallel_layers_reduce_dtype", "unknown type",
                     "write 'bf16', 'fp32' or 'fp16'", nxdt_examples("conf")});
-  }
 }
 
 /// What `manual` takes from the file, and what the others ignore.
@@ -56,8 +55,7 @@ void precision_manual(const Context& x, Report& report) {
     if (x.states(key)) continue;
     report.warning({key, "precision type manual takes this value from the file, and it is missing",
                     key.ends_with("weights") || key.ends_with("acc") ? "write True or False"
-                                                                     : "write '0' or '1', in quotes",
-                    nxdt_examples("training_orchestrator.py")});
+                                                                     : "write '0' or '1', in quotes"});
   }
 }
 
@@ -74,7 +72,7 @@ void precision_flags(const Context& x, Report& report) {
   const bool flag = x.contains("compiler_flags", "--enable-mixed-precision-accumulation");
   if (!mixed || flag) return;
   report.warning({"compiler_flags", "precision type manual appends no compiler flag",
-                  "add --enable-mixed-precision-accumulation", nxdt_examples("training_orchestrator.py")});
+                  "add --enable-mixed-precision-accumulation"});
 }
 
 void zero1(const Context& x, Report& report) {
@@ -87,13 +85,11 @@ void zero1(const Context& x, Report& report) {
     report.error({kZero1, "Megatron models refuse to train without ZeRO-1", "write zero1: True",
                   nxdt("lightning_modules/model/megatron/megatron_base_model.py:71-129")});
   } else if (!s.zero1 && !lora && loses) {
-    report.warning({kZero1, "False also turns off master weights and fp32 gradients", "write zero1: True",
-                    nxdt("lightning_modules/model/base.py:124-125")});
+    report.warning({kZero1, "False also turns off master weights and fp32 gradients", "write zero1: True"});
   }
-  if (s.zero1 && s.expert_parallel > 1 && s.context_parallel > 1) {
+  if (s.zero1 && s.expert_parallel > 1 && s.context_parallel > 1)
     report.error({kZero1, "ZeRO-1 with expert and context parallel raises ValueError", "set one of them to 1",
                   nxd("optimizer/zero_redundancy_optimizer.py:172")});
-  }
 }
 
 void gradient_clip(const Context& x, Report& report) {
@@ -101,8 +97,7 @@ void gradient_clip(const Context& x, Report& report) {
   if (!x.states(key)) return;
   const std::optional<double> value = x.config.number(key);
   if (!value) {
-    report.error({key, "must be a number or null; anything else raises TypeError", "write 1.0",
-                  nxdt("lightning_modules/nlp_overrides.py:890-938")});
+    report.error({key, "must be a number or null; anything else raises TypeError", "write 1.0"});
   } else if (*value != 1.0 && x.strategy().zero1) {
     report.warning(
         {key,
@@ -119,7 +114,7 @@ void weight_decay(const Context& x, Report& report) {
     report.warning({"model.optim.weight_decay",
                     fmt::format("{} is ignored for HF models: 0.01 is built in",
                                 x.config.text("model.optim.weight_decay")),
-                    "write 0.01, so that the file says what happens", nxdt("utils/model_utils.py:12-20")});
+                    "write 0.01, so that the file says what happens"});
   }
   if (!x.megatron && x.is_false("model.do_layer_norm_weight_decay")) {
     report.note({"model.do_layer_norm_weight_decay",
@@ -131,41 +126,36 @@ void weight_decay(const Context& x, Report& report) {
 
 void optimizer_name(const Context& x, Report& report) {
   const std::string name = x.config.text("model.optim.name");
-  const std::string source = nxdt("lightning_modules/model/megatron/megatron_base_model.py");
   if (x.megatron && name == "distributed_fused_adam") {
-    report.error(
-        {"model.optim.name", "distributed_fused_adam raises", "write adamw_fp32OptState or adamw", source});
+    report.error({"model.optim.name", "distributed_fused_adam raises", "write adamw_fp32OptState or adamw"});
   } else if (!name.empty() &&
              !one_of(name, {"adamw", "adamw_fp32OptState", "sgd", "adam", "adadelta", "adamax", "adagrad",
                             "rmsprop", "rprop", "novograd", "adafactor", "distributed_fused_adam"})) {
     report.warning({"model.optim.name", x.shown("model.optim.name") + " is no optimizer NeMo registers",
-                    "write adamw_fp32OptState or adamw", source});
+                    "write adamw_fp32OptState or adamw"});
   }
 }
 
 void schedule(const Context& x, Report& report) {
-  const std::string source = nxdt_examples("conf");
   const std::string name = x.config.text("model.optim.sched.name");
   if (!name.empty() &&
       !one_of(name, {"LinearAnnealingWithWarmUp", "CosineAnnealing", "WarmupPolicy", "WarmupHoldPolicy",
                      "SquareAnnealing", "NoamAnnealing", "WarmupAnnealing", "StepLR", "ExponentialLR"})) {
     report.warning({"model.optim.sched.name",
                     x.shown("model.optim.sched.name") + " is no scheduler NxDT or NeMo registers",
-                    "write LinearAnnealingWithWarmUp or CosineAnnealing", source});
+                    "write LinearAnnealingWithWarmUp or CosineAnnealing"});
   }
   const std::optional<int> steps = x.config.whole("trainer.max_steps");
   const std::optional<int> annealed = x.config.whole("model.optim.sched.max_steps");
-  if (steps && annealed && *steps > 0 && *steps != *annealed) {
+  if (steps && annealed && *steps > 0 && *steps != *annealed)
     report.warning({"model.optim.sched.max_steps",
                     fmt::format("the schedule ends at {}, the run at {}", *annealed, *steps),
-                    "write the same number in both places", source});
-  }
+                    "write the same number in both places"});
   const int warmup = x.config.whole("model.optim.sched.warmup_steps").value_or(0);
-  if (steps && *steps > 0 && warmup >= *steps) {
+  if (steps && *steps > 0 && warmup >= *steps)
     report.warning({"model.optim.sched.warmup_steps",
                     fmt::format("the warm-up of {} steps outlasts the run of {}", warmup, *steps),
-                    "use fewer warm-up steps", source});
-  }
+                    "use fewer warm-up steps"});
 }
 
 // ---- recompute
@@ -181,48 +171,31 @@ bool resolves(const Context& x, std::string_view name) {
                        "ActivationMultiplyMLP", "LlamaRotaryEmbedding"});
 }
 
-std::string recompute_source() {
-  return nxd("trainer/trainer.py:227");
-}
-
 void recompute_missing(const Context& x, Report& report) {
-  constexpr std::string_view fix = "name classes, for example [CoreAttention, LlamaMLP]";
-  if (x.has(kRecompute)) {
-    report.error({kRecompute,
-                  x.states(kRecompute) ? "selective with an empty list fails an assertion"
-                                       : "selective with null raises TypeError",
-                  std::string(fix), recompute_source()});
-    return;
-  }
   // HyperPod recipes were written for older releases, where selective alone was enough.
-  report.add(x.recipe ? Severity::warning : Severity::error,
-             {kRecompute, "selective without a list fails an assertion (NxDT 1.6)", std::string(fix),
-              recompute_source()});
+  report.add(x.recipe && !x.has(kRecompute) ? Severity::warning : Severity::error,
+             {kRecompute,
+              !x.has(kRecompute)     ? "selective without a list fails an assertion (NxDT 1.6)"
+              : x.states(kRecompute) ? "selective with an empty list fails an assertion"
+                                     : "selective with null raises TypeError",
+              "name classes, for example [CoreAttention, LlamaMLP]"});
 }
 
 void recompute_classes(const Context& x, Report& report) {
   if (x.config.text(kGranularity) != "selective") return;
   const std::vector<std::string> names = x.config.list(kRecompute);
-  if (names.empty()) {
-    recompute_missing(x, report);
-    return;
-  }
-  std::string dropped;
-  std::size_t kept = 0;
-  for (const std::string& name : names) {
-    if (resolves(x, name))
-      ++kept;
-    else
-      dropped += (dropped.empty() ? "" : ", ") + printable(name, 60);
-  }
+  if (names.empty()) return recompute_missing(x, report);
+  std::vector<std::string> dropped;
+  for (const std::string& name : names)
+    if (!resolves(x, name)) dropped.push_back(printable(name, 60));
   if (dropped.empty()) return;
-  report.add(kept == 0 ? Severity::error : Severity::warning,
+  const bool all = dropped.size() == names.size();
+  report.add(all ? Severity::error : Severity::warning,
              {kRecompute,
-              fmt::format("{}: no class of this model{}", dropped,
-                          kept == 0 ? "; the empty rest fails an assertion" : "; dropped silently"),
+              fmt::format("{}: no class of this model{}", fmt::join(dropped, ", "),
+                          all ? "; the empty rest fails an assertion" : "; dropped silently"),
               x.hf_llama() ? "use CoreAttention, LlamaMLP, LlamaRMSNorm or ActivationMultiplyMLP"
-                           : "use CoreAttention",
-              recompute_source()});
+                           : "use CoreAttention"});
 }
 
 void recompute_effect(const Context& x, Report& report) {
@@ -230,30 +203,25 @@ void recompute_effect(const Context& x, Report& report) {
   const std::vector<std::string> names = x.config.list(kRecompute);
   const bool fused = !x.megatron && (x.is_true(kFlash) || x.is_true(kRing));
   const std::string source = nxdt("lightning_modules/model/hf_models/llama_model.py");
-  if (!granularity.empty() && !one_of(granularity, {"full", "selective"})) {
+  if (!granularity.empty() && !one_of(granularity, {"full", "selective"}))
     report.warning({kGranularity, x.shown(kGranularity) + " is none of full, selective, null",
                     "write full, selective or null", source});
-  }
   const bool attention_alone = std::find(names.begin(), names.end(), "CoreAttention") != names.end() &&
                                std::none_of(names.begin(), names.end(), [&](const std::string& n) {
                                  return n != "CoreAttention" && resolves(x, n);
                                });
-  if (granularity == "selective" && fused && attention_alone) {
+  if (granularity == "selective" && fused && attention_alone)
     report.note({kRecompute, "with flash attention CoreAttention is never called: nothing is recomputed",
                  "add LlamaMLP to save memory", nxdt("models/hf_models/modeling_llama.py")});
-  }
-  if (granularity != "selective" && !names.empty()) {
+  if (granularity != "selective" && !names.empty())
     report.note({kRecompute, "is read only with granularity selective",
                  "write activations_checkpoint_granularity: selective, or remove the list", source});
-  }
-  if (granularity.empty() && x.hf_llama() && !fused) {
+  if (granularity.empty() && x.hf_llama() && !fused)
     report.note({kGranularity, "without flash attention NxDT recomputes CoreAttention even so",
                  "write selective and [CoreAttention]", source});
-  }
-  if (x.is_true("model.activations_checkpoint_recompute_mlp")) {
+  if (x.is_true("model.activations_checkpoint_recompute_mlp"))
     report.note({"model.activations_checkpoint_recompute_mlp", "an old key that NxDT 1.6 does not read",
                  "add LlamaMLP to activations_checkpoint_recompute", source});
-  }
 }
 
 // ---- checkpoints, runtime
@@ -267,28 +235,25 @@ void checkpoint(const Context& x, Report& report) {
   constexpr std::string_view interval = "exp_manager.checkpoint_callback_params.every_n_train_steps";
   constexpr std::string_view filename = "exp_manager.checkpoint_callback_params.filename";
   const int steps = x.config.whole(interval).value_or(0);
-  if (steps > 0 && steps < kOftenSteps) {
+  if (steps > 0 && steps < kOftenSteps)
     report.warning({interval, fmt::format("a checkpoint every {} steps", steps),
                     "use some hundred steps, for example 200",
                     nxdt_examples("conf/hf_llama3_8B_config.yaml")});
-  }
-  if (x.has(interval) && steps <= 0 && x.config.whole(interval)) {
+  if (x.has(interval) && steps <= 0 && x.config.whole(interval))
     report.note({interval,
                  "0 and -1 turn off periodic checkpoints; one is still written when the training ends",
-                 "create_checkpoint_callback: False turns off that one too", nxdt("utils/exp_manager.py")});
-  }
+                 "create_checkpoint_callback: False turns off that one too"});
   const int run = x.config.whole("trainer.max_steps").value_or(-1);
   if (run > 0 && steps > run) {
     report.note(
         {interval,
          fmt::format("more than the {} steps of the run: only the checkpoint at its end is written", run),
-         "use some hundred steps, for example 200", nxdt("utils/exp_manager.py")});
+         "use some hundred steps, for example 200"});
   }
   const bool params = x.config.has_section("exp_manager.checkpoint_callback_params");
-  if ((params || x.states(filename)) && !x.contains(filename, "{consumed_samples}")) {
+  if ((params || x.states(filename)) && !x.contains(filename, "{consumed_samples}"))
     report.warning({filename, "without {consumed_samples} a resumed run starts the data from the beginning",
                     "end it in --{step}-{consumed_samples}", nxdt("lightning_modules/data/base.py:42")});
-  }
 }
 
 void checkpoint_size(const Context& x, Report& report) {
@@ -308,11 +273,10 @@ void checkpoint_host_memory(const Context& x, Report& report) {
          "every rank copies its whole state to the host at once: a large model exhausts its memory",
          "write save_xser: True and load_xser: True", nxd("trainer/checkpoint.py")});
   }
-  if (x.is_true("exp_manager.async_checkpointing")) {
+  if (x.is_true("exp_manager.async_checkpointing"))
     report.note({"exp_manager.async_checkpointing",
                  "every process is forked to save: about twice the host memory; recommended from 64 nodes on",
                  "write False unless the host has the memory", kKnownIssues});
-  }
 }
 
 /// Where a run finds its checkpoint again.
@@ -322,8 +286,7 @@ void resume(const Context& x, Report& report) {
   constexpr std::string_view from = "exp_manager.resume_from_checkpoint";
   const std::string setup = nxdt_examples("train_setup.sh");
   if (x.is_true(again) && x.states(folder)) {
-    report.note({folder, "examples/train.sh sets it to null on Slurm", "use a launcher that keeps it",
-                 nxdt_examples("train.sh")});
+    report.note({folder, "examples/train.sh sets it to null on Slurm", "use a launcher that keeps it"});
   } else if (x.is_true(again) && !x.states(from)) {
     report.note(
         {again,
@@ -349,8 +312,7 @@ void collectives_bucket(const Context& x, Report& report) {
   const int megabytes = x.config.whole("bucket_size_collectives").value_or(1024);
   if (megabytes == 1024 || !x.strategy().zero1) return;
   report.warning({"bucket_size_collectives", "has no effect with ZeRO-1: nothing reads it",
-                  "set ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB in the environment instead",
-                  nxd("optimizer/zero_redundancy_optimizer.py")});
+                  "set ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB in the environment instead"});
 }
 
 void async_inflight(const Context& x, Report& report) {
@@ -361,7 +323,7 @@ void async_inflight(const Context& x, Report& report) {
       {key,
        fmt::format("{} requests in flight: the runtime guide recommends 3, more may run out of memory",
                    requests),
-       "use 3 to 5", sdk("neuron-runtime/guides/configuration-guide.rst:232")});
+       "use 3 to 5"});
 }
 
 void compiler_flags(const Context& x, Report& report) {
@@ -370,7 +332,7 @@ void compiler_flags(const Context& x, Report& report) {
     report.warning(
         {"compiler_flags",
          "--distribution-strategy=llm-training must not be combined with NKI kernels (flash attention)",
-         "remove --distribution-strategy=llm-training", sdk("release-notes/components/nxd-training.rst")});
+         "remove --distribution-strategy=llm-training"});
   }
 }
 
@@ -380,20 +342,19 @@ void compiler_cache(const Context& x, Report& report) {
       !(path.starts_with("/tmp") || path.starts_with("/var/tmp") || path.starts_with("/dev/shm")))
     return;
   report.warning({"compiler_cache_url", "a local folder: every node would compile on its own",
-                  "use shared storage or s3://", nxdt_examples("conf")});
+                  "use shared storage or s3://"});
 }
 
 void compress_groups(const Context& x, Report& report) {
   constexpr std::string_view key = "neuron_experimental_compress_rg";
   if (!x.is_true(key) || x.strategy().tensor_parallel != 4) return;
-  report.warning({key, "not with TP 4, whose groups are strided", "write False",
-                  nxd("parallel_layers/parallel_state.py:341-371")});
+  report.warning({key, "not with TP 4, whose groups are strided", "write False"});
 }
 
 void logging(const Context& x, Report& report) {
   if (x.config.whole("trainer.log_every_n_steps").value_or(10) != 1) return;
-  report.note({"trainer.log_every_n_steps", "the host waits for the devices at every logged step", "write 10",
-               nxdt_examples("conf/hf_llama3_8B_config.yaml")});
+  report.note(
+      {"trainer.log_every_n_steps", "the host waits for the devices at every logged step", "write 10"});
 }
 
 constexpr Rule kTrainingRules[] = {

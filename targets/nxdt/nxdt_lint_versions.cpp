@@ -13,18 +13,16 @@ models::Software software_of(const Context& x) {
   return s;
 }
 
-const char* kNotes = "release-notes/components/nxd-training.rst";
-
 /// What is not known of the version: never an error.
 void unknown_version(const Context& x, Report& report) {
   for (std::string& doubt : version_doubts(software_of(x)))
-    report.warning({"", std::move(doubt), "run the config's first steps before relying on it", sdk(kNotes)});
+    report.warning({"", std::move(doubt), "run the config's first steps before relying on it"});
   const NxdtVersion* version = version_of(software_of(x));
   if (version == nullptr || version->version == kVersionRead) return;
   report.note({"",
                fmt::format("the rules were read in NxDT {}; of {} only what release notes date is known",
                            kVersionRead, version->version),
-               "", sdk(kNotes)});
+               ""});
 }
 
 void dated_features(const Context& x, Report& report) {
@@ -33,7 +31,7 @@ void dated_features(const Context& x, Report& report) {
   const auto use = [&](bool used, std::string_view key, const DatedFeature& feature, std::string fix) {
     if (!used) return;
     std::string why = lacks(*version, feature);
-    if (!why.empty()) report.error({key, std::move(why), std::move(fix), sdk(kNotes)});
+    if (!why.empty()) report.error({key, std::move(why), std::move(fix)});
   };
   use(x.config.text("precision.type") == "autocast", "precision.type", kAutocast, "write mixed_precision");
   use(x.strategy().context_parallel > 1, "distributed_strategy.context_parallel_size", kContextParallel,
@@ -52,8 +50,7 @@ void dropped_flags(const Context& x, Report& report) {
   std::string why = lacks(*version, kLlmTraining);
   // The compiler may still take the flag.
   if (!why.empty())
-    report.warning(
-        {"compiler_flags", std::move(why), "remove --distribution-strategy=llm-training", sdk(kNotes)});
+    report.warning({"compiler_flags", std::move(why), "remove --distribution-strategy=llm-training"});
 }
 
 constexpr Rule kVersionsRules[] = {

@@ -34,7 +34,7 @@ struct Breach {
 };
 
 struct StartRule {
-  const char* word;  ///< as docs/rules.md has it
+  const char* word;  ///< the id of its row in api/rules
   const char* name;  ///< of this rule alone
   /// Every key that it reads, with blanks between. It is judged where all can be read; a breach points to the first that is
   /// stated.

@@ -5,6 +5,10 @@
 
 namespace trnplan::targets {
 
+inline constexpr const char* kTitanJobConfig = "pytorch/torchtitan@v0.2.2:torchtitan/config/job_config.py";
+
+/// What its job config asserts of the settings, in the order of its sections.
+[[nodiscard]] const std::vector<StartRule>& titan_start_rules();
 /// Settings by "section.key".
 [[nodiscard]] const StartTable& titan_start_table();
 /// What it refuses of a TOML, or of the module of a plan's folder.

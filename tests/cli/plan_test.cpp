@@ -127,7 +127,7 @@ TEST_CASE("a rule of one target alone that leaves no plan", "[cli]") {
 TEST_CASE("a release that nothing is known of", "[cli]") {
   Session cli;
   cli.expect(0, "^Best ", "plan llama3-8b --release 99.9");
-  cli.says(R"(Neuron SDK 99\.9: nothing is known of it, .*; trn1 knows nxdt on 2\.22$)");
+  cli.says(R"(Neuron SDK 99\.9: nothing is known of it, .*; trn1 knows nxdt on 2\.22 \[release\]$)");
   cli.expect(0, "^  step ", "simulate llama3-8b --strategy tp=8,pp=4 --release 99.9");
   cli.says(R"(Neuron SDK 99\.9: nothing is known of it)");
   // Known, but of other stacks than the one that is taken.

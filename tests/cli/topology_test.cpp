@@ -32,6 +32,16 @@ TEST_CASE("verdicts of groups and instances", "[cli]") {
   for (std::sregex_iterator i(cli.last.out.begin(), cli.last.out.end(), mark), end; i != end; ++i)
     marked.insert(i->str());
   CHECK(marked == std::set<std::string>{"[0]", "[8]"});
+  const std::pair<const char*, const char*> doubts[] = {
+      {"one-per-chip", "--tp 2 --dp 16"},
+      {"two-hop-pair", "--tp 8 --pp 2 --dp 2"},
+      {"two-chips", "--instance trn2.48xlarge --tp 8"},
+      {"unequal-positions", "--nodes 3 --tp 8 --pp 2"},
+  };
+  for (const auto& [id, layout] : doubts) {
+    cli.run(std::string("topology ") + layout);
+    cli.prints("doubtful \\(" + std::string(id) + ":");
+  }
   cli.expect(3, R"("verdict": "refused")", "topology --tp 16 --dp 2 --format json");
   cli.expect(0, "PP .*doubtful.*chips 0 and 8", "topology --nodes 8 --tp 8 --pp 16 --dp 2");
   cli.expect(0, "^verdict: doubtful$", "topology --nodes 8 --tp 8 --pp 16 --dp 2");

@@ -1,6 +1,7 @@
-// A file that describes a cluster: HyperPod JSON, ParallelCluster YAML, the output of sinfo. Every reader
+// A file that describes a cluster: HyperPod JSON, ParallelCluster YAML, the output of sinfo, and of nvidia-smi. Every reader
 // gets the same bytes, with a group and without.
 #include "io/input/cluster_files.h"
+#include "io/input/nvidia_smi.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/targets.h"
 #include "topology/instance.h"
@@ -26,4 +27,10 @@ void fuzz::cluster_target(const std::uint8_t* data, std::size_t size) {
       });
     }
   }
+  const std::string text = fuzz::text_of(data, size);
+  fuzz::refusable([&] {
+    const io::GpuListing gpus = io::read_nvidia_smi(text, "c.txt");
+    fuzz::ensure(gpus.count >= 1, "a listing has GPUs");
+    static_cast<void>(io::machines_with(gpus, fuzz::catalog()));
+  });
 }

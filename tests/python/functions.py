@@ -363,6 +363,14 @@ class Others(Check):
         self.same(trnplan.instances(), "instances")
         self.assertIn("llama3-8b", [m.name for m in trnplan.models().models])
 
+    def test_rules_and_support(self) -> None:
+        self.same(trnplan.explain(), "explain")
+        self.same(trnplan.explain("heads"), "explain", "heads")
+        self.refused(lambda: trnplan.explain("head"), "head")
+        self.same(trnplan.support("llama3-8b"), "support", "llama3-8b")
+        self.same(trnplan.support("llama3-8b", "p5.48xlarge"), "support", "llama3-8b", "p5.48xlarge")
+        self.refused(lambda: trnplan.support("llama9"), "llama9")
+
 
 class Surface(Check):
     def test_tables_say_what_they_need(self) -> None:

@@ -36,6 +36,8 @@ assert len(trnplan.collective("allr").to_dataframe()) == 1
 for result, rows in (
     (trnplan.models(), len(trnplan.models().models)),
     (trnplan.instances(), len(trnplan.instances().instances)),
+    (trnplan.explain("heads"), 4),
+    (trnplan.support("llama3-8b", "p5.48xlarge"), 1),
     (trnplan.topology(tp=8), 4 + 8),  # groups of TP, and of DP 4
     (trnplan.simulate(JOB, "tp=32"), 1),
     (trnplan.simulate(JOB, "tp=8,mbs=3"), 0),

@@ -157,12 +157,12 @@ TEST_CASE("near misses say what rules them out", "[cli]") {
       strategy_of(found.job, "tp=4"), {"memory", "", "", false}, Seconds(300), memory_of(15.9, 0.5), {}};
   found.result.refused = {pair, large, larger};
   std::string text = found.text();
-  CHECK(has(
-      text,
-      "\nRuled out  TP 16 x DP 2: the runtime refuses DP pair {0, 16}: chips 0 and 8 are two hops apart\n"));
-  CHECK(has(text, "\n           TP 8 x DP 4, nothing recomputed: needs 17.6 of 16 GiB\nNext"));
+  CHECK(has(text,
+            "\nRuled out  TP 16 x DP 2: refused [replica-group]: DP pair {0, 16}: chips 0 and 8 are two hops "
+            "apart\n"));
+  CHECK(has(text, "\n           TP 8 x DP 4, nothing recomputed: needs 17.6 of 16 GiB [memory]\nNext"));
   found.result.refused = {unsure};
-  CHECK(has(found.text(), "fits only with probability 50.0 %\n"));
+  CHECK(has(found.text(), "fits only with probability 50.0 % [memory]\n"));
 }
 
 TEST_CASE("a folder that could not be written is not offered again", "[cli]") {
@@ -197,7 +197,7 @@ TEST_CASE("without a plan the answer is the nearest one and what would do", "[cl
   CHECK(found.text() ==
         "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)\n"
         "No plan    no strategy is legal and fits a core's memory\n"
-        "Closest    TP 16 x PP 2, MLP recomputed: stage 0 needs 47 of 16 GiB, 30.99 GiB too much\n"
+        "Closest    TP 16 x PP 2, MLP recomputed: stage 0 needs 47 of 16 GiB, 30.99 GiB too much [memory]\n"
         "           tp=16,pp=2,recompute=CoreAttention+LlamaMLP\n"
         "Nodes      4 nodes of trn1.32xlarge would do: --nodes 4\n"
         "Next       --details lists what was ruled out; --format json\n");
@@ -220,7 +220,7 @@ TEST_CASE("a rule of the target alone that leaves no plan is named, with the tar
   CHECK(has(text,
             "\nNo plan    refused by nxdt's rule tied-embeddings: tied embeddings fail\n"
             "Other      --target nemo-megatron has a plan\n"
-            "Closest    TP 32, all recomputed: stage 0 needs 34 of 16 GiB, 18.00 GiB too much\n"));
+            "Closest    TP 32, all recomputed: stage 0 needs 34 of 16 GiB, 18.00 GiB too much [memory]\n"));
   CHECK_FALSE(has(text, "no cluster"));
   refusal.others.front().writes = false;
   text = cli::wrapped(cli::plan_answer(a), 100);
@@ -237,7 +237,7 @@ TEST_CASE("memory that is hardly too small is told from what there is", "[cli]")
   why.closest = strategy_of(found.job, "tp=8");
   why.memory = memory_of(16.03, 0);
   found.result.infeasible = why;
-  CHECK(has(found.text(), "stage 0 needs 16.03 of 16 GiB, 0.03 GiB too much\n"));
+  CHECK(has(found.text(), "stage 0 needs 16.03 of 16 GiB, 0.03 GiB too much"));
   why.memory = memory_of(15.98, 0);
   found.result.infeasible = why;
   CHECK(has(cli::wrapped(cli::plan_answer(found.answer()), 200),

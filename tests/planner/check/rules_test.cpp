@@ -145,16 +145,6 @@ TEST_CASE("groups and memory of trn2 are judged", "[planner]") {
   CHECK_FALSE(broken("tp=32", "memory"));
 }
 
-TEST_CASE("every strategy rule has a source", "[planner]") {
-  for (const char* rule : {"divisibility", "moe", "devices", "heads", "kv-replicator", "vocabulary", "layers",
-                           "pipeline-parity", "batch", "interleaved", "context-parallel", "flash-attention",
-                           "sequence-parallel", "tied-embeddings", "rank-order", "replica-group", "memory"}) {
-    CAPTURE(rule);
-    CHECK(source_of(rule).find('@') != std::string_view::npos);
-  }
-  CHECK(source_of("not-modelled").empty());
-}
-
 TEST_CASE("a refused layout names its neighbours", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const topology::ChipGraph graph(job.cluster.instance);

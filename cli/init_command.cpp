@@ -1,0 +1,67 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "api/init.h"
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/options.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+std::string ask(const std::string& question, const std::string& usual) {
+  std::fputs((question + (usual.empty() ? ": " : fmt::format(" [{}]: ", usual))).c_str(), stderr);
+  std::string line;
+  if (!std::getline(std::cin, line)) std::fputs("\n", stderr);
+  return line;
+}
+
+int run(api::InitRequest request) {
+  if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) request.ask = ask;
+  const api::InitResult result = api::init(request);
+  print(result.text);
+  remark(fmt::format("wrote {}; next: trnplan plan {}", request.out, request.out));
+  return kDone;
+}
+
+}  // namespace
+
+void add_init(CLI::App& app, Run& chosen) {
+  auto o = std::make_shared<api::InitRequest>();
+  CLI::App* command = app.add_subcommand(
+      "init",
+      "Write a job.yaml from five answers, from options, or from what files of a machine and a model tell");
+  command->add_option(
+      "files", o->files,
+      "output of neuron-ls, nvidia-smi (-L, or --query-gpu=name,memory.total --format=csv) or sinfo, a "
+      "HyperPod or ParallelCluster file, a config.json of Hugging Face");
+  const auto option = [&](const char* name, std::string& value, const char* help) {
+    command->add_option(name, value, help)->check(not_empty());
+  };
+  option("--model", o->model, "a name that trnplan models lists, or a config.json");
+  option("--instance", o->instance, "type of machine");
+  option("--nodes", o->nodes, "4, 4..32 or 4,8,12");
+  option("--sequence", o->sequence, "tokens");
+  option("--global-batch", o->global_batch, "sequences of a step");
+  option("--tokens", o->tokens, "of the whole run, for example 15T");
+  option("--steps", o->steps, "of the whole run, instead of its tokens");
+  option("--objective", o->objective, "what matters most: step_time or cost");
+  command->add_option("--out", o->out, "the job to write")->check(not_empty())->capture_default_str();
+  command->add_flag("--force", o->force, "overwrite it");
+  command->footer(
+      "What neither an option nor a file says is asked for on a terminal, else assumed; the job says so.\n"
+      "Examples:\n"
+      "  trnplan init\n"
+      "  trnplan init --model llama3-8b --nodes 4 --tokens 500B\n"
+      "  nvidia-smi -L > node.txt && trnplan init node.txt config.json --sequence 8192 --global-batch 1024");
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace trnplan::cli
