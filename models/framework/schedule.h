@@ -36,11 +36,14 @@ struct Residency {
   int layers_at_loss = 0;
 };
 
-/// What a schedule is asked about. Chunk c of stage i is part c * stages + i of the model.
+/// What a schedule is asked about.
 struct PipelineShape {
   int stages = 1;
   int chunks = 1;  ///< of layers that each stage holds
   int micro_batches = 1;
+
+  /// Of the model, in the order of its layers: each chunk of a stage is one.
+  [[nodiscard]] int parts() const { return stages * chunks; }
 };
 
 /// A schedule. Stages count from 0.
@@ -50,6 +53,13 @@ class PipelineSchedule {
 
   /// Why a pipeline of this shape cannot run it, or "". All else requires that it can.
   [[nodiscard]] virtual std::string obstacle(const PipelineShape& shape) const = 0;
+
+  /// Chunk c of all stages together is parts c * stages to (c + 1) * stages - 1 of the model, one on each stage. It
+  /// goes through the stages from the last one down to the first, not up from the first.
+  [[nodiscard]] virtual bool descends(int chunk) const {
+    (void)chunk;
+    return false;
+  }
 
   /// What a stage computes, in order. Cost: O(micro-batches x chunks).
   [[nodiscard]] virtual std::vector<StageAction> passes(int stage, const PipelineShape& shape) const = 0;
@@ -84,8 +94,18 @@ class PipelineSchedule {
 /// That of a strategy, canonical or not.
 [[nodiscard]] const PipelineSchedule& schedule_of(const Strategy& s);
 
-[[nodiscard]] inline PipelineShape shape_of(const Strategy& s, int micro_batches) {
+[[nodiscard]] inline PipelineShape shape_of(const Strategy& s, int micro_batches = 1) {
   return {s.pipeline_parallel, s.virtual_pipeline, micro_batches};
 }
+
+/// The part of the model that a chunk of a stage is, and the stage that holds a part (PipelineSchedule::descends()).
+[[nodiscard]] int part_of(const Strategy& s, int stage, int chunk);
+[[nodiscard]] int stage_of(const Strategy& s, int part);
+
+/// Which ends of the model a stage holds: the first part has the embedding, the last the head.
+struct StageEnds {
+  bool first = false, last = false;
+};
+[[nodiscard]] StageEnds ends_of(const Strategy& s, int stage);
 
 }  // namespace trnplan::models

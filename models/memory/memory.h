@@ -81,8 +81,11 @@ struct Memory {
 /// src/neuronx_distributed/pipeline/partition.py).
 std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s);
 
-/// The same for the PP*VPP parts of a virtual pipeline; part p is a chunk of stage p % PP.
+/// The same for the PP*VPP parts of a virtual pipeline, in the order of the model.
 std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s);
+/// Of these parts those of a stage, chunk by chunk, and their sum (part_of()).
+std::vector<int> layers_of_chunks(const std::vector<int>& parts, const Strategy& s, int stage);
+int layers_of_stage(const std::vector<int>& parts, const Strategy& s, int stage);
 
 /// What the strategy's schedule keeps alive on all stages (PipelineSchedule::residency()).
 std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches);

@@ -53,8 +53,9 @@ void walk_meetings(const StageActions& actions, ActionVisitor& visitor) {
 }
 
 /// Passes wait for what others have made.
-void walk_passes(const StageActions& actions, int chunks, int micro_batches, ActionVisitor& visitor) {
-  const int stages = static_cast<int>(actions.size()), parts = stages * chunks;
+void walk_passes(const StageActions& actions, const Strategy& strategy, int micro_batches,
+                 ActionVisitor& visitor) {
+  const int parts = shape_of(strategy).parts();
   std::vector<bool> made(2 * at(parts) * at(micro_batches));
   const auto place = [&](bool forward, int part, int micro_batch) {
     return (at(part) * 2 + (forward ? 1 : 0)) * at(micro_batches) + at(micro_batch);
@@ -63,7 +64,7 @@ void walk_passes(const StageActions& actions, int chunks, int micro_batches, Act
   walk(actions, next, visitor, [&](std::size_t s, const StageAction& a) {
     if (a.kind == Kind::weights) return true;
     const bool forward = a.kind == Kind::forward;
-    const int part = a.chunk * stages + static_cast<int>(s), source = forward ? part - 1 : part + 1;
+    const int part = part_of(strategy, static_cast<int>(s), a.chunk), source = forward ? part - 1 : part + 1;
     if (source >= 0 && source < parts && !made[place(forward, source, a.micro_batch)]) return false;
     made[place(forward, part, a.micro_batch)] = true;
     return true;
@@ -98,7 +99,7 @@ bool LastGradients::is(int stage, const StageAction& action) const {
 }
 
 void each_action(const StepParts& parts, int micro_batches, ActionVisitor& visitor) {
-  const PipelineSchedule& schedule = schedule_of(parts.strategy);
+  const PipelineSchedule& schedule = parts.schedule();
   const PipelineShape shape = shape_of(parts.strategy, micro_batches);
   StageActions actions;
   for (int s = 0; s < parts.stages; ++s)
@@ -107,7 +108,7 @@ void each_action(const StepParts& parts, int micro_batches, ActionVisitor& visit
   if (parts.blocking()) {
     walk_meetings(actions, visitor);
   } else {
-    walk_passes(actions, shape.chunks, micro_batches, visitor);
+    walk_passes(actions, parts.strategy, micro_batches, visitor);
   }
   visitor.action(0, {Kind::weights, -1});
 }

@@ -65,10 +65,12 @@ TraceSize rank_trace_size(const StepModel& model) {
     if (p.reduces_early())
       w.each_beside([&](const Items& items, int times) { size.fixed += nodes_of(items) * times; });
   }
-  for (const Boundary& b : p.boundaries)
-    size.per_micro_batch += 2 * p.chunks() * (nodes_of(*b.activation) + nodes_of(*b.gradient));
-  if (!p.blocking()) {  // both ends of a message launch it on their own
-    size.per_micro_batch += 4 * p.chunks() * static_cast<std::int64_t>(p.boundaries.size());
+  for (int part = 0; part + 1 < p.parts_of_model(); ++part) {
+    const auto link = link_above(p.strategy, part);
+    if (!link) continue;
+    const Boundary& b = p.boundaries[at(link->boundary)];
+    size.per_micro_batch += 2 * (nodes_of(*b.activation) + nodes_of(*b.gradient));
+    if (!p.blocking()) size.per_micro_batch += 4;  // both ends of a message launch it on their own
   }
   const std::int64_t ranks = p.job.cluster.cores() / p.stages;
   return {size.fixed * ranks, size.per_micro_batch * ranks};

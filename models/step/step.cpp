@@ -67,9 +67,11 @@ Seconds StepModel::lower_bound() const {
       const Chunk& chunk = w.chunks[static_cast<std::size_t>(c)];
       const SimTime up = chunk.forward.whole.length, down = chunk.backward.whole.length;
       cost.each += up + down + chunk.weights.whole.length;
-      for (const int below : {c * p.stages + i - 1, c * p.stages + i}) {
-        if (blocking || p.sends_beside_work() || below < 0 || below + 1 >= p.stages * p.chunks()) continue;
-        const int b = below % p.stages;
+      const int part = p.part_of(i, c);
+      for (const int below : {part - 1, part}) {
+        const auto link = link_above(p.strategy, below);
+        if (!link || blocking || p.sends_beside_work()) continue;
+        const int b = link->boundary;
         cost.each += p.message_launch.length * 2 + p.hold(b, true).length + p.hold(b, false).length;
       }
       if (c == 0) {

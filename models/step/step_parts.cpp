@@ -39,8 +39,8 @@ class StageBuilder {
   }
 
  private:
-  bool first(int chunk) const { return stage_ == 0 && chunk == 0; }
-  bool last(int chunk) const { return stage_ == p_.stages - 1 && chunk == p_.chunks() - 1; }
+  bool first(int chunk) const { return p_.part_of(stage_, chunk) == 0; }
+  bool last(int chunk) const { return p_.part_of(stage_, chunk) == p_.parts_of_model() - 1; }
   int layers() const {
     int sum = 0;
     for (const int l : layers_) sum += l;
@@ -233,11 +233,11 @@ void StepParts::make_stages() {
   for (int stage = 0; stage < stages; ++stage) {
     const StageGroups groups = groups_of(stage);
     const int cls = class_of(stage);
-    std::vector<int> own;  // of each chunk
-    for (int part = stage; part < stages * chunks(); part += stages) own.push_back(layers[at(part)]);
+    const std::vector<int> own = layers_of_chunks(layers, strategy, stage);
+    const StageEnds ends = ends_of(strategy, stage);
     std::vector<int> key = own;
-    key.push_back(stage == 0);
-    key.push_back(stage == stages - 1);
+    key.push_back(ends.first);
+    key.push_back(ends.last);
     for (const Groups* g : all_groups(groups)) add_key(key, *g, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) it->second = {StageBuilder(*this, stage, own).build(), cls};

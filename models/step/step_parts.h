@@ -174,6 +174,8 @@ struct StepParts : StepLayout {
 
   const StageWork& work(int stage) const { return *parts[static_cast<std::size_t>(stage)].work; }
   int chunks() const { return strategy.virtual_pipeline; }
+  int parts_of_model() const { return stages * chunks(); }
+  int part_of(int stage, int chunk) const { return models::part_of(strategy, stage, chunk); }
   const PipelineSchedule& schedule() const { return schedule_of(strategy); }
   const Framework& framework() const { return framework_of(strategy); }
   bool blocking() const { return framework().sends_block(strategy); }

@@ -21,10 +21,11 @@ struct PassPart {
   StageAction::Kind kind = StageAction::Kind::forward;  ///< forward, backward or weights
   bool operator==(const PassPart&) const = default;
 };
-/// A message over the boundary above stage `boundary`.
+/// A message over the boundary above stage `boundary`, to the stage above or from it.
 struct Message {
   int boundary = 0;
-  bool up = false;  ///< an activation, not a gradient
+  bool up = false;
+  bool activation = false;  ///< not a gradient
   bool operator==(const Message&) const = default;
 };
 /// Starting a message that is no meeting of its stages.

@@ -43,8 +43,10 @@ void choose_details(const StepParts& p, std::size_t most_slices, Timeline& out) 
     }
   }
   const std::size_t ends = p.blocking() ? 2 : 6;  // and a launch and its time on the queue at each
-  for (int part = 0; part + 1 < p.stages * p.chunks(); ++part) {
-    const Boundary& b = p.boundaries[at(part % p.stages)];
+  for (int part = 0; part + 1 < p.parts_of_model(); ++part) {
+    const auto link = link_above(p.strategy, part);
+    if (!link) continue;
+    const Boundary& b = p.boundaries[at(link->boundary)];
     thin += ends * (b.activation->size() + b.gradient->size());
   }
   const auto fit = [&](std::size_t room, std::size_t each, int most) {
@@ -233,18 +235,19 @@ class Writer {
     const bool up = message.up;
     const int below = message.boundary, above = (message.boundary + 1) % p_.stages;
     const std::uint64_t flow = ++flows_;
+    const int part = p_.part_of(up ? above : below, action.chunk);  // that receives, beside the queues
+    const int sender = (message.activation ? part - 1 : part + 1) / p_.stages;
     StageAction of = action;
     for (const int s : {below, above}) {
       const bool receives = (s == above) == up;
       SimTime start = run_.started[t], end = run_.ended[t];
       if (!p_.blocking()) (receives ? start : end) = receives ? end : start;
       // A message beside the queues comes with the pass that waits for it, and leaves the part before it.
-      of.chunk = action.chunk;
-      if (!receives && up && s == p_.stages - 1) --of.chunk;
-      if (!receives && !up && s == 0) ++of.chunk;
-      Timeline::Slice& end_of_it = slice(
-          compute_[at(s)], start, end,
-          receives ? (up ? "receive activation" : "receive gradient") : item.name, Category::pipeline, of);
+      of.chunk = receives || p_.blocking() ? action.chunk : sender;
+      Timeline::Slice& end_of_it =
+          slice(compute_[at(s)], start, end,
+                receives ? (message.activation ? "receive activation" : "receive gradient") : item.name,
+                Category::pipeline, of);
       end_of_it.flow = flow;
       end_of_it.receives = receives;
       use_->transfer(s, item, run_.started[t] + item.length, run_.ended[t]);
