@@ -22,11 +22,13 @@ struct StageAction {
     activation_down,  ///< from the stage before: receive
     gradient_down,    ///< this stage to the one before: send
     gradient_up,      ///< from the next stage: receive
+    end_of_step,      ///< of all stages together, after everything else: reductions, optimizer, gathers
   } kind;
   int micro_batch = 0;
   int chunk = 0;
   bool operator==(const StageAction&) const = default;
 };
+inline constexpr StageAction kEndOfStep{StageAction::Kind::end_of_step, -1};  ///< of no micro-batch
 
 /// Most micro-batches of a stage (virtual pipeline: chunks of them) between their forward and their backward,
 /// `layers` over all of them, `layers_at_loss` while the last stage computes the loss of one.
@@ -61,7 +63,7 @@ class PipelineSchedule {
     return false;
   }
 
-  /// What a stage computes, in order. Cost: O(micro-batches x chunks).
+  /// What a stage computes, in order, and the end of the step. Cost: O(micro-batches x chunks).
   [[nodiscard]] virtual std::vector<StageAction> passes(int stage, const PipelineShape& shape) const = 0;
   /// The same with its messages, each a meeting of both its stages; empty where it is not known how sends and
   /// receives pair up.

@@ -25,6 +25,7 @@ Actions in_turn(int warm_up, int micro_batches) {
     order.push_back({Kind::backward, backward++});
   }
   while (backward < micro_batches) order.push_back({Kind::backward, backward++});
+  order.push_back(kEndOfStep);
   return order;
 }
 
@@ -47,16 +48,17 @@ Actions with_messages(const Actions& order, int warm_up, bool below, bool above)
     if (step.kind == Kind::forward) {
       send();
       if (below) actions.push_back({Kind::activation_down, step.micro_batch});
-    } else {
+    } else if (step.kind == Kind::backward) {
       if (send_first) send();
       if (above) actions.push_back({Kind::gradient_up, step.micro_batch});
+      send();
+    } else {
       send();
     }
     actions.push_back(step);
     pending = step;
     has_pending = true;
   }
-  send();
   return actions;
 }
 
@@ -108,11 +110,12 @@ class ZeroBubble : public OneFOneB {
     Actions order;
     int weights = 0;
     for (const StageAction& step : OneFOneB::passes(stage, shape)) {
+      while (step.kind == Kind::end_of_step && weights < shape.micro_batches)
+        order.push_back({Kind::weights, weights++});
       order.push_back(step);
       if (step.kind == Kind::backward && step.micro_batch >= weights + stage)
         order.push_back({Kind::weights, weights++});
     }
-    while (weights < shape.micro_batches) order.push_back({Kind::weights, weights++});
     return order;
   }
   Actions meetings(int, const PipelineShape&) const override { return {}; }
@@ -151,6 +154,7 @@ class Interleaved : public PipelineSchedule {
       order.push_back(nth(backward++, false));
     }
     while (backward < all) order.push_back(nth(backward++, false));
+    order.push_back(kEndOfStep);
     return order;
   }
   int round(const PipelineShape& shape) const override { return shape.stages; }
@@ -200,6 +204,7 @@ class Gpipe : public PipelineSchedule {
     Actions order;
     for (int m = 0; m < shape.micro_batches; ++m) order.push_back({Kind::forward, m});
     for (int m = shape.micro_batches; m-- > 0;) order.push_back({Kind::backward, m});
+    order.push_back(kEndOfStep);
     return order;
   }
   Actions meetings(int stage, const PipelineShape& shape) const override {

@@ -25,14 +25,16 @@ void walk(const StageActions& actions, std::vector<std::size_t>& next, ActionVis
     for (std::size_t s = 0; s < actions.size(); ++s) {
       for (; next[s] < actions[s].size(); ++next[s], progress = true) {
         const StageAction& action = actions[s][next[s]];
-        if (!may_go(s, action)) break;
+        if (action.kind == Kind::end_of_step || !may_go(s, action)) break;
         visitor.action(static_cast<int>(s), action);
       }
     }
   }
   for (std::size_t s = 0; s < actions.size(); ++s) {
-    if (next[s] < actions[s].size()) throw std::logic_error("the pipeline schedule deadlocks");
+    if (actions[s][next[s]].kind != Kind::end_of_step)
+      throw std::logic_error("the pipeline schedule deadlocks");
   }
+  visitor.action(0, kEndOfStep);
 }
 
 /// A message goes when both its stages have reached it, so that the order of every queue is the order of its
@@ -40,7 +42,7 @@ void walk(const StageActions& actions, std::vector<std::size_t>& next, ActionVis
 void walk_meetings(const StageActions& actions, ActionVisitor& visitor) {
   std::vector<std::size_t> next(actions.size(), 0);
   const auto meets = [&](std::size_t stage, const StageAction& other) {
-    if (next[stage] >= actions[stage].size() || !(actions[stage][next[stage]] == other)) return false;
+    if (!(actions[stage][next[stage]] == other)) return false;
     ++next[stage];
     return true;
   };
@@ -95,7 +97,7 @@ LastGradients::LastGradients(const StepParts& parts, int micro_batches) {
 }
 
 bool LastGradients::is(int stage, const StageAction& action) const {
-  return !of_.empty() && action.micro_batch >= 0 && of_[at(stage)][at(action.chunk)] == action;
+  return !of_.empty() && of_[at(stage)][at(action.chunk)] == action;
 }
 
 void each_action(const StepParts& parts, int micro_batches, ActionVisitor& visitor) {
@@ -110,7 +112,6 @@ void each_action(const StepParts& parts, int micro_batches, ActionVisitor& visit
   } else {
     walk_passes(actions, parts.strategy, micro_batches, visitor);
   }
-  visitor.action(0, {Kind::weights, -1});
 }
 
 void each_action(const StepParts& parts, int micro_batches,

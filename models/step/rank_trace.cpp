@@ -138,8 +138,8 @@ class RankTracer::Impl {
     std::uint32_t first = 0;  ///< task
     int micro_batch = 0;
   };
-  /// Stage, kind, chunk, end of the step, last pass that makes gradients, first that has weights gathered beside it.
-  using PatternKey = std::tuple<int, StageAction::Kind, int, bool, bool, bool>;
+  /// Stage, kind, chunk, last pass that makes gradients, first that has weights gathered beside it.
+  using PatternKey = std::tuple<int, StageAction::Kind, int, bool, bool>;
 
   struct Output {
     const std::function<void(const Node&)>& visit;
@@ -164,12 +164,7 @@ class RankTracer::Impl {
   int few() const { return p_.round() * (p_.reduces_early() ? 2 : 1); }
 
   PatternKey key_of(int stage, const StageAction& a, const LastGradients& last) const {
-    return {stage,
-            a.kind,
-            a.chunk,
-            a.micro_batch < 0,
-            last.is(stage, a),
-            p_.gathers_ahead() && is_first_forward(a)};
+    return {stage, a.kind, a.chunk, last.is(stage, a), p_.gathers_ahead() && is_first_forward(a)};
   }
 
   void find_patterns() {
@@ -207,7 +202,7 @@ class RankTracer::Impl {
       const bool message =
           action.kind == StageAction::Kind::activation_up || action.kind == StageAction::Kind::gradient_up;
       for (int s = 0; s < p_.stages; ++s) {
-        if (s == stage || (message && s == stage + 1) || action.micro_batch < 0)
+        if (s == stage || (message && s == stage + 1) || action.kind == StageAction::Kind::end_of_step)
           blocks_of_[at(s)].push_back(block);
       }
     });

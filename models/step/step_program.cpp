@@ -43,7 +43,7 @@ class Emitter : public ActionVisitor {
   }
   void action(int stage, const StageAction& action) override {
     if (segments_) to_.out.segments.push_back({to_.tasks(), stage, action});
-    if (action.micro_batch < 0) {
+    if (action.kind == Kind::end_of_step) {
       end_of_step();
     } else if (action.kind == Kind::activation_up) {
       to_.meeting(*p_.boundaries[at(stage)].activation, {stage, true, true});

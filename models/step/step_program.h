@@ -81,7 +81,7 @@ struct StepProgram {
     }
   };
   /// The tasks of one action of one stage's schedule: from `first` to the next segment's. Of a message beside
-  /// the queues, with the pass that waits for it; of the end of the step, micro-batch -1.
+  /// the queues, with the pass that waits for it.
   struct Segment {
     sim::TaskId first = 0;
     int stage = 0;

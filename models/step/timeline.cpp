@@ -138,7 +138,7 @@ class Writer {
       if (source.is<task::Reduction>()) {
         slice(reductions_[at(s.stage)], t, source.item->name, s.action);
         use_->transfer(s.stage, *source.item, run_.started[t] + source.item->length, run_.ended[t]);
-      } else if (s.action.micro_batch < 0) {
+      } else if (s.action.kind == StageAction::Kind::end_of_step) {
         end_of_step(t, source);
       } else if (source.is<task::Launch>() || source.is<task::Hold>()) {
         if (is_listed(s.action)) slice(compute_[at(s.stage)], t, source.item->name, s.action);
@@ -157,7 +157,7 @@ class Writer {
   Timeline::Slice& slice(std::uint32_t track, SimTime start, SimTime end, std::string_view name,
                          Category category, const StageAction& action) {
     out_.slices.push_back({track, start, end, name, to_string(category), action.micro_batch,
-                           p_.chunks() > 1 && action.micro_batch >= 0 ? action.chunk : -1, 0, false});
+                           p_.chunks() > 1 && action.kind != kEndOfStep.kind ? action.chunk : -1, 0, false});
     return out_.slices.back();
   }
   void slice(std::uint32_t track, TaskId t, std::string_view name, const StageAction& action) {
@@ -212,13 +212,12 @@ class Writer {
 
   void end_of_step(TaskId t, const StepProgram::Source& source) {
     if (source.item == nullptr) return;
-    const StageAction nothing{StageAction::Kind::weights, -1};
     if (source.is<task::Barrier>()) {
-      for (int s = 0; s < p_.stages; ++s) slice(compute_[at(s)], t, source.item->name, nothing);
+      for (int s = 0; s < p_.stages; ++s) slice(compute_[at(s)], t, source.item->name, kEndOfStep);
       return;
     }
     const int stage = source.as<task::EndPart>()->stage;
-    slice(compute_[at(stage)], t, source.item->name, nothing);
+    slice(compute_[at(stage)], t, source.item->name, kEndOfStep);
     use_->transfer(stage, *source.item, run_.started[t] + source.item->length, run_.ended[t]);
     // Reduced gradients and buckets: from the first bucket's reduction to the last one's gathering.
     const StageWork& w = p_.work(stage);

@@ -111,6 +111,8 @@ void check_schedule(Schedule name, const PipelineShape& shape, const std::vector
     CHECK(theirs.layers == alive.layers);
     if (stage == shape.stages - 1) CHECK(theirs.layers_at_loss == alive.layers_at_loss);
     meetings.push_back(schedule.meetings(stage, shape));
+    CHECK(schedule.passes(stage, shape).back() == models::kEndOfStep);
+    if (schedule.meets()) meetings.back().pop_back();  // the end of the step
     if (schedule.meets()) CHECK(as_passes(meetings.back()) == mine);
   }
   CHECK(schedule.meets() == (name == Schedule::one_f_one_b || name == Schedule::gpipe));

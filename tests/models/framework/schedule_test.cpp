@@ -36,8 +36,9 @@ TEST_CASE("a gradient is received before the pending activation is sent", "[mode
   // Stage 0 of 2: F0, then F1 is the first of the steady state.
   const auto actions = one_f_one_b(0, 2, 2);
   const std::vector<StageAction> expected = {
-      {Kind::forward, 0},       {Kind::activation_up, 0}, {Kind::forward, 1},     {Kind::gradient_up, 0},
-      {Kind::activation_up, 1}, {Kind::backward, 0},      {Kind::gradient_up, 1}, {Kind::backward, 1}};
+      {Kind::forward, 0},     {Kind::activation_up, 0}, {Kind::forward, 1},
+      {Kind::gradient_up, 0}, {Kind::activation_up, 1}, {Kind::backward, 0},
+      {Kind::gradient_up, 1}, {Kind::backward, 1},      kEndOfStep};
   CHECK(actions == expected);
 }
 
@@ -63,19 +64,20 @@ TEST_CASE("every micro-batch is computed once each way and both sides agree on e
 TEST_CASE("fewer micro-batches than stages", "[models]") {
   // Stage 0 of 4 with one micro-batch: the activation must leave before the gradient can come back.
   const std::vector<StageAction> expected = {
-      {Kind::forward, 0}, {Kind::activation_up, 0}, {Kind::gradient_up, 0}, {Kind::backward, 0}};
+      {Kind::forward, 0}, {Kind::activation_up, 0}, {Kind::gradient_up, 0}, {Kind::backward, 0}, kEndOfStep};
   CHECK(one_f_one_b(0, 4, 1) == expected);
 }
 
 TEST_CASE("GPipe of two stages and two micro-batches, by hand", "[models]") {
   const std::vector<StageAction> below = {
-      {Kind::forward, 0},     {Kind::activation_up, 0}, {Kind::forward, 1},     {Kind::activation_up, 1},
-      {Kind::gradient_up, 1}, {Kind::backward, 1},      {Kind::gradient_up, 0}, {Kind::backward, 0}};
+      {Kind::forward, 0},       {Kind::activation_up, 0}, {Kind::forward, 1},
+      {Kind::activation_up, 1}, {Kind::gradient_up, 1},   {Kind::backward, 1},
+      {Kind::gradient_up, 0},   {Kind::backward, 0},      kEndOfStep};
   CHECK(pipeline_schedule(Schedule::gpipe).meetings(0, {2, 1, 2}) == below);
-  const std::vector<StageAction> above = {{Kind::activation_down, 0}, {Kind::forward, 0},
-                                          {Kind::activation_down, 1}, {Kind::forward, 1},
-                                          {Kind::backward, 1},        {Kind::gradient_down, 1},
-                                          {Kind::backward, 0},        {Kind::gradient_down, 0}};
+  const std::vector<StageAction> above = {
+      {Kind::activation_down, 0}, {Kind::forward, 0},       {Kind::activation_down, 1},
+      {Kind::forward, 1},         {Kind::backward, 1},      {Kind::gradient_down, 1},
+      {Kind::backward, 0},        {Kind::gradient_down, 0}, kEndOfStep};
   CHECK(pipeline_schedule(Schedule::gpipe).meetings(1, {2, 1, 2}) == above);
 }
 
@@ -102,6 +104,8 @@ TEST_CASE("every schedule computes each chunk of a micro-batch once each way, an
             CHECK(count[Kind::backward] == micro_batches * chunks);
             CHECK(count[Kind::weights] == (schedule.splits_backward() ? micro_batches * chunks : 0));
             CHECK(alive == 0);
+            CHECK(count[Kind::end_of_step] == 1);
+            CHECK(schedule.passes(stage, shape).back() == kEndOfStep);
             const std::vector<int> layers(static_cast<std::size_t>(chunks), 5);
             CHECK(schedule.residency(stage, shape, layers).in_flight == most);
             CHECK(schedule.residency(stage, shape, layers).layers == 5 * most);
