@@ -51,10 +51,12 @@ struct PipelineShape {
 /// A schedule. Stages count from 0.
 class PipelineSchedule {
  public:
+  explicit PipelineSchedule(Schedule name) : name_(name) {}
   virtual ~PipelineSchedule() = default;
 
-  /// Why a pipeline of this shape cannot run it, or "". All else requires that it can.
-  [[nodiscard]] virtual std::string obstacle(const PipelineShape& shape) const = 0;
+  /// Why a pipeline of this shape cannot run it, or "". All else requires that it can. That stages hold so many chunks
+  /// is all that most ask.
+  [[nodiscard]] virtual std::string obstacle(const PipelineShape& shape) const;
 
   /// Chunk c of all stages together is parts c * stages to (c + 1) * stages - 1 of the model, one on each stage. It
   /// goes through the stages from the last one down to the first, not up from the first.
@@ -89,6 +91,9 @@ class PipelineSchedule {
   /// What is alive on a stage whose chunks have `layers`. Cost: O(1), interleaved O(stages x chunks).
   [[nodiscard]] virtual Residency residency(int stage, const PipelineShape& shape,
                                             std::span<const int> layers) const = 0;
+
+ private:
+  Schedule name_;
 };
 
 [[nodiscard]] const PipelineSchedule& pipeline_schedule(Schedule s);

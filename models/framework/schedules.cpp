@@ -62,21 +62,13 @@ Actions with_messages(const Actions& order, int warm_up, bool below, bool above)
   return actions;
 }
 
-/// Why `name` does not go with chunks.
-std::string one_chunk_only(Schedule name, const PipelineShape& shape) {
-  if (shape.chunks == 1) return "";
-  return std::string(to_string(name)) + " is not modelled with a virtual pipeline";
-}
-
 /// 1F1B as NxD runs it: min(PP-1-stage, m) warm-up forwards, then forward and backward in turn, then the
 /// remaining backwards. In the steady state the gradient is received before the pending activation is sent,
 /// and the pending gradient sent before the activation is received. Sends and receives are two-rank
 /// all-gathers, so both sides take part at the same time.
 class OneFOneB : public PipelineSchedule {
  public:
-  std::string obstacle(const PipelineShape& shape) const override {
-    return one_chunk_only(Schedule::one_f_one_b, shape);
-  }
+  using PipelineSchedule::PipelineSchedule;
   Actions passes(int stage, const PipelineShape& shape) const override {
     return in_turn(warm_up(stage, shape), shape.micro_batches);
   }
@@ -101,9 +93,7 @@ class OneFOneB : public PipelineSchedule {
 /// activations alive as 1F1B.
 class ZeroBubble : public OneFOneB {
  public:
-  std::string obstacle(const PipelineShape& shape) const override {
-    return one_chunk_only(Schedule::zero_bubble, shape);
-  }
+  using OneFOneB::OneFOneB;
   Actions passes(int stage, const PipelineShape& shape) const override {
     // The gradient of the weights lags behind by the stage's place: the last stages have the most to fill at
     // the end, the first one fills nothing and lags not at all.
@@ -131,8 +121,9 @@ class ZeroBubble : public OneFOneB {
 /// et al., SC 2021, section 2.2.2).
 class Interleaved : public PipelineSchedule {
  public:
+  using PipelineSchedule::PipelineSchedule;
   std::string obstacle(const PipelineShape& shape) const override {
-    if (shape.micro_batches % shape.stages == 0) return "";
+    if (shape.micro_batches % shape.stages == 0) return PipelineSchedule::obstacle(shape);
     return "the interleaved schedule needs a multiple of PP as micro-batches";
   }
   Actions passes(int stage, const PipelineShape& shape) const override {
@@ -197,9 +188,7 @@ class Interleaved : public PipelineSchedule {
 /// backward on the last stage are counted of one micro-batch only.
 class Gpipe : public PipelineSchedule {
  public:
-  std::string obstacle(const PipelineShape& shape) const override {
-    return one_chunk_only(Schedule::gpipe, shape);
-  }
+  using PipelineSchedule::PipelineSchedule;
   Actions passes(int, const PipelineShape& shape) const override {
     Actions order;
     for (int m = 0; m < shape.micro_batches; ++m) order.push_back({Kind::forward, m});
@@ -217,19 +206,28 @@ class Gpipe : public PipelineSchedule {
   }
 };
 
-const OneFOneB kOneFOneB;
-const Interleaved kInterleaved;
-const ZeroBubble kZeroBubble;
-const Gpipe kGpipe;
+const OneFOneB kOneFOneB(Schedule::one_f_one_b);
+const Interleaved kInterleaved(Schedule::interleaved);
+const ZeroBubble kZeroBubble(Schedule::zero_bubble);
+const Gpipe kGpipe(Schedule::gpipe);
 
 /// In the order of Schedule.
-const std::array<const PipelineSchedule*, static_cast<std::size_t>(Schedule::count)> kSchedules = {
-    &kOneFOneB, &kInterleaved, &kZeroBubble, &kGpipe};
+const std::array<const PipelineSchedule*, kSchedules.size()> kPipelineSchedules = {&kOneFOneB, &kInterleaved,
+                                                                                   &kZeroBubble, &kGpipe};
 
 }  // namespace
 
+std::string PipelineSchedule::obstacle(const PipelineShape& shape) const {
+  const ChunkCounts can = chunks_of(name_);
+  if (can.has(shape.chunks)) return "";
+  const std::string name(to_string(name_));
+  if (shape.chunks < can.least) return name + " needs virtual stages";
+  if (can.most == 1) return name + " is not modelled with a virtual pipeline";
+  return name + " has " + std::to_string(can.most) + " virtual stages, no more";
+}
+
 const PipelineSchedule& pipeline_schedule(Schedule s) {
-  return *kSchedules[static_cast<std::size_t>(s)];
+  return *kPipelineSchedules[static_cast<std::size_t>(s)];
 }
 
 const PipelineSchedule& schedule_of(const Strategy& s) {
