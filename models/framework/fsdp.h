@@ -30,8 +30,9 @@ class Fsdp : public Nxd {
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu || machine.native_pytorch;
   }
-  /// TorchTitan has zero-bubble ones too; a split backward beside reductions is not modelled.
-  bool runs(Schedule s) const override { return s != Schedule::zero_bubble; }
+  /// Schedules with a split backward refuse compiled modules (pytorch/pytorch torch/distributed/pipelining/schedules.py,
+  /// _check_torch_compile_compatibility).
+  bool runs(Schedule s) const override { return !pipeline_schedule(s).splits_backward(); }
   bool has_flash_attention(const Architecture&) const override { return true; }
   bool overlaps_layers(const Strategy& s) const override;
   bool balances_context() const override { return true; }
@@ -41,6 +42,9 @@ class Fsdp : public Nxd {
   /// selective_ac_option is "op" or a number of layers (torchtitan/distributed/activation_checkpoint.py).
   bool recomputes_classes() const override { return false; }
   RecomputeUnits recomputed(const Strategy& s) const override;
+  /// Each group of weights asks autograd for its gradients apart, which recomputes again
+  /// (torch/distributed/pipelining/_backward.py, stage_backward_weight; pytorch/pytorch#136766).
+  bool recomputes_once() const override { return false; }
   /// Modes of TorchTitan's activation_checkpoint (pytorch/torchtitan@v0.2.2 torchtitan/config/job_config.py), which
   /// has none for single parts.
   std::optional<RecomputeNames> recompute_names() const override {
@@ -59,7 +63,9 @@ class Fsdp : public Nxd {
   double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
   Exchange gradients(const Strategy& s) const override;
-  bool reduces_with_backward() const override { return true; }
+  /// Behind a split backward its schedules reduce all that a stage has, and wait
+  /// (pytorch/pytorch torch/distributed/pipelining/stage.py, perform_reduce_grad).
+  bool reduces_with_backward(const Strategy& s) const override { return !schedule_of(s).splits_backward(); }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
@@ -85,6 +91,8 @@ class FsdpAsyncTp final : public Fsdp {
 class FsdpEager final : public Fsdp {
  public:
   std::string_view name() const override { return "fsdp-eager"; }
+  /// PyTorch's schedules with a split backward have several stages a rank.
+  bool runs(Schedule s) const override { return Fsdp::runs(s) || chunks_of(s).least > 1; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;
   }

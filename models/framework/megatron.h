@@ -54,7 +54,7 @@ class Megatron : public Nxd {
   LogitBytes logit_bytes() const override { return kEagerLogits; }
   KeptLogits kept_logits() const override;
   Exchange gradients(const Strategy& s) const override;
-  bool reduces_with_backward() const override { return true; }
+  bool reduces_with_backward(const Strategy&) const override { return true; }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   /// Gradients and weights are reduced and gathered where they lie.

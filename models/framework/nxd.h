@@ -24,7 +24,7 @@ class Nxd : public Framework {
   double capacity_factor() const override { return 2; }
   KeptLogits kept_logits() const override;
   Exchange gradients(const Strategy& s) const override;
-  bool reduces_with_backward() const override { return false; }
+  bool reduces_with_backward(const Strategy&) const override { return false; }
   int tensors_per_layer() const override;
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;

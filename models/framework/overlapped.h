@@ -9,7 +9,7 @@ namespace trnplan::models {
 class Overlapped : public Nxd {
  public:
   std::string_view name() const override { return "overlapped"; }
-  bool reduces_with_backward() const override { return true; }
+  bool reduces_with_backward(const Strategy&) const override { return true; }
   /// The bucket that is on its way.
   Bytes backward_buffers(const Strategy& s) const override { return gradients(s).bucket; }
 };

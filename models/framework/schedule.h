@@ -30,12 +30,16 @@ struct StageAction {
 };
 inline constexpr StageAction kEndOfStep{StageAction::Kind::end_of_step, -1};  ///< of no micro-batch
 
-/// Most micro-batches of a stage (virtual pipeline: chunks of them) between their forward and their backward,
-/// `layers` over all of them, `layers_at_loss` while the last stage computes the loss of one.
+/// What of a stage is alive: micro-batches (virtual pipeline: chunks of them) between their forward and the end of
+/// their backward, the layers of all of them, and of these the layers of which only the gradients of weights are left.
+struct Alive {
+  int passes = 0, layers = 0, deferred = 0;
+};
+
+/// When most is alive in a backward pass, while the last stage computes a loss, and, of a split backward, when the
+/// gradients of weights of most layers are left.
 struct Residency {
-  int in_flight = 0;
-  int layers = 0;
-  int layers_at_loss = 0;
+  Alive most, at_loss, late;
 };
 
 /// What a schedule is asked about.
@@ -77,6 +81,10 @@ class PipelineSchedule {
   [[nodiscard]] virtual bool meets() const { return false; }
   /// Backward passes are split: the gradient of the input, then, apart, that of the weights.
   [[nodiscard]] virtual bool splits_backward() const { return false; }
+  /// The last pass over a micro-batch and chunk, after which nothing of it is alive.
+  [[nodiscard]] StageAction::Kind last_pass() const {
+    return splits_backward() ? StageAction::Kind::weights : StageAction::Kind::backward;
+  }
   /// Micro-batches after which steady stages repeat themselves.
   [[nodiscard]] virtual int round(const PipelineShape& shape) const {
     (void)shape;
@@ -88,7 +96,7 @@ class PipelineSchedule {
   /// pipeline_time() (models/step/pipeline_time.h) is its time where nothing is contended.
   [[nodiscard]] virtual bool has_closed_time() const { return false; }
 
-  /// What is alive on a stage whose chunks have `layers`. Cost: O(1), interleaved O(stages x chunks).
+  /// What is alive on a stage whose chunks have `layers`. Cost: O(1), with chunks or a split backward O(stages x chunks).
   [[nodiscard]] virtual Residency residency(int stage, const PipelineShape& shape,
                                             std::span<const int> layers) const = 0;
 

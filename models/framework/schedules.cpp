@@ -62,6 +62,41 @@ Actions with_messages(const Actions& order, int warm_up, bool below, bool above)
   return actions;
 }
 
+/// As many passes, of as many layers each, whenever most are alive.
+Residency always(int passes, int layers) {
+  const Alive most{passes, passes * layers};
+  return {most, most, {}};
+}
+
+/// As many micro-batches as a schedule takes to become steady, or fewer.
+PipelineShape few(PipelineShape shape) {
+  shape.micro_batches = std::min(shape.micro_batches, 4 * shape.stages);
+  return shape;
+}
+
+/// Of passes whose backward is split, one after the other.
+Residency walked(const Actions& passes, std::span<const int> layers) {
+  Residency all;
+  Alive now;
+  for (const StageAction& a : passes) {
+    const auto chunk = static_cast<std::size_t>(a.chunk);
+    if (a.kind == Kind::forward) {
+      ++now.passes;
+      now.layers += layers[chunk];
+      if (chunk + 1 == layers.size() && now.layers > all.at_loss.layers) all.at_loss = now;
+    } else if (a.kind == Kind::backward) {
+      now.deferred += layers[chunk];
+      if (now.layers > all.most.layers) all.most = now;
+      if (now.deferred > all.late.deferred) all.late = now;
+    } else if (a.kind == Kind::weights) {
+      --now.passes;
+      now.layers -= layers[chunk];
+      now.deferred -= layers[chunk];
+    }
+  }
+  return all;
+}
+
 /// 1F1B as NxD runs it: min(PP-1-stage, m) warm-up forwards, then forward and backward in turn, then the
 /// remaining backwards. In the steady state the gradient is received before the pending activation is sent,
 /// and the pending gradient sent before the activation is received. Sends and receives are two-rank
@@ -78,8 +113,7 @@ class OneFOneB : public PipelineSchedule {
   bool meets() const override { return true; }
   bool has_closed_time() const override { return true; }
   Residency residency(int stage, const PipelineShape& shape, std::span<const int> layers) const override {
-    const int in_flight = std::min(shape.micro_batches, shape.stages - stage);
-    return {in_flight, in_flight * layers[0], in_flight * layers[0]};
+    return always(std::min(shape.micro_batches, shape.stages - stage), layers[0]);
   }
 
  protected:
@@ -89,8 +123,8 @@ class OneFOneB : public PipelineSchedule {
 };
 
 /// Zero bubble (ZB-H1; P. Qi et al., ICLR 2024, section 3): 1F1B with each backward split into the gradient
-/// of the input, which the stage before waits for, and that of the weights, which fills the bubble; as many
-/// activations alive as 1F1B.
+/// of the input, which the stage before waits for, and that of the weights, which fills the bubble. What a stage has
+/// less in flight than the first one waits there for the gradients of weights.
 class ZeroBubble : public OneFOneB {
  public:
   using OneFOneB::OneFOneB;
@@ -113,6 +147,9 @@ class ZeroBubble : public OneFOneB {
   bool splits_backward() const override { return true; }
   bool drains() const override { return false; }
   bool has_closed_time() const override { return false; }
+  Residency residency(int stage, const PipelineShape& shape, std::span<const int> layers) const override {
+    return walked(passes(stage, few(shape)), layers);
+  }
 };
 
 /// Interleaved (virtual pipeline): stage i holds V chunks of layers. min(2(PP-1-i) + (V-1)PP, mV) warm-up
@@ -156,19 +193,18 @@ class Interleaved : public PipelineSchedule {
       return static_cast<std::size_t>(step % round / shape.stages);
     };
     std::int64_t done = std::min(warm_up(stage, shape) + 1, all);
-    Residency most{static_cast<int>(done), 0, 0};
     int alive = 0;
     for (std::int64_t k = 0; k < done; ++k) alive += layers[chunk_of(k)];
-    most.layers = alive;
+    Alive most{static_cast<int>(done), alive};
     // The last stage's first forward after warming up is of the last chunk, and as long as its forwards are,
     // its backwards are too: nothing changes while losses are computed.
-    most.layers_at_loss = alive;
+    const Alive at_loss = most;
     // Chunks of unequal length: one backward and one forward at a time, for one round.
     for (std::int64_t k = 0; k < round && done < all; ++k, ++done) {
       alive += layers[chunk_of(done)] - layers[layers.size() - 1 - chunk_of(k)];
       most.layers = std::max(most.layers, alive);
     }
-    return most;
+    return {most, at_loss, {}};
   }
 
  private:
@@ -201,8 +237,7 @@ class Gpipe : public PipelineSchedule {
   }
   bool meets() const override { return true; }
   Residency residency(int, const PipelineShape& shape, std::span<const int> layers) const override {
-    const int all = shape.micro_batches;
-    return {all, all * layers[0], all * layers[0]};
+    return always(shape.micro_batches, layers[0]);
   }
 };
 

@@ -249,6 +249,16 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   return bytes;
 }
 
+/// Gradients of what the products of a layer make: of queries, keys and values, gate and up those of a rank, of the
+/// output and down product all of them, before they are reduced.
+double deferred_bytes(const Job& job, const Strategy& s, const Widths& w) {
+  const Architecture& a = job.architecture;
+  const double experts = a.experts > 0 ? a.experts_per_token : 1;
+  const double columns = static_cast<double>(a.heads) * a.head_dim + 2.0 * a.kv_dim() * s.kv_replicator +
+                         experts * (a.mlp == Mlp::gated ? 2 : 1) * a.intermediate;
+  return 2 * w.inside * columns + (1 + experts) * w.gathered;
+}
+
 /// Weights that are gathered unit by unit and alive at a time, and gradients before they are reduced.
 struct UnitBytes {
   double root = 0, root_gradient = 0;
@@ -286,7 +296,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   StageMemory m;
   m.stage = stage;
   m.layers = layers;
-  m.in_flight = alive.in_flight;
+  m.in_flight = alive.most.passes;
   m.one_graph = framework.launches(s).backward == Launch::none;
   m.parameters = Bytes(per.parameter * weights.elements + per.parameter_shard * weights.padded);
   m.gradients = Bytes(per.gradient * weights.elements + per.gradient_shard * weights.padded);
@@ -302,8 +312,8 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
                               : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
     m.per_pass = Bytes(saved.messages * message + tables);
   }
-  const Bytes kept = m.kept(alive.layers, alive.in_flight),
-              kept_at_loss = m.kept(alive.layers_at_loss, alive.in_flight);
+  m.per_deferred = Bytes(deferred_bytes(job, s, width));
+  const Bytes kept = std::max(m.kept(alive.most), m.kept(alive.late)), kept_at_loss = m.kept(alive.at_loss);
   // A product's gradients need its input, gathered again under sequence parallel, beside the gradient of
   // that input before it is reduced.
   const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
@@ -336,8 +346,9 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   return m;
 }
 
-Bytes StageMemory::kept(int of_layers, int passes) const {
-  return Bytes(per_layer.value * of_layers + per_pass.value * passes);
+Bytes StageMemory::kept(const Alive& alive) const {
+  return Bytes(per_layer.value * alive.layers + per_pass.value * alive.passes +
+               per_deferred.value * alive.deferred);
 }
 
 int micro_batches(const Training& t, const Strategy& s) {

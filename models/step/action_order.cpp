@@ -87,7 +87,7 @@ class Calls : public ActionVisitor {
 LastGradients::LastGradients(const StepParts& parts, int micro_batches) {
   if (!parts.reduces_early()) return;
   const PipelineSchedule& schedule = parts.schedule();
-  const Kind makes = schedule.splits_backward() ? Kind::weights : Kind::backward;
+  const Kind makes = schedule.last_pass();
   for (int s = 0; s < parts.stages; ++s) {
     std::vector<StageAction>& last = of_.emplace_back(at(parts.chunks()));
     for (const StageAction& a : schedule.passes(s, shape_of(parts.strategy, micro_batches))) {

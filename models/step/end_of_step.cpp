@@ -121,7 +121,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   const bool by_unit = framework.units(s).has_value();
   if (by_unit) {
     // Beside the passes (LayerModel).
-  } else if (framework.reduces_with_backward()) {
+  } else if (framework.reduces_with_backward(s)) {
     calls.reduce_early(end, stage, layers, parameters);
   } else {
     calls.over_context(end.context, parameters, framework.tensors_per_layer() * layers + 1);
@@ -129,7 +129,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   }
   if (by_unit) {
     // Beside the passes too.
-  } else if (framework.reduces_with_backward() && framework.gathers_with_forward()) {
+  } else if (framework.reduces_with_backward(s) && framework.gathers_with_forward()) {
     calls.gather_ahead(end, stage, layers, parameters);
   } else {
     calls.gather(end.gather, rest, expert);

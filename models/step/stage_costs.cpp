@@ -141,12 +141,12 @@ class GroupClass {
 struct Keys {
   std::array<int, 7> ranks;  ///< groups and where they are
   GroupClass::Key pass;      ///< the operators of a pass over one micro-batch
-  std::tuple<bool, bool, Precision, int, const Framework*, UnitKey> end;  ///< the end of the step
+  std::tuple<bool, bool, bool, Precision, int, const Framework*, UnitKey> end;  ///< the end of the step
 };
 
 Keys keys_of(const Strategy& s) {
   // Virtual stages and cuts only say how many layers a stage has, which the end of the step is asked with;
-  // the schedule puts together what is remembered here.
+  // the schedule puts together what is remembered here, and says whether gradients are reduced beside passes.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
                schedule, framework, sharding, shard_ranks] = s;
@@ -155,7 +155,7 @@ Keys keys_of(const Strategy& s) {
   const Framework* loop = &framework_of(s);
   return {{tensor, context, expert, data, pipeline, kv_replicator, units[1]},
           {micro_batch, sequence_parallel, recompute, flash_attention, precision, loop, units},
-          {sequence_parallel, zero1, precision, bucket_mb, loop, units}};
+          {sequence_parallel, zero1, loop->reduces_with_backward(s), precision, bucket_mb, loop, units}};
 }
 
 }  // namespace

@@ -185,7 +185,8 @@ struct StepParts : StepLayout {
   bool overlaps() const { return framework().overlaps_layers(strategy); }
   /// Gradients are reduced at the same time as the last backward pass.
   bool reduces_early() const {
-    return framework().reduces_with_backward() && !framework().units(strategy) && strategy.data_ranks() > 1;
+    return framework().reduces_with_backward(strategy) && !framework().units(strategy) &&
+           strategy.data_ranks() > 1;
   }
   /// Weights are gathered at the same time as the first forward pass.
   bool gathers_ahead() const {

@@ -173,7 +173,7 @@ class Writer {
     if (is_listed(r.action) && !detailed) use_->pass(r.stage, r.pass, r.start, r.end);
     MemoryCounter& alive = alive_[at(r.stage)];
     const bool forward = r.action.kind == StageAction::Kind::forward, listed = is_listed(r.action);
-    if (forward) alive.enter(r.start, listed);
+    if (forward) alive.add(r.start, {.passes = 1}, listed);  // its input, its output's place
     const auto on_operator = [&](const Item& item, SimTime start, SimTime end, bool overlapped) {
       if (!detailed || start == end) return;
       const auto& tracks = item.background ? background_ : overlapped ? engine_ : compute_;
@@ -188,7 +188,7 @@ class Writer {
     } else {
       walk_remembered(r.pass, r.start, detailed, on_operator, on_chain);
     }
-    if (r.action.kind == StageAction::Kind::backward) alive.leave(r.end, listed);
+    if (r.action.kind == p_.schedule().last_pass()) alive.add(r.end, {.passes = -1}, listed);
   }
 
   /// The memory model's instants, as a pass comes to them: activations are there when the layers' forward is
@@ -198,15 +198,18 @@ class Writer {
     const StageMemory& m = memory_.stages[at(r.stage)];
     MemoryCounter& alive = alive_[at(r.stage)];
     const bool listed = is_listed(r.action), backward = r.action.kind == StageAction::Kind::backward;
-    if (r.action.kind == StageAction::Kind::weights) return;
-    if (part == Part::head) {
+    const bool split = p_.schedule().splits_backward();
+    if (r.action.kind == StageAction::Kind::weights) {
+      if (part == Part::layer) alive.add(end, {.layers = -layers, .deferred = -layers}, listed);
+    } else if (part == Part::head) {
       alive.during(start, end, backward ? m.head_backward : m.head_forward, listed);
     } else if (part == Part::layer && backward) {
+      if (split) alive.add(start, {.deferred = layers}, listed);
       alive.begin(start, m.moments[at(static_cast<int>(PeakInstant::backward))], listed);
-      alive.keep_layers(end, -layers, listed);
+      if (!split) alive.add(end, {.layers = -layers}, listed);
       alive.finish(end, listed);
     } else if (part == Part::layer) {
-      alive.keep_layers(end, layers, listed);
+      alive.add(end, {.layers = layers}, listed);
     }
   }
 

@@ -178,6 +178,11 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
   // Ring attention: keys, values and their gradients, those at hand and those on their way.
   const double ring =
       s.context_parallel > 1 ? 6 * z.in_tensor_region * a.heads * static_cast<double>(a.head_dim) : 0;
+  // Gradients of what each product of a layer makes; the output and down product make a sum over tensor-parallel ranks.
+  const double chosen = a.experts > 0 ? a.experts_per_token : 1;
+  const double columns = a.head_dim * (a.heads + 2.0 * a.kv_heads * s.kv_replicator) +
+                         chosen * a.intermediate * (a.mlp == models::Mlp::gated ? 2 : 1);
+  const double of_a_deferred = z.in_tensor_region * columns + (1 + chosen) * z.whole_rows;
   std::vector<StageBytes> all;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
     int layers = 0;
@@ -188,14 +193,17 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
     StageBytes bytes;
     bytes.states = states.always;
     auto& [loss, backward, step] = bytes.instants;
-    loss.activations = layer.kept * held.layers_at_loss + of_a_pass * held.passes;
+    loss.activations = layer.kept * held.layers_at_loss + of_a_pass * held.passes_at_loss +
+                       of_a_deferred * held.deferred_at_loss;
     if (stage == s.pipeline_parallel - 1) {
       const int words = (a.vocabulary + s.tensor_parallel - 1) / s.tensor_parallel;
       const double logits = z.tokens * words;
       loss.passing = std::max(loop.logits_forward * logits + gathered.loss,
                               loop.logits_backward * logits + product + gathered.head_gradients);
     }
-    backward.activations = layer.kept * held.layers + of_a_pass * held.passes;
+    backward.activations = std::max(
+        layer.kept * held.layers + of_a_pass * held.passes + of_a_deferred * held.deferred,
+        layer.kept * held.late_layers + of_a_pass * held.late_passes + of_a_deferred * held.late_deferred);
     backward.passing = product + layer.remade + ring + gathered.backward + backward_buffers(loop, s);
     step.passing = states.step;
     all.push_back(bytes);

@@ -126,16 +126,38 @@ Stages passes_of(Schedule schedule, int stages, int chunks, int micro_batches) {
 
 Alive alive_in(const std::vector<Pass>& passes, const std::vector<int>& layers) {
   const int last = static_cast<int>(layers.size()) - 1;
+  const bool splits =
+      std::any_of(passes.begin(), passes.end(), [](const Pass& p) { return p.kind == PassKind::weights; });
   Alive most;
-  int held = 0, held_layers = 0;
+  int held = 0, held_layers = 0, left = 0;
   for (const Pass& pass : passes) {
-    if (pass.kind == PassKind::weights) continue;
-    const int sign = pass.kind == PassKind::forward ? 1 : -1;
-    held += sign;
-    held_layers += sign * layers[at(pass.chunk)];
-    most.passes = std::max(most.passes, held);
-    most.layers = std::max(most.layers, held_layers);
-    if (sign > 0 && pass.chunk == last) most.layers_at_loss = std::max(most.layers_at_loss, held_layers);
+    const int own = layers[at(pass.chunk)];
+    if (pass.kind == PassKind::forward) {
+      ++held;
+      held_layers += own;
+      most.passes = std::max(most.passes, held);
+      if (pass.chunk == last && held_layers > most.layers_at_loss) {
+        most.layers_at_loss = held_layers;
+        most.deferred_at_loss = left;
+        most.passes_at_loss = held;
+      }
+    } else if (splits && pass.kind == PassKind::backward) {
+      left += own;
+      if (left > most.late_deferred) {
+        most.late_deferred = left;
+        most.late_layers = held_layers;
+        most.late_passes = held;
+      }
+    }
+    if (pass.kind == (splits ? PassKind::backward : PassKind::forward) && held_layers > most.layers) {
+      most.layers = held_layers;
+      most.deferred = left;
+    }
+    if (pass.kind == (splits ? PassKind::weights : PassKind::backward)) {
+      --held;
+      held_layers -= own;
+      if (splits) left -= own;
+    }
   }
   return most;
 }

@@ -107,9 +107,15 @@ void check_schedule(Schedule name, const PipelineShape& shape, const std::vector
     CHECK(as_passes(schedule.passes(stage, shape)) == mine);
     const second_opinion::Alive alive = second_opinion::alive_in(mine, layers);
     const models::Residency theirs = schedule.residency(stage, shape, layers);
-    CHECK(theirs.in_flight == alive.passes);
-    CHECK(theirs.layers == alive.layers);
-    if (stage == shape.stages - 1) CHECK(theirs.layers_at_loss == alive.layers_at_loss);
+    CHECK(theirs.most.passes == alive.passes);
+    CHECK(theirs.most.layers == alive.layers);
+    CHECK(theirs.most.deferred == alive.deferred);
+    CHECK(theirs.late.layers == alive.late_layers);
+    CHECK(theirs.late.deferred == alive.late_deferred);
+    if (stage == shape.stages - 1) {
+      CHECK(theirs.at_loss.layers == alive.layers_at_loss);
+      CHECK(theirs.at_loss.deferred == alive.deferred_at_loss);
+    }
     meetings.push_back(schedule.meetings(stage, shape));
     CHECK(schedule.passes(stage, shape).back() == models::kEndOfStep);
     if (schedule.meets()) meetings.back().pop_back();  // the end of the step

@@ -98,7 +98,7 @@ TEST_CASE("every schedule computes each chunk of a micro-batch once each way, an
             for (const StageAction& a : schedule.passes(stage, shape)) {
               ++count[a.kind];
               if (a.kind == Kind::forward) most = std::max(most, ++alive);
-              if (a.kind == Kind::backward) --alive;
+              if (a.kind == schedule.last_pass()) --alive;
             }
             CHECK(count[Kind::forward] == micro_batches * chunks);
             CHECK(count[Kind::backward] == micro_batches * chunks);
@@ -107,8 +107,8 @@ TEST_CASE("every schedule computes each chunk of a micro-batch once each way, an
             CHECK(count[Kind::end_of_step] == 1);
             CHECK(schedule.passes(stage, shape).back() == kEndOfStep);
             const std::vector<int> layers(static_cast<std::size_t>(chunks), 5);
-            CHECK(schedule.residency(stage, shape, layers).in_flight == most);
-            CHECK(schedule.residency(stage, shape, layers).layers == 5 * most);
+            CHECK(schedule.residency(stage, shape, layers).most.passes == most);
+            CHECK(schedule.residency(stage, shape, layers).most.layers == 5 * most);
             CHECK(schedule.meetings(stage, shape).empty() == !schedule.meets());
           }
         }
