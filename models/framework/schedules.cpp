@@ -241,14 +241,58 @@ class Gpipe : public PipelineSchedule {
   }
 };
 
+/// Zero bubble in a V (P. Qi et al., ICLR 2024, section 6; pytorch/pytorch@1fd7abc2
+/// torch/distributed/pipelining/schedules.py, ScheduleZBVZeroBubble): the first chunk goes up through the stages, the
+/// second down, so that embedding and head lie on the first stage and every stage holds as many activations. Where
+/// forward and both halves of the backward of a chunk last as long, from 2 PP - 1 micro-batches on no stage idles
+/// between its first pass and its last.
+class ZeroBubbleV : public PipelineSchedule {
+ public:
+  using PipelineSchedule::PipelineSchedule;
+  bool descends(int chunk) const override { return chunk % 2 == 1; }
+  bool splits_backward() const override { return true; }
+  bool drains() const override { return false; }
+  Actions passes(int stage, const PipelineShape& shape) const override {
+    // The order is that of as many micro-batches as fill the pipeline; where there are fewer, theirs alone.
+    const int stages = shape.stages, left = stages - stage,
+              all = std::max(2 * stages - 1, shape.micro_batches);
+    Actions order;
+    int next[2][3] = {};  // micro-batch of each chunk and kind of pass
+    const auto pass = [&](Kind kind, int chunk) {
+      const int micro_batch = next[chunk][static_cast<int>(kind)]++;
+      if (micro_batch < shape.micro_batches) order.push_back({kind, micro_batch, chunk});
+    };
+    const auto forward = [&](int chunk) { pass(Kind::forward, chunk); };
+    const auto back = [&](int chunk) { pass(Kind::backward, chunk), pass(Kind::weights, chunk); };
+    const auto times = [](int count, const auto& what) {
+      while (count-- > 0) what();
+    };
+    times(2 * left - 1, [&] { forward(0); });
+    times(stage, [&] { forward(1), forward(0); });
+    times(left, [&] { forward(1), back(1); });
+    times(all - (stages - 1) - left, [&] { forward(0), back(0), forward(1), back(1); });
+    times(left - 1, [&] { back(0), forward(1), back(1); });
+    times(stage, [&] { pass(Kind::backward, 0), pass(Kind::backward, 1); });
+    times(left, [&] { back(0); });
+    times(stage, [&] { pass(Kind::weights, 1); });
+    times(stage, [&] { pass(Kind::weights, 0); });
+    order.push_back(kEndOfStep);
+    return order;
+  }
+  Residency residency(int stage, const PipelineShape& shape, std::span<const int> layers) const override {
+    return walked(passes(stage, few(shape)), layers);
+  }
+};
+
 const OneFOneB kOneFOneB(Schedule::one_f_one_b);
 const Interleaved kInterleaved(Schedule::interleaved);
 const ZeroBubble kZeroBubble(Schedule::zero_bubble);
 const Gpipe kGpipe(Schedule::gpipe);
+const ZeroBubbleV kZeroBubbleV(Schedule::zero_bubble_v);
 
 /// In the order of Schedule.
-const std::array<const PipelineSchedule*, kSchedules.size()> kPipelineSchedules = {&kOneFOneB, &kInterleaved,
-                                                                                   &kZeroBubble, &kGpipe};
+const std::array<const PipelineSchedule*, kSchedules.size()> kPipelineSchedules = {
+    &kOneFOneB, &kInterleaved, &kZeroBubble, &kGpipe, &kZeroBubbleV};
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 
 namespace trnplan::models {
 
-enum class Schedule : std::size_t { one_f_one_b, interleaved, zero_bubble, gpipe, count };
+enum class Schedule : std::size_t { one_f_one_b, interleaved, zero_bubble, gpipe, zero_bubble_v, count };
 
 /// Chunks of layers that a stage may hold.
 struct ChunkCounts {
@@ -29,6 +29,7 @@ inline constexpr std::array<ScheduleRow, static_cast<std::size_t>(Schedule::coun
     {"interleaved", {2, std::numeric_limits<int>::max()}},
     {"zero-bubble", {1, 1}},
     {"gpipe", {1, 1}},
+    {"zbv", {2, 2}},
 }};
 
 [[nodiscard]] constexpr std::string_view to_string(Schedule s) {

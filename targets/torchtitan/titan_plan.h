@@ -88,7 +88,8 @@ struct TitanSchedule {
 };
 inline constexpr TitanSchedule kTitanSchedules[] = {{models::Schedule::one_f_one_b, "1F1B"},
                                                     {models::Schedule::interleaved, "Interleaved1F1B"},
-                                                    {models::Schedule::gpipe, "GPipe"}};
+                                                    {models::Schedule::gpipe, "GPipe"},
+                                                    {models::Schedule::zero_bubble_v, "ZBVZeroBubble"}};
 /// The name of a strategy's; "" where it has none.
 [[nodiscard]] std::string_view titan_schedule(const models::Strategy& s);
 /// That of this name, in any case, as torch.distributed.pipelining takes it; nullptr for another.

@@ -108,6 +108,8 @@ class Rules {
     need(gpus_ || p == 1 || p % 2 == 0, "pipeline-parity", fmt::format("PP {} is odd", p));
     need(parts <= layers, "layers", fmt::format("{} layers do not fill {} parts", layers, parts));
     if (parts <= layers && !s_.pipeline_cuts.empty()) cuts(parts);
+    if (p > 1 && s_.schedule == Schedule::zero_bubble_v)
+      return need(v == 2, "pipeline-schedule", "a V has two chunks a stage");
     if (v == 1) return;
     const std::int64_t m = job_.training.global_batch / (std::int64_t{s_.micro_batch} * s_.data_parallel);
     const bool one_chunk = p == 1 || s_.schedule == Schedule::zero_bubble || s_.schedule == Schedule::gpipe;

@@ -197,7 +197,8 @@ int sharers_of(const Strategy& s) {
 }
 
 std::string cannot(const TrainingLoop& loop, const Strategy& s) {
-  const bool splits = s.pipeline_parallel > 1 && s.schedule == models::Schedule::zero_bubble;
+  const bool splits = s.pipeline_parallel > 1 && (s.schedule == models::Schedule::zero_bubble ||
+                                                  s.schedule == models::Schedule::zero_bubble_v);
   if (splits && loop.reduces_with_backward && !loop.shards_weights())
     return "reduce beside a split backward pass";
   const models::Recompute& r = s.recompute;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "tests/catch.h"
 
@@ -115,6 +117,110 @@ TEST_CASE("every schedule computes each chunk of a micro-batch once each way, an
       }
     }
   }
+}
+
+namespace {
+
+/// The ticks of each stage from its first pass to its last, every pass one tick and messages none, less its passes;
+/// and the last tick of all. Every chunk waits for the part of the model below or above it.
+std::pair<std::vector<int>, int> idle_ticks(const Strategy& s, int micro_batches) {
+  const int stages = s.pipeline_parallel, parts = shape_of(s).parts();
+  std::vector<std::vector<StageAction>> todo;
+  for (int i = 0; i < stages; ++i) {
+    todo.push_back(schedule_of(s).passes(i, shape_of(s, micro_batches)));
+    todo.back().pop_back();  // the end of the step
+  }
+  std::map<std::tuple<Kind, int, int>, int> end;  // of a pass over a part and micro-batch
+  std::vector<std::size_t> next(todo.size());
+  std::vector<int> first(todo.size(), -1), now(todo.size(), 0);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int i = 0; i < stages; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      for (; next[k] < todo[k].size(); ++next[k], moved = true) {
+        const StageAction a = todo[k][next[k]];
+        const int part = part_of(s, i, a.chunk), source = a.kind == Kind::forward ? part - 1 : part + 1;
+        int ready = 0;
+        if (a.kind != Kind::weights && source >= 0 && source < parts) {
+          const auto made = end.find({a.kind, source, a.micro_batch});
+          if (made == end.end()) break;
+          ready = made->second;
+        }
+        const int start = std::max(now[k], ready);
+        if (first[k] < 0) first[k] = start;
+        end[{a.kind, part, a.micro_batch}] = now[k] = start + 1;
+      }
+    }
+  }
+  std::vector<int> idle;
+  for (std::size_t k = 0; k < todo.size(); ++k) {
+    CHECK(next[k] == todo[k].size());
+    idle.push_back(now[k] - first[k] - static_cast<int>(todo[k].size()));
+  }
+  return {idle, *std::max_element(now.begin(), now.end())};
+}
+
+Strategy in_a_v(int stages) {
+  Strategy s;
+  s.pipeline_parallel = stages;
+  s.virtual_pipeline = 2;
+  s.schedule = Schedule::zero_bubble_v;
+  return s;
+}
+
+}  // namespace
+
+// Catches: a pass of the V out of place. With F = B = W = 1 a micro-batch is 6 ticks of a stage; stage i begins after i
+// of them. From 2P - 1 micro-batches on none idles in between, so the step takes 6m + P - 1: the bubble is what fills
+// the pipeline. With fewer micro-batches the first stage waits for 2 (2P - 1 - m), and ends last or the last one does.
+TEST_CASE("a V of equal passes idles only while it fills", "[models]") {
+  for (const int stages : {2, 3, 4, 8}) {
+    const int full = 2 * stages - 1;
+    for (const int m : {1, 2, stages, full - 1, full, 2 * stages, 3 * stages + 1, 40}) {
+      CAPTURE(stages, m);
+      const auto [idle, end] = idle_ticks(in_a_v(stages), m);
+      CHECK(idle.front() == std::max(0, 2 * (full - m)));
+      for (const int ticks : idle) CHECK((ticks == 0 || m < full));
+      CHECK(end == 6 * m + std::max(stages - 1, 2 * (full - m)));
+    }
+  }
+  // 1F1B of the same passes, each over both chunks: P - 1 micro-batches of them.
+  Strategy plain;
+  plain.pipeline_parallel = 4;
+  CHECK(idle_ticks(plain, 8).second == 2 * (8 + 3));
+}
+
+// Catches: chunks that lie in a loop; a stage that holds more than another, which a V is for.
+TEST_CASE("the V gives every stage as much to hold", "[models]") {
+  for (const int stages : {2, 4, 8}) {
+    const Strategy s = in_a_v(stages);
+    CHECK(ends_of(s, 0).first);
+    CHECK(ends_of(s, 0).last);
+    for (int i = 0; i < stages; ++i) {
+      CAPTURE(stages, i);
+      CHECK(part_of(s, i, 0) == i);
+      CHECK(part_of(s, i, 1) == 2 * stages - 1 - i);
+      CHECK(stage_of(s, part_of(s, i, 1)) == i);
+      const Residency held = schedule_of(s).residency(i, shape_of(s, 40), std::vector<int>{3, 3});
+      CHECK(held.most.passes == 2 * stages);  // chunks; 1F1B's first stage has as many layers
+      CHECK(held.most.layers == 3 * 2 * stages);
+      CHECK(held.most.deferred == 3);
+      CHECK(held.late.layers ==
+            3 * (i == 0 ? 2 * stages : stages + i));  // but for the first, while it drains
+      CHECK(held.late.deferred == 3 * (2 * i + 1));
+    }
+  }
+}
+
+TEST_CASE("the V of two stages and three micro-batches, by hand", "[models]") {
+  const auto pass = [](Kind kind) {
+    return [kind](int m, int chunk) { return StageAction{kind, m, chunk}; };
+  };
+  const auto f = pass(Kind::forward), b = pass(Kind::backward), w = pass(Kind::weights);
+  CHECK(schedule_of(in_a_v(2)).passes(0, {2, 2, 3}) ==
+        std::vector<StageAction>{f(0, 0), f(1, 0), f(2, 0), f(0, 1), b(0, 1), w(0, 1), f(1, 1), b(1, 1),
+                                 w(1, 1), b(0, 0), w(0, 0), f(2, 1), b(2, 1), w(2, 1), b(1, 0), w(1, 0),
+                                 b(2, 0), w(2, 0), kEndOfStep});
 }
 
 TEST_CASE("a strategy's schedule is settled by its pipeline", "[models]") {
