@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "models/collective/collective_runtime.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/memory/memory.h"
 #include "models/step/step_parts.h"
 
@@ -26,7 +26,7 @@ void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveO
   calls.push_back({name,
                    Category::data_parallel,
                    {process_group, op, Bytes(bytes / buckets), buckets, 0},
-                   Seconds(profile[nxd::bucket_overhead] * buckets)});
+                   Seconds(profile[loop::bucket_overhead] * buckets)});
 }
 
 /// Builds the calls of the end of a step.

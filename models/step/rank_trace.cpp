@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/step/action_order.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_program.h"
@@ -25,9 +25,9 @@ constexpr double kScalarBytes = 4;
 
 /// The part of a transfer that the host takes to start it, or that comes with a bucket.
 SimTime launch_of(const Item& item) {
-  return SimTime{item.fixed.parameter[nxd::task_launch.place()]} +
+  return SimTime{item.fixed.parameter[loop::task_launch.place()]} +
          SimTime{item.fixed.parameter[common::host_launch.place()]} +
-         SimTime{item.fixed.parameter[nxd::bucket_overhead.place()]};
+         SimTime{item.fixed.parameter[loop::bucket_overhead.place()]};
 }
 
 /// Nodes of an item on a rank that takes part in it.

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
 #include "models/step/step_parts.h"

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "models/collective/collective_runtime.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/memory/memory.h"
 #include "sim/executor.h"
 #include "units/index.h"
@@ -158,7 +158,7 @@ class StageBuilder {
                                    collective(p_.fabric, c.call.op, groups, c.call.bytes), c.call);
       if (items.empty()) continue;
       Item& head = items.front();
-      head.fixed.add(c.name, c.category, nxd::bucket_overhead, to_sim_time(c.buckets));
+      head.fixed.add(c.name, c.category, loop::bucket_overhead, to_sim_time(c.buckets));
       head.length = head.fixed.total();
       append_all(all, std::move(items));
     }
@@ -302,7 +302,7 @@ void StepParts::make_boundaries() {
 std::optional<Item> graph_start(std::string_view name, Category c, Launch launch, const Job& job,
                                 const Profile& profile) {
   if (launch == Launch::none) return std::nullopt;
-  const Parameter p = launch == Launch::task ? nxd::task_launch : nxd::graph_launch;
+  const Parameter p = launch == Launch::task ? loop::task_launch : loop::graph_launch;
   Item item = work_item(name, c, p, Seconds(profile[p]));
   if (job.software.in_flight == 1) {
     item.fixed.add(name, c, common::host_launch, to_sim_time(Seconds(profile[common::host_launch])));
