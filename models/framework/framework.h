@@ -127,6 +127,12 @@ struct LogitBytes {
 /// src/nanotron/parallel/tensor_parallel/functional.py
 inline constexpr LogitBytes kEagerLogits{38, 14};
 
+/// A loss that is one kernel.
+struct FusedLoss {
+  LogitBytes moved;
+  KeptLogits kept;
+};
+
 /// What autograd keeps of a decoder layer: bytes of an element, where elements have two. NxD's: norms in fp32 on
 /// the way, keys and values repeated to the heads of the queries, the input of the output product apart from flash
 /// attention's output; gate, up, the activated gate and the product of a gated MLP.
