@@ -35,6 +35,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 using models::StrategyKey;
 
+/// The chunks of a schedule that has virtual stages, and as many always.
+std::optional<int> only_chunks(models::Schedule s) {
+  const auto [least, most] = models::chunks_of(s);
+  return least > 1 && least == most ? std::optional(least) : std::nullopt;
+}
+
 class StrategyParser {
  public:
   explicit StrategyParser(Job job) : job_(std::move(job)) {}
@@ -50,6 +56,7 @@ class StrategyParser {
       fault("shard", "says what zero1 says too", "keep one of them");
     if (!faults_.empty()) throw InputError(std::move(faults_));
     const std::optional<models::Schedule> schedule = std::exchange(job_.pin.schedule, std::nullopt);
+    if (schedule && !job_.pin.virtual_pipeline) job_.pin.virtual_pipeline = only_chunks(*schedule);
     Strategy s = planner::default_strategy(job_);
     if (const std::string problem = models::sharding_problem(models::framework_of(s), models::canonical(s));
         !problem.empty())
@@ -170,13 +177,15 @@ void set_schedule(Strategy& s, models::Schedule schedule, const SourcePos& place
   if (s.pipeline_parallel == 1 && schedule != models::Schedule::one_f_one_b)
     refuse(fmt::format("{} is an order of pipeline stages, and there is one stage", name),
            "choose pp=2 or more, or leave the schedule away");
+  const models::ChunkCounts chunks = models::chunks_of(schedule);
+  if (chunks.has(s.virtual_pipeline)) return;
   if (models::settled_schedule(s) != schedule)
     refuse(
         s.virtual_pipeline > 1 ? "with virtual stages it is interleaved" : "interleaved needs virtual stages",
         "choose another vpp, or leave the schedule away");
-  if (s.virtual_pipeline > 1 && schedule != models::Schedule::interleaved)
-    refuse(fmt::format("{} is not modelled with a virtual pipeline", name),
-           "choose vpp=1, or leave the schedule away");
+  throw InputError({place, key, models::schedule_of(s).obstacle(models::shape_of(s)),
+                    fmt::format("choose vpp={}, or leave the schedule away",
+                                s.virtual_pipeline < chunks.least ? chunks.least : chunks.most)});
 }
 
 Strategy parse_strategy(const std::string& text, Job job) {

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 
 #include "calibrate/fit/fit.h"
 #include "launch/watch/alarms.h"
 #include "launch/watch/job_states.h"
 #include "launch/watch/remedies.h"
 #include "logs/training/failures.h"
+#include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
 #include "topology/chip_graph.h"
 #include "units/median.h"
@@ -301,9 +303,9 @@ void update_calibrated(Recalibration& result, const models::Profile& prior, cons
                        Step&& step_with) {
   constexpr int kIterations = 6;
   constexpr double kMoved = 0.01;  // of a parameter's own spread
-  const auto& s = prior.calibration->covariance;
-  const std::size_t size = s.size(), parameters = prior.schema->places();
-  const double noise = prior[models::common::configuration_spread];
+  models::Posterior posterior(prior.calibration->covariance);
+  const std::size_t size = prior.calibration->covariance.size(), parameters = prior.schema->places();
+  const double noise = std::pow(prior[models::common::configuration_spread], 2);
   const auto applied = [&](const std::vector<double>& delta) {
     models::Profile p = prior;
     auto calibration = std::make_shared<models::Calibration>(*prior.calibration);
@@ -313,34 +315,24 @@ void update_calibrated(Recalibration& result, const models::Profile& prior, cons
     p.calibration = std::move(calibration);
     return p;
   };
-  std::vector<double> delta(size, 0), gain(size, 0), sg(size, 0);
+  std::vector<double> delta(size, 0), g;
   for (int k = 0; k < kIterations; ++k) {
     const models::StepReport now = step_with(applied(delta));
-    std::vector<double> g = models::log_gradient(now);
+    g = models::log_gradient(now);
     for (const models::StackFactor& f : prior.calibration->stacks) {
       const bool mine = f.framework == software.framework && !software.framework.empty() &&
                         (f.release.empty() || f.release == software.release);
       g.push_back(mine ? 1 : 0);
     }
-    double variance = noise * noise, back = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      sg[i] = 0;
-      for (std::size_t j = 0; j < size; ++j) sg[i] += s[i][j] * g[j];
-      back += g[i] * delta[i];
-    }
-    for (std::size_t i = 0; i < size; ++i) variance += g[i] * sg[i];
-    const double residual = std::log(result.observed / now.step.value) + back;
-    for (std::size_t i = 0; i < size; ++i) {
-      gain[i] = sg[i] / variance;
-      delta[i] = gain[i] * residual;
-    }
+    const double residual = std::log(result.observed / now.step.value) +
+                            std::inner_product(g.begin(), g.end(), delta.begin(), 0.0);
+    delta = posterior.gain(g, noise);
+    for (double& d : delta) d *= residual;
   }
+  posterior.observe(g, noise);
   result.profile = applied(delta);
   auto calibration = std::make_shared<models::Calibration>(*result.profile.calibration);
-  for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j < size; ++j)
-      calibration->covariance[i][j] -= (gain[i] * sg[j] + gain[j] * sg[i]) / 2;
-  }
+  calibration->covariance = posterior.covariance();
   for (std::size_t i = 0; i < size; ++i) {
     const double sd = std::sqrt(std::max(0.0, calibration->covariance[i][i]));
     if (i >= parameters) {

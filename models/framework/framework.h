@@ -86,6 +86,8 @@ struct RecomputeUnits {
   /// All but attention and, of the products in their order, the first, third and so on.
   bool alternate = false;
   bool scores = false;  ///< plain attention between its two products
+
+  [[nodiscard]] bool any() const { return layer || mlp || product || norms || alternate || scores; }
 };
 
 /// What a framework's own flag or config calls the parts of a layer that can be recomputed.
@@ -124,6 +126,12 @@ struct LogitBytes {
 /// megatron/core/tensor_parallel/cross_entropy.py; huggingface/nanotron
 /// src/nanotron/parallel/tensor_parallel/functional.py
 inline constexpr LogitBytes kEagerLogits{38, 14};
+
+/// A loss that is one kernel.
+struct FusedLoss {
+  LogitBytes moved;
+  KeptLogits kept;
+};
 
 /// What autograd keeps of a decoder layer: bytes of an element, where elements have two. NxD's: norms in fp32 on
 /// the way, keys and values repeated to the heads of the queries, the input of the output product apart from flash
@@ -176,6 +184,8 @@ class Framework {
   [[nodiscard]] virtual bool balances_context() const { return false; }
   [[nodiscard]] virtual PassLaunches launches(const Strategy& s) const = 0;
   [[nodiscard]] virtual RecomputeUnits recomputed(const Strategy& s) const = 0;
+  /// What the gradient of the input recomputed is there for that of the weights, where the backward is split.
+  [[nodiscard]] virtual bool recomputes_once() const { return true; }
   /// Absent where it has none: then the classes of NxD's models are named, and plain words where people read them.
   [[nodiscard]] virtual std::optional<RecomputeNames> recompute_names() const { return std::nullopt; }
   /// A compiler drops what recomputation makes and nothing reads: the last product of a part and what follows
@@ -206,7 +216,7 @@ class Framework {
   [[nodiscard]] virtual Exchange gradients(const Strategy& s) const = 0;
   /// A layer's gradients are reduced as soon as its last backward pass is done, beside the passes that follow;
   /// nothing waits for them before the optimizer. Otherwise all are, after the last pass.
-  [[nodiscard]] virtual bool reduces_with_backward() const = 0;
+  [[nodiscard]] virtual bool reduces_with_backward(const Strategy& s) const = 0;
   /// Weights of a decoder layer that hold gradients of their own: context parallel reduces them one call each.
   [[nodiscard]] virtual int tensors_per_layer() const = 0;
   [[nodiscard]] virtual ScalarReduces scalars(const Strategy& s) const = 0;

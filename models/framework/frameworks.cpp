@@ -7,28 +7,26 @@
 #include "models/framework/framework.h"
 #include "models/framework/fsdp.h"
 #include "models/framework/megatron.h"
-#include "models/framework/megatron_bridge.h"
 #include "models/framework/megatron_deepspeed.h"
 #include "models/framework/megatron_fsdp.h"
 #include "models/framework/nanotron.h"
 #include "models/framework/nxd.h"
-#include "models/framework/overlapped.h"
 
 namespace trnplan::models {
 
 namespace {
 
 const Nxd kNxd;
-const Overlapped kOverlapped;
+const Nxd kOverlapped({.name = "overlapped", .reduces_with_backward = true});  // what NxD would gain by it
 const Megatron kMegatron;
-const MegatronBridge kMegatronBridge;
+const Megatron kMegatronBridge(kBridgeOptions);
 const MegatronFsdp kMegatronFsdp;
 const MegatronDeepSpeed kMegatronDeepSpeed;
 const Nanotron kNanotron;
-const Fsdp kFsdp;
-const FsdpAsyncTp kFsdpAsyncTp;
-const FsdpEager kFsdpEager;
-const Fsdp1 kFsdp1;
+const Fsdp kFsdp({.native_pytorch = true});
+const Fsdp kFsdpAsyncTp({.name = "fsdp-async-tp", .async_tensor = true});
+const Fsdp kFsdpEager({.name = "fsdp-eager", .compiled = false});
+const Fsdp kFsdp1(kFsdp1Options);
 
 /// The default first; a machine that the default does not train on takes the first that does.
 const std::array<const Framework*, 11> kFrameworks = {

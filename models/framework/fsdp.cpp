@@ -14,7 +14,7 @@ bool has_replicas(const Strategy& s) {
 }  // namespace
 
 bool Fsdp::overlaps_layers(const Strategy& s) const {
-  return s.context_parallel > 1 || units(s);
+  return s.context_parallel > 1 || units(s) || tensor_overlap(s);
 }
 
 PassLaunches Fsdp::launches(const Strategy& s) const {
@@ -24,6 +24,7 @@ PassLaunches Fsdp::launches(const Strategy& s) const {
 
 RecomputeUnits Fsdp::recomputed(const Strategy& s) const {
   RecomputeUnits again = Nxd::recomputed(s);
+  if (!options_.recomputes_parts) return again;
   again.alternate = s.recompute.alternate;
   again.every = s.recompute.every;
   return again;
@@ -31,14 +32,16 @@ RecomputeUnits Fsdp::recomputed(const Strategy& s) const {
 
 std::optional<UnitSharding> Fsdp::units(const Strategy& s) const {
   if (!s.zero1 || s.pipeline_parallel > 1 || !has_replicas(s)) return std::nullopt;
-  return UnitSharding{.again = s.sharding == Sharding::parameters, .keeps_last = true, .buffered = 3};
+  return UnitSharding{.again = s.sharding == Sharding::parameters,
+                      .keeps_last = options_.keeps_last,
+                      .buffered = options_.buffered};
 }
 
 /// Each rank's part is a piece. The compiler matches a gather that one product reads and a reduce-scatter of one product
 /// (pytorch/pytorch torch/_inductor/fx_passes/micro_pipeline_tp.py): the gradient of the input of queries, keys and
 /// values, and of gate and up, is a sum of products, and what the gradient of a weight reads stands transposed.
-std::optional<TensorOverlap> FsdpAsyncTp::tensor_overlap(const Strategy& s) const {
-  if (!s.sequence_parallel) return std::nullopt;
+std::optional<TensorOverlap> Fsdp::tensor_overlap(const Strategy& s) const {
+  if (!options_.async_tensor || !s.sequence_parallel) return std::nullopt;
   return TensorOverlap{s.tensor_parallel, false};
 }
 
@@ -46,23 +49,15 @@ std::optional<TensorOverlap> FsdpAsyncTp::tensor_overlap(const Strategy& s) cons
 /// times the weight 4, residual added 6. Backward: of the weight's product 4 and 8, to fp32 6, of the scaling 8 and 16,
 /// of the mean 4, of the square 20, added up 12, to bf16 6, of the residual 6. Rotary: to fp32 6, complex product 8, to
 /// bf16 6. Gate: 4, times up 6; backward two products 12, that of the gate 6.
-ElementKinds FsdpEager::element_kinds() const {
+ElementKinds Fsdp::element_kinds() const {
   ElementKinds kinds;
+  if (options_.compiled) return kinds;
   kinds.norm.streams = 21;
   kinds.norm_backward.streams = 45;
   kinds.rotary.streams = kinds.rotary_backward.streams = 10;
   kinds.gated.streams = 5;
   kinds.gated_backward.streams = 9;
   return kinds;
-}
-
-std::optional<UnitSharding> Fsdp1::units(const Strategy& s) const {
-  auto unit = Fsdp::units(s);
-  if (unit) {
-    unit->keeps_last = false;
-    unit->buffered = 4;
-  }
-  return unit;
 }
 
 /// Moved: a reduced gradient is added to its shard, 12. The optimizer reads the gradient, 4, and reads and writes

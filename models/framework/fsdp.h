@@ -23,17 +23,52 @@
 
 namespace trnplan::models {
 
+/// What a loop of fully sharded data parallel does in its own way.
+struct FsdpOptions {
+  std::string_view name = "fsdp";
+  bool native_pytorch = false;  ///< trains where PyTorch itself runs: TorchTitan's Neuron backend
+  /// Otherwise element-wise operators run one at a time (torchtitan/models/llama3/model/model.py).
+  bool compiled = true;
+  /// Asynchronous tensor parallel (torchtitan/distributed/tensor_parallel.py, maybe_enable_async_tp): the compiler fuses
+  /// a product with the gather before it or the reduce-scatter behind it, piece by piece in symmetric memory inside a
+  /// node.
+  bool async_tensor = false;
+  bool recomputes_parts =
+      true;                ///< SelectiveOp, or of so many layers one; otherwise blocks are wrapped whole
+  bool keeps_last = true;  ///< UnitSharding's
+  double buffered = 3;
+  std::optional<FusedLoss> loss;  ///< otherwise NxD's
+};
+/// FSDP1 drops the last layer's weights too, and memory that other streams use is held longer. Composer's MPT wraps blocks
+/// whole and takes flash-attention's fused cross entropy: bf16 logits and their gradient (mosaicml/llm-foundry
+/// llmfoundry/models/mpt/modeling_mpt.py, loss_fn; activation_checkpointing).
+inline constexpr FsdpOptions kFsdp1Options{.name = "fsdp1",
+                                           .recomputes_parts = false,
+                                           .keeps_last = false,
+                                           .buffered = 4,
+                                           .loss = FusedLoss{{2, 4}, {2, 4}}};
+
 class Fsdp : public Nxd {
  public:
-  std::string_view name() const override { return "fsdp"; }
-  /// On GPUs, and where PyTorch itself runs: TorchTitan's Neuron backend.
+  explicit Fsdp(const FsdpOptions& options = {}) : options_(options) {}
+  std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
-    return machine.accelerator == topology::Accelerator::gpu || machine.native_pytorch;
+    return machine.accelerator == topology::Accelerator::gpu ||
+           (options_.native_pytorch && machine.native_pytorch);
   }
-  /// TorchTitan has zero-bubble ones too; a split backward beside reductions is not modelled.
-  bool runs(Schedule s) const override { return s != Schedule::zero_bubble; }
+  /// Schedules with a split backward have several stages a rank and refuse compiled modules (pytorch/pytorch
+  /// torch/distributed/pipelining/schedules.py, _check_torch_compile_compatibility).
+  bool runs(Schedule s) const override {
+    return !pipeline_schedule(s).splits_backward() || (!options_.compiled && chunks_of(s).least > 1);
+  }
   bool has_flash_attention(const Architecture&) const override { return true; }
   bool overlaps_layers(const Strategy& s) const override;
+  std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
+  ElementKinds element_kinds() const override;
+  LogitBytes logit_bytes() const override {
+    return options_.loss ? options_.loss->moved : Nxd::logit_bytes();
+  }
+  KeptLogits kept_logits() const override { return options_.loss ? options_.loss->kept : Nxd::kept_logits(); }
   bool balances_context() const override { return true; }
   PassLaunches launches(const Strategy& s) const override;
   std::vector<Sharding> shardings() const override { return {Sharding::parameters, Sharding::gradients}; }
@@ -41,6 +76,9 @@ class Fsdp : public Nxd {
   /// selective_ac_option is "op" or a number of layers (torchtitan/distributed/activation_checkpoint.py).
   bool recomputes_classes() const override { return false; }
   RecomputeUnits recomputed(const Strategy& s) const override;
+  /// Each group of weights asks autograd for its gradients apart, which recomputes again
+  /// (torch/distributed/pipelining/_backward.py, stage_backward_weight; pytorch/pytorch#136766).
+  bool recomputes_once() const override { return false; }
   /// Modes of TorchTitan's activation_checkpoint (pytorch/torchtitan@v0.2.2 torchtitan/config/job_config.py), which
   /// has none for single parts.
   std::optional<RecomputeNames> recompute_names() const override {
@@ -59,52 +97,15 @@ class Fsdp : public Nxd {
   double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
   Exchange gradients(const Strategy& s) const override;
-  bool reduces_with_backward() const override { return true; }
+  /// Behind a split backward its schedules reduce all that a stage has, and wait
+  /// (pytorch/pytorch torch/distributed/pipelining/stage.py, perform_reduce_grad).
+  bool reduces_with_backward(const Strategy& s) const override { return !schedule_of(s).splits_backward(); }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
-};
 
-/// With asynchronous tensor parallel (torchtitan/distributed/tensor_parallel.py, maybe_enable_async_tp): the compiler fuses a
-/// product with the gather before it or the reduce-scatter behind it, piece by piece in symmetric memory inside a
-/// node.
-class FsdpAsyncTp final : public Fsdp {
- public:
-  std::string_view name() const override { return "fsdp-async-tp"; }
-  bool trains_on(const topology::Traits& machine) const override {
-    return machine.accelerator == topology::Accelerator::gpu;
-  }
-  bool overlaps_layers(const Strategy& s) const override {
-    return Fsdp::overlaps_layers(s) || tensor_overlap(s);
-  }
-  std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
-};
-
-/// Not compiled: element-wise operators run one at a time (torchtitan/models/llama3/model/model.py), and what is recomputed
-/// runs up to the last tensor that is needed all the same.
-class FsdpEager final : public Fsdp {
- public:
-  std::string_view name() const override { return "fsdp-eager"; }
-  bool trains_on(const topology::Traits& machine) const override {
-    return machine.accelerator == topology::Accelerator::gpu;
-  }
-  ElementKinds element_kinds() const override;
-};
-
-/// FSDP1: the last layer's weights are dropped too; memory that other streams use is held longer.
-/// Composer's MPT takes flash-attention's fused cross entropy: bf16 logits and their gradient
-/// (mosaicml/llm-foundry llmfoundry/models/mpt/modeling_mpt.py, loss_fn).
-class Fsdp1 : public Fsdp {
- public:
-  std::string_view name() const override { return "fsdp1"; }
-  /// Blocks are wrapped whole (mosaicml/llm-foundry, activation_checkpointing).
-  RecomputeUnits recomputed(const Strategy& s) const override { return Nxd::recomputed(s); }
-  LogitBytes logit_bytes() const override { return {2, 4}; }
-  KeptLogits kept_logits() const override { return {2, 4}; }
-  bool trains_on(const topology::Traits& machine) const override {
-    return machine.accelerator == topology::Accelerator::gpu;
-  }
-  std::optional<UnitSharding> units(const Strategy& s) const override;
+ private:
+  FsdpOptions options_;
 };
 
 }  // namespace trnplan::models

@@ -11,7 +11,7 @@ namespace {
 /// Parameters of a bucket: 40 M, or 1 M for each data-parallel rank if that is more
 /// (distributed/distributed_data_parallel.py).
 constexpr double kBucketParameters = 40e6, kBucketParametersPerRank = 1e6;
-constexpr double kGradientBytes = 4, kWeightBytes = 2;
+constexpr double kWeightBytes = 2;
 
 double bucket_parameters(const Strategy& s) {
   const double ranks = static_cast<double>(s.data_parallel) * s.context_parallel;
@@ -20,8 +20,18 @@ double bucket_parameters(const Strategy& s) {
 
 }  // namespace
 
+std::optional<TensorOverlap> Megatron::tensor_overlap(const Strategy& s) const {
+  return s.sequence_parallel && s.tensor_parallel > 1 ? options_.tensor_overlap : std::nullopt;
+}
+
 std::vector<int> Megatron::partition(const Architecture& a, int parts) const {
   if (parts < 2 || a.layers % parts == 0) return Nxd::partition(a, parts);
+  if (options_.ends_count_as_layers && (a.layers + 2) % parts == 0) {
+    std::vector<int> layers(at(parts), (a.layers + 2) / parts);
+    --layers.front();
+    --layers.back();
+    return layers;
+  }
   // As equal as can be: between the ends the mean rounded up, where that leaves each end a layer, else down.
   for (const int middle : {a.layers / parts + 1, a.layers / parts}) {
     const int ends = a.layers - middle * (parts - 2);
@@ -39,23 +49,26 @@ PassLaunches Megatron::launches(const Strategy& s) const {
   return {Launch::task, Launch::task, Launch::none};
 }
 
-/// The product adds its gradient to the sum: read 4, written 4. Each step the sums are set to zero, 4; the optimizer
-/// reads them, 4, reads and writes master weights and moments, 24, and writes the weights, 2.
+/// The product adds its gradient to the sum, which it reads and writes. Each step the sums are set to zero; the optimizer
+/// reads them, reads and writes master weights and moments, 24, and writes the weights, 2. In FP8 weights that are kept
+/// are there as they are and transposed, 2, and cast once a step: the greatest magnitude, read, written twice, 6.
 StateBytes Megatron::state_bytes(const Strategy& s) const {
-  if (s.zero1) return {2, 4, 12, 0, 8, 4, 30};
-  return {2, 4, 12, 0, 8, 34, 0};
+  const bool fp8 = options_.keeps_fp8_weights && s.precision == Precision::fp8;
+  const double sum = options_.gradient_bytes, kept = fp8 ? 4 : 2, cast = fp8 ? 6 : 0;
+  if (s.zero1) return {kept, sum, 12, 0, 2 * sum, sum + cast, sum + 26};
+  return {kept, sum, 12, 0, 2 * sum, 2 * sum + 26 + cast, 0};
 }
 
 /// Forward: 2 of the logits, 4 of the copy that becomes the softmax. Backward: 4 of the gradient in its place, 2 of the
 /// gradient for the head's products.
 KeptLogits Megatron::kept_logits() const {
-  return {6, 6};
+  return options_.loss ? options_.loss->kept : KeptLogits{6, 6};
 }
 
 Exchange Megatron::gradients(const Strategy& s) const {
-  const Bytes bucket(kGradientBytes * bucket_parameters(s));
-  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, kGradientBytes, bucket};
-  return {CollectiveOp::reduce_scatter, ProcessGroup::data, kGradientBytes, bucket};
+  const Bytes bucket(options_.gradient_bytes * bucket_parameters(s));
+  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, options_.gradient_bytes, bucket};
+  return {CollectiveOp::reduce_scatter, ProcessGroup::data, options_.gradient_bytes, bucket};
 }
 
 /// The norm of the gradients over all ranks, the loss over data-parallel ones.

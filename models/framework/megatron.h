@@ -14,20 +14,65 @@
 //   loss         bf16 logits and their fp32 copy, in which softmax and gradient are made in place
 //                (tensor_parallel/cross_entropy.py)
 //   recompute    what is recomputed runs whole again
+//
+// megatron-bridge is what NeMo's and Megatron-Bridge's recipes make of it. Source: NVIDIA-NeMo/Megatron-Bridge@067f987d
+// docs/performance-guide.md, docs/training/communication-overlap.md, src/megatron/bridge/recipes; kernels:
+// NVIDIA/TransformerEngine transformer_engine/pytorch.
+//
+//   tensor       sequence-parallel collectives of a layer beside its products (userbuffers, tp_comm_overlap): gathers in
+//                pieces of a ring, reduce-scatters in 4 pieces of which the last is exposed; in the backward pass whole
+//                beside the gradient that does not need them
+//   sends        1F1B: exposed, as Megatron's; interleaved: on a stream of their own (overlap_p2p_comm with batch_p2p_comm off)
+//   gradients    bf16, added up and reduced in it beside the last backward pass (grad_reduce_in_fp32 off,
+//                overlap_grad_reduce)
+//   weights      gathered beside the next step's first forward pass (overlap_param_gather), a chunk of virtual stages at a time
+//   FP8          weights cast once a step, with the first micro-batch (is_first_microbatch; module/base.py)
+//   stages       where layers do not divide, embedding and head count as a layer each
+//                (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split)
+//   loss         one kernel, the gradient in place of the logits (transformer_engine/common/triton/cross_entropy.py)
 #pragma once
 
 #include "models/framework/nxd.h"
 
 namespace trnplan::models {
 
-class Megatron : public Nxd {
+/// What recipes of Megatron-core set in their own way.
+struct MegatronOptions {
+  std::string_view name = "megatron";
+  std::optional<TensorOverlap> tensor_overlap;  ///< of sequence parallel
+  bool sends_beside_work = false;               ///< of the interleaved schedule
+  bool gathers_with_forward = false, keeps_fp8_weights = false;
+  bool ends_count_as_layers = false;  ///< embedding and head, where layers do not divide by the stages
+  double gradient_bytes = 4;          ///< summed up and reduced
+  std::optional<FusedLoss> loss;      ///< otherwise operators one at a time
+};
+/// The loss: maximum and sum in one pass, 2; read and the gradient written, 4; backward scaled in place, 4.
+inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
+                                                .tensor_overlap = TensorOverlap{4, true},  // num_splits
+                                                .sends_beside_work = true,
+                                                .gathers_with_forward = true,
+                                                .keeps_fp8_weights = true,
+                                                .ends_count_as_layers = true,
+                                                .gradient_bytes = 2,
+                                                .loss = FusedLoss{{6, 4}, {2, 2}}};
+
+class Megatron final : public Nxd {
  public:
-  std::string_view name() const override { return "megatron"; }
+  explicit Megatron(const MegatronOptions& options = {}) : options_(options) {}
+  std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;
   }
   bool has_flash_attention(const Architecture&) const override { return true; }
-  bool overlaps_layers(const Strategy& s) const override { return s.context_parallel > 1; }
+  bool overlaps_layers(const Strategy& s) const override {
+    return s.context_parallel > 1 || tensor_overlap(s);
+  }
+  std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
+  bool sends_beside_work(const Strategy& s) const override {
+    return options_.sends_beside_work && s.virtual_pipeline > 1;
+  }
+  bool gathers_with_forward() const override { return options_.gathers_with_forward; }
+  bool keeps_fp8_weights() const override { return options_.keeps_fp8_weights; }
   bool balances_context() const override { return true; }
   /// Where they do not divide, the first and the last part have fewer or more, and those between them the same
   /// (--decoder-first-pipeline-num-layers and -last-; transformer/transformer_block.py).
@@ -51,14 +96,17 @@ class Megatron : public Nxd {
   /// moe_expert_capacity_factor is None: no token is dropped (transformer/transformer_config.py).
   double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
-  LogitBytes logit_bytes() const override { return kEagerLogits; }
+  LogitBytes logit_bytes() const override { return options_.loss ? options_.loss->moved : kEagerLogits; }
   KeptLogits kept_logits() const override;
   Exchange gradients(const Strategy& s) const override;
-  bool reduces_with_backward() const override { return true; }
+  bool reduces_with_backward(const Strategy&) const override { return true; }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   /// Gradients and weights are reduced and gathered where they lie.
   Bytes optimizer_buffers(const Strategy&, double /*largest_weight*/) const override { return {}; }
+
+ private:
+  MegatronOptions options_;
 };
 
 }  // namespace trnplan::models

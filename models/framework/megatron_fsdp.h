@@ -9,29 +9,21 @@
 #pragma once
 
 #include "models/framework/fsdp.h"
-#include "models/framework/megatron_bridge.h"
+#include "models/framework/megatron.h"
 
 namespace trnplan::models {
 
 class MegatronFsdp final : public Fsdp {
  public:
-  std::string_view name() const override { return "megatron-fsdp"; }
-  bool trains_on(const topology::Traits& machine) const override {
-    return machine.accelerator == topology::Accelerator::gpu;
-  }
+  MegatronFsdp() : Fsdp({.name = "megatron-fsdp", .keeps_last = false, .loss = kBridgeOptions.loss}) {}
   std::vector<Sharding> shardings() const override { return {Sharding::parameters}; }
   bool drops_unread() const override { return false; }
   bool repeats_keys() const override { return false; }
   bool recomputes_classes() const override { return true; }
   std::optional<RecomputeNames> recompute_names() const override { return Megatron::kModules; }
   RecomputeUnits recomputed(const Strategy& s) const override { return Nxd::recomputed(s); }
-  bool overlaps_layers(const Strategy& s) const override {
-    return Fsdp::overlaps_layers(s) || tensor_overlap(s);
-  }
   std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
   std::optional<UnitSharding> units(const Strategy& s) const override;
-  LogitBytes logit_bytes() const override { return MegatronBridge::kFusedLoss; }
-  KeptLogits kept_logits() const override { return {2, 2}; }
 };
 
 }  // namespace trnplan::models

@@ -43,7 +43,7 @@ class Nanotron : public Nxd {
   /// gradient in the softmax's place, and in bf16 (models/llama.py, parallel/tensor_parallel/functional.py).
   KeptLogits kept_logits() const override { return {12, 6}; }
   Exchange gradients(const Strategy& s) const override;
-  bool reduces_with_backward() const override { return true; }
+  bool reduces_with_backward(const Strategy&) const override { return true; }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;

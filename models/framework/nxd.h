@@ -5,9 +5,18 @@
 
 namespace trnplan::models {
 
+/// What a training loop otherwise like NxD's does in its own way.
+struct NxdOptions {
+  std::string_view name = "nxd";
+  /// Gradients are reduced beside the last backward pass, as torch's DistributedDataParallel and Megatron-LM's
+  /// overlap_grad_reduce do.
+  bool reduces_with_backward = false;
+};
+
 class Nxd : public Framework {
  public:
-  std::string_view name() const override { return "nxd"; }
+  explicit Nxd(const NxdOptions& options = {}) : options_(options) {}
+  std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::neuron_core;
   }
@@ -24,12 +33,18 @@ class Nxd : public Framework {
   double capacity_factor() const override { return 2; }
   KeptLogits kept_logits() const override;
   Exchange gradients(const Strategy& s) const override;
-  bool reduces_with_backward() const override { return false; }
+  bool reduces_with_backward(const Strategy&) const override { return options_.reduces_with_backward; }
   int tensors_per_layer() const override;
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
-  Bytes backward_buffers(const Strategy&) const override { return {}; }
+  /// The bucket that is on its way.
+  Bytes backward_buffers(const Strategy& s) const override {
+    return options_.reduces_with_backward ? gradients(s).bucket : Bytes();
+  }
+
+ private:
+  NxdOptions options_;
 };
 
 }  // namespace trnplan::models

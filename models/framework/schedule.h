@@ -22,36 +22,54 @@ struct StageAction {
     activation_down,  ///< from the stage before: receive
     gradient_down,    ///< this stage to the one before: send
     gradient_up,      ///< from the next stage: receive
+    end_of_step,      ///< of all stages together, after everything else: reductions, optimizer, gathers
   } kind;
   int micro_batch = 0;
   int chunk = 0;
   bool operator==(const StageAction&) const = default;
 };
+inline constexpr StageAction kEndOfStep{StageAction::Kind::end_of_step, -1};  ///< of no micro-batch
 
-/// Most micro-batches of a stage (virtual pipeline: chunks of them) between their forward and their backward,
-/// `layers` over all of them, `layers_at_loss` while the last stage computes the loss of one.
-struct Residency {
-  int in_flight = 0;
-  int layers = 0;
-  int layers_at_loss = 0;
+/// What of a stage is alive: micro-batches (virtual pipeline: chunks of them) between their forward and the end of
+/// their backward, the layers of all of them, and of these the layers of which only the gradients of weights are left.
+struct Alive {
+  int passes = 0, layers = 0, deferred = 0;
 };
 
-/// What a schedule is asked about. Chunk c of stage i is part c * stages + i of the model.
+/// When most is alive in a backward pass, while the last stage computes a loss, and, of a split backward, when the
+/// gradients of weights of most layers are left.
+struct Residency {
+  Alive most, at_loss, late;
+};
+
+/// What a schedule is asked about.
 struct PipelineShape {
   int stages = 1;
   int chunks = 1;  ///< of layers that each stage holds
   int micro_batches = 1;
+
+  /// Of the model, in the order of its layers: each chunk of a stage is one.
+  [[nodiscard]] int parts() const { return stages * chunks; }
 };
 
 /// A schedule. Stages count from 0.
 class PipelineSchedule {
  public:
+  explicit PipelineSchedule(Schedule name) : name_(name) {}
   virtual ~PipelineSchedule() = default;
 
-  /// Why a pipeline of this shape cannot run it, or "". All else requires that it can.
-  [[nodiscard]] virtual std::string obstacle(const PipelineShape& shape) const = 0;
+  /// Why a pipeline of this shape cannot run it, or "". All else requires that it can. That stages hold so many chunks
+  /// is all that most ask.
+  [[nodiscard]] virtual std::string obstacle(const PipelineShape& shape) const;
 
-  /// What a stage computes, in order. Cost: O(micro-batches x chunks).
+  /// Chunk c of all stages together is parts c * stages to (c + 1) * stages - 1 of the model, one on each stage. It
+  /// goes through the stages from the last one down to the first, not up from the first.
+  [[nodiscard]] virtual bool descends(int chunk) const {
+    (void)chunk;
+    return false;
+  }
+
+  /// What a stage computes, in order, and the end of the step. Cost: O(micro-batches x chunks).
   [[nodiscard]] virtual std::vector<StageAction> passes(int stage, const PipelineShape& shape) const = 0;
   /// The same with its messages, each a meeting of both its stages; empty where it is not known how sends and
   /// receives pair up.
@@ -63,6 +81,10 @@ class PipelineSchedule {
   [[nodiscard]] virtual bool meets() const { return false; }
   /// Backward passes are split: the gradient of the input, then, apart, that of the weights.
   [[nodiscard]] virtual bool splits_backward() const { return false; }
+  /// The last pass over a micro-batch and chunk, after which nothing of it is alive.
+  [[nodiscard]] StageAction::Kind last_pass() const {
+    return splits_backward() ? StageAction::Kind::weights : StageAction::Kind::backward;
+  }
   /// Micro-batches after which steady stages repeat themselves.
   [[nodiscard]] virtual int round(const PipelineShape& shape) const {
     (void)shape;
@@ -74,9 +96,12 @@ class PipelineSchedule {
   /// pipeline_time() (models/step/pipeline_time.h) is its time where nothing is contended.
   [[nodiscard]] virtual bool has_closed_time() const { return false; }
 
-  /// What is alive on a stage whose chunks have `layers`. Cost: O(1), interleaved O(stages x chunks).
+  /// What is alive on a stage whose chunks have `layers`. Cost: O(1), with chunks or a split backward O(stages x chunks).
   [[nodiscard]] virtual Residency residency(int stage, const PipelineShape& shape,
                                             std::span<const int> layers) const = 0;
+
+ private:
+  Schedule name_;
 };
 
 [[nodiscard]] const PipelineSchedule& pipeline_schedule(Schedule s);
@@ -84,8 +109,18 @@ class PipelineSchedule {
 /// That of a strategy, canonical or not.
 [[nodiscard]] const PipelineSchedule& schedule_of(const Strategy& s);
 
-[[nodiscard]] inline PipelineShape shape_of(const Strategy& s, int micro_batches) {
+[[nodiscard]] inline PipelineShape shape_of(const Strategy& s, int micro_batches = 1) {
   return {s.pipeline_parallel, s.virtual_pipeline, micro_batches};
 }
+
+/// The part of the model that a chunk of a stage is, and the stage that holds a part (PipelineSchedule::descends()).
+[[nodiscard]] int part_of(const Strategy& s, int stage, int chunk);
+[[nodiscard]] int stage_of(const Strategy& s, int part);
+
+/// Which ends of the model a stage holds: the first part has the embedding, the last the head.
+struct StageEnds {
+  bool first = false, last = false;
+};
+[[nodiscard]] StageEnds ends_of(const Strategy& s, int stage);
 
 }  // namespace trnplan::models

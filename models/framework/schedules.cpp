@@ -25,6 +25,7 @@ Actions in_turn(int warm_up, int micro_batches) {
     order.push_back({Kind::backward, backward++});
   }
   while (backward < micro_batches) order.push_back({Kind::backward, backward++});
+  order.push_back(kEndOfStep);
   return order;
 }
 
@@ -47,23 +48,53 @@ Actions with_messages(const Actions& order, int warm_up, bool below, bool above)
     if (step.kind == Kind::forward) {
       send();
       if (below) actions.push_back({Kind::activation_down, step.micro_batch});
-    } else {
+    } else if (step.kind == Kind::backward) {
       if (send_first) send();
       if (above) actions.push_back({Kind::gradient_up, step.micro_batch});
+      send();
+    } else {
       send();
     }
     actions.push_back(step);
     pending = step;
     has_pending = true;
   }
-  send();
   return actions;
 }
 
-/// Why `name` does not go with chunks.
-std::string one_chunk_only(Schedule name, const PipelineShape& shape) {
-  if (shape.chunks == 1) return "";
-  return std::string(to_string(name)) + " is not modelled with a virtual pipeline";
+/// As many passes, of as many layers each, whenever most are alive.
+Residency always(int passes, int layers) {
+  const Alive most{passes, passes * layers};
+  return {most, most, {}};
+}
+
+/// As many micro-batches as a schedule takes to become steady, or fewer.
+PipelineShape few(PipelineShape shape) {
+  shape.micro_batches = std::min(shape.micro_batches, 4 * shape.stages);
+  return shape;
+}
+
+/// Of passes whose backward is split, one after the other.
+Residency walked(const Actions& passes, std::span<const int> layers) {
+  Residency all;
+  Alive now;
+  for (const StageAction& a : passes) {
+    const auto chunk = static_cast<std::size_t>(a.chunk);
+    if (a.kind == Kind::forward) {
+      ++now.passes;
+      now.layers += layers[chunk];
+      if (chunk + 1 == layers.size() && now.layers > all.at_loss.layers) all.at_loss = now;
+    } else if (a.kind == Kind::backward) {
+      now.deferred += layers[chunk];
+      if (now.layers > all.most.layers) all.most = now;
+      if (now.deferred > all.late.deferred) all.late = now;
+    } else if (a.kind == Kind::weights) {
+      --now.passes;
+      now.layers -= layers[chunk];
+      now.deferred -= layers[chunk];
+    }
+  }
+  return all;
 }
 
 /// 1F1B as NxD runs it: min(PP-1-stage, m) warm-up forwards, then forward and backward in turn, then the
@@ -72,9 +103,7 @@ std::string one_chunk_only(Schedule name, const PipelineShape& shape) {
 /// all-gathers, so both sides take part at the same time.
 class OneFOneB : public PipelineSchedule {
  public:
-  std::string obstacle(const PipelineShape& shape) const override {
-    return one_chunk_only(Schedule::one_f_one_b, shape);
-  }
+  using PipelineSchedule::PipelineSchedule;
   Actions passes(int stage, const PipelineShape& shape) const override {
     return in_turn(warm_up(stage, shape), shape.micro_batches);
   }
@@ -84,8 +113,7 @@ class OneFOneB : public PipelineSchedule {
   bool meets() const override { return true; }
   bool has_closed_time() const override { return true; }
   Residency residency(int stage, const PipelineShape& shape, std::span<const int> layers) const override {
-    const int in_flight = std::min(shape.micro_batches, shape.stages - stage);
-    return {in_flight, in_flight * layers[0], in_flight * layers[0]};
+    return always(std::min(shape.micro_batches, shape.stages - stage), layers[0]);
   }
 
  protected:
@@ -95,24 +123,23 @@ class OneFOneB : public PipelineSchedule {
 };
 
 /// Zero bubble (ZB-H1; P. Qi et al., ICLR 2024, section 3): 1F1B with each backward split into the gradient
-/// of the input, which the stage before waits for, and that of the weights, which fills the bubble; as many
-/// activations alive as 1F1B.
+/// of the input, which the stage before waits for, and that of the weights, which fills the bubble. What a stage has
+/// less in flight than the first one waits there for the gradients of weights.
 class ZeroBubble : public OneFOneB {
  public:
-  std::string obstacle(const PipelineShape& shape) const override {
-    return one_chunk_only(Schedule::zero_bubble, shape);
-  }
+  using OneFOneB::OneFOneB;
   Actions passes(int stage, const PipelineShape& shape) const override {
     // The gradient of the weights lags behind by the stage's place: the last stages have the most to fill at
     // the end, the first one fills nothing and lags not at all.
     Actions order;
     int weights = 0;
     for (const StageAction& step : OneFOneB::passes(stage, shape)) {
+      while (step.kind == Kind::end_of_step && weights < shape.micro_batches)
+        order.push_back({Kind::weights, weights++});
       order.push_back(step);
       if (step.kind == Kind::backward && step.micro_batch >= weights + stage)
         order.push_back({Kind::weights, weights++});
     }
-    while (weights < shape.micro_batches) order.push_back({Kind::weights, weights++});
     return order;
   }
   Actions meetings(int, const PipelineShape&) const override { return {}; }
@@ -120,6 +147,9 @@ class ZeroBubble : public OneFOneB {
   bool splits_backward() const override { return true; }
   bool drains() const override { return false; }
   bool has_closed_time() const override { return false; }
+  Residency residency(int stage, const PipelineShape& shape, std::span<const int> layers) const override {
+    return walked(passes(stage, few(shape)), layers);
+  }
 };
 
 /// Interleaved (virtual pipeline): stage i holds V chunks of layers. min(2(PP-1-i) + (V-1)PP, mV) warm-up
@@ -128,8 +158,9 @@ class ZeroBubble : public OneFOneB {
 /// et al., SC 2021, section 2.2.2).
 class Interleaved : public PipelineSchedule {
  public:
+  using PipelineSchedule::PipelineSchedule;
   std::string obstacle(const PipelineShape& shape) const override {
-    if (shape.micro_batches % shape.stages == 0) return "";
+    if (shape.micro_batches % shape.stages == 0) return PipelineSchedule::obstacle(shape);
     return "the interleaved schedule needs a multiple of PP as micro-batches";
   }
   Actions passes(int stage, const PipelineShape& shape) const override {
@@ -151,6 +182,7 @@ class Interleaved : public PipelineSchedule {
       order.push_back(nth(backward++, false));
     }
     while (backward < all) order.push_back(nth(backward++, false));
+    order.push_back(kEndOfStep);
     return order;
   }
   int round(const PipelineShape& shape) const override { return shape.stages; }
@@ -161,19 +193,18 @@ class Interleaved : public PipelineSchedule {
       return static_cast<std::size_t>(step % round / shape.stages);
     };
     std::int64_t done = std::min(warm_up(stage, shape) + 1, all);
-    Residency most{static_cast<int>(done), 0, 0};
     int alive = 0;
     for (std::int64_t k = 0; k < done; ++k) alive += layers[chunk_of(k)];
-    most.layers = alive;
+    Alive most{static_cast<int>(done), alive};
     // The last stage's first forward after warming up is of the last chunk, and as long as its forwards are,
     // its backwards are too: nothing changes while losses are computed.
-    most.layers_at_loss = alive;
+    const Alive at_loss = most;
     // Chunks of unequal length: one backward and one forward at a time, for one round.
     for (std::int64_t k = 0; k < round && done < all; ++k, ++done) {
       alive += layers[chunk_of(done)] - layers[layers.size() - 1 - chunk_of(k)];
       most.layers = std::max(most.layers, alive);
     }
-    return most;
+    return {most, at_loss, {}};
   }
 
  private:
@@ -193,13 +224,12 @@ class Interleaved : public PipelineSchedule {
 /// backward on the last stage are counted of one micro-batch only.
 class Gpipe : public PipelineSchedule {
  public:
-  std::string obstacle(const PipelineShape& shape) const override {
-    return one_chunk_only(Schedule::gpipe, shape);
-  }
+  using PipelineSchedule::PipelineSchedule;
   Actions passes(int, const PipelineShape& shape) const override {
     Actions order;
     for (int m = 0; m < shape.micro_batches; ++m) order.push_back({Kind::forward, m});
     for (int m = shape.micro_batches; m-- > 0;) order.push_back({Kind::backward, m});
+    order.push_back(kEndOfStep);
     return order;
   }
   Actions meetings(int stage, const PipelineShape& shape) const override {
@@ -207,28 +237,95 @@ class Gpipe : public PipelineSchedule {
   }
   bool meets() const override { return true; }
   Residency residency(int, const PipelineShape& shape, std::span<const int> layers) const override {
-    const int all = shape.micro_batches;
-    return {all, all * layers[0], all * layers[0]};
+    return always(shape.micro_batches, layers[0]);
   }
 };
 
-const OneFOneB kOneFOneB;
-const Interleaved kInterleaved;
-const ZeroBubble kZeroBubble;
-const Gpipe kGpipe;
+/// Zero bubble in a V (P. Qi et al., ICLR 2024, section 6; pytorch/pytorch@1fd7abc2
+/// torch/distributed/pipelining/schedules.py, ScheduleZBVZeroBubble): the first chunk goes up through the stages, the
+/// second down, so that embedding and head lie on the first stage and every stage holds as many activations. Where
+/// forward and both halves of the backward of a chunk last as long, from 2 PP - 1 micro-batches on no stage idles
+/// between its first pass and its last.
+class ZeroBubbleV : public PipelineSchedule {
+ public:
+  using PipelineSchedule::PipelineSchedule;
+  bool descends(int chunk) const override { return chunk % 2 == 1; }
+  bool splits_backward() const override { return true; }
+  bool drains() const override { return false; }
+  Actions passes(int stage, const PipelineShape& shape) const override {
+    // The order is that of as many micro-batches as fill the pipeline; where there are fewer, theirs alone.
+    const int stages = shape.stages, left = stages - stage,
+              all = std::max(2 * stages - 1, shape.micro_batches);
+    Actions order;
+    int next[2][3] = {};  // micro-batch of each chunk and kind of pass
+    const auto pass = [&](Kind kind, int chunk) {
+      const int micro_batch = next[chunk][static_cast<int>(kind)]++;
+      if (micro_batch < shape.micro_batches) order.push_back({kind, micro_batch, chunk});
+    };
+    const auto forward = [&](int chunk) { pass(Kind::forward, chunk); };
+    const auto back = [&](int chunk) { pass(Kind::backward, chunk), pass(Kind::weights, chunk); };
+    const auto times = [](int count, const auto& what) {
+      while (count-- > 0) what();
+    };
+    times(2 * left - 1, [&] { forward(0); });
+    times(stage, [&] { forward(1), forward(0); });
+    times(left, [&] { forward(1), back(1); });
+    times(all - (stages - 1) - left, [&] { forward(0), back(0), forward(1), back(1); });
+    times(left - 1, [&] { back(0), forward(1), back(1); });
+    times(stage, [&] { pass(Kind::backward, 0), pass(Kind::backward, 1); });
+    times(left, [&] { back(0); });
+    times(stage, [&] { pass(Kind::weights, 1); });
+    times(stage, [&] { pass(Kind::weights, 0); });
+    order.push_back(kEndOfStep);
+    return order;
+  }
+  Residency residency(int stage, const PipelineShape& shape, std::span<const int> layers) const override {
+    return walked(passes(stage, few(shape)), layers);
+  }
+};
+
+const OneFOneB kOneFOneB(Schedule::one_f_one_b);
+const Interleaved kInterleaved(Schedule::interleaved);
+const ZeroBubble kZeroBubble(Schedule::zero_bubble);
+const Gpipe kGpipe(Schedule::gpipe);
+const ZeroBubbleV kZeroBubbleV(Schedule::zero_bubble_v);
 
 /// In the order of Schedule.
-const std::array<const PipelineSchedule*, static_cast<std::size_t>(Schedule::count)> kSchedules = {
-    &kOneFOneB, &kInterleaved, &kZeroBubble, &kGpipe};
+const std::array<const PipelineSchedule*, kSchedules.size()> kPipelineSchedules = {
+    &kOneFOneB, &kInterleaved, &kZeroBubble, &kGpipe, &kZeroBubbleV};
 
 }  // namespace
 
+std::string PipelineSchedule::obstacle(const PipelineShape& shape) const {
+  const ChunkCounts can = chunks_of(name_);
+  if (can.has(shape.chunks)) return "";
+  const std::string name(to_string(name_));
+  if (shape.chunks < can.least) return name + " needs virtual stages";
+  if (can.most == 1) return name + " is not modelled with a virtual pipeline";
+  return name + " has " + std::to_string(can.most) + " virtual stages, no more";
+}
+
 const PipelineSchedule& pipeline_schedule(Schedule s) {
-  return *kSchedules[static_cast<std::size_t>(s)];
+  return *kPipelineSchedules[static_cast<std::size_t>(s)];
 }
 
 const PipelineSchedule& schedule_of(const Strategy& s) {
   return pipeline_schedule(settled_schedule(s));
+}
+
+int part_of(const Strategy& s, int stage, int chunk) {
+  const int stages = s.pipeline_parallel;
+  return chunk * stages + (schedule_of(s).descends(chunk) ? stages - 1 - stage : stage);
+}
+
+int stage_of(const Strategy& s, int part) {
+  const int stages = s.pipeline_parallel, place = part % stages;
+  return schedule_of(s).descends(part / stages) ? stages - 1 - place : place;
+}
+
+StageEnds ends_of(const Strategy& s, int stage) {
+  const int chunks = s.virtual_pipeline, parts = shape_of(s).parts();
+  return {part_of(s, stage, 0) == 0, part_of(s, stage, chunks - 1) == parts - 1};
 }
 
 }  // namespace trnplan::models

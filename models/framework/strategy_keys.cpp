@@ -43,9 +43,8 @@ void apply(const Pin& p, Strategy& s) {
 constexpr int kLargestBucket = 140;
 
 template <auto Member, auto Fixed>
-constexpr Key whole(std::string_view name, std::string_view brief, Key::Default without,
-                    std::string_view says, Key::Stored stored = Key::Stored::always,
-                    int most = run_limits.ranks) {
+Key whole(std::string_view name, std::string_view brief, Key::Default without, std::string_view says,
+          Key::Stored stored = Key::Stored::always, int most = run_limits.ranks) {
   return {name,
           brief,
           Key::Kind::whole,
@@ -55,14 +54,14 @@ constexpr Key whole(std::string_view name, std::string_view brief, Key::Default 
           Key::Pinned::by_job,
           without,
           stored,
-          says,
+          std::string(says),
           &stated<Member>,
           &pin<Fixed, int>,
           &apply<Fixed, Member>};
 }
 template <auto Member, auto Fixed>
-constexpr Key flag(std::string_view name, std::string_view brief, Key::Default without, Key::Stored stored,
-                   std::string_view says) {
+Key flag(std::string_view name, std::string_view brief, Key::Default without, Key::Stored stored,
+         std::string_view says) {
   return {name,
           brief,
           Key::Kind::flag,
@@ -72,7 +71,7 @@ constexpr Key flag(std::string_view name, std::string_view brief, Key::Default w
           Key::Pinned::by_job,
           without,
           stored,
-          says,
+          std::string(says),
           &stated<Member>,
           &pin<Fixed, bool>,
           &apply<Fixed, Member>};
@@ -165,9 +164,10 @@ const Key kKeys[] = {
      Key::Default::degrees, Key::Stored::whole, "of the job, or what `any` chose",
      &word_of<&Strategy::precision>, &pin_word<&Pin::precision, &precision_from>,
      &apply<&Pin::precision, &Strategy::precision>},
-    {"schedule", "schedule", Key::Kind::word, "pipeline schedule", "1f1b, interleaved, zero-bubble, gpipe", 0,
-     Key::Pinned::by_job, Key::Default::degrees, Key::Stored::newer,
-     "in which order stages compute: `1f1b`, `interleaved`, `zero-bubble` or `gpipe`",
+    {"schedule", "schedule", Key::Kind::word, "pipeline schedule",
+     fmt::format("{}", fmt::join(kScheduleNames, ", ")), 0, Key::Pinned::by_job, Key::Default::degrees,
+     Key::Stored::newer,
+     fmt::format("in which order stages compute: `{}`", fmt::join(kScheduleNames, "`, `")),
      [](const Strategy& s) -> StrategyValue { return std::string(to_string(settled_schedule(s))); },
      &pin_word<&Pin::schedule, &schedule_from>, &apply<&Pin::schedule, &Strategy::schedule>},
     {"framework",

@@ -45,12 +45,13 @@ struct StrategyKey {
   std::string_view brief;  ///< in the grammar
   Kind kind;
   /// Of Kind::word, with a noun before it for faults: "recompute policy" and "none, full, ...".
-  std::string_view noun, words;
+  std::string_view noun;
+  std::string words;
   int most;
   Pinned pinned;
   Default without;
   Stored stored;
-  std::string_view says;  ///< Markdown, for docs/json.md
+  std::string says;  ///< Markdown, for docs/keys.md
   /// What holds, also where the strategy leaves it to others: schedule, framework and degree of sharding are settled.
   StrategyValue (*stated)(const Strategy&);
   /// Pins a value of the key's kind; false, with nothing changed, for a word that is none of `words`.

@@ -1,29 +1,57 @@
-// In which order the stages of a pipeline compute: the name alone. What each schedule does stands in
-// models/framework/schedules.cpp.
+// In which order the stages of a pipeline compute: the name and the chunks that a stage has. What each schedule does
+// stands in models/framework/schedules.cpp.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string_view>
 
 namespace trnplan::models {
 
-enum class Schedule : std::size_t { one_f_one_b, interleaved, zero_bubble, gpipe, count };
+enum class Schedule : std::size_t { one_f_one_b, interleaved, zero_bubble, gpipe, zero_bubble_v, count };
 
-/// As the strategy grammar and JSON spell them, in the order of Schedule.
-inline constexpr std::array<std::string_view, static_cast<std::size_t>(Schedule::count)> kScheduleNames = {
-    "1f1b", "interleaved", "zero-bubble", "gpipe"};
+/// Chunks of layers that a stage may hold.
+struct ChunkCounts {
+  int least = 1, most = 1;
+  [[nodiscard]] constexpr bool has(int chunks) const { return least <= chunks && chunks <= most; }
+};
+
+struct ScheduleRow {
+  std::string_view name;  ///< as the strategy grammar and JSON spell it
+  ChunkCounts chunks;
+};
+
+/// In the order of Schedule.
+inline constexpr std::array<ScheduleRow, static_cast<std::size_t>(Schedule::count)> kSchedules = {{
+    {"1f1b", {1, 1}},
+    {"interleaved", {2, std::numeric_limits<int>::max()}},
+    {"zero-bubble", {1, 1}},
+    {"gpipe", {1, 1}},
+    {"zbv", {2, 2}},
+}};
 
 [[nodiscard]] constexpr std::string_view to_string(Schedule s) {
-  return kScheduleNames[static_cast<std::size_t>(s)];
+  return kSchedules[static_cast<std::size_t>(s)].name;
+}
+
+[[nodiscard]] constexpr ChunkCounts chunks_of(Schedule s) {
+  return kSchedules[static_cast<std::size_t>(s)].chunks;
 }
 
 [[nodiscard]] constexpr std::optional<Schedule> schedule_from(std::string_view text) {
-  for (std::size_t i = 0; i < kScheduleNames.size(); ++i) {
-    if (text == kScheduleNames[i]) return static_cast<Schedule>(i);
+  for (std::size_t i = 0; i < kSchedules.size(); ++i) {
+    if (text == kSchedules[i].name) return static_cast<Schedule>(i);
   }
   return std::nullopt;
 }
+
+/// Their names, in that order.
+inline constexpr auto kScheduleNames = [] {
+  std::array<std::string_view, kSchedules.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSchedules[i].name;
+  return names;
+}();
 
 }  // namespace trnplan::models

@@ -8,6 +8,7 @@
 
 #include "models/framework/framework.h"
 #include "models/memory/fit_probability.h"
+#include "units/index.h"
 
 namespace trnplan::models {
 
@@ -51,28 +52,26 @@ std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s) {
   return layers_per_stage(a, parts);
 }
 
-namespace {
-
-std::vector<int> sums_per_stage(const std::vector<int>& parts, const Strategy& s) {
-  const auto stages = static_cast<std::size_t>(s.pipeline_parallel);
-  std::vector<int> layers(stages);
-  for (std::size_t first = 0; first < parts.size(); first += stages) {
-    for (std::size_t i = 0; i < stages; ++i) layers[i] += parts[first + i];
-  }
-  return layers;
+std::vector<int> layers_of_chunks(const std::vector<int>& parts, const Strategy& s, int stage) {
+  std::vector<int> own;
+  for (int chunk = 0; chunk < s.virtual_pipeline; ++chunk) own.push_back(parts[at(part_of(s, stage, chunk))]);
+  return own;
 }
+
+int layers_of_stage(const std::vector<int>& parts, const Strategy& s, int stage) {
+  int sum = 0;
+  for (int chunk = 0; chunk < s.virtual_pipeline; ++chunk) sum += parts[at(part_of(s, stage, chunk))];
+  return sum;
+}
+
+namespace {
 
 /// Of one stage of a model cut into `parts`.
 Residency residency_of(const std::vector<int>& parts, const Strategy& s, int micro_batches, int stage) {
-  const auto stages = static_cast<std::size_t>(s.pipeline_parallel);
   const PipelineSchedule& schedule = schedule_of(s);
   const PipelineShape shape = shape_of(s, micro_batches);
-  if (s.virtual_pipeline == 1)
-    return schedule.residency(stage, shape, {&parts[static_cast<std::size_t>(stage)], 1});
-  std::vector<int> own;  // of each chunk
-  for (auto part = static_cast<std::size_t>(stage); part < parts.size(); part += stages)
-    own.push_back(parts[part]);
-  return schedule.residency(stage, shape, own);
+  if (s.virtual_pipeline == 1) return schedule.residency(stage, shape, {&parts[at(stage)], 1});
+  return schedule.residency(stage, shape, layers_of_chunks(parts, s, stage));
 }
 
 /// A weight of one core: ZeRO-1 shards it along the first dimension.
@@ -87,7 +86,7 @@ struct Tensor {
 /// with shared experts has some 25; what is more throws.
 using Tensors = boost::container::static_vector<Tensor, 32>;
 
-Tensors local_tensors(const Architecture& a, const Strategy& s, bool first, bool last, int layers) {
+Tensors local_tensors(const Architecture& a, const Strategy& s, const StageEnds& ends, int layers) {
   const double t = s.tensor_parallel, h = a.hidden, q = static_cast<double>(a.heads) * a.head_dim / t;
   const double kv = 2.0 * a.kv_dim() * s.kv_replicator / t, f = a.intermediate / t;
   const double up = (a.mlp == Mlp::gated ? 2 : 1) * f;
@@ -117,14 +116,14 @@ Tensors local_tensors(const Architecture& a, const Strategy& s, bool first, bool
   }
   if (a.qk_norm) all.push_back({static_cast<double>(a.head_dim), 1, 2 * layers});
   const double vocabulary = std::ceil(a.vocabulary / t);
-  if (first) {
+  if (ends.first) {
     all.push_back({vocabulary, h});
     if (a.learned_positions) all.push_back({static_cast<double>(a.max_positions), h});
     if (a.token_types > 0) all.push_back({static_cast<double>(a.token_types), h});
   }
-  if (last) {
+  if (ends.last) {
     all.push_back({h, a.biases ? 2.0 : 1.0});
-    if (!a.tied_embeddings || !first) all.push_back({vocabulary, h});
+    if (!a.tied_embeddings || !ends.first) all.push_back({vocabulary, h});
   }
   return all;
 }
@@ -137,12 +136,12 @@ struct Weights {
   double largest = 0;
 };
 
-Weights weights_of(const Architecture& a, const Strategy& s, bool first, bool last, int layers) {
+Weights weights_of(const Architecture& a, const Strategy& s, const StageEnds& ends, int layers) {
   const double ranks = shard_degree(s);
   const double expert_ranks = std::max(1.0, ranks / s.expert_parallel);
   Weights w;
   double experts = 0;
-  for (const Tensor& tensor : local_tensors(a, s, first, last, layers)) {
+  for (const Tensor& tensor : local_tensors(a, s, ends, layers)) {
     const double shard =
         std::ceil(tensor.rows / (tensor.expert ? expert_ranks : ranks)) * tensor.columns * tensor.count;
     w.elements += tensor.elements();
@@ -250,6 +249,16 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   return bytes;
 }
 
+/// Gradients of what the products of a layer make: of queries, keys and values, gate and up those of a rank, of the
+/// output and down product all of them, before they are reduced.
+double deferred_bytes(const Job& job, const Strategy& s, const Widths& w) {
+  const Architecture& a = job.architecture;
+  const double experts = a.experts > 0 ? a.experts_per_token : 1;
+  const double columns = static_cast<double>(a.heads) * a.head_dim + 2.0 * a.kv_dim() * s.kv_replicator +
+                         experts * (a.mlp == Mlp::gated ? 2 : 1) * a.intermediate;
+  return 2 * w.inside * columns + (1 + experts) * w.gathered;
+}
+
 /// Weights that are gathered unit by unit and alive at a time, and gradients before they are reduced.
 struct UnitBytes {
   double root = 0, root_gradient = 0;
@@ -276,8 +285,8 @@ UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
 StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
                          const Residency& alive) {
   const Architecture& a = job.architecture;
-  const bool last = stage == s.pipeline_parallel - 1;
-  const Weights weights = weights_of(a, s, stage == 0, last, layers);
+  const StageEnds ends = ends_of(s, stage);
+  const Weights weights = weights_of(a, s, ends, layers);
   const LayerBytes layer = layer_bytes(job, s);
   const Widths width = widths_of(job, s);
   const Framework& framework = framework_of(s);
@@ -287,7 +296,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   StageMemory m;
   m.stage = stage;
   m.layers = layers;
-  m.in_flight = alive.in_flight;
+  m.in_flight = alive.most.passes;
   m.one_graph = framework.launches(s).backward == Launch::none;
   m.parameters = Bytes(per.parameter * weights.elements + per.parameter_shard * weights.padded);
   m.gradients = Bytes(per.gradient * weights.elements + per.gradient_shard * weights.padded);
@@ -303,18 +312,18 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
                               : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
     m.per_pass = Bytes(saved.messages * message + tables);
   }
-  const Bytes kept = m.kept(alive.layers, alive.in_flight),
-              kept_at_loss = m.kept(alive.layers_at_loss, alive.in_flight);
+  m.per_deferred = Bytes(deferred_bytes(job, s, width));
+  const Bytes kept = std::max(m.kept(alive.most), m.kept(alive.late)), kept_at_loss = m.kept(alive.at_loss);
   // A product's gradients need its input, gathered again under sequence parallel, beside the gradient of
   // that input before it is reduced.
   const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
-  const double logits = last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
+  const double logits = ends.last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
   const UnitBytes unit = unit_bytes(a, s);
   m.head_forward = {PeakInstant::loss, {}, Bytes(of_logit.forward * logits), Bytes(unit.root)};
   m.head_backward = {PeakInstant::loss,
                      {},
                      Bytes(of_logit.backward * logits),
-                     Bytes((last ? product : 0) + unit.root + unit.root_gradient)};
+                     Bytes((ends.last ? product : 0) + unit.root + unit.root_gradient)};
   m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
   m.moments[0].activations = kept_at_loss;
   m.moments[1] = {PeakInstant::backward,
@@ -337,8 +346,9 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   return m;
 }
 
-Bytes StageMemory::kept(int of_layers, int passes) const {
-  return Bytes(per_layer.value * of_layers + per_pass.value * passes);
+Bytes StageMemory::kept(const Alive& alive) const {
+  return Bytes(per_layer.value * alive.layers + per_pass.value * alive.passes +
+               per_deferred.value * alive.deferred);
 }
 
 int micro_batches(const Training& t, const Strategy& s) {
@@ -347,24 +357,20 @@ int micro_batches(const Training& t, const Strategy& s) {
 
 double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers) {
   double n = 0;
-  for (const Tensor& w : local_tensors(a, s, stage == 0, stage == s.pipeline_parallel - 1, layers)) {
-    n += w.elements();
-  }
+  for (const Tensor& w : local_tensors(a, s, ends_of(s, stage), layers)) n += w.elements();
   return n;
 }
 
 double local_parameters(const Architecture& a, const Strategy& s, int stage) {
-  const int layers = sums_per_stage(layers_per_chunk(a, s), s)[static_cast<std::size_t>(stage)];
-  return stage_parameters(a, s, stage, layers);
+  return stage_parameters(a, s, stage, layers_of_stage(layers_per_chunk(a, s), s, stage));
 }
 
 double largest_weight(const Architecture& a, const Strategy& s) {
-  const std::vector<int> layers = sums_per_stage(layers_per_chunk(a, s), s);
+  const std::vector<int> parts = layers_per_chunk(a, s);
   double largest = 0;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
-    const bool last = stage == s.pipeline_parallel - 1;
-    largest = std::max(largest,
-                       weights_of(a, s, stage == 0, last, layers[static_cast<std::size_t>(stage)]).largest);
+    const int layers = layers_of_stage(parts, s, stage);
+    largest = std::max(largest, weights_of(a, s, ends_of(s, stage), layers).largest);
   }
   return largest;
 }
@@ -382,11 +388,10 @@ Memory memory_of(const Job& job, const Strategy& s, const Profile& profile) {
   Memory memory;
   memory.limit = job.cluster.instance.core.memory;
   const std::vector<int> parts = layers_per_chunk(job.architecture, s);
-  const std::vector<int> layers = sums_per_stage(parts, s);
   const int m = std::max(1, micro_batches(job.training, s));
-  memory.stages.reserve(layers.size());
+  memory.stages.reserve(at(s.pipeline_parallel));
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
-    memory.stages.push_back(stage_memory(job, s, profile, stage, layers[static_cast<std::size_t>(stage)],
+    memory.stages.push_back(stage_memory(job, s, profile, stage, layers_of_stage(parts, s, stage),
                                          residency_of(parts, s, m, stage)));
   }
   memory.fit_probability = fit_distribution(memory, profile).probability;

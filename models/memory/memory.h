@@ -45,7 +45,8 @@ struct StageMemory {
   int stage = 0;
   PeakInstant instant = PeakInstant::loss;
   int layers = 0;
-  int in_flight = 1;  ///< micro-batches, or chunks of them, between forward and backward when most are
+  int in_flight =
+      1;  ///< micro-batches, or chunks of them, between forward and the end of backward when most are
   /// Forward and backward are one graph, in which a compiler may fuse, drop and remake activations.
   bool one_graph = false;
   std::array<MemoryMoment, 3> moments;  ///< in the order of PeakInstant; `instant` is the largest
@@ -53,6 +54,9 @@ struct StageMemory {
   /// What the activations are made of: of a layer and micro-batch, and of a micro-batch (virtual pipeline:
   /// chunk of one) in flight, 0 without pipeline.
   Bytes per_layer{}, per_pass{};
+  /// Of a layer and micro-batch of which only the gradients of weights are left, besides: those of what its products
+  /// make, which they are made from.
+  Bytes per_deferred{};
   /// The two instants that the loss has, without activations: while the head computes, and while its backward
   /// does. The larger one is in `moments`.
   MemoryMoment head_forward, head_backward;
@@ -62,8 +66,8 @@ struct StageMemory {
   Bytes with(const MemoryMoment& m) const {
     return parameters + gradients + optimizer + m.activations + m.logits + m.staging + runtime;
   }
-  /// Activations of `passes` passes between forward and backward, with so many layers together.
-  Bytes kept(int of_layers, int passes) const;
+  /// Activations and gradients of what is alive.
+  Bytes kept(const Alive& alive) const;
 };
 
 struct Memory {
@@ -81,8 +85,11 @@ struct Memory {
 /// src/neuronx_distributed/pipeline/partition.py).
 std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s);
 
-/// The same for the PP*VPP parts of a virtual pipeline; part p is a chunk of stage p % PP.
+/// The same for the PP*VPP parts of a virtual pipeline, in the order of the model.
 std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s);
+/// Of these parts those of a stage, chunk by chunk, and their sum (part_of()).
+std::vector<int> layers_of_chunks(const std::vector<int>& parts, const Strategy& s, int stage);
+int layers_of_stage(const std::vector<int>& parts, const Strategy& s, int stage);
 
 /// What the strategy's schedule keeps alive on all stages (PipelineSchedule::residency()).
 std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches);
@@ -96,7 +103,7 @@ double stage_parameters(const Architecture& a, const Strategy& s, int stage, int
 /// Elements of the largest weight of a core on any stage.
 double largest_weight(const Architecture& a, const Strategy& s);
 
-/// One stage of `layers` layers of which `alive` are between forward and backward. Cost: O(1).
+/// One stage of `layers` layers. Cost: O(1).
 StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
                          const Residency& alive);
 

@@ -6,7 +6,7 @@
 #include "models/collective/switched_parameters.h"
 #include "models/device/gpu_parameters.h"
 #include "models/device/neuron_core_parameters.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/parameters/common_parameters.h"
 
 namespace trnplan::models {
@@ -15,10 +15,10 @@ namespace {
 
 const auto& all() {
   static const std::array kSchemas = {
-      ParameterSchema("neuron", {neuron::kCoreParameters, neuron::kCollectiveParameters, nxd::kParameters,
+      ParameterSchema("neuron", {neuron::kCoreParameters, neuron::kCollectiveParameters, loop::kParameters,
                                  common::kParameters}),
-      ParameterSchema("gpu",
-                      {gpu::kDeviceParameters, switched::kParameters, nxd::kParameters, common::kParameters}),
+      ParameterSchema(
+          "gpu", {gpu::kDeviceParameters, switched::kParameters, loop::kParameters, common::kParameters}),
   };
   return kSchemas;
 }

@@ -25,14 +25,16 @@ void walk(const StageActions& actions, std::vector<std::size_t>& next, ActionVis
     for (std::size_t s = 0; s < actions.size(); ++s) {
       for (; next[s] < actions[s].size(); ++next[s], progress = true) {
         const StageAction& action = actions[s][next[s]];
-        if (!may_go(s, action)) break;
+        if (action.kind == Kind::end_of_step || !may_go(s, action)) break;
         visitor.action(static_cast<int>(s), action);
       }
     }
   }
   for (std::size_t s = 0; s < actions.size(); ++s) {
-    if (next[s] < actions[s].size()) throw std::logic_error("the pipeline schedule deadlocks");
+    if (actions[s][next[s]].kind != Kind::end_of_step)
+      throw std::logic_error("the pipeline schedule deadlocks");
   }
+  visitor.action(0, kEndOfStep);
 }
 
 /// A message goes when both its stages have reached it, so that the order of every queue is the order of its
@@ -40,7 +42,7 @@ void walk(const StageActions& actions, std::vector<std::size_t>& next, ActionVis
 void walk_meetings(const StageActions& actions, ActionVisitor& visitor) {
   std::vector<std::size_t> next(actions.size(), 0);
   const auto meets = [&](std::size_t stage, const StageAction& other) {
-    if (next[stage] >= actions[stage].size() || !(actions[stage][next[stage]] == other)) return false;
+    if (!(actions[stage][next[stage]] == other)) return false;
     ++next[stage];
     return true;
   };
@@ -53,8 +55,9 @@ void walk_meetings(const StageActions& actions, ActionVisitor& visitor) {
 }
 
 /// Passes wait for what others have made.
-void walk_passes(const StageActions& actions, int chunks, int micro_batches, ActionVisitor& visitor) {
-  const int stages = static_cast<int>(actions.size()), parts = stages * chunks;
+void walk_passes(const StageActions& actions, const Strategy& strategy, int micro_batches,
+                 ActionVisitor& visitor) {
+  const int parts = shape_of(strategy).parts();
   std::vector<bool> made(2 * at(parts) * at(micro_batches));
   const auto place = [&](bool forward, int part, int micro_batch) {
     return (at(part) * 2 + (forward ? 1 : 0)) * at(micro_batches) + at(micro_batch);
@@ -63,7 +66,7 @@ void walk_passes(const StageActions& actions, int chunks, int micro_batches, Act
   walk(actions, next, visitor, [&](std::size_t s, const StageAction& a) {
     if (a.kind == Kind::weights) return true;
     const bool forward = a.kind == Kind::forward;
-    const int part = a.chunk * stages + static_cast<int>(s), source = forward ? part - 1 : part + 1;
+    const int part = part_of(strategy, static_cast<int>(s), a.chunk), source = forward ? part - 1 : part + 1;
     if (source >= 0 && source < parts && !made[place(forward, source, a.micro_batch)]) return false;
     made[place(forward, part, a.micro_batch)] = true;
     return true;
@@ -84,7 +87,7 @@ class Calls : public ActionVisitor {
 LastGradients::LastGradients(const StepParts& parts, int micro_batches) {
   if (!parts.reduces_early()) return;
   const PipelineSchedule& schedule = parts.schedule();
-  const Kind makes = schedule.splits_backward() ? Kind::weights : Kind::backward;
+  const Kind makes = schedule.last_pass();
   for (int s = 0; s < parts.stages; ++s) {
     std::vector<StageAction>& last = of_.emplace_back(at(parts.chunks()));
     for (const StageAction& a : schedule.passes(s, shape_of(parts.strategy, micro_batches))) {
@@ -94,11 +97,11 @@ LastGradients::LastGradients(const StepParts& parts, int micro_batches) {
 }
 
 bool LastGradients::is(int stage, const StageAction& action) const {
-  return !of_.empty() && action.micro_batch >= 0 && of_[at(stage)][at(action.chunk)] == action;
+  return !of_.empty() && of_[at(stage)][at(action.chunk)] == action;
 }
 
 void each_action(const StepParts& parts, int micro_batches, ActionVisitor& visitor) {
-  const PipelineSchedule& schedule = schedule_of(parts.strategy);
+  const PipelineSchedule& schedule = parts.schedule();
   const PipelineShape shape = shape_of(parts.strategy, micro_batches);
   StageActions actions;
   for (int s = 0; s < parts.stages; ++s)
@@ -107,9 +110,8 @@ void each_action(const StepParts& parts, int micro_batches, ActionVisitor& visit
   if (parts.blocking()) {
     walk_meetings(actions, visitor);
   } else {
-    walk_passes(actions, shape.chunks, micro_batches, visitor);
+    walk_passes(actions, parts.strategy, micro_batches, visitor);
   }
-  visitor.action(0, {Kind::weights, -1});
 }
 
 void each_action(const StepParts& parts, int micro_batches,

@@ -38,7 +38,7 @@ class ActionVisitor {
   virtual void start(const StageActions& actions) { (void)actions; }
   /// Each stage goes as far as it can, then the next one does: a wave. `places`: of each stage in its list.
   virtual void wave(const std::vector<std::size_t>& places) { (void)places; }
-  /// Messages under the stage below; last the end of the step, micro-batch -1.
+  /// Messages under the stage below; the end of the step once, under stage 0.
   virtual void action(int stage, const StageAction& action) = 0;
 };
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "models/collective/collective_runtime.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/memory/memory.h"
 #include "models/step/step_parts.h"
 
@@ -26,7 +26,7 @@ void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveO
   calls.push_back({name,
                    Category::data_parallel,
                    {process_group, op, Bytes(bytes / buckets), buckets, 0},
-                   Seconds(profile[nxd::bucket_overhead] * buckets)});
+                   Seconds(profile[loop::bucket_overhead] * buckets)});
 }
 
 /// Builds the calls of the end of a step.
@@ -77,10 +77,10 @@ class EndCalls {
     const double expert = expert_parameters(a_, s_, 1);
     part(*calls.layer, layer - expert, expert, framework_.tensors_per_layer());
     const double others = parameters - layers * layer;
-    const bool last = stage == s_.pipeline_parallel - 1;
-    const double embedding = stage > 0 ? 0 : last ? embedding_alone() : others;
-    if (stage == 0) part(*calls.embedding, embedding, 0, 1);
-    if (last) part(*calls.head, others - embedding, 0, 1);
+    const StageEnds ends = ends_of(s_, stage);
+    const double embedding = !ends.first ? 0 : ends.last ? embedding_alone() : others;
+    if (ends.first) part(*calls.embedding, embedding, 0, 1);
+    if (ends.last) part(*calls.head, others - embedding, 0, 1);
   }
   void exchange(std::vector<EndCall>& calls, const Exchange& e, std::string_view name,
                 std::string_view of_experts, double rest, double expert) const {
@@ -91,6 +91,8 @@ class EndCalls {
   double embedding_alone() const {
     Strategy apart = s_;
     apart.pipeline_parallel = 2;
+    apart.virtual_pipeline = 1;
+    apart.schedule = Schedule::one_f_one_b;
     return stage_parameters(a_, apart, 0, 0);
   }
 
@@ -107,11 +109,10 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   const Architecture& a = job.architecture;
   const Framework& framework = framework_of(s);
   const double parameters = stage_parameters(a, s, stage, layers);
-  const bool has_head = stage == s.pipeline_parallel - 1;
   const EndCalls calls(job, s, profile);
   EndOfStep end;
   if (s.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
-    const int norms = 2 * layers + (has_head ? 1 : 0);
+    const int norms = 2 * layers + (ends_of(s, stage).last ? 1 : 0);
     end.norms.push_back({"norm gradients",
                          Category::tensor_parallel,
                          {ProcessGroup::tensor, CollectiveOp::all_reduce, Bytes(4.0 * a.hidden), norms, 0}});
@@ -120,7 +121,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   const bool by_unit = framework.units(s).has_value();
   if (by_unit) {
     // Beside the passes (LayerModel).
-  } else if (framework.reduces_with_backward()) {
+  } else if (framework.reduces_with_backward(s)) {
     calls.reduce_early(end, stage, layers, parameters);
   } else {
     calls.over_context(end.context, parameters, framework.tensors_per_layer() * layers + 1);
@@ -128,7 +129,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   }
   if (by_unit) {
     // Beside the passes too.
-  } else if (framework.reduces_with_backward() && framework.gathers_with_forward()) {
+  } else if (framework.reduces_with_backward(s) && framework.gathers_with_forward()) {
     calls.gather_ahead(end, stage, layers, parameters);
   } else {
     calls.gather(end.gather, rest, expert);

@@ -77,7 +77,7 @@ GraphSize largest_graph(const Job& job, const Strategy& s, const Profile& profil
     const double counted = one_graph ? forward + backward : std::max(forward, backward);
     if (counted <= largest.counted) continue;
     largest.counted = counted;
-    largest.stage = static_cast<int>(i) % s.pipeline_parallel;
+    largest.stage = stage_of(s, static_cast<int>(i));
     largest.layers = chunks[i];
     largest.whole_micro_batch = one_graph;
     largest.backward = one_graph || backward >= forward;

@@ -19,18 +19,11 @@ class MemoryCounter {
     note({}, true);
   }
 
-  /// A micro-batch comes in: its input, its output's place.
-  void enter(SimTime time, bool listed) {
-    ++passes_;
-    note(time, listed);
-  }
-  void keep_layers(SimTime time, int layers, bool listed) {
-    layers_ += layers;
-    note(time, listed);
-  }
-  /// Of a backward: activations go, and so does what belongs to the micro-batch.
-  void leave(SimTime time, bool listed) {
-    --passes_;
+  /// Passes, layers and deferred layers that are alive from now on, more or fewer.
+  void add(SimTime time, const Alive& more, bool listed) {
+    alive_.passes += more.passes;
+    alive_.layers += more.layers;
+    alive_.deferred += more.deferred;
     note(time, listed);
   }
   /// What an instant has beside the activations; none of it at its end.
@@ -56,7 +49,7 @@ class MemoryCounter {
   void note(SimTime time, bool listed) {
     if (time != next_at_) settle();
     MemoryMoment all = now_;
-    all.activations = m_.kept(layers_, passes_);
+    all.activations = m_.kept(alive_);
     next_at_ = time;
     next_ = m_.with(all).value;
     listed_ = listed;
@@ -75,7 +68,7 @@ class MemoryCounter {
   const StageMemory& m_;
   std::uint32_t track_;
   std::vector<Timeline::Sample>& samples_;
-  int layers_ = 0, passes_ = 0;
+  Alive alive_;
   MemoryMoment now_;
   SimTime next_at_;
   double next_ = 0;

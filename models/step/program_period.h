@@ -69,7 +69,8 @@ class PeriodFinder {
   static Steady steady(const std::vector<StageAction>& actions, int round) {
     // A round holds every kind of action as often: as many as have the first `round` micro-batches.
     Steady longest;
-    for (const StageAction& a : actions) longest.round += a.micro_batch < round;
+    for (const StageAction& a : actions)
+      longest.round += a.kind != StageAction::Kind::end_of_step && a.micro_batch < round;
     const std::size_t n = longest.round;
     for (std::size_t i = 0, begin = 0; i + n < actions.size(); ++i) {
       StageAction next = actions[i];

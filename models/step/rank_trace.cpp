@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/step/action_order.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_program.h"
@@ -25,9 +25,9 @@ constexpr double kScalarBytes = 4;
 
 /// The part of a transfer that the host takes to start it, or that comes with a bucket.
 SimTime launch_of(const Item& item) {
-  return SimTime{item.fixed.parameter[nxd::task_launch.place()]} +
+  return SimTime{item.fixed.parameter[loop::task_launch.place()]} +
          SimTime{item.fixed.parameter[common::host_launch.place()]} +
-         SimTime{item.fixed.parameter[nxd::bucket_overhead.place()]};
+         SimTime{item.fixed.parameter[loop::bucket_overhead.place()]};
 }
 
 /// Nodes of an item on a rank that takes part in it.
@@ -65,10 +65,12 @@ TraceSize rank_trace_size(const StepModel& model) {
     if (p.reduces_early())
       w.each_beside([&](const Items& items, int times) { size.fixed += nodes_of(items) * times; });
   }
-  for (const Boundary& b : p.boundaries)
-    size.per_micro_batch += 2 * p.chunks() * (nodes_of(*b.activation) + nodes_of(*b.gradient));
-  if (!p.blocking()) {  // both ends of a message launch it on their own
-    size.per_micro_batch += 4 * p.chunks() * static_cast<std::int64_t>(p.boundaries.size());
+  for (int part = 0; part + 1 < p.parts_of_model(); ++part) {
+    const auto link = link_above(p.strategy, part);
+    if (!link) continue;
+    const Boundary& b = p.boundaries[at(link->boundary)];
+    size.per_micro_batch += 2 * (nodes_of(*b.activation) + nodes_of(*b.gradient));
+    if (!p.blocking()) size.per_micro_batch += 4;  // both ends of a message launch it on their own
   }
   const std::int64_t ranks = p.job.cluster.cores() / p.stages;
   return {size.fixed * ranks, size.per_micro_batch * ranks};
@@ -136,8 +138,8 @@ class RankTracer::Impl {
     std::uint32_t first = 0;  ///< task
     int micro_batch = 0;
   };
-  /// Stage, kind, chunk, end of the step, last pass that makes gradients, first that has weights gathered beside it.
-  using PatternKey = std::tuple<int, StageAction::Kind, int, bool, bool, bool>;
+  /// Stage, kind, chunk, last pass that makes gradients, first that has weights gathered beside it.
+  using PatternKey = std::tuple<int, StageAction::Kind, int, bool, bool>;
 
   struct Output {
     const std::function<void(const Node&)>& visit;
@@ -162,12 +164,7 @@ class RankTracer::Impl {
   int few() const { return p_.round() * (p_.reduces_early() ? 2 : 1); }
 
   PatternKey key_of(int stage, const StageAction& a, const LastGradients& last) const {
-    return {stage,
-            a.kind,
-            a.chunk,
-            a.micro_batch < 0,
-            last.is(stage, a),
-            p_.gathers_ahead() && is_first_forward(a)};
+    return {stage, a.kind, a.chunk, last.is(stage, a), p_.gathers_ahead() && is_first_forward(a)};
   }
 
   void find_patterns() {
@@ -205,7 +202,7 @@ class RankTracer::Impl {
       const bool message =
           action.kind == StageAction::Kind::activation_up || action.kind == StageAction::Kind::gradient_up;
       for (int s = 0; s < p_.stages; ++s) {
-        if (s == stage || (message && s == stage + 1) || action.micro_batch < 0)
+        if (s == stage || (message && s == stage + 1) || action.kind == StageAction::Kind::end_of_step)
           blocks_of_[at(s)].push_back(block);
       }
     });

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
 #include "models/step/step_parts.h"
@@ -141,12 +141,12 @@ class GroupClass {
 struct Keys {
   std::array<int, 7> ranks;  ///< groups and where they are
   GroupClass::Key pass;      ///< the operators of a pass over one micro-batch
-  std::tuple<bool, bool, Precision, int, const Framework*, UnitKey> end;  ///< the end of the step
+  std::tuple<bool, bool, bool, Precision, int, const Framework*, UnitKey> end;  ///< the end of the step
 };
 
 Keys keys_of(const Strategy& s) {
   // Virtual stages and cuts only say how many layers a stage has, which the end of the step is asked with;
-  // the schedule puts together what is remembered here.
+  // the schedule puts together what is remembered here, and says whether gradients are reduced beside passes.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
                schedule, framework, sharding, shard_ranks] = s;
@@ -155,7 +155,7 @@ Keys keys_of(const Strategy& s) {
   const Framework* loop = &framework_of(s);
   return {{tensor, context, expert, data, pipeline, kv_replicator, units[1]},
           {micro_batch, sequence_parallel, recompute, flash_attention, precision, loop, units},
-          {sequence_parallel, zero1, precision, bucket_mb, loop, units}};
+          {sequence_parallel, zero1, loop->reduces_with_backward(s), precision, bucket_mb, loop, units}};
 }
 
 }  // namespace
@@ -307,8 +307,8 @@ SimTime StrategyCosts::accumulate(int stage, int layers) const {
 StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   const Strategy& s = strategy_;
   GroupClass *inside = ranks_.inside[at(stage)], *across = ranks_.across[at(stage)];
-  const StageCosts::Ranks::FinishKey key{inside, across,        stage == 0, stage == stages_ - 1,
-                                         layers, keys_of(s).end};
+  const StageEnds ends = ends_of(s, stage);
+  const StageCosts::Ranks::FinishKey key{inside, across, ends.first, ends.last, layers, keys_of(s).end};
   const auto it = ranks_.finish.find(key);
   if (it != ranks_.finish.end()) return it->second;
   const EndOfStep end = end_of_step(shared_.job, s, shared_.profile, model_, stage, layers);
@@ -329,16 +329,15 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
 }
 
 /// A stage whose chunks have `layers`.
-StageCost StrategyCosts::stage(int stage, const int* layers) const {
+StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const {
   const int chunks = strategy_.virtual_pipeline, last_part = stages_ * chunks - 1;
   const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);
   const bool meetings = blocking(), turns = framework_of(strategy_).units(strategy_).has_value();
-  int sum = 0;
-  for (int chunk = 0; chunk < chunks; ++chunk) sum += layers[chunk * stages_];
+  const int sum = layers_of_stage(layers, strategy_, stage);
   const SimTime add = accumulate(stage, sum);
   StageCost cost;
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    const int part = chunk * stages_ + stage, own = layers[chunk * stages_];
+    const int part = part_of(strategy_, stage, chunk), own = layers[at(part)];
     SimTime up = forward_launch_, down = backward_launch_ + add;
     each_turn(turns, own, [&](LayerTurn turn, int times) {
       const auto t = static_cast<std::size_t>(turn);
@@ -354,10 +353,11 @@ StageCost StrategyCosts::stage(int stage, const int* layers) const {
       down += c.head_back;
     }
     for (const int below : {part - 1, part}) {
-      if (meetings || below < 0 || below + 1 > last_part) continue;
-      const BoundaryCost& b = boundaries_[at(below % stages_)];
-      if (!framework_of(strategy_).sends_beside_work(strategy_))
-        cost.each += launch_ * 2 + b.activation + b.gradient;
+      if (meetings || framework_of(strategy_).sends_beside_work(strategy_)) continue;
+      const auto link = link_above(strategy_, below);
+      if (!link) continue;
+      const BoundaryCost& b = boundaries_[at(link->boundary)];
+      cost.each += launch_ * 2 + b.activation + b.gradient;
     }
     cost.each += up + down;
     if (chunk == 0) {
@@ -376,7 +376,7 @@ StepCosts StrategyCosts::step(const std::vector<int>& layers) const {
   for (int i = 0; i < stages_; ++i) {
     const bool same = i > 1 && i < stages_ - 1 && strategy_.virtual_pipeline == 1 &&
                       layers[at(i)] == layers[at(i - 1)] && ranks_.like_below(i);
-    c.stages[at(i)] = same ? c.stages[at(i - 1)] : stage(i, &layers[at(i)]);
+    c.stages[at(i)] = same ? c.stages[at(i - 1)] : stage(i, layers);
   }
   return c;
 }

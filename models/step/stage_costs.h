@@ -70,7 +70,7 @@ class StrategyCosts {
   friend class StageCosts;
   StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int micro_batches);
 
-  StageCost stage(int stage, const int* layers) const;
+  StageCost stage(int stage, const std::vector<int>& layers) const;
 
   const StageCosts::Shared& shared_;
   const Strategy& strategy_;

@@ -23,15 +23,20 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
   if (gpu && strategy.precision == Precision::fp32 && core.fp32.value <= 0)
     return "products in FP32 are not modelled on " + job.cluster.instance.name +
            ": no peak of them is stated";
-  if (framework_of(strategy).reduces_with_backward() && schedule_of(strategy).splits_backward())
-    return "a reduction of gradients beside a split backward pass is not modelled";
-  if (framework_of(strategy).units(strategy) && strategy.expert_parallel > 1)
+  const Framework& framework = framework_of(strategy);
+  if (schedule_of(strategy).splits_backward()) {
+    if (framework.reduces_with_backward(strategy))
+      return "a reduction of gradients beside a split backward pass is not modelled";
+    if (!framework.recomputes_once() && framework.recomputed(strategy).any())
+      return "recomputation in a split backward pass is not modelled with " + std::string(framework.name());
+  }
+  if (framework.units(strategy) && strategy.expert_parallel > 1)
     return "experts shared out over ranks whose weights are gathered layer by layer are not modelled";
-  if (strategy.recompute.alternate && !framework_of(strategy).recomputed(strategy).alternate)
-    return std::string(framework_of(strategy).name()) + " has no recomputation of every second product";
-  if (strategy.recompute.every > 1 && framework_of(strategy).recomputed(strategy).every == 1)
-    return std::string(framework_of(strategy).name()) + " has no recomputation of some layers alone";
-  return sharding_problem(framework_of(strategy), strategy);
+  if (strategy.recompute.alternate && !framework.recomputed(strategy).alternate)
+    return std::string(framework.name()) + " has no recomputation of every second product";
+  if (strategy.recompute.every > 1 && framework.recomputed(strategy).every == 1)
+    return std::string(framework.name()) + " has no recomputation of some layers alone";
+  return sharding_problem(framework, strategy);
 }
 
 StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
@@ -67,9 +72,11 @@ Seconds StepModel::lower_bound() const {
       const Chunk& chunk = w.chunks[static_cast<std::size_t>(c)];
       const SimTime up = chunk.forward.whole.length, down = chunk.backward.whole.length;
       cost.each += up + down + chunk.weights.whole.length;
-      for (const int below : {c * p.stages + i - 1, c * p.stages + i}) {
-        if (blocking || p.sends_beside_work() || below < 0 || below + 1 >= p.stages * p.chunks()) continue;
-        const int b = below % p.stages;
+      const int part = p.part_of(i, c);
+      for (const int below : {part - 1, part}) {
+        const auto link = link_above(p.strategy, below);
+        if (!link || blocking || p.sends_beside_work()) continue;
+        const int b = link->boundary;
         cost.each += p.message_launch.length * 2 + p.hold(b, true).length + p.hold(b, false).length;
       }
       if (c == 0) {

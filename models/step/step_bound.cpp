@@ -170,12 +170,12 @@ SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
   const SimTime once_a_layer = layer(s);
   SimTime most;
   for (int i = 0; i < stages; ++i) {
-    int sum = 0;
-    for (std::size_t k = at(i); k < layers.size(); k += at(stages)) sum += layers[k];
+    const int sum = layers_of_stage(layers, s, i);
+    const StageEnds ends = ends_of(s, i);
     SimTime once =
         once_a_layer * sum + work(model.accumulate(stage_parameters(job_.architecture, s, i, sum)));
-    if (i == 0) once += work(model.embedding_forward()) + work(model.embedding_backward());
-    if (i == stages - 1) once += work(model.head_forward()) + work(model.head_backward());
+    if (ends.first) once += work(model.embedding_forward()) + work(model.embedding_backward());
+    if (ends.last) once += work(model.head_forward()) + work(model.head_backward());
     most = std::max(most, once * micro_batches);
   }
   return most;

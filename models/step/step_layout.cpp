@@ -34,6 +34,13 @@ const Groups& StageGroups::of(ProcessGroup process_group) const {
   return tensor;
 }
 
+std::optional<Link> link_above(const Strategy& s, int part) {
+  if (part < 0 || part + 1 >= shape_of(s).parts()) return std::nullopt;
+  const int from = stage_of(s, part), to = stage_of(s, part + 1);
+  if (from == to) return std::nullopt;
+  return to == (from + 1) % s.pipeline_parallel ? Link{from, true} : Link{to, false};
+}
+
 StepLayout::StepLayout(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
                        CollectiveMemory* memory)
     : job(j),
@@ -132,7 +139,11 @@ StageGroups StepLayout::representative(int stage) const {
 }
 
 int StepLayout::boundary_count() const {
-  return strategy.virtual_pipeline > 1 && stages > 1 ? stages : stages - 1;
+  int count = 0;
+  for (int part = 0; part + 1 < shape_of(strategy).parts(); ++part) {
+    if (const auto link = link_above(strategy, part)) count = std::max(count, link->boundary + 1);
+  }
+  return count;
 }
 
 void StepLayout::add_key(std::vector<int>& key, const Groups& groups, int cls) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "models/collective/fabric.h"
@@ -31,6 +32,15 @@ auto all_groups(Of& of) {
   return std::array{&tensor, &kv, &context, &expert, &data, &replicas, &expert_data, &shard, &copies};
 }
 
+/// The way of an activation from one part of the model to the next: over the boundary above stage `boundary`, up or
+/// down. Gradients go the other way.
+struct Link {
+  int boundary = 0;
+  bool up = true;
+};
+/// From this part; absent where one stage holds both, and beyond the ends.
+std::optional<Link> link_above(const Strategy& s, int part);
+
 /// Ranks, nodes and resources of a strategy: what does not depend on micro-batch, recomputation or cuts.
 struct StepLayout {
   Job job;
@@ -55,7 +65,7 @@ struct StepLayout {
   StageGroups representative(int stage) const;
   /// Pairs of ranks that send over a boundary.
   Groups pairs_of(int boundary) const;
-  /// The boundaries: of stage s to s + 1; with chunks also of the last to the first.
+  /// Of boundaries over which messages go: of stage s to s + 1; where chunks make a loop also of the last to the first.
   int boundary_count() const;
   /// Node class of a stage's first rank.
   int class_of(int stage) const { return placement.class_of_rank(order.rank(stage, 0, 0, 0)); }

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "models/collective/collective_runtime.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/memory/memory.h"
 #include "sim/executor.h"
 #include "units/index.h"
@@ -39,8 +39,8 @@ class StageBuilder {
   }
 
  private:
-  bool first(int chunk) const { return stage_ == 0 && chunk == 0; }
-  bool last(int chunk) const { return stage_ == p_.stages - 1 && chunk == p_.chunks() - 1; }
+  bool first(int chunk) const { return p_.part_of(stage_, chunk) == 0; }
+  bool last(int chunk) const { return p_.part_of(stage_, chunk) == p_.parts_of_model() - 1; }
   int layers() const {
     int sum = 0;
     for (const int l : layers_) sum += l;
@@ -158,7 +158,7 @@ class StageBuilder {
                                    collective(p_.fabric, c.call.op, groups, c.call.bytes), c.call);
       if (items.empty()) continue;
       Item& head = items.front();
-      head.fixed.add(c.name, c.category, nxd::bucket_overhead, to_sim_time(c.buckets));
+      head.fixed.add(c.name, c.category, loop::bucket_overhead, to_sim_time(c.buckets));
       head.length = head.fixed.total();
       append_all(all, std::move(items));
     }
@@ -233,11 +233,11 @@ void StepParts::make_stages() {
   for (int stage = 0; stage < stages; ++stage) {
     const StageGroups groups = groups_of(stage);
     const int cls = class_of(stage);
-    std::vector<int> own;  // of each chunk
-    for (int part = stage; part < stages * chunks(); part += stages) own.push_back(layers[at(part)]);
+    const std::vector<int> own = layers_of_chunks(layers, strategy, stage);
+    const StageEnds ends = ends_of(strategy, stage);
     std::vector<int> key = own;
-    key.push_back(stage == 0);
-    key.push_back(stage == stages - 1);
+    key.push_back(ends.first);
+    key.push_back(ends.last);
     for (const Groups* g : all_groups(groups)) add_key(key, *g, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) it->second = {StageBuilder(*this, stage, own).build(), cls};
@@ -302,7 +302,7 @@ void StepParts::make_boundaries() {
 std::optional<Item> graph_start(std::string_view name, Category c, Launch launch, const Job& job,
                                 const Profile& profile) {
   if (launch == Launch::none) return std::nullopt;
-  const Parameter p = launch == Launch::task ? nxd::task_launch : nxd::graph_launch;
+  const Parameter p = launch == Launch::task ? loop::task_launch : loop::graph_launch;
   Item item = work_item(name, c, p, Seconds(profile[p]));
   if (job.software.in_flight == 1) {
     item.fixed.add(name, c, common::host_launch, to_sim_time(Seconds(profile[common::host_launch])));

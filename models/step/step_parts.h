@@ -174,6 +174,8 @@ struct StepParts : StepLayout {
 
   const StageWork& work(int stage) const { return *parts[static_cast<std::size_t>(stage)].work; }
   int chunks() const { return strategy.virtual_pipeline; }
+  int parts_of_model() const { return stages * chunks(); }
+  int part_of(int stage, int chunk) const { return models::part_of(strategy, stage, chunk); }
   const PipelineSchedule& schedule() const { return schedule_of(strategy); }
   const Framework& framework() const { return framework_of(strategy); }
   bool blocking() const { return framework().sends_block(strategy); }
@@ -183,7 +185,8 @@ struct StepParts : StepLayout {
   bool overlaps() const { return framework().overlaps_layers(strategy); }
   /// Gradients are reduced at the same time as the last backward pass.
   bool reduces_early() const {
-    return framework().reduces_with_backward() && !framework().units(strategy) && strategy.data_ranks() > 1;
+    return framework().reduces_with_backward(strategy) && !framework().units(strategy) &&
+           strategy.data_ranks() > 1;
   }
   /// Weights are gathered at the same time as the first forward pass.
   bool gathers_ahead() const {

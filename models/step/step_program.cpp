@@ -43,12 +43,12 @@ class Emitter : public ActionVisitor {
   }
   void action(int stage, const StageAction& action) override {
     if (segments_) to_.out.segments.push_back({to_.tasks(), stage, action});
-    if (action.micro_batch < 0) {
+    if (action.kind == Kind::end_of_step) {
       end_of_step();
     } else if (action.kind == Kind::activation_up) {
-      to_.meeting(stage, *p_.boundaries[at(stage)].activation, true);
+      to_.meeting(*p_.boundaries[at(stage)].activation, {stage, true, true});
     } else if (action.kind == Kind::gradient_up) {
-      to_.meeting(stage, *p_.boundaries[at(stage)].gradient, false);
+      to_.meeting(*p_.boundaries[at(stage)].gradient, {stage, false, false});
     } else if (p_.blocking() || action.kind == Kind::weights) {
       compute(stage, action);
     } else {
@@ -72,32 +72,35 @@ class Emitter : public ActionVisitor {
   /// as long.
   void compute_beside_messages(int stage, const StageAction& action) {
     const bool forward = action.kind == Kind::forward;
-    const int part = action.chunk * p_.stages + stage;  // of the model
-    const int source = forward ? part - 1 : part + 1, goal = forward ? part + 1 : part - 1;
-    const int parts = p_.chunks() * p_.stages;
-    const bool has_source = source >= 0 && source < parts, has_goal = goal >= 0 && goal < parts;
+    const int part = p_.part_of(stage, action.chunk);
+    const int source = forward ? part - 1 : part + 1;
+    const std::optional<Link> below = link_above(p_.strategy, part - 1),
+                              above = link_above(p_.strategy, part);
+    const std::optional<Link>&from = forward ? below : above, &to = forward ? above : below;
     const TaskId start = to_.tasks();
-    if (has_source) {  // the receive is a graph of its own
+    if (from) {  // the receive is a graph of its own
       launch(stage);
-      hold(stage, std::min(source, part), forward);
+      hold(stage, *from, forward);
     }
     const TaskId begin = to_.tasks();
     compute(stage, action);
     // A send starts when it is launched; the receiver's pass waits for it, its queue does not.
-    if (has_goal) launch(stage);
-    if (has_source) deliver({forward, source, action.micro_batch}, std::min(source, part), stage, begin);
-    made_[{forward, part, action.micro_batch}] = to_.last_of_lanes(stage, start);
-    if (has_goal) hold(stage, std::min(goal, part), forward);
+    if (to) launch(stage);
+    if (from) deliver({forward, source, action.micro_batch}, *from, stage, begin);
+    if (to) {
+      made_[{forward, part, action.micro_batch}] = to_.last_of_lanes(stage, start);
+      hold(stage, *to, forward);
+    }
   }
 
   void launch(int stage) {
     if (p_.sends_beside_work()) return;
     to_.work(stage, p_.message_launch, {&p_.message_launch, task::Launch{stage}});
   }
-  /// The queue of a stage while the message over the boundary above part `below` of the model passes.
-  void hold(int stage, int below, bool activation) {
+  /// The queue of a stage while a message passes.
+  void hold(int stage, const Link& link, bool activation) {
     if (p_.sends_beside_work()) return;
-    const Item& item = p_.hold(below % p_.stages, activation);
+    const Item& item = p_.hold(link.boundary, activation);
     to_.work(stage, item, {&item, task::Hold{stage}});
   }
 
@@ -107,14 +110,14 @@ class Emitter : public ActionVisitor {
     auto operator<=>(const Made&) const = default;
   };
 
-  /// The message over the boundary above part `below` of the model, to the pass that starts with `start`.
-  void deliver(const Made& from, int below, int stage, TaskId start) {
+  /// The message of what was made, to the pass that starts with `start`.
+  void deliver(const Made& from, const Link& link, int stage, TaskId start) {
     const auto made = made_.find(from);
     const std::vector<TaskId> senders = std::move(made->second);
     made_.erase(made);
-    const int boundary = below % p_.stages;
-    const Boundary& b = p_.boundaries[at(boundary)];
-    to_.message(boundary, from.forward ? *b.activation : *b.gradient, from.forward, senders,
+    const Boundary& b = p_.boundaries[at(link.boundary)];
+    to_.message(from.forward ? *b.activation : *b.gradient,
+                {link.boundary, from.forward == link.up, from.forward}, senders,
                 to_.first_of_lanes(stage, start));
   }
 

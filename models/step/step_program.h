@@ -21,10 +21,11 @@ struct PassPart {
   StageAction::Kind kind = StageAction::Kind::forward;  ///< forward, backward or weights
   bool operator==(const PassPart&) const = default;
 };
-/// A message over the boundary above stage `boundary`.
+/// A message over the boundary above stage `boundary`, to the stage above or from it.
 struct Message {
   int boundary = 0;
-  bool up = false;  ///< an activation, not a gradient
+  bool up = false;
+  bool activation = false;  ///< not a gradient
   bool operator==(const Message&) const = default;
 };
 /// Starting a message that is no meeting of its stages.
@@ -80,7 +81,7 @@ struct StepProgram {
     }
   };
   /// The tasks of one action of one stage's schedule: from `first` to the next segment's. Of a message beside
-  /// the queues, with the pass that waits for it; of the end of the step, micro-batch -1.
+  /// the queues, with the pass that waits for it.
   struct Segment {
     sim::TaskId first = 0;
     int stage = 0;

@@ -42,8 +42,7 @@ int unit_of(const StepParts& p) {
 void keep_whole(StepProgram& step, int whole) {
   sim::TaskId last = 0;
   for (std::size_t i = 0; i + 1 < step.segments.size(); ++i) {
-    const int micro_batch = step.segments[i].action.micro_batch;
-    if (micro_batch >= 0 && micro_batch < whole) last = step.segments[i + 1].first;
+    if (step.segments[i].action.micro_batch < whole) last = step.segments[i + 1].first;
   }
   sim::Repeats& r = step.repeats;
   while (r.period > 0 && r.first < last) r.first += r.period;

@@ -18,7 +18,7 @@ std::size_t number_of(const task::PassPart& t) {
          (static_cast<std::size_t>(t.chunk) << 32);
 }
 std::size_t number_of(const task::Message& t) {
-  return static_cast<std::size_t>(t.boundary) * 2 + (t.up ? 1 : 0);
+  return static_cast<std::size_t>(t.boundary) * 4 + (t.up ? 2 : 0) + (t.activation ? 1 : 0);
 }
 std::size_t number_of(const task::Barrier&) {
   return 0;
@@ -206,9 +206,10 @@ void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePa
   }
 }
 
-void TaskWriter::meeting(int boundary, const Items& items, bool up) {
+void TaskWriter::meeting(const Items& items, const task::Message& message) {
+  const int boundary = message.boundary;
   for (const Item& item : items) {
-    const std::uint32_t t = tag({&item, task::Message{boundary, up}});
+    const std::uint32_t t = tag({&item, message});
     for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
       const int lanes = layout_.lanes(boundary);
       devices_.clear();
@@ -220,10 +221,11 @@ void TaskWriter::meeting(int boundary, const Items& items, bool up) {
   }
 }
 
-void TaskWriter::message(int boundary, const Items& items, bool up, const std::vector<TaskId>& before,
+void TaskWriter::message(const Items& items, const task::Message& message, const std::vector<TaskId>& before,
                          const std::vector<TaskId>& after) {
+  const auto [boundary, up, activation] = message;
   for (const Item& item : items) {
-    const std::uint32_t t = tag({&item, task::Message{boundary, up}});
+    const std::uint32_t t = tag({&item, message});
     for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
       const int lanes = layout_.lanes(boundary);
       const int lower = share.lanes.front() % lanes, upper = share.lanes.back() % lanes;

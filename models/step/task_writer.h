@@ -31,10 +31,10 @@ class TaskWriter {
   /// The compute queues of a stage wait for its reductions.
   void wait_for_reductions(int stage);
   /// A message that both its stages take part in: they meet.
-  void meeting(int boundary, const Items& items, bool up);
-  /// A message beside the queues, over the boundary above a stage: after the tasks `before`, one for each lane
-  /// at the sending end, and before the tasks `after` at the other.
-  void message(int boundary, const Items& items, bool up, const std::vector<sim::TaskId>& before,
+  void meeting(const Items& items, const task::Message& message);
+  /// A message beside the queues: after the tasks `before`, one for each lane at the sending end, and before the
+  /// tasks `after` at the other.
+  void message(const Items& items, const task::Message& message, const std::vector<sim::TaskId>& before,
                const std::vector<sim::TaskId>& after);
   /// All compute queues wait for each other.
   void barrier(const Item& item);

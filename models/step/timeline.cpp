@@ -43,8 +43,10 @@ void choose_details(const StepParts& p, std::size_t most_slices, Timeline& out) 
     }
   }
   const std::size_t ends = p.blocking() ? 2 : 6;  // and a launch and its time on the queue at each
-  for (int part = 0; part + 1 < p.stages * p.chunks(); ++part) {
-    const Boundary& b = p.boundaries[at(part % p.stages)];
+  for (int part = 0; part + 1 < p.parts_of_model(); ++part) {
+    const auto link = link_above(p.strategy, part);
+    if (!link) continue;
+    const Boundary& b = p.boundaries[at(link->boundary)];
     thin += ends * (b.activation->size() + b.gradient->size());
   }
   const auto fit = [&](std::size_t room, std::size_t each, int most) {
@@ -136,7 +138,7 @@ class Writer {
       if (source.is<task::Reduction>()) {
         slice(reductions_[at(s.stage)], t, source.item->name, s.action);
         use_->transfer(s.stage, *source.item, run_.started[t] + source.item->length, run_.ended[t]);
-      } else if (s.action.micro_batch < 0) {
+      } else if (s.action.kind == StageAction::Kind::end_of_step) {
         end_of_step(t, source);
       } else if (source.is<task::Launch>() || source.is<task::Hold>()) {
         if (is_listed(s.action)) slice(compute_[at(s.stage)], t, source.item->name, s.action);
@@ -155,7 +157,7 @@ class Writer {
   Timeline::Slice& slice(std::uint32_t track, SimTime start, SimTime end, std::string_view name,
                          Category category, const StageAction& action) {
     out_.slices.push_back({track, start, end, name, to_string(category), action.micro_batch,
-                           p_.chunks() > 1 && action.micro_batch >= 0 ? action.chunk : -1, 0, false});
+                           p_.chunks() > 1 && action.kind != kEndOfStep.kind ? action.chunk : -1, 0, false});
     return out_.slices.back();
   }
   void slice(std::uint32_t track, TaskId t, std::string_view name, const StageAction& action) {
@@ -171,7 +173,7 @@ class Writer {
     if (is_listed(r.action) && !detailed) use_->pass(r.stage, r.pass, r.start, r.end);
     MemoryCounter& alive = alive_[at(r.stage)];
     const bool forward = r.action.kind == StageAction::Kind::forward, listed = is_listed(r.action);
-    if (forward) alive.enter(r.start, listed);
+    if (forward) alive.add(r.start, {.passes = 1}, listed);  // its input, its output's place
     const auto on_operator = [&](const Item& item, SimTime start, SimTime end, bool overlapped) {
       if (!detailed || start == end) return;
       const auto& tracks = item.background ? background_ : overlapped ? engine_ : compute_;
@@ -186,7 +188,7 @@ class Writer {
     } else {
       walk_remembered(r.pass, r.start, detailed, on_operator, on_chain);
     }
-    if (r.action.kind == StageAction::Kind::backward) alive.leave(r.end, listed);
+    if (r.action.kind == p_.schedule().last_pass()) alive.add(r.end, {.passes = -1}, listed);
   }
 
   /// The memory model's instants, as a pass comes to them: activations are there when the layers' forward is
@@ -196,27 +198,29 @@ class Writer {
     const StageMemory& m = memory_.stages[at(r.stage)];
     MemoryCounter& alive = alive_[at(r.stage)];
     const bool listed = is_listed(r.action), backward = r.action.kind == StageAction::Kind::backward;
-    if (r.action.kind == StageAction::Kind::weights) return;
-    if (part == Part::head) {
+    const bool split = p_.schedule().splits_backward();
+    if (r.action.kind == StageAction::Kind::weights) {
+      if (part == Part::layer) alive.add(end, {.layers = -layers, .deferred = -layers}, listed);
+    } else if (part == Part::head) {
       alive.during(start, end, backward ? m.head_backward : m.head_forward, listed);
     } else if (part == Part::layer && backward) {
+      if (split) alive.add(start, {.deferred = layers}, listed);
       alive.begin(start, m.moments[at(static_cast<int>(PeakInstant::backward))], listed);
-      alive.keep_layers(end, -layers, listed);
+      if (!split) alive.add(end, {.layers = -layers}, listed);
       alive.finish(end, listed);
     } else if (part == Part::layer) {
-      alive.keep_layers(end, layers, listed);
+      alive.add(end, {.layers = layers}, listed);
     }
   }
 
   void end_of_step(TaskId t, const StepProgram::Source& source) {
     if (source.item == nullptr) return;
-    const StageAction nothing{StageAction::Kind::weights, -1};
     if (source.is<task::Barrier>()) {
-      for (int s = 0; s < p_.stages; ++s) slice(compute_[at(s)], t, source.item->name, nothing);
+      for (int s = 0; s < p_.stages; ++s) slice(compute_[at(s)], t, source.item->name, kEndOfStep);
       return;
     }
     const int stage = source.as<task::EndPart>()->stage;
-    slice(compute_[at(stage)], t, source.item->name, nothing);
+    slice(compute_[at(stage)], t, source.item->name, kEndOfStep);
     use_->transfer(stage, *source.item, run_.started[t] + source.item->length, run_.ended[t]);
     // Reduced gradients and buckets: from the first bucket's reduction to the last one's gathering.
     const StageWork& w = p_.work(stage);
@@ -233,18 +237,19 @@ class Writer {
     const bool up = message.up;
     const int below = message.boundary, above = (message.boundary + 1) % p_.stages;
     const std::uint64_t flow = ++flows_;
+    const int part = p_.part_of(up ? above : below, action.chunk);  // that receives, beside the queues
+    const int sender = (message.activation ? part - 1 : part + 1) / p_.stages;
     StageAction of = action;
     for (const int s : {below, above}) {
       const bool receives = (s == above) == up;
       SimTime start = run_.started[t], end = run_.ended[t];
       if (!p_.blocking()) (receives ? start : end) = receives ? end : start;
       // A message beside the queues comes with the pass that waits for it, and leaves the part before it.
-      of.chunk = action.chunk;
-      if (!receives && up && s == p_.stages - 1) --of.chunk;
-      if (!receives && !up && s == 0) ++of.chunk;
-      Timeline::Slice& end_of_it = slice(
-          compute_[at(s)], start, end,
-          receives ? (up ? "receive activation" : "receive gradient") : item.name, Category::pipeline, of);
+      of.chunk = receives || p_.blocking() ? action.chunk : sender;
+      Timeline::Slice& end_of_it =
+          slice(compute_[at(s)], start, end,
+                receives ? (message.activation ? "receive activation" : "receive gradient") : item.name,
+                Category::pipeline, of);
       end_of_it.flow = flow;
       end_of_it.receives = receives;
       use_->transfer(s, item, run_.started[t] + item.length, run_.ended[t]);

@@ -66,12 +66,30 @@ double Posterior::covariance(const Weights& a, const Weights& b) const {
   return whole(a, size_).dot(s * whole(b, size_));
 }
 
+Posterior::Weights Posterior::gain(const Weights& w, double noise_variance) const {
+  const double total = noise_variance + variance(w);
+  Weights gains(size_, 0);
+  if (!(total > 0)) return gains;
+  Eigen::Map<Eigen::VectorXd>(gains.data(), index(size_)) =
+      ConstMatrix(s_.data(), index(size_), index(size_)) * whole(w, size_) / total;
+  return gains;
+}
+
 void Posterior::observe(const Weights& w, double noise_variance) {
   Matrix s(s_.data(), index(size_), index(size_));
   const Eigen::VectorXd weights = whole(w, size_), gain = s * weights;
   const double total = noise_variance + weights.dot(gain);
   if (!(total > 0)) return;  // known before
   s -= gain * gain.transpose() / total;
+}
+
+std::vector<Posterior::Weights> Posterior::covariance() const {
+  std::vector<Weights> rows;
+  for (std::size_t i = 0; i < size_; ++i) {
+    Weights& row = rows.emplace_back();
+    for (std::size_t j = 0; j < size_; ++j) row.push_back(s_[i + j * size_]);
+  }
+  return rows;
 }
 
 double probability_of_right_choice(double mean, double sd, double sd_after) {

@@ -1,4 +1,4 @@
-// What a measurement would teach, before anybody makes it.
+// What a measurement teaches, and what it would teach before anybody makes it.
 //
 // Unknown are normal quantities x (logarithms, around 0) with covariance S. A measurement sees w'x and noise
 // of variance r; whatever it shows, what is left afterwards is
@@ -30,8 +30,13 @@ class Posterior {
   /// Of w'x and of a'x with b'x. Cost: O(size^2).
   double variance(const Weights& w) const { return covariance(w, w); }
   double covariance(const Weights& a, const Weights& b) const;
+  /// By how much each unknown moves where w'x, seen with noise of that variance, is 1 more than was expected:
+  /// S w / (w' S w + r); zeros where it was known before. Cost: O(size^2).
+  Weights gain(const Weights& w, double noise_variance) const;
   /// After seeing w'x with noise of that variance. Cost: O(size^2).
   void observe(const Weights& w, double noise_variance);
+  /// S, a row after the other.
+  std::vector<Weights> covariance() const;
 
  private:
   std::size_t size_ = 0;

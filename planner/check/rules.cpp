@@ -142,15 +142,15 @@ Found batch(const Job& job, const Strategy& s) {
 }
 
 Found interleaved(const Job& job, const Strategy& s) {
-  if (s.virtual_pipeline == 1 || s.micro_batch < 1 || s.data_parallel < 1) return std::nullopt;
-  if (models::micro_batches(job.training, s) % s.pipeline_parallel == 0) return std::nullopt;
+  if (s.micro_batch < 1 || s.data_parallel < 1) return std::nullopt;
+  const models::PipelineShape shape = models::shape_of(s, models::micro_batches(job.training, s));
+  if (shape.micro_batches % models::schedule_of(s).round(shape) == 0) return std::nullopt;
   return Broken{"the interleaved schedule needs a number of micro-batches that divides by PP",
                 "vpp=1, or another mbs or pp"};
 }
 
 Found pipeline_schedule(const Job& job, const Strategy& s) {
-  if (s.micro_batch < 1 || s.data_parallel < 1 || s.virtual_pipeline == 1 || interleaved(job, s))
-    return std::nullopt;
+  if (s.micro_batch < 1 || s.data_parallel < 1 || interleaved(job, s)) return std::nullopt;
   std::string obstacle =
       models::schedule_of(s).obstacle(models::shape_of(s, models::micro_batches(job.training, s)));
   if (obstacle.empty()) return std::nullopt;

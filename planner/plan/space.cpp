@@ -93,28 +93,31 @@ std::vector<int> expert_degrees(const Job& job, int data_parallel) {
   return all;
 }
 
-/// Chunks a stage that leave all chunks equal; where PP does not divide the layers, two to four. One where the
-/// framework has no schedule for more.
-std::vector<int> virtual_degrees(const Job& job, int pipeline) {
-  const bool chunks = loop_of(job).runs(models::Schedule::interleaved);
-  if (pipeline == 1 || !chunks) return {1};
-  const int layers = job.architecture.layers;
-  if (layers % pipeline == 0) return divisors(layers / pipeline);
-  std::vector<int> all{1};
-  for (int v = 2; v <= 4 && pipeline * v <= layers; ++v) all.push_back(v);
-  return all;
-}
-
 /// Those the framework has that go with so many chunks; of one stage there is one.
 std::vector<models::Schedule> schedules(const Job& job, int pipeline, int chunks) {
   if (pipeline == 1) return {models::Schedule::one_f_one_b};
   std::vector<models::Schedule> all;
   for (int i = 0; i < static_cast<int>(models::Schedule::count); ++i) {
     const auto schedule = static_cast<models::Schedule>(i);
-    const bool interleaved = schedule == models::Schedule::interleaved;
-    if (interleaved != (chunks > 1) || (job.pin.schedule && *job.pin.schedule != schedule)) continue;
+    if (!models::chunks_of(schedule).has(chunks)) continue;
+    if (job.pin.schedule && *job.pin.schedule != schedule) continue;
     if (loop_of(job).runs(schedule)) all.push_back(schedule);
   }
+  return all;
+}
+
+/// Chunks a stage that leave all chunks equal; where PP does not divide the layers, two to four. None for which the
+/// framework has no schedule.
+std::vector<int> virtual_degrees(const Job& job, int pipeline) {
+  if (pipeline == 1) return {1};
+  const int layers = job.architecture.layers;
+  std::vector<int> all{1};
+  if (layers % pipeline == 0) {
+    all = divisors(layers / pipeline);
+  } else {
+    for (int v = 2; v <= 4 && pipeline * v <= layers; ++v) all.push_back(v);
+  }
+  std::erase_if(all, [&](int v) { return schedules(job, pipeline, v).empty(); });
   return all;
 }
 
@@ -397,7 +400,7 @@ Space space_of(const Job& job, const Target* target, const std::function<bool()>
 int batch_of(const Job& job, const Strategy& s) {
   if (job.space.largest_batch == 0) return job.training.global_batch;
   const std::int64_t slice =
-      saturating_product({s.micro_batch, s.data_parallel, s.virtual_pipeline > 1 ? s.pipeline_parallel : 1});
+      saturating_product({s.micro_batch, s.data_parallel, models::schedule_of(s).round(models::shape_of(s))});
   const std::int64_t most = slice > 0 ? job.space.largest_batch / slice * slice : 0;
   return most >= job.space.smallest_batch && most > 0 ? static_cast<int>(most) : job.space.largest_batch;
 }

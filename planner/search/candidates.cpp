@@ -133,8 +133,7 @@ class Part {
     const std::vector<models::Residency>* alive = s.virtual_pipeline > 1 ? &residencies(s, m) : nullptr;
     bool automatic = true;
     for (int stage = 0; stage < s.pipeline_parallel && automatic; ++stage) {
-      int layers = 0;
-      for (std::size_t k = at(stage); k < parts.size(); k += at(s.pipeline_parallel)) layers += parts[k];
+      const int layers = models::layers_of_stage(parts, s, stage);
       const models::Residency held = alive != nullptr ? (*alive)[at(stage)] : one_chunk(s, m, stage, layers);
       automatic = fits(models::stage_memory(job_, s, profile_, stage, layers, held), limit);
     }

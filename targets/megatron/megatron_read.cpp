@@ -370,7 +370,7 @@ class Reader {
     }
   }
 
-  /// The loop of Megatron-Bridge's recipes is this one with these flags (models/framework/megatron_bridge.h).
+  /// The loop of Megatron-Bridge's recipes is this one with these flags (kBridgeOptions in models/framework/megatron.h).
   bool drives_like_bridge() const {
     for (const char* needed : {"--grad-reduce-in-bf16", "--cross-entropy-loss-fusion",
                                "--overlap-grad-reduce", "--overlap-param-gather"}) {

@@ -60,16 +60,17 @@ bool titan_same_schedule(std::string_view a, std::string_view b) {
 }
 
 std::string_view titan_schedule(const models::Strategy& s) {
-  switch (models::settled_schedule(s)) {
-    case models::Schedule::one_f_one_b:
-      return kTitanSchedules[0];
-    case models::Schedule::interleaved:
-      return kTitanSchedules[1];
-    case models::Schedule::gpipe:
-      return kTitanSchedules[2];
-    default:
-      return "";
+  for (const TitanSchedule& known : kTitanSchedules) {
+    if (known.schedule == models::settled_schedule(s)) return known.name;
   }
+  return "";
+}
+
+const TitanSchedule* titan_schedule_named(std::string_view name) {
+  for (const TitanSchedule& known : kTitanSchedules) {
+    if (titan_same_schedule(name, known.name)) return &known;
+  }
+  return nullptr;
 }
 
 bool on_neuron(const models::Job& job) {

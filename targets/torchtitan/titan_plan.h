@@ -81,10 +81,19 @@ struct TitanCheckpointing {
 };
 [[nodiscard]] TitanCheckpointing titan_checkpointing(const models::Recompute& r);
 
-/// "1F1B", "Interleaved1F1B", "GPipe"; "" for another.
+/// Schedules of torch.distributed.pipelining that are modelled; its own where nobody says first.
+struct TitanSchedule {
+  models::Schedule schedule;
+  std::string_view name;
+};
+inline constexpr TitanSchedule kTitanSchedules[] = {{models::Schedule::one_f_one_b, "1F1B"},
+                                                    {models::Schedule::interleaved, "Interleaved1F1B"},
+                                                    {models::Schedule::gpipe, "GPipe"},
+                                                    {models::Schedule::zero_bubble_v, "ZBVZeroBubble"}};
+/// The name of a strategy's; "" where it has none.
 [[nodiscard]] std::string_view titan_schedule(const models::Strategy& s);
-inline constexpr std::string_view kTitanSchedules[] = {"1F1B", "Interleaved1F1B", "GPipe"};
-/// torch.distributed.pipelining takes the names of schedules in any case.
+/// That of this name, in any case, as torch.distributed.pipelining takes it; nullptr for another.
+[[nodiscard]] const TitanSchedule* titan_schedule_named(std::string_view name);
 [[nodiscard]] bool titan_same_schedule(std::string_view a, std::string_view b);
 
 /// On AWS's fork, which has Neuron's devices.

@@ -212,20 +212,18 @@ void read_recompute(Values& v, planner::ConfigReading& r) {
 void read_stages(Values& v, int layers, planner::ConfigReading& r) {
   models::Strategy& s = r.strategy;
   if (s.pipeline_parallel == 1) return;
-  const std::string schedule = v.text("parallelism.pipeline_parallel_schedule", kTitanSchedules[0]);
-  const bool interleaved = titan_same_schedule(schedule, kTitanSchedules[1]);
-  if (titan_same_schedule(schedule, kTitanSchedules[2])) {
-    s.schedule = models::Schedule::gpipe;
-  } else if (interleaved) {
-    s.schedule = models::Schedule::interleaved;
-  } else if (!titan_same_schedule(schedule, kTitanSchedules[0])) {
-    r.not_modelled.push_back("the schedule " + printable(schedule, 40));
+  const std::string name = v.text("parallelism.pipeline_parallel_schedule", kTitanSchedules[0].name);
+  if (const TitanSchedule* known = titan_schedule_named(name); known != nullptr) {
+    s.schedule = known->schedule;
+  } else {
+    r.not_modelled.push_back("the schedule " + printable(name, 40));
   }
   const int first = v.whole("parallelism.pipeline_parallel_first_stage_less_layers");
   const int last = v.whole("parallelism.pipeline_parallel_last_stage_less_layers");
   const int whole = layers + first + last;
   const int each = v.whole("parallelism.pipeline_parallel_layers_per_stage");
-  const int stages = each > 0 ? (whole + each - 1) / each : s.pipeline_parallel * (interleaved ? 2 : 1);
+  const int stages =
+      each > 0 ? (whole + each - 1) / each : s.pipeline_parallel * models::chunks_of(s.schedule).least;
   s.virtual_pipeline = std::max(1, stages / s.pipeline_parallel);
   if (stages % s.pipeline_parallel != 0 || stages > layers) {
     v.fault(v.place("parallelism.pipeline_parallel_layers_per_stage"),

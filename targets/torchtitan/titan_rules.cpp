@@ -19,6 +19,7 @@ constexpr const char* kTrain = "pytorch/torchtitan@v0.2.2:torchtitan/train.py";
 constexpr const char* kLlama = "pytorch/torchtitan@v0.2.2:torchtitan/models/llama3/infra/parallelize.py";
 constexpr const char* kLlamaModel = "pytorch/torchtitan@v0.2.2:torchtitan/models/llama3/model/model.py";
 constexpr const char* kPipeline = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/pipeline_parallel.py";
+constexpr const char* kSchedules = "pytorch/pytorch@1fd7abc2:torch/distributed/pipelining/schedules.py";
 constexpr const char* kUtils = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/utils.py";
 constexpr const char* kFloat8Docs = "pytorch/torchtitan@v0.2.2:docs/float8.md";
 constexpr const char* kAsync = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/tensor_parallel.py";
@@ -101,7 +102,8 @@ Broken micro_batches_divide(const Settings& s, const StartFacts&) {
 /// Schedules of torch.distributed.pipelining by name, whatever the case; several stages a rank or one.
 struct KnownSchedule {
   std::string_view name;
-  int least, most;  ///< stages of a rank
+  int least, most;               ///< stages of a rank
+  bool splits_backward = false;  ///< and so refuses compiled modules
 };
 constexpr int kAnyStages = 1 << 20;
 constexpr KnownSchedule kPipelineSchedules[] = {
@@ -109,9 +111,9 @@ constexpr KnownSchedule kPipelineSchedules[] = {
     {"GPipe", 1, 1},
     {"Interleaved1F1B", 2, kAnyStages},
     {"LoopedBFS", 2, kAnyStages},
-    {"InterleavedZeroBubble", 2, kAnyStages},
-    {"ZBVZeroBubble", 2, 2},
-    {"DualPipeV", 2, 2},
+    {"InterleavedZeroBubble", 2, kAnyStages, true},
+    {"ZBVZeroBubble", 2, 2, true},
+    {"DualPipeV", 2, 2, true},
     {"PipelineScheduleSingle", 1, 1},
     {"PipelineScheduleMulti", 2, kAnyStages},
 };
@@ -127,6 +129,15 @@ Broken schedule_is_known(const Settings& s, const StartFacts&) {
   if (degree(s, "pipeline_parallel") == 1 || known_schedule(name) != nullptr) return {};
   return Breach{in_quotes(name) + " is no schedule of torch.distributed.pipelining",
                 "write 1F1B, GPipe or Interleaved1F1B"};
+}
+
+Broken split_is_eager(const Settings& s, const StartFacts&) {
+  const KnownSchedule* schedule = known_schedule(s.text("parallelism.pipeline_parallel_schedule"));
+  if (degree(s, "pipeline_parallel") == 1 || schedule == nullptr || !schedule->splits_backward ||
+      !compiles_model(s))
+    return {};
+  return Breach{fmt::format("{} does not take a model that is compiled", schedule->name),
+                "drop enable = true under [compile], or choose another schedule"};
 }
 
 Broken stages_fit(const Settings& s, const StartFacts& f) {
@@ -329,6 +340,9 @@ const std::vector<StartRule>& titan_start_rules() {
       {"pipeline-schedule", "schedule",
        "parallelism.pipeline_parallel_schedule parallelism.pipeline_parallel_degree", schedule_is_known,
        kPipeline},
+      {"pipeline-schedule", "split backward",
+       "parallelism.pipeline_parallel_schedule parallelism.pipeline_parallel_degree compile.enable",
+       split_is_eager, kSchedules},
       {"layers", "stages", kStages, stages_fit, kPipeline},
       {"context-parallel", "balancer", "parallelism.context_parallel_load_balancer", balancer_is_named,
        kTitanJobConfig},

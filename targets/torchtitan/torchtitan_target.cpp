@@ -106,6 +106,11 @@ void need_program(const models::Job& job, const models::Strategy& s,
     broken.push_back(
         target_lacks(fmt::format("the schedule {}", models::to_string(models::settled_schedule(s))),
                      "leave schedule out, or pin it to gpipe"));
+  } else if (const TitanLoop* loop = titan_loop(s);
+             loop != nullptr && loop->compiled && models::schedule_of(s).splits_backward()) {
+    broken.push_back(target_lacks(fmt::format("the schedule {} of blocks that are compiled",
+                                              models::to_string(models::settled_schedule(s))),
+                                  "pin framework to fsdp-eager in the job"));
   }
   if (s.bucket_mb != models::Strategy{}.bucket_mb)
     broken.push_back(target_lacks("ZeRO-1's buckets", "leave bucket_mb out"));
@@ -120,10 +125,11 @@ Learnable learnable() {
   return can;
 }
 
-/// The rank within its host that knows the loss: the first of the last stage.
+/// The rank within its host that knows the loss: the first of the stage with the head.
 int loss_rank(const models::Job& job, const models::Strategy& s) {
   const int cores = job.cluster.instance.host_cores(), world = static_cast<int>(job.cluster.cores());
-  return world / s.pipeline_parallel * (s.pipeline_parallel - 1) % std::max(1, cores);
+  const int stage = models::stage_of(s, models::shape_of(s).parts() - 1);
+  return world / s.pipeline_parallel * stage % std::max(1, cores);
 }
 
 std::vector<std::string> heading(const std::string& support, const std::string& first) {

@@ -3,7 +3,7 @@
 
 #include "models/collective/switched_parameters.h"
 #include "models/device/gpu_parameters.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/parameters/profile.h"
 #include "models/schemas/schemas.h"
 #include "topology/instance.h"
@@ -56,9 +56,9 @@ inline models::Profile gpu_profile() {
   set(switched::collective_start, 8e-6);
   set(switched::step_latency, 1e-6);
   set(switched::network_latency, 10e-6);
-  set(nxd::graph_launch, 1e-3);
-  set(nxd::task_launch, 1e-3);
-  set(nxd::bucket_overhead, 1e-5);
+  set(loop::graph_launch, 1e-3);
+  set(loop::task_launch, 1e-3);
+  set(loop::bucket_overhead, 1e-5);
   set(common::host_launch, 1e-5);
   set(common::overlap_slowdown, 1.1);
   set(common::node_spread, 0.01);

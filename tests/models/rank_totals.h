@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/step/step_parts.h"
 
 namespace trnplan::models {
@@ -24,8 +24,8 @@ inline void add(Totals& t, const Items& items, int times) {
       continue;
     }
     if (item.call.phase > 0) continue;
-    t.computed += SimTime{item.fixed.parameter[nxd::bucket_overhead.place()] +
-                          item.fixed.parameter[nxd::task_launch.place()]} *
+    t.computed += SimTime{item.fixed.parameter[loop::bucket_overhead.place()] +
+                          item.fixed.parameter[loop::task_launch.place()]} *
                   times;
     const CollectiveOp op = item.call.op == CollectiveOp::permute ? CollectiveOp::send_recv : item.call.op;
     t.bytes[op] += item.call.bytes.value * item.call.repeat * times;

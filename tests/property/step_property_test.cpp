@@ -5,7 +5,7 @@
 #include "models/collective/collective.h"
 #include "models/collective/neuron_parameters.h"
 #include "models/device/neuron_core_parameters.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/step/step.h"
 #include "models/step/step_bound.h"
 #include "models/step/step_parts.h"
@@ -125,7 +125,7 @@ TEST_CASE("a better machine is never slower", "[property]") {
     CAPTURE(to_string(p));
     CHECK(simulate_step(sample.job, sample.strategy, scaled(p, 1.3)).step.value <= base * (1 + 1e-9));
   }
-  for (const Parameter p : {neuron::in_graph_alpha, neuron::hop_latency, nxd::task_launch,
+  for (const Parameter p : {neuron::in_graph_alpha, neuron::hop_latency, loop::task_launch,
                             neuron::layer_overhead, common::step_overhead}) {
     CAPTURE(to_string(p));
     CHECK(simulate_step(sample.job, sample.strategy, scaled(p, 1.3)).step.value >= base * (1 - 1e-9));

@@ -57,8 +57,17 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
   for (int i = 0; i < 4; ++i) all.push_back({h, 1});
 }
 
+bool in_a_v(const Strategy& s) {
+  return s.pipeline_parallel > 1 && s.schedule == models::Schedule::zero_bubble_v;
+}
+
+/// The stage with the head.
+int head_stage(const Strategy& s) {
+  return in_a_v(s) ? 0 : s.pipeline_parallel - 1;
+}
+
 std::vector<Weight> weights_on(const Architecture& a, const Strategy& s, int stage, int layers) {
-  const bool first = stage == 0, last = stage == s.pipeline_parallel - 1;
+  const bool first = stage == 0, last = stage == head_stage(s);
   const int words = (a.vocabulary + s.tensor_parallel - 1) / s.tensor_parallel;
   const double h = a.hidden;
   std::vector<Weight> all;
@@ -133,12 +142,23 @@ std::vector<int> parts_of(const Architecture& a, const Strategy& s, const Traini
   return layers;
 }
 
+/// Layers of a stage's chunks; in a V every second chunk lies on the stages in the opposite order.
+std::vector<int> chunks_on(const std::vector<int>& parts, const Strategy& s, int stage) {
+  std::vector<int> own;
+  for (int chunk = 0; chunk < s.virtual_pipeline; ++chunk) {
+    const bool back = in_a_v(s) && chunk % 2 == 1;
+    own.push_back(parts[at(chunk * s.pipeline_parallel + (back ? s.pipeline_parallel - 1 - stage : stage))]);
+  }
+  return own;
+}
+
 /// What each stage holds between forward and backward. Beyond a few rounds nothing new happens but in GPipe, so long
 /// schedules are cut short.
 std::vector<Alive> alive_on(const std::vector<int>& parts, const Strategy& s, int micro_batches) {
   using models::Schedule;
   const int stages = s.pipeline_parallel;
-  const bool other = s.schedule == Schedule::zero_bubble || s.schedule == Schedule::gpipe;
+  const bool other = s.schedule == Schedule::zero_bubble || s.schedule == Schedule::gpipe ||
+                     s.schedule == Schedule::zero_bubble_v;
   const Schedule schedule = stages > 1 && other      ? s.schedule
                             : s.virtual_pipeline > 1 ? Schedule::interleaved
                                                      : Schedule::one_f_one_b;
@@ -146,9 +166,7 @@ std::vector<Alive> alive_on(const std::vector<int>& parts, const Strategy& s, in
   const std::vector<std::vector<Pass>> passes = passes_of(schedule, stages, s.virtual_pipeline, m);
   std::vector<Alive> all;
   for (int stage = 0; stage < stages; ++stage) {
-    std::vector<int> own;
-    for (std::size_t part = at(stage); part < parts.size(); part += at(stages)) own.push_back(parts[part]);
-    all.push_back(alive_in(passes[at(stage)], own));
+    all.push_back(alive_in(passes[at(stage)], chunks_on(parts, s, stage)));
   }
   return all;
 }
@@ -178,24 +196,31 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
   // Ring attention: keys, values and their gradients, those at hand and those on their way.
   const double ring =
       s.context_parallel > 1 ? 6 * z.in_tensor_region * a.heads * static_cast<double>(a.head_dim) : 0;
+  // Gradients of what each product of a layer makes; the output and down product make a sum over tensor-parallel ranks.
+  const double chosen = a.experts > 0 ? a.experts_per_token : 1;
+  const double columns = a.head_dim * (a.heads + 2.0 * a.kv_heads * s.kv_replicator) +
+                         chosen * a.intermediate * (a.mlp == models::Mlp::gated ? 2 : 1);
+  const double of_a_deferred = z.in_tensor_region * columns + (1 + chosen) * z.whole_rows;
   std::vector<StageBytes> all;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
     int layers = 0;
-    for (std::size_t part = at(stage); part < parts.size(); part += at(s.pipeline_parallel))
-      layers += parts[part];
+    for (const int chunk : chunks_on(parts, s, stage)) layers += chunk;
     const Alive& held = alive[at(stage)];
     const States states = states_of(job, s, loop, stage, layers);
     StageBytes bytes;
     bytes.states = states.always;
     auto& [loss, backward, step] = bytes.instants;
-    loss.activations = layer.kept * held.layers_at_loss + of_a_pass * held.passes;
-    if (stage == s.pipeline_parallel - 1) {
+    loss.activations = layer.kept * held.layers_at_loss + of_a_pass * held.passes_at_loss +
+                       of_a_deferred * held.deferred_at_loss;
+    if (stage == head_stage(s)) {
       const int words = (a.vocabulary + s.tensor_parallel - 1) / s.tensor_parallel;
       const double logits = z.tokens * words;
       loss.passing = std::max(loop.logits_forward * logits + gathered.loss,
                               loop.logits_backward * logits + product + gathered.head_gradients);
     }
-    backward.activations = layer.kept * held.layers + of_a_pass * held.passes;
+    backward.activations = std::max(
+        layer.kept * held.layers + of_a_pass * held.passes + of_a_deferred * held.deferred,
+        layer.kept * held.late_layers + of_a_pass * held.late_passes + of_a_deferred * held.late_deferred);
     backward.passing = product + layer.remade + ring + gathered.backward + backward_buffers(loop, s);
     step.passing = states.step;
     all.push_back(bytes);

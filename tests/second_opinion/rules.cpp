@@ -108,11 +108,13 @@ class Rules {
     need(gpus_ || p == 1 || p % 2 == 0, "pipeline-parity", fmt::format("PP {} is odd", p));
     need(parts <= layers, "layers", fmt::format("{} layers do not fill {} parts", layers, parts));
     if (parts <= layers && !s_.pipeline_cuts.empty()) cuts(parts);
+    if (p > 1 && s_.schedule == Schedule::zero_bubble_v)
+      return need(v == 2, "pipeline-schedule", "a V has two chunks a stage");
     if (v == 1) return;
     const std::int64_t m = job_.training.global_batch / (std::int64_t{s_.micro_batch} * s_.data_parallel);
-    divides(p, m, "interleaved", "the micro-batches");
     const bool one_chunk = p == 1 || s_.schedule == Schedule::zero_bubble || s_.schedule == Schedule::gpipe;
-    if (m % p == 0) need(!one_chunk, "pipeline-schedule", "virtual stages of a schedule that has none");
+    if (!one_chunk) divides(p, m, "interleaved", "the micro-batches");
+    need(!one_chunk, "pipeline-schedule", "virtual stages of a schedule that has none");
   }
 
   void cuts(int parts) {

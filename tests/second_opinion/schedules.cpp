@@ -1,6 +1,8 @@
 #include "tests/second_opinion/schedules.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "units/index.h"
 
@@ -107,6 +109,41 @@ Stages interleaved(int stages, int chunks, int micro_batches) {
   return all;
 }
 
+/// ZB-V as PyTorch lists it: words of passes, each so often, then numbers by chunk and kind.
+/// P. Qi et al., ICLR 2024, section 6; pytorch/pytorch torch/distributed/pipelining/schedules.py, ScheduleZBVZeroBubble.
+Stages zero_bubble_v(int stages, int micro_batches) {
+  const int fill = std::max(2 * stages - 1, micro_batches);
+  Stages all;
+  for (int i = 0; i < stages; ++i) {
+    std::string word;
+    const auto say = [&](int times, const char* passes) {
+      for (int k = 0; k < times; ++k) word += passes;
+    };
+    const int above = stages - 1 - i;
+    say(2 * above + 1, "f");
+    say(i, "Ff");
+    say(above + 1, "FBW");
+    say(fill - 2 * stages + 1 + i, "fbwFBW");
+    say(above, "bwFBW");
+    say(i, "bB");
+    say(above + 1, "bw");
+    say(i, "W");
+    say(i, "w");
+    std::map<char, int> count;
+    std::vector<Pass>& order = all.emplace_back();
+    for (const char letter : word) {  // capitals: the second chunk
+      const int m = count[letter]++;
+      if (m >= micro_batches) continue;
+      const char small = static_cast<char>(letter | 0x20);
+      order.push_back({small == 'f'   ? PassKind::forward
+                       : small == 'b' ? PassKind::backward
+                                      : PassKind::weights,
+                       m, letter == small ? 0 : 1});
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 Stages passes_of(Schedule schedule, int stages, int chunks, int micro_batches) {
@@ -117,6 +154,8 @@ Stages passes_of(Schedule schedule, int stages, int chunks, int micro_batches) {
       return zero_bubble(stages, micro_batches);
     case Schedule::gpipe:
       return gpipe(stages, micro_batches);
+    case Schedule::zero_bubble_v:
+      return zero_bubble_v(stages, micro_batches);
     case Schedule::one_f_one_b:
     case Schedule::count:
       break;
@@ -126,16 +165,38 @@ Stages passes_of(Schedule schedule, int stages, int chunks, int micro_batches) {
 
 Alive alive_in(const std::vector<Pass>& passes, const std::vector<int>& layers) {
   const int last = static_cast<int>(layers.size()) - 1;
+  const bool splits =
+      std::any_of(passes.begin(), passes.end(), [](const Pass& p) { return p.kind == PassKind::weights; });
   Alive most;
-  int held = 0, held_layers = 0;
+  int held = 0, held_layers = 0, left = 0;
   for (const Pass& pass : passes) {
-    if (pass.kind == PassKind::weights) continue;
-    const int sign = pass.kind == PassKind::forward ? 1 : -1;
-    held += sign;
-    held_layers += sign * layers[at(pass.chunk)];
-    most.passes = std::max(most.passes, held);
-    most.layers = std::max(most.layers, held_layers);
-    if (sign > 0 && pass.chunk == last) most.layers_at_loss = std::max(most.layers_at_loss, held_layers);
+    const int own = layers[at(pass.chunk)];
+    if (pass.kind == PassKind::forward) {
+      ++held;
+      held_layers += own;
+      most.passes = std::max(most.passes, held);
+      if (pass.chunk == last && held_layers > most.layers_at_loss) {
+        most.layers_at_loss = held_layers;
+        most.deferred_at_loss = left;
+        most.passes_at_loss = held;
+      }
+    } else if (splits && pass.kind == PassKind::backward) {
+      left += own;
+      if (left > most.late_deferred) {
+        most.late_deferred = left;
+        most.late_layers = held_layers;
+        most.late_passes = held;
+      }
+    }
+    if (pass.kind == (splits ? PassKind::backward : PassKind::forward) && held_layers > most.layers) {
+      most.layers = held_layers;
+      most.deferred = left;
+    }
+    if (pass.kind == (splits ? PassKind::weights : PassKind::backward)) {
+      --held;
+      held_layers -= own;
+      if (splits) left -= own;
+    }
   }
   return most;
 }

@@ -22,12 +22,15 @@ struct Pass {
 std::vector<std::vector<Pass>> passes_of(models::Schedule schedule, int stages, int chunks,
                                          int micro_batches);
 
-/// What a stage holds of passes between their forward and their backward, when most are.
+/// What a stage holds of passes between their forward and the end of their backward, when most are.
 struct Alive {
   int passes = 0;
-  int layers = 0;  ///< of all of them
-  int layers_at_loss =
-      0;  ///< after a forward pass of the last chunk, which the loss follows on the last stage
+  int layers = 0;    ///< of all of them
+  int deferred = 0;  ///< of these, layers whose weights' gradients are left, the pass at hand among them
+  /// After a forward pass of the last chunk, which the loss follows on the last stage.
+  int layers_at_loss = 0, passes_at_loss = 0, deferred_at_loss = 0;
+  /// When the gradients of weights of most layers are left.
+  int late_layers = 0, late_deferred = 0, late_passes = 0;
 };
 
 /// `layers` of each chunk of the stage.

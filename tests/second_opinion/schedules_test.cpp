@@ -95,8 +95,9 @@ std::string run_meetings(const std::vector<std::vector<StageAction>>& stages) {
 void check_schedule(Schedule name, const PipelineShape& shape, const std::vector<int>& layers) {
   const models::PipelineSchedule& schedule = models::pipeline_schedule(name);
   CAPTURE(to_string(name), shape.stages, shape.chunks, shape.micro_batches);
-  const bool chunks = name == Schedule::interleaved;
-  const bool goes = chunks ? shape.micro_batches % shape.stages == 0 : shape.chunks == 1;
+  const bool chunks = name == Schedule::interleaved, in_a_v = name == Schedule::zero_bubble_v;
+  const bool goes =
+      chunks ? shape.chunks > 1 && shape.micro_batches % shape.stages == 0 : shape.chunks == (in_a_v ? 2 : 1);
   CHECK(schedule.obstacle(shape).empty() == goes);
   if (!goes) return;
   const std::vector<std::vector<second_opinion::Pass>> passes =
@@ -107,14 +108,22 @@ void check_schedule(Schedule name, const PipelineShape& shape, const std::vector
     CHECK(as_passes(schedule.passes(stage, shape)) == mine);
     const second_opinion::Alive alive = second_opinion::alive_in(mine, layers);
     const models::Residency theirs = schedule.residency(stage, shape, layers);
-    CHECK(theirs.in_flight == alive.passes);
-    CHECK(theirs.layers == alive.layers);
-    if (stage == shape.stages - 1) CHECK(theirs.layers_at_loss == alive.layers_at_loss);
+    CHECK(theirs.most.passes == alive.passes);
+    CHECK(theirs.most.layers == alive.layers);
+    CHECK(theirs.most.deferred == alive.deferred);
+    CHECK(theirs.late.layers == alive.late_layers);
+    CHECK(theirs.late.deferred == alive.late_deferred);
+    if (stage == (in_a_v ? 0 : shape.stages - 1)) {
+      CHECK(theirs.at_loss.layers == alive.layers_at_loss);
+      CHECK(theirs.at_loss.deferred == alive.deferred_at_loss);
+    }
     meetings.push_back(schedule.meetings(stage, shape));
+    CHECK(schedule.passes(stage, shape).back() == models::kEndOfStep);
+    if (schedule.meets()) meetings.back().pop_back();  // the end of the step
     if (schedule.meets()) CHECK(as_passes(meetings.back()) == mine);
   }
   CHECK(schedule.meets() == (name == Schedule::one_f_one_b || name == Schedule::gpipe));
-  CHECK(schedule.splits_backward() == (name == Schedule::zero_bubble));
+  CHECK(schedule.splits_backward() == (name == Schedule::zero_bubble || in_a_v));
   if (schedule.meets()) CHECK(run_meetings(meetings) == "");
 }
 

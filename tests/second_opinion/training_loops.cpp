@@ -197,8 +197,14 @@ int sharers_of(const Strategy& s) {
 }
 
 std::string cannot(const TrainingLoop& loop, const Strategy& s) {
-  const bool splits = s.pipeline_parallel > 1 && s.schedule == models::Schedule::zero_bubble;
-  if (splits && loop.reduces_with_backward) return "reduce beside a split backward pass";
+  const bool splits = s.pipeline_parallel > 1 && (s.schedule == models::Schedule::zero_bubble ||
+                                                  s.schedule == models::Schedule::zero_bubble_v);
+  if (splits && loop.reduces_with_backward && !loop.shards_weights())
+    return "reduce beside a split backward pass";
+  const models::Recompute& r = s.recompute;
+  const bool again = r.full || r.alternate || (r.core_attention && !s.flash_attention) || r.mlp ||
+                     r.rms_norm || r.activation_multiply;
+  if (splits && loop.shards_weights() && again) return "recompute in a split backward pass";
   const bool in_units = loop.shards_weights() && s.zero1 && s.pipeline_parallel == 1 && replicas(s) > 1;
   if (in_units && s.expert_parallel > 1) return "gather the weights of experts that are shared out";
   if ((s.recompute.alternate || s.recompute.every > 1) && !loop.recomputes_parts)

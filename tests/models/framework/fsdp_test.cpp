@@ -123,7 +123,7 @@ TEST_CASE("what is exposed of two layers, by hand", "[models][fsdp]") {
                      alone(m.optimizer(local_parameters(job.architecture, s, 0), 8)) +
                      profile[common::step_overhead];
   const StepReport r = StepModel(job, s, profile, graph).simulate();
-  CHECK(r.step.value == Approx(profile[nxd::graph_launch] + forward + backward + end).epsilon(1e-9));
+  CHECK(r.step.value == Approx(profile[loop::graph_launch] + forward + backward + end).epsilon(1e-9));
 }
 
 TEST_CASE("less is exchanged where weights are kept", "[models][fsdp]") {

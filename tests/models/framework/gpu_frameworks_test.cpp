@@ -135,8 +135,8 @@ TEST_CASE("nanotron reduces all of its gradients in fp32 beside the backward pas
     CHECK(f.gradients(s).bytes == 4);
     CHECK(f.weights(s).has_value() == zero1);
   }
-  CHECK(f.reduces_with_backward());
-  CHECK_FALSE(framework("megatron-deepspeed").reduces_with_backward());
+  CHECK(f.reduces_with_backward({}));
+  CHECK_FALSE(framework("megatron-deepspeed").reduces_with_backward({}));
 }
 
 // 18 bytes a parameter, with the distributed optimizer 6 + 12 / (DP x CP). Buckets of 40 M parameters up to 40 ranks,
@@ -158,7 +158,7 @@ TEST_CASE("Megatron reduces fp32 gradients in buckets beside the last backward p
   s.data_parallel = 32;
   s.context_parallel = 2;
   CHECK(f.gradients(s).bucket == Bytes(256e6));
-  CHECK(f.reduces_with_backward());
+  CHECK(f.reduces_with_backward({}));
 }
 
 TEST_CASE("Megatron's sends wait for their receives unless stages are interleaved", "[models][framework]") {

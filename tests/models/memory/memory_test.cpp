@@ -269,9 +269,9 @@ TEST_CASE("interleaved schedule", "[models][memory]") {
   CHECK(m.stages[7].in_flight == 9);
   CHECK(m.stages[0].layers == 10);
   const Architecture& a = job.architecture;
-  CHECK(residencies(a, s, 512)[0].layers == 23 * 5);
-  CHECK(residencies(a, s, 8)[0].in_flight == 16);  // m = PP: all forwards first
-  CHECK(residencies(a, s, 8)[7].layers == 80);
+  CHECK(residencies(a, s, 512)[0].most.layers == 23 * 5);
+  CHECK(residencies(a, s, 8)[0].most.passes == 16);  // m = PP: all forwards first
+  CHECK(residencies(a, s, 8)[7].most.layers == 80);
   CHECK(local_parameters(a, s, 0) == 316'112'896);  // as without: 10 layers and the embedding
   const double layer = 26 * 8192.0 * 8192 / 32;
   CHECK(m.stages[0].moments[1].activations.value == layer * 115 + 23 * 3 * 4'194'304.0);
@@ -301,8 +301,8 @@ TEST_CASE("interleaved schedule with chunks of unequal length", "[models][memory
         most = std::max(most, alive);
         most_chunks = std::max(most_chunks, ++chunks);
       }
-      CHECK(residencies(a, s, m)[static_cast<std::size_t>(stage)].layers == most);
-      CHECK(residencies(a, s, m)[static_cast<std::size_t>(stage)].in_flight == most_chunks);
+      CHECK(residencies(a, s, m)[static_cast<std::size_t>(stage)].most.layers == most);
+      CHECK(residencies(a, s, m)[static_cast<std::size_t>(stage)].most.passes == most_chunks);
     }
   }
 }

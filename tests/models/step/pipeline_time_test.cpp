@@ -21,6 +21,8 @@ SimTime followed(const StepCosts& c) {
   std::vector<SimTime> now(c.stages.size());
   for (int s = 0; s < count; ++s) {
     todo.push_back(pipeline_schedule(Schedule::one_f_one_b).meetings(s, {count, 1, c.micro_batches}));
+    CHECK(todo.back().back() == kEndOfStep);
+    todo.back().pop_back();
     std::reverse(todo.back().begin(), todo.back().end());
   }
   for (bool moved = true; moved;) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/step/action_order.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_program.h"
@@ -106,7 +106,7 @@ TEST_CASE("stages: work of each, messages between them", "[models][rank_trace]")
     SimTime launches;  // of messages
     for (const RankTrace::Node& n : trace.nodes) {
       if (n.kind == NodeKind::send || n.kind == NodeKind::receive)
-        launches += to_sim_time(Seconds(p.profile[nxd::task_launch]));
+        launches += to_sim_time(Seconds(p.profile[loop::task_launch]));
     }
     CHECK(got.computed == want.computed + launches);
   }

@@ -1,7 +1,7 @@
 #include "models/step/step.h"
 #include "models/collective/neuron_parameters.h"
 #include "models/device/neuron_core_parameters.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/step/step_bound.h"
 
 #include <cmath>
@@ -33,7 +33,7 @@ Profile compute_only() {
   Profile p = datasheet();
   for (const Parameter x :
        {neuron::in_graph_alpha, neuron::hop_latency, neuron::efa_latency, neuron::layer_overhead,
-        nxd::graph_launch, nxd::task_launch, nxd::bucket_overhead, common::step_overhead}) {
+        loop::graph_launch, loop::task_launch, loop::bucket_overhead, common::step_overhead}) {
     p.value(x).median = 0;
   }
   for (const Parameter x :
@@ -325,7 +325,7 @@ StepReport with(Job job, const std::string& strategy, Resource r, double factor)
       longer({neuron::in_graph_alpha, neuron::hop_latency, neuron::efa_latency});
       break;
     default:
-      longer({neuron::layer_overhead, nxd::graph_launch, nxd::task_launch, nxd::bucket_overhead,
+      longer({neuron::layer_overhead, loop::graph_launch, loop::task_launch, loop::bucket_overhead,
               common::step_overhead});
   }
   return simulate_step(job, strategy_of(job, strategy), profile);

@@ -43,9 +43,12 @@ TEST_CASE("one measurement of two unknowns, by hand", "[models][belief]") {
 }
 
 // Variances 4 and 1, covariance 1. Of the sum, seen with noise 1: S w = (5, 2), w'Sw + r = 8, so 25/8, 10/8
-// and 4/8 go: 0.875, -0.25, 0.5 are left.
+// and 4/8 go: 0.875, -0.25, 0.5 are left. Seen 1 more than expected, the unknowns move by 5/8 and 2/8.
 TEST_CASE("a measurement of a sum ties what it sums", "[models][belief]") {
   Posterior posterior({{4, 1}, {1, 1}});
+  CHECK(posterior.gain({1, 1}, 1) == Posterior::Weights{0.625, 0.25});
+  CHECK(Posterior(std::vector<Posterior::Weights>{{0}}).gain({1}, 0) == Posterior::Weights{0});
+  CHECK(posterior.covariance() == std::vector<Posterior::Weights>{{4, 1}, {1, 1}});
   posterior.observe({1, 1}, 1);
   CHECK(posterior.variance({1, 0}) == Approx(0.875));
   CHECK(posterior.variance({0, 1}) == Approx(0.5));

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "models/collective/neuron_parameters.h"
-#include "models/framework/nxd_parameters.h"
+#include "models/framework/loop_parameters.h"
 #include "models/uncertainty/compare.h"
 #include "planner/plan/plan.h"
 #include "tests/catch.h"
@@ -22,8 +22,8 @@ namespace {
 models::Profile experiment_profile() {
   models::Profile p = datasheet();
   for (models::Value& v : p.values) v.log_sd = 0;
-  p.value(models::nxd::task_launch).log_sd = 0.2;
-  p.value(models::nxd::graph_launch).log_sd = 0.5;
+  p.value(models::loop::task_launch).log_sd = 0.2;
+  p.value(models::loop::graph_launch).log_sd = 0.5;
   p.value(models::common::configuration_spread).median = 0.03;
   p.value(models::common::stack_spread).median = 0.1;
   p.value(models::common::repeat_spread).median = 0.04;
@@ -43,10 +43,10 @@ Plan plan_of(double seconds, Parameter p, double share) {
 }
 /// d log / d log theta: 0.5 of task_launch, 0.2 of graph_launch.
 Plan first(double seconds = 100) {
-  return plan_of(seconds, models::nxd::task_launch, 0.5);
+  return plan_of(seconds, models::loop::task_launch, 0.5);
 }
 Plan second(double seconds = 100) {
-  return plan_of(seconds, models::nxd::graph_launch, 0.2);
+  return plan_of(seconds, models::loop::graph_launch, 0.2);
 }
 
 planner::ConfidenceOptions options() {
@@ -157,8 +157,8 @@ TEST_CASE("when a measurement overturns the ranking", "[planner][measurement]") 
 // The difference shares 0.2 (0.8 - 0.2) 0.04 - 0.0009 = 0.0039 with the first, whose run sees 0.04 x 0.04 +
 // 0.0009 + 0.01 + 0.0016 = 0.0141: below 100 exp(-0.05 x 0.0141 / 0.0039) s the second is the better guess.
 TEST_CASE("a measurement of one may speak of the other", "[planner][measurement]") {
-  const std::vector<Plan> plans = {plan_of(100, models::nxd::task_launch, 0.2),
-                                   plan_of(100 * std::exp(0.05), models::nxd::task_launch, 0.8)};
+  const std::vector<Plan> plans = {plan_of(100, models::loop::task_launch, 0.2),
+                                   plan_of(100 * std::exp(0.05), models::loop::task_launch, 0.8)};
   const planner::Comparison c = compare(plans, experiment_profile());
   REQUIRE(find(c, 1, 0) != nullptr);
   CHECK_FALSE(find(c, 1, 0)->above);

@@ -273,9 +273,10 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
       s.sharding == models::Sharding::gradients ? "never" : "default";
   if (s.pipeline_parallel > 1) {
     const models::Schedule schedule = models::settled_schedule(s);
-    a[kParallel + "pipeline_parallel_schedule"] = schedule == models::Schedule::gpipe ? "GPipe"
-                                                  : schedule == models::Schedule::interleaved
-                                                      ? "Interleaved1F1B"
+    a[kParallel + "pipeline_parallel_schedule"] =
+        schedule == models::Schedule::gpipe           ? "GPipe"
+        : schedule == models::Schedule::interleaved   ? "Interleaved1F1B"
+        : schedule == models::Schedule::zero_bubble_v ? "ZBVZeroBubble"
                                                       : "1F1B";
     a[kParallel + "pipeline_parallel_layers_per_stage"] =
         text(job.architecture.layers / s.pipeline_parallel / s.virtual_pipeline);

@@ -98,6 +98,14 @@ Case any_on_gpus(Dice& dice, const planner::Target& target) {
   if (!sharded) return c;
   s.framework = dice.of({"fsdp", "fsdp", "fsdp-async-tp", "fsdp-eager"});
   s.sharding = dice.of({models::Sharding::parameters, models::Sharding::gradients});
+  // Of blocks that are not compiled, without recomputation, a V.
+  if (s.framework == "fsdp-eager" && s.virtual_pipeline == 2) {
+    s.schedule = models::Schedule::zero_bubble_v;
+    s.recompute = {};
+    s.precision = c.job.training.precision = models::Precision::mixed_precision;
+  } else if (s.pipeline_parallel > 1 && s.virtual_pipeline == 1) {
+    s.schedule = dice.of({models::Schedule::one_f_one_b, models::Schedule::gpipe});
+  }
   if (s.zero1 && s.pipeline_parallel == 1) s.shard_ranks = dice.of({0, 0, 2, 4, 8, 16});
   return c;
 }

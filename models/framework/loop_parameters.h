@@ -1,10 +1,10 @@
-// Parameters of the training loop of NxD: what starting its graphs and buckets costs. Sources and values:
+// Parameters of any training loop: what starting its graphs and buckets costs. Sources and values:
 // docs/models.md, "Parameters".
 #pragma once
 
 #include "models/parameters/parameter.h"
 
-namespace trnplan::models::nxd {
+namespace trnplan::models::loop {
 
 inline constexpr ParameterInfo kParameters[] = {
     {.place = 17,
@@ -20,7 +20,7 @@ inline constexpr ParameterInfo kParameters[] = {
     {.place = 19,
      .name = "bucket_overhead",
      .unit = "s",
-     .meaning = "per ZeRO-1 bucket",
+     .meaning = "per bucket of gradients or weights",
      .resource = Resource::launch},
 };
 
@@ -28,4 +28,4 @@ inline constexpr Parameter graph_launch = parameter_of(kParameters, "graph_launc
 inline constexpr Parameter task_launch = parameter_of(kParameters, "task_launch");
 inline constexpr Parameter bucket_overhead = parameter_of(kParameters, "bucket_overhead");
 
-}  // namespace trnplan::models::nxd
+}  // namespace trnplan::models::loop
