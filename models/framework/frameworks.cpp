@@ -31,9 +31,9 @@ const FsdpEager kFsdpEager;
 const Fsdp1 kFsdp1;
 
 /// The default first; a machine that the default does not train on takes the first that does.
-const std::array<const Framework*, 11> kFrameworks = {
-    &kNxd,       &kOverlapped, &kMegatron,          &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp,
-    &kFsdpEager, &kNanotron,   &kMegatronDeepSpeed, &kFsdp1};
+const auto kFrameworks = std::to_array<const Framework*>(
+    {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
+     &kNanotron, &kMegatronDeepSpeed, &kFsdp1});
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {
