@@ -95,8 +95,17 @@ row() {
 }
 # listed FILE LIST SOURCE: the source among those of a room or of a test program.
 listed() { row "$1" "$2"$'\n' '  DEPENDS' "    $3"$'\n'; }
-# included FILE BEFORE HEADER: the header before another one that is included; clang-format sorts them.
-included() { row "$1" '' "#include \"$2\"" "#include \"$3\""$'\n'; }
+# included FILE HEADER: among those that it includes, in their order.
+included() {
+  local new other last
+  new=$(fill <<<"$2")
+  while read -r other; do
+    [[ $other != "${1%.cpp}.h" ]] || continue
+    if [[ $other > $new ]]; then row "$1" '' "#include \"$other\"" "#include \"$new\""$'\n' && return; fi
+    last=$other
+  done < <(sed -nE 's/^#include "(.*)"$/\1/p' "$tree/$1")
+  row "$1" "#include \"$last\"" $'\n' $'\n'"#include \"$new\""
+}
 
 while read -r template; do
   file=$(fill <<<"${template%.in}")
@@ -126,7 +135,7 @@ case $kind in
 "
     row targets/CMakeLists.txt 'add_room(targets_registry' ' text)' ' targets_@id@'
     row targets/CMakeLists.txt 'add_floor(targets' ' targets_registry)' ' targets_@id@'
-    included targets/registry.cpp text/document.h targets/@id@/@id@_target.h
+    included targets/registry.cpp targets/@id@/@id@_target.h
     row targets/registry.cpp 'all() {' '};' ', &@id@_target()'
     row models/job/stack.cpp 'kStacks[] = {' '};' '    {.name = "@name@"},
 '
@@ -134,7 +143,7 @@ case $kind in
     ;;
   loop)
     lists models/framework/frameworks.cpp tests/second_opinion/training_loops.cpp
-    included models/framework/frameworks.cpp models/framework/nxd.h models/framework/@id@.h
+    included models/framework/frameworks.cpp models/framework/@id@.h
     row models/framework/frameworks.cpp 'const Nxd kNxd;' $'\n\n' $'\nconst @Name@Loop k@Name@Loop;'
     row models/framework/frameworks.cpp 'kFrameworks = ' '});' ', &k@Name@Loop'
     row tests/second_opinion/training_loops.cpp 'kLoops = {' '};' '    TrainingLoop{.name = "@name@", .reduces_with_backward = false, .capacity = 2},
@@ -157,7 +166,7 @@ case $kind in
     lists models/job/schedule.h
     row models/job/schedule.h 'enum class Schedule' ', count' ', @id@'
     row models/job/schedule.h 'kSchedules = {{' $'\n}};' $'\n    {"@name@", {1, 1}},'
-    included models/framework/schedules.cpp models/framework/schedule.h models/framework/@id@_schedule.h
+    included models/framework/schedules.cpp models/framework/@id@_schedule.h
     row models/framework/schedules.cpp 'const OneFOneB kOneFOneB' $'\n\n' $'\nconst @Name@Schedule k@Name@Schedule(Schedule::@id@);'
     row models/framework/schedules.cpp 'kPipelineSchedules = {' '};' ', &k@Name@Schedule'
     listed models/CMakeLists.txt 'add_room(models_framework
@@ -166,7 +175,7 @@ case $kind in
     ;;
   log)
     lists logs/detect/log_reader.h
-    included logs/detect/log_reader.h logs/training/samples.h logs/training/@id@_lines.h
+    included logs/detect/log_reader.h logs/training/@id@_lines.h
     row logs/detect/log_reader.h 'using LineReaders = std::tuple<' '>;' ', @Name@Lines'
     listed logs/CMakeLists.txt 'add_room(logs_training
   SOURCES' training/@id@_lines.cpp

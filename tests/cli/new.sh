@@ -134,10 +134,16 @@ makes log my-log 'made logs/training/my_log_lines.h' 'made logs/training/my_log_
 holds logs/detect/log_reader.h MyLogLines
 holds logs/CMakeLists.txt training/my_log_lines.cpp
 check 'a log is laid out otherwise' formatted
-# A second one of another name goes beside the first.
+# A second one of another name goes beside the first, whatever the order of names.
 new 0 log other
 holds logs/detect/log_reader.h MyLogLines
 holds logs/detect/log_reader.h OtherLines
+new 0 schedule zz
+holds models/framework/schedules.cpp '#include "models/framework/zz_schedule.h"'
+new 0 schedule a
+holds models/framework/schedules.cpp '#include "models/framework/a_schedule.h"'
+holds models/job/schedule.h 'zz, a, count'
+check 'three things are laid out otherwise' formatted
 again
 makes model my.model-1b 'made catalog/models/my.model-1b.json' 'changed tests/models/architecture/architecture_test.cpp'
 holds catalog/models/my.model-1b.json '"name": "my.model-1b"'
