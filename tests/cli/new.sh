@@ -123,7 +123,7 @@ again
 makes schedule my-order 'made models/framework/my_order_schedule.h' 'made models/framework/my_order_schedule.cpp' \
   'made tests/models/framework/my_order_schedule_test.cpp' 'changed models/framework/schedules.cpp' \
   'changed models/job/schedule.h' 'changed models/CMakeLists.txt' 'changed tests/CMakeLists.txt'
-holds models/job/schedule.h 'my_order, count'
+holds models/job/schedule.h ' my_order,'
 holds models/job/schedule.h '{"my-order", {1, 1}}'
 holds models/framework/schedules.cpp '&kMyOrderSchedule'
 check 'a schedule is laid out otherwise' formatted
@@ -142,7 +142,7 @@ new 0 schedule zz
 holds models/framework/schedules.cpp '#include "models/framework/zz_schedule.h"'
 new 0 schedule a
 holds models/framework/schedules.cpp '#include "models/framework/a_schedule.h"'
-holds models/job/schedule.h 'zz, a, count'
+holds models/job/schedule.h ' zz,'
 check 'three things are laid out otherwise' formatted
 again
 makes model my.model-1b 'made catalog/models/my.model-1b.json' 'changed tests/models/architecture/architecture_test.cpp'
