@@ -164,7 +164,7 @@ case $kind in
     ;;
   schedule)
     lists models/job/schedule.h
-    row models/job/schedule.h 'enum class Schedule' ', count' ', @id@'
+    row models/job/schedule.h 'enum class Schedule' ' count' ' @id@,'
     row models/job/schedule.h 'kSchedules = {{' $'\n}};' $'\n    {"@name@", {1, 1}},'
     included models/framework/schedules.cpp models/framework/@id@_schedule.h
     row models/framework/schedules.cpp 'const OneFOneB kOneFOneB' $'\n\n' $'\nconst @Name@Schedule k@Name@Schedule(Schedule::@id@);'
@@ -176,13 +176,12 @@ case $kind in
   log)
     lists logs/detect/log_reader.h
     included logs/detect/log_reader.h logs/training/@id@_lines.h
-    row logs/detect/log_reader.h 'using LineReaders = std::tuple<' '>;' ', @Name@Lines'
+    row logs/detect/log_reader.h 'using LineReaders' '>;' ', @Name@Lines'
     listed logs/CMakeLists.txt 'add_room(logs_training
   SOURCES' training/@id@_lines.cpp
     listed tests/CMakeLists.txt 'add_floor_test(logs' logs/training/@id@_lines_test.cpp
     ;;
   model)
-    lists tests/models/architecture/architecture_test.cpp
     row tests/models/architecture/architecture_test.cpp 'parameters of the published models' '}));' ', {"@name@", 0}'
     ;;
 esac
