@@ -7,6 +7,8 @@ set -euo pipefail
 trnplan=$(realpath "$1")
 cd "$2"
 checks=0 failed=0
+floors=()
+for folder in units text topology sim models logs planner calibrate targets io launch api cli; do [[ -d $folder ]] && floors+=("$folder"); done
 named() {  # named WHAT FILE: the file has `WHAT`
   checks=$((checks + 1))
   grep -qF -- "\`$1\`" "$2" || { printf 'FAIL: %s does not name %s\n' "$2" "$1" && failed=$((failed + 1)); }
@@ -46,6 +48,27 @@ for path in $(sed -n '/^## Change/,/^## /p' docs/architecture.md | grep -oE '`[a
   compgen -G "$path" >/dev/null || { printf 'FAIL: docs/architecture.md names %s, which is not there\n' "$path" && failed=$((failed + 1)); }
 done
 
+# Whatever CONTRIBUTING.md has in backticks is there: a path (NAME and what `./dev new` makes aside), a word in some file. Its own example is run by
+# tests/soak.sh.
+text=$(sed '/^```/,/^```/d' CONTRIBUTING.md)
+links=$(grep -oE '\]\([^)#]+' <<<"$text" | cut -c3- | sort -u)
+while read -r word; do
+  case $word in
+    *NAME* | ./dev* | *' '*) continue ;;
+  esac
+  checks=$((checks + 1))
+  if [[ $word == */* || $word =~ \.(md|cpp|h|csv|json|sh)$ ]]; then
+    compgen -G "$word" >/dev/null || { printf 'FAIL: CONTRIBUTING.md names %s, which is not there\n' "$word" && failed=$((failed + 1)); }
+  elif [[ $word =~ ^[A-Za-z_][A-Za-z0-9_:-]*(\(\))?$ ]]; then
+    where=("${word%()}" "${floors[@]}" tests catalog)
+    if [[ $word == *_tests ]]; then where=("add_floor_test(${word%_tests}" tests/CMakeLists.txt); fi
+    grep -rqwF --include='*.cpp' --include='*.h' --include='*.json' --include=CMakeLists.txt -- "${where[@]}" ||
+      { printf 'FAIL: CONTRIBUTING.md names %s, which no file has\n' "$word" && failed=$((failed + 1)); }
+  fi
+done < <({ grep -oE '`[^`]+`' <<<"$text" | tr -d '`'; printf '%s\n' "$links"; } | sort -u)
+words=$(wc -w <CONTRIBUTING.md)
+((words <= 1500)) || { printf 'FAIL: CONTRIBUTING.md has %d words, 1500 at most: what is no step stands in docs/architecture.md\n' "$words" && failed=$((failed + 1)); }
+
 # The README of an example says which plan wins: the one that its output starts with.
 folder=examples/llama3-8b-one-node
 checks=$((checks + 1))
@@ -61,8 +84,6 @@ grep -q "against these rows is $median %" docs/accuracy.md ||
 
 # One value for ninety per cent.
 checks=$((checks + 1))
-floors=()
-for folder in units text topology sim models logs planner calibrate targets io launch api cli; do [[ -d $folder ]] && floors+=("$folder"); done
 if grep -rnE '[^0-9]1\.64[45]' --include='*.cpp' --include='*.h' "${floors[@]}" | grep -vE '^units/normal\.h:|///'; then
   printf 'FAIL: another value for ninety per cent than kNinetyPercent of units/normal.h\n'
   failed=$((failed + 1))

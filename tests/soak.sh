@@ -3,7 +3,8 @@
 # names, kills and tampering again and again, the builds that CI does not make, and fuzzing for what time is left.
 #   soak.sh SOURCE_DIR MINUTES [SEED]     ./dev soak calls it
 # Parts come in this order until the time is over; the last lines say what failed and what was not reached. A part that
-# was begun is ended. A failure found here becomes a row of the suite (CONTRIBUTING.md, "Tests").
+# was begun is ended. A failure found here becomes a row of the suite (docs/tests.md).
+# shellcheck disable=SC2016  # `...` is Markdown
 set -euo pipefail
 
 source=$(cd "$1" && pwd)
@@ -48,6 +49,27 @@ compiled() {  # compiled PRESET TEST...: another build, and library tests of it
   for name in "$@"; do "build/$preset/tests/${name}_tests" || return 1; done
 }
 
+in_copy() {  # in_copy COMMAND...: in a fresh copy of the tree, which shares what ccache holds
+  local copy=$source/build/soak
+  rm -rf "$copy" && mkdir -p "$copy" || return 1
+  git ls-files -z | tar -cf - --null -T - | tar -xf - -C "$copy" && git init -q "$copy" || return 1
+  (cd "$copy" && export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1 && "$@")
+}
+
+made() {  # made KIND: the test that ./dev new makes fails and says what to write next; no other does
+  local said program filter
+  said=$(./dev new "$1" "soak-$1") && printf '%s\n' "$said" && [[ $said =~ --target\ ([a-z]+)_tests\ .*\'(.*)\' ]] || return 1
+  program=${BASH_REMATCH[1]}_tests filter=${BASH_REMATCH[2]}
+  cmake --preset release && cmake --build --preset release --target "$program" || return 1
+  program=build/release/tests/$program
+  if said=$("$program" "$filter"); then return 1; fi
+  printf '%s\n' "$said" && grep -q 'write next: ' <<<"$said" && "$program" "~$filter"
+}
+
+pasted() {  # the example of CONTRIBUTING.md
+  bash -euo pipefail -c "$(sed -n '/^```bash$/,/^```$/p' CONTRIBUTING.md | grep -v '^```')"
+}
+
 fuzzed() {  # fuzzed SECONDS: every target for an equal share of them
   local targets=() target each found status=0
   cmake --preset fuzz && cmake --build --preset fuzz || return 1
@@ -72,6 +94,10 @@ part 'scripts and TOMLs of GPU frameworks, ten times the cases' env TRNPLAN_SOAK
 part 'the digest under random names' python3 tests/digest/digest.py "$program" . --renamed random
 part 'kills and broken pipes, 10 times' again 10 bash tests/cli/processes.sh "$program" .
 part 'folders that somebody changed, 3 times' again 3 bash tests/launch/evidence.sh "$program" .
+kinds=(target loop collective schedule log model)
+kind=${kinds[seed % ${#kinds[@]}]}
+part "./dev new $kind, built" in_copy made "$kind"
+part 'the example of CONTRIBUTING.md' in_copy pasted
 part 'every file compiled by itself' compiled files units text
 part 'the build of Clang, and its library tests' compiled clang units text topology sim models logs planner calibrate targets io
 left=$((end - SECONDS))

@@ -29,9 +29,9 @@ const Fsdp kFsdpEager({.name = "fsdp-eager", .compiled = false});
 const Fsdp kFsdp1(kFsdp1Options);
 
 /// The default first; a machine that the default does not train on takes the first that does.
-const std::array<const Framework*, 11> kFrameworks = {
-    &kNxd,       &kOverlapped, &kMegatron,          &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp,
-    &kFsdpEager, &kNanotron,   &kMegatronDeepSpeed, &kFsdp1};
+const auto kFrameworks = std::to_array<const Framework*>(
+    {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
+     &kNanotron, &kMegatronDeepSpeed, &kFsdp1});
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {

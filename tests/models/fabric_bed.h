@@ -13,9 +13,13 @@
 
 namespace trnplan::models {
 
-inline constexpr Algorithm kAlgorithms[] = {
-    neuron::ring,  neuron::kangaring,    neuron::mesh,      neuron::halving_doubling,
-    neuron::torus, neuron::hierarchical, neuron::flat_ring, neuron::one_step};
+/// Every algorithm of the Neuron runtime.
+inline const std::vector<Algorithm> kAlgorithms = [] {
+  std::vector<Algorithm> all;
+  for (const neuron::LocalAlgorithm& local : neuron::kLocalAlgorithms) all.push_back(local.algorithm);
+  all.insert(all.end(), {neuron::hierarchical, neuron::flat_ring, neuron::one_step});
+  return all;
+}();
 
 /// A cluster on which no node stands for another.
 struct FlatBed {

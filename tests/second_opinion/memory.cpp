@@ -58,7 +58,7 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
 }
 
 bool in_a_v(const Strategy& s) {
-  return s.pipeline_parallel > 1 && s.schedule == models::Schedule::zero_bubble_v;
+  return definition_of(settled(s)).value_or(Definition{}).in_a_v;
 }
 
 /// The stage with the head.
@@ -152,18 +152,13 @@ std::vector<int> chunks_on(const std::vector<int>& parts, const Strategy& s, int
   return own;
 }
 
-/// What each stage holds between forward and backward. Beyond a few rounds nothing new happens but in GPipe, so long
-/// schedules are cut short.
+/// What each stage holds between forward and backward. Beyond a few rounds nothing new happens unless micro-batches
+/// pile up, so long schedules are cut short.
 std::vector<Alive> alive_on(const std::vector<int>& parts, const Strategy& s, int micro_batches) {
-  using models::Schedule;
   const int stages = s.pipeline_parallel;
-  const bool other = s.schedule == Schedule::zero_bubble || s.schedule == Schedule::gpipe ||
-                     s.schedule == Schedule::zero_bubble_v;
-  const Schedule schedule = stages > 1 && other      ? s.schedule
-                            : s.virtual_pipeline > 1 ? Schedule::interleaved
-                                                     : Schedule::one_f_one_b;
-  const int m = schedule == Schedule::gpipe ? micro_batches : std::min(micro_batches, 4 * stages);
-  const std::vector<std::vector<Pass>> passes = passes_of(schedule, stages, s.virtual_pipeline, m);
+  const bool piles_up = definition_of(settled(s)).value_or(Definition{}).piles_up;
+  const int m = piles_up ? micro_batches : std::min(micro_batches, 4 * stages);
+  const std::vector<std::vector<Pass>> passes = passes_of(settled(s), stages, s.virtual_pipeline, m);
   std::vector<Alive> all;
   for (int stage = 0; stage < stages; ++stage) {
     all.push_back(alive_in(passes[at(stage)], chunks_on(parts, s, stage)));

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "tests/second_opinion/check_plan.h"
+#include "tests/second_opinion/schedules.h"
 #include "tests/second_opinion/training_loops.h"
 
 namespace trnplan::second_opinion {
 
 using models::Architecture;
 using models::Job;
-using models::Schedule;
 using models::Strategy;
 
 namespace {
@@ -108,13 +108,13 @@ class Rules {
     need(gpus_ || p == 1 || p % 2 == 0, "pipeline-parity", fmt::format("PP {} is odd", p));
     need(parts <= layers, "layers", fmt::format("{} layers do not fill {} parts", layers, parts));
     if (parts <= layers && !s_.pipeline_cuts.empty()) cuts(parts);
-    if (p > 1 && s_.schedule == Schedule::zero_bubble_v)
-      return need(v == 2, "pipeline-schedule", "a V has two chunks a stage");
-    if (v == 1) return;
-    const std::int64_t m = job_.training.global_batch / (std::int64_t{s_.micro_batch} * s_.data_parallel);
-    const bool one_chunk = p == 1 || s_.schedule == Schedule::zero_bubble || s_.schedule == Schedule::gpipe;
-    if (!one_chunk) divides(p, m, "interleaved", "the micro-batches");
-    need(!one_chunk, "pipeline-schedule", "virtual stages of a schedule that has none");
+    const auto schedule = definition_of(settled(s_));
+    if (schedule && schedule->whole_rounds) {
+      const std::int64_t m = job_.training.global_batch / (std::int64_t{s_.micro_batch} * s_.data_parallel);
+      divides(p, m, "interleaved", "the micro-batches");
+    }
+    need(schedule && v >= schedule->least && v <= schedule->most, "pipeline-schedule",
+         fmt::format("the schedule does not go with {} chunks a stage", v));
   }
 
   void cuts(int parts) {

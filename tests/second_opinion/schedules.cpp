@@ -1,6 +1,8 @@
 #include "tests/second_opinion/schedules.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -144,23 +146,45 @@ Stages zero_bubble_v(int stages, int micro_batches) {
   return all;
 }
 
+struct Row {
+  Schedule schedule;
+  Definition is;
+  Stages (*passes)(int stages, int chunks, int micro_batches);
+};
+constexpr Row kRows[] = {
+    {Schedule::one_f_one_b, {.meets = true}, [](int p, int, int m) { return Ticks(p, m).run(); }},
+    {Schedule::interleaved,
+     {.least = 2, .most = std::numeric_limits<int>::max(), .whole_rounds = true},
+     interleaved},
+    {Schedule::zero_bubble, {.splits = true}, [](int p, int, int m) { return zero_bubble(p, m); }},
+    {Schedule::gpipe, {.meets = true, .piles_up = true}, [](int p, int, int m) { return gpipe(p, m); }},
+    {Schedule::zero_bubble_v,
+     {.least = 2, .most = 2, .in_a_v = true, .splits = true},
+     [](int p, int, int m) { return zero_bubble_v(p, m); }},
+};
+
+const Row* row_of(Schedule schedule) {
+  const auto is = [&](const Row& row) { return row.schedule == schedule; };
+  const Row* row = std::find_if(std::begin(kRows), std::end(kRows), is);
+  return row == std::end(kRows) ? nullptr : row;
+}
+
 }  // namespace
 
+std::optional<Definition> definition_of(Schedule schedule) {
+  const Row* row = row_of(schedule);
+  return row != nullptr ? std::optional(row->is) : std::nullopt;
+}
+
+Schedule settled(const models::Strategy& s) {
+  if (s.pipeline_parallel == 1) return Schedule::one_f_one_b;
+  if (s.schedule != Schedule::one_f_one_b && s.schedule != Schedule::interleaved) return s.schedule;
+  return s.virtual_pipeline > 1 ? Schedule::interleaved : Schedule::one_f_one_b;
+}
+
 Stages passes_of(Schedule schedule, int stages, int chunks, int micro_batches) {
-  switch (schedule) {
-    case Schedule::interleaved:
-      return interleaved(stages, chunks, micro_batches);
-    case Schedule::zero_bubble:
-      return zero_bubble(stages, micro_batches);
-    case Schedule::gpipe:
-      return gpipe(stages, micro_batches);
-    case Schedule::zero_bubble_v:
-      return zero_bubble_v(stages, micro_batches);
-    case Schedule::one_f_one_b:
-    case Schedule::count:
-      break;
-  }
-  return Ticks(stages, micro_batches).run();
+  const Row* row = row_of(schedule);
+  return row != nullptr ? row->passes(stages, chunks, micro_batches) : Stages{};
 }
 
 Alive alive_in(const std::vector<Pass>& passes, const std::vector<int>& layers) {

@@ -1,9 +1,10 @@
 // The order in which the stages of a pipeline compute, from what defines each schedule: a pipeline that is run tick by tick.
 #pragma once
 
+#include <optional>
 #include <vector>
 
-#include "models/job/schedule.h"
+#include "models/job/strategy.h"
 
 namespace trnplan::second_opinion {
 
@@ -17,7 +18,23 @@ struct Pass {
   bool operator==(const Pass&) const = default;
 };
 
-/// The passes of each stage in order. Requires: a schedule that goes with so many chunks and micro-batches. Cost:
+/// What a schedule is.
+struct Definition {
+  int least = 1, most = 1;    ///< chunks of a stage
+  bool whole_rounds = false;  ///< only a multiple of the stages as micro-batches
+  bool in_a_v = false;        ///< every second chunk goes down the stages
+  bool splits = false;        ///< the backward pass, into the gradients of input and of weights
+  bool meets = false;         ///< it is known how sends and receives pair up
+  bool piles_up = false;      ///< every micro-batch is alive at once
+};
+
+/// Absent for one that is not written yet: it must not run.
+std::optional<Definition> definition_of(models::Schedule schedule);
+
+/// The one that a strategy's pipeline runs.
+models::Schedule settled(const models::Strategy& s);
+
+/// The passes of each stage in order; none where the schedule has no definition. Requires: a schedule that goes with so many chunks and micro-batches. Cost:
 /// O(stages x micro-batches x chunks).
 std::vector<std::vector<Pass>> passes_of(models::Schedule schedule, int stages, int chunks,
                                          int micro_batches);

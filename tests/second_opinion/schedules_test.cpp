@@ -95,9 +95,9 @@ std::string run_meetings(const std::vector<std::vector<StageAction>>& stages) {
 void check_schedule(Schedule name, const PipelineShape& shape, const std::vector<int>& layers) {
   const models::PipelineSchedule& schedule = models::pipeline_schedule(name);
   CAPTURE(to_string(name), shape.stages, shape.chunks, shape.micro_batches);
-  const bool chunks = name == Schedule::interleaved, in_a_v = name == Schedule::zero_bubble_v;
-  const bool goes =
-      chunks ? shape.chunks > 1 && shape.micro_batches % shape.stages == 0 : shape.chunks == (in_a_v ? 2 : 1);
+  const auto definition = second_opinion::definition_of(name);
+  const bool goes = definition && shape.chunks >= definition->least && shape.chunks <= definition->most &&
+                    (!definition->whole_rounds || shape.micro_batches % shape.stages == 0);
   CHECK(schedule.obstacle(shape).empty() == goes);
   if (!goes) return;
   const std::vector<std::vector<second_opinion::Pass>> passes =
@@ -113,7 +113,7 @@ void check_schedule(Schedule name, const PipelineShape& shape, const std::vector
     CHECK(theirs.most.deferred == alive.deferred);
     CHECK(theirs.late.layers == alive.late_layers);
     CHECK(theirs.late.deferred == alive.late_deferred);
-    if (stage == (in_a_v ? 0 : shape.stages - 1)) {
+    if (stage == (definition->in_a_v ? 0 : shape.stages - 1)) {
       CHECK(theirs.at_loss.layers == alive.layers_at_loss);
       CHECK(theirs.at_loss.deferred == alive.deferred_at_loss);
     }
@@ -122,8 +122,8 @@ void check_schedule(Schedule name, const PipelineShape& shape, const std::vector
     if (schedule.meets()) meetings.back().pop_back();  // the end of the step
     if (schedule.meets()) CHECK(as_passes(meetings.back()) == mine);
   }
-  CHECK(schedule.meets() == (name == Schedule::one_f_one_b || name == Schedule::gpipe));
-  CHECK(schedule.splits_backward() == (name == Schedule::zero_bubble || in_a_v));
+  CHECK(schedule.meets() == definition->meets);
+  CHECK(schedule.splits_backward() == definition->splits);
   if (schedule.meets()) CHECK(run_meetings(meetings) == "");
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "tests/second_opinion/schedules.h"
 #include "units/index.h"
 
 namespace trnplan::second_opinion {
@@ -197,8 +198,7 @@ int sharers_of(const Strategy& s) {
 }
 
 std::string cannot(const TrainingLoop& loop, const Strategy& s) {
-  const bool splits = s.pipeline_parallel > 1 && (s.schedule == models::Schedule::zero_bubble ||
-                                                  s.schedule == models::Schedule::zero_bubble_v);
+  const bool splits = definition_of(settled(s)).value_or(Definition{}).splits;
   if (splits && loop.reduces_with_backward && !loop.shards_weights())
     return "reduce beside a split backward pass";
   const models::Recompute& r = s.recompute;

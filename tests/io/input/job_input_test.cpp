@@ -110,7 +110,7 @@ TEST_CASE("every training of the catalogue is one that its model can have", "[io
     CHECK(contains(training->source, "aws-neuron/"));
     CHECK_NOTHROW(input_of(name == "llama2-7b" ? "Llama-2-7b-hf" : name));
   }
-  CHECK(trainings == 13);
+  CHECK(trainings > 12);
 }
 
 TEST_CASE("a training that nobody published has to be stated", "[io][job]") {

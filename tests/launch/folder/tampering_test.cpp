@@ -93,6 +93,7 @@ std::vector<Planned> folders_of(const planner::Target& target) {
     c.strategy = strategy_of(c.job, strategy);
     if (auto folder = written(target, c)) all.push_back(std::move(*folder));
   }
+  if (all.empty()) return all;  // it trains on no machine
   const std::vector<Planned> plain = all;
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
     Planned folder = plain.front();

@@ -345,7 +345,8 @@ TEST_CASE("more bandwidth is never slower; all rates doubled halve the transfer"
     const ExpansionBed bed(random.whole(1, 4));
     const std::vector<int> ranks = bed.group(first(1 << random.whole(1, 5)));
     const auto op = kOps[random.whole(0, 5)];
-    const auto a = kAlgorithms[random.whole(0, 7)];
+    const auto a =
+        kAlgorithms[static_cast<std::size_t>(random.whole(0, static_cast<int>(kAlgorithms.size()) - 1))];
     const double bytes = random.real(1, 1e8);
     const auto seconds = [&](const topology::Cluster& cluster, const Profile& profile) {
       const topology::ChipGraph graph(cluster.instance);
