@@ -8,7 +8,7 @@ namespace trnplan::launch {
 std::vector<PrepareMode> prepare_modes(const planner::Preparation& p) {
   std::vector<PrepareMode> modes;
   if (!p.install.empty())
-    modes.push_back({"environment", "", "the clone and the Python environment that setup_env.sh names"});
+    modes.push_back({"environment", "", "the clone and the Python environment that settings.env names"});
   if (!p.tokenizer.empty())
     modes.push_back({"tokenizer", "", "the model's tokenizer, fetched from Hugging Face"});
   if (!p.data.empty())
@@ -55,7 +55,7 @@ constexpr const char* kNeedTorch =
     "    echo \"  fix: remove $TRNPLAN_VENV and run this where PyTorch for the devices is: in the image of "
     "the jobs, or on a "
     "node whose image holds it (srun --nodes=1 bash prepare.sh environment); or set TRNPLAN_VENV in "
-    "setup_env.sh to an "
+    "settings.env to an "
     "environment that has it\" >&2\n"
     "    return 1\n"
     "  }";

@@ -10,6 +10,7 @@
 #include "io/output/emit_cluster.h"
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/cluster_kinds.h"
+#include "launch/folder/folder_settings.h"
 #include "launch/folder/script_parts.h"
 #include "launch/folder/templates.h"
 #include "launch/health/health.h"
@@ -182,10 +183,10 @@ std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
 
 /// A value that a person edits, with what it is.
 std::string setup_line(std::string_view name, std::string_view meaning, std::string_view stated) {
-  return fmt::format("# {0}\n{1}=\"${{{1}:-{2}}}\"\n", meaning, name, stated);
+  return fmt::format("# {}\n{}={}\n", meaning, name, stated);
 }
 
-/// Lines of setup_env.sh for what only a person knows, with what each is.
+/// Lines of settings.env for what only a person knows, with what each is.
 std::string asked_lines(const ScriptContext& c) {
   std::string text;
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
@@ -194,7 +195,7 @@ std::string asked_lines(const ScriptContext& c) {
   }
   text += setup_line("TRNPLAN_RESULTS",
                      "Logs and checkpoints of this plan alone, on a volume that all nodes share.",
-                     plain_path(c.job.run.log_dir) ? c.job.run.log_dir : "$plan/run");
+                     plain_path(c.job.run.log_dir) ? c.job.run.log_dir : "./run");
   text.pop_back();
   return text;
 }
@@ -212,11 +213,11 @@ std::string data_lines(const ScriptContext& c) {
   return text;
 }
 
-/// ' "${NAME:?fill in setup_env.sh}"' for each of them.
+/// ' "${NAME:?fill in settings.env}"' for each of them.
 std::string asked_checks(const ScriptContext& c) {
   std::string text;
   const auto check = [&](const std::string& name) {
-    text += fmt::format(" \"${{{}:?fill in setup_env.sh}}\"", name);
+    text += fmt::format(" \"${{{}:?fill in settings.env}}\"", name);
   };
   if (c.target.reads_data(c.job)) check("TRNPLAN_DATA");
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) check(v.name);
@@ -226,9 +227,9 @@ std::string asked_checks(const ScriptContext& c) {
 /// A line of submit.sh; what may be done besides stands at its end.
 constexpr const char* kDataFault =
     "[[ -n \"$TRNPLAN_DATA\" && ( -e \"$TRNPLAN_DATA\" || -e \"$TRNPLAN_DATA.bin\" ) ]] || fault "
-    "\"TRNPLAN_DATA ($TRNPLAN_DATA) is not there\" \"set TRNPLAN_DATA in setup_env.sh to the data set{}\"\n";
+    "\"TRNPLAN_DATA ($TRNPLAN_DATA) is not there\" \"set TRNPLAN_DATA in settings.env to the data set{}\"\n";
 
-/// Lines of submit.sh that look for what setup_env.sh has to name.
+/// Lines of submit.sh that look for what settings.env has to name.
 std::string asked_faults(const ScriptContext& c) {
   std::string text;
   if (c.target.reads_data(c.job)) {
@@ -237,7 +238,7 @@ std::string asked_faults(const ScriptContext& c) {
   }
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
     text += fmt::format(
-        "[[ -n \"${0}\"{1} ]] || fault \"{0} (${0}) is not {2}\" \"set {0} in setup_env.sh\"\n", v.name,
+        "[[ -n \"${0}\"{1} ]] || fault \"{0} (${0}) is not {2}\" \"set {0} in settings.env\"\n", v.name,
         v.is_path ? fmt::format(" && -e \"${}\"", v.name) : "", v.is_path ? "there" : "set");
   }
   if (!text.empty()) text.pop_back();
@@ -312,13 +313,13 @@ constexpr const char* kHealthValues =
     "# Whether dcgmi and all_reduce_perf look for broken and slow nodes before training (yes or no). A node "
     "is slow when the\n"
     "# fastest has above so many times its bandwidth.\n"
-    "TRNPLAN_HEALTH=\"${TRNPLAN_HEALTH:-yes}\"\n"
-    "TRNPLAN_SLOW=\"${TRNPLAN_SLOW:-1.25}\"";
+    "TRNPLAN_HEALTH=yes\n"
+    "TRNPLAN_SLOW=1.25";
 
 }  // namespace
 
-std::string setup_env_sh(const ScriptContext& c) {
-  return filled(form_of(c, "setup_env.sh", "eager_setup_env.sh"),
+std::string settings_env(const ScriptContext& c) {
+  return filled(form_of(c, "settings.env", "eager_settings.env"),
                 {{"about", about(c)},
                  {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
                  {"data", plain_path(c.job.run.data) ? c.job.run.data : ""},
@@ -327,6 +328,13 @@ std::string setup_env_sh(const ScriptContext& c) {
                  {"asked", asked_lines(c)},
                  {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
                                           : " Not used: this cluster is small enough to share."}});
+}
+
+std::string setup_env_sh(const ScriptContext& c) {
+  std::string names;
+  for (const auto& setting : read_settings(settings_env(c)).values)
+    names += (names.empty() ? "" : " | ") + setting.first + "=*";
+  return filled("setup_env.sh", {{"about", about(c)}, {"names", names}});
 }
 
 std::string install_neuron_sh(const ScriptContext& c) {

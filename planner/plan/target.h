@@ -31,7 +31,7 @@ struct ModeVariable {
 };
 
 /// What only a person knows, beside the environment, the clone and the data set that every target needs: a
-/// variable of setup_env.sh.
+/// variable of settings.env.
 struct PersonValue {
   std::string name;                                 ///< "TRNPLAN_TOKENIZER"
   std::string meaning;                              ///< one sentence, a comment above it
@@ -46,7 +46,7 @@ struct StartAgain {
   std::vector<std::string> first, later;  ///< where none is there, and where one is
 };
 
-/// What is done once before a plan runs: lines of a shell script that has the variables of setup_env.sh. Empty
+/// What is done once before a plan runs: lines of a shell script that has the variables of settings.env. Empty
 /// where the target's publisher gives no such commands for the job.
 struct Preparation {
   std::string tag;     ///< of the clone that is checked out; "" = as it comes
@@ -61,12 +61,12 @@ struct Preparation {
   std::vector<std::string> install;    ///< into the environment, which is active, beside the clone
   std::vector<std::string> tokenizer;  ///< fetches the model's tokenizer alone
   std::vector<std::string> data;       ///< fetches and tokenises a data set, in a scratch folder
-  std::string data_made;               ///< what TRNPLAN_DATA is then, "$plan/..."; "" = the lines say it
-  std::string data_is;                 ///< what TRNPLAN_DATA has to be, one sentence; "" = a data set
-  std::vector<PersonValue> values;     ///< that these lines need and the run does not; in setup_env.sh
-  std::vector<std::string> from_hf;    ///< a checkpoint of Hugging Face at $from into shards below $to
-  std::vector<std::string> to_hf;      ///< shards at $from into a checkpoint at $to
-  std::vector<std::string> remarks;    ///< a sentence each
+  std::string data_made;  ///< what TRNPLAN_DATA is then, "./..." in the folder; "" = the lines say it
+  std::string data_is;    ///< what TRNPLAN_DATA has to be, one sentence; "" = a data set
+  std::vector<PersonValue> values;   ///< that these lines need and the run does not; in settings.env
+  std::vector<std::string> from_hf;  ///< a checkpoint of Hugging Face at $from into shards below $to
+  std::vector<std::string> to_hf;    ///< shards at $from into a checkpoint at $to
+  std::vector<std::string> remarks;  ///< a sentence each
 };
 
 /// What a target does where a job leaves it open.
@@ -222,7 +222,7 @@ class Target {
 
   [[nodiscard]] virtual TargetCode code() const = 0;
   [[nodiscard]] virtual TargetDefaults defaults() const { return {}; }
-  /// What its command may take from setup_env.sh besides what every target needs, and what it takes for a job.
+  /// What its command may take from settings.env besides what every target needs, and what it takes for a job.
   [[nodiscard]] virtual std::vector<PersonValue> asked() const { return {}; }
   [[nodiscard]] virtual std::vector<PersonValue> asked_for(const models::Job&) const { return asked(); }
   /// Its command takes $TRNPLAN_DATA; else it fetches a data set by itself, and nobody is asked for one.

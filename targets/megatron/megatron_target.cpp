@@ -391,12 +391,12 @@ class Megatron : public planner::Target {
     p.install = {fmt::format("git -C \"$TRNPLAN_CODE\" checkout {}", kCommit)};
     p.data = {
         "python3 \"$TRNPLAN_CODE/tools/preprocess_data.py\" --input \"${TRNPLAN_TEXT:?fill in "
-        "setup_env.sh}\" "
+        "settings.env}\" "
         "--json-keys text --tokenizer-type HuggingFaceTokenizer --tokenizer-model "
-        "\"${TRNPLAN_TOKENIZER:?fill in setup_env.sh}\" --append-eod --workers 32 --output-prefix "
+        "\"${TRNPLAN_TOKENIZER:?fill in settings.env}\" --append-eod --workers 32 --output-prefix "
         "\"$plan/data\"",
         "echo \"TRNPLAN_DATA is $plan/data_text_document\""};
-    p.data_made = "$plan/data_text_document";
+    p.data_made = "./data_text_document";
     p.data_is = "The tokenised data set without its endings .bin and .idx: what prepare.sh data makes.";
     p.values = {{"TRNPLAN_TEXT",
                  "The texts to train on: a file with a line of JSON for each, whose key text holds it.",

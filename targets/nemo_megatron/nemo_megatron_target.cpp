@@ -294,7 +294,7 @@ class NemoMegatron : public planner::Target {
         "python3 \"$TRNPLAN_CODE/nemo/scripts/nlp_language_modeling/preprocess_data_for_megatron.py\" "
         "--input \"${TRNPLAN_TEXT:?a file with a line of JSON for each text}\" --json-keys=text "
         "--tokenizer-library=huggingface "
-        "--tokenizer-type=\"${TRNPLAN_TOKENIZER:?fill in setup_env.sh}\" --dataset-impl=mmap --output-prefix "
+        "--tokenizer-type=\"${TRNPLAN_TOKENIZER:?fill in settings.env}\" --dataset-impl=mmap --output-prefix "
         "\"$plan/data\" "
         "--append-eod "
         "--need-pad-id --workers=32",
