@@ -288,9 +288,13 @@ std::string sbatch(const ScriptContext& c, std::string_view script) {
                          {"about", about(c)}});
 }
 
-/// What torchrun starts.
+/// What is started on each device.
 std::string started(const planner::TargetCode& code) {
   return code.module.empty() ? code.script : "-m " + code.module;
+}
+
+std::string starter_words(const planner::ProcessStarter& starter) {
+  return std::string(starter.program) + (starter.words.empty() ? "" : " ") + std::string(starter.words);
 }
 
 std::string launcher(const planner::TrainCommand& command) {
@@ -413,6 +417,7 @@ std::string node_run_sh(const ScriptContext& c) {
                  {"environment", environment(c, command)},
                  {"folder", code.folder},
                  {"cores", fmt::to_string(machine_of(c).host_cores())},
+                 {"starter", starter_words(c.target.starter())},
                  {"launcher", launcher(command)},
                  {"script", started(code)},
                  {"arguments", arguments(command)},
@@ -464,6 +469,7 @@ std::string submit_sh(const ScriptContext& c) {
                 {{"about", about(c)},
                  {"folder", code.folder},
                  {"script", code.script},
+                 {"program", std::string(c.target.starter().program)},
                  {"clone", code.clone},
                  {"asked", asked_faults(c)},
                  {"identity", run_identity(c)},

@@ -255,7 +255,8 @@ class Preflight {
     const bool reads_data = target == nullptr || target->reads_data(plan_->job);
     const bool compiles = target == nullptr || target->compiles_ahead();
     check_numbers();
-    check_path("TRNPLAN_VENV", fs::path("bin") / (compiles ? "torchrun" : "python3"),
+    check_path("TRNPLAN_VENV",
+               fs::path("bin") / (target == nullptr ? planner::kTorchrun : target->starter()).program,
                compiles
                    ? "set it to the Python environment that holds the software"
                    : "set it to where the Python environment is, which bash prepare.sh environment makes");

@@ -103,7 +103,7 @@ struct TrainCommand {
   std::int64_t compile_steps = 10;    ///< in which every graph is met, where $steps is used
   int port = 41000;                   ///< where ranks meet
   std::vector<int> reserved_ports;    ///< others that nothing else of the node may take
-  std::vector<std::string> launcher;  ///< further words of torchrun itself
+  std::vector<std::string> launcher;  ///< further words of Target::starter()
   std::string python_path;    ///< a folder within the clone whose modules the script imports; "" = none
   bool imports_plan = false;  ///< it imports a module of the plan's folder
   std::vector<ModeVariable> by_mode;
@@ -113,6 +113,14 @@ struct TrainCommand {
   /// What the script does otherwise than its flags say, a sentence each: comments above the command.
   std::vector<std::string> remarks;
 };
+
+/// What starts a process on every device of a host: a program of the Python environment, and what it is told first.
+struct ProcessStarter {
+  std::string_view program, words = {};
+};
+inline constexpr ProcessStarter kTorchrun{"torchrun"};
+/// The same where the environment sees the PyTorch of its image and so has no program of that name.
+inline constexpr ProcessStarter kTorchrunModule{"python3", "-m torch.distributed.run"};
 
 /// A config file of the target, as text.
 struct ConfigFile {
@@ -194,6 +202,10 @@ class Target {
   /// Its graphs are collected and compiled by a job before the one that trains; else there is no such job, and nothing of
   /// a folder is about graphs.
   [[nodiscard]] virtual bool compiles_ahead() const { return true; }
+  /// What starts its ranks.
+  [[nodiscard]] virtual ProcessStarter starter() const {
+    return compiles_ahead() ? kTorchrun : kTorchrunModule;
+  }
   /// Steps and learning rates that a job leaves open come from a recipe that is shipped with it, not from the published
   /// training of the model.
   [[nodiscard]] virtual bool has_own_recipe() const { return false; }

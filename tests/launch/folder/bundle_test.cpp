@@ -182,8 +182,7 @@ TEST_CASE("plan.json reads back", "[launch]") {
 TEST_CASE("where files of a run lie stands in settings.env, and plan.json holds what the job states",
           "[launch]") {
   models::Job job = job_of("llama2-7b", 1, 4096, 256);
-  CHECK(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "settings.env"),
-                 "TRNPLAN_RESULTS=./run\n"));
+  CHECK(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "settings.env"), "TRNPLAN_RESULTS=./run\n"));
   job.run = {100, 3, 2, "/fsx/data", "/fsx/tokens", "/fsx/logs"};
   job.run.start_from = models::StartFrom::checkpoint;
   job.run.weights = "/fsx/shards";
