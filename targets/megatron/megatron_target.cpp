@@ -13,6 +13,7 @@
 #include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
 #include "targets/flags/rotary_scaling.h"
+#include "targets/megatron/megatron_flags.h"
 #include "targets/megatron/megatron_read.h"
 #include "targets/megatron/megatron_rules.h"
 #include "targets/megatron/nemo_recipe.h"
@@ -180,19 +181,17 @@ Learnable learnable() {
   return can;
 }
 
-void put_degrees(Words& w, const models::Job& job, const models::Strategy& s) {
-  w.count("--tensor-model-parallel-size", s.tensor_parallel);
-  w.toggle("--sequence-parallel", s.sequence_parallel && s.tensor_parallel > 1);
-  w.count("--pipeline-model-parallel-size", s.pipeline_parallel);
-  if (s.virtual_pipeline > 1) w.count("--num-virtual-stages-per-pipeline-rank", s.virtual_pipeline);
+void put_degrees(Words& w, const models::Job& job, models::Strategy s) {
+  MegatronWriter io{w};
+  int global_batch = job.training.global_batch;
+  degree_flags(io, s);
   if (const auto ends = stage_layers(job.architecture, s); ends && ends->first > 0) {
     w.count("--decoder-first-pipeline-num-layers", ends->first);
     w.count("--decoder-last-pipeline-num-layers", ends->last);
   }
-  w.count("--context-parallel-size", s.context_parallel);
-  if (job.architecture.experts > 0) w.count("--expert-model-parallel-size", s.expert_parallel);
-  w.count("--micro-batch-size", s.micro_batch).count("--global-batch-size", job.training.global_batch);
-  w.toggle("--use-distributed-optimizer", s.zero1).toggle("--overlap-grad-reduce", true);
+  group_flags(io, s, job.architecture.experts > 0);
+  batch_flags(io, s, global_batch);
+  w.toggle("--overlap-grad-reduce", true);
   w.toggle("--overlap-param-gather", s.zero1);
   if (s.recompute.full) {
     w.flag("--recompute-granularity", "full").flag("--recompute-method", "uniform");
@@ -227,22 +226,15 @@ void put_positions(Words& w, const models::Job& job) {
 }
 
 void put_model(Words& w, const models::Job& job, const Recipe& recipe) {
-  const models::Architecture& a = job.architecture;
-  w.count("--num-layers", a.layers).count("--hidden-size", a.hidden);
-  w.count("--ffn-hidden-size", a.intermediate).count("--num-attention-heads", a.heads);
-  if (a.grouped_queries()) w.toggle("--group-query-attention", true).count("--num-query-groups", a.kv_heads);
-  if (a.head_dim > 0 && a.head_dim * a.heads != a.hidden) w.count("--kv-channels", a.head_dim);
+  models::Architecture a = job.architecture;
+  MegatronWriter io{w};
+  size_flags(io, a);
   put_positions(w, job);
-  w.flag("--normalization", a.norm == models::Norm::rms ? "RMSNorm" : "LayerNorm");
-  w.number("--norm-epsilon", a.rms_norm_eps);
-  w.toggle("--swiglu", a.mlp == models::Mlp::gated);
-  w.toggle("--disable-bias-linear", !a.biases).toggle("--add-qkv-bias", a.qkv_bias && !a.biases);
-  w.toggle("--qk-layernorm", a.qk_norm);
-  w.toggle("--untie-embeddings-and-output-weights", !a.tied_embeddings);
+  block_flags(io, a);
   w.number("--attention-dropout", a.dropout ? 0.1 : 0).number("--hidden-dropout", a.dropout ? 0.1 : 0);
   w.number("--init-method-std", recipe.init_std);
   if (a.experts == 0) return;
-  w.count("--num-experts", a.experts).count("--moe-router-topk", a.experts_per_token);
+  expert_flags(io, a);
   // As the shipped script for Mixtral has it.
   w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
   w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", "alltoall");

@@ -334,6 +334,10 @@ TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
   CHECK(contains(titan_refused(on + "components = [1]\n"), "compile.components: one of the list is no text"));
   CHECK(contains(titan_refused(on + "backend = [\"inductor\"]\n"), "compile.backend: is a list"));
   CHECK(contains(titan_refused("[checkpoint]\nkeep_latest_k = [4]\n"), "keep_latest_k: is a list"));
+  CHECK(contains(titan_refused("[compile]\nenable = \"true\"\n"), "compile.enable: is a text in quotes"));
+  CHECK(
+      contains(titan_refused("[checkpoint]\nkeep_latest_k = \"4\"\n"), "keep_latest_k: is a text in quotes"));
+  CHECK(contains(titan_refused("[compile.enable]\n"), "compile.enable: is a section"));
 }
 
 // Python takes any indentation. Recompute was lost behind a tab, and with it memory that the run needs.
