@@ -3,6 +3,7 @@
 #include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 #include "planner/check/rules.h"
+#include "targets/registry.h"
 
 namespace trnplan::io {
 
@@ -35,10 +36,12 @@ std::vector<KnownModel> known_models(const Catalog& catalog) {
 
 std::vector<KnownInstance> known_instances(const Catalog& catalog) {
   std::vector<KnownInstance> all;
+  const auto releases = catalog.neuron_releases();
   for (const std::string& name : catalog.instances()) {
     topology::Instance instance = catalog.instance(name);
     const bool timed = planner::times_steps_on(instance);
-    all.push_back({std::move(instance), timed});
+    std::string ending = targets::ending_on(instance.traits, *releases);
+    all.push_back({std::move(instance), std::move(ending), timed});
   }
   return all;
 }
@@ -80,6 +83,7 @@ std::string instances_json(const std::vector<KnownInstance>& instances) {
                     {"nics", i.nics},
                     {"nic_bytes_per_second", i.nics * i.nic.value},
                     {"prices", prices_of(i)},
+                    {"ending", k.ending},
                     {"step_modelled", k.step_modelled}});
   }
   return listed("instances", std::move(list));

@@ -186,8 +186,8 @@ class Target {
   /// Versions that run it and how long they are supported, one line; on one machine, where they differ between machines.
   [[nodiscard]] virtual std::string support() const = 0;
   [[nodiscard]] virtual std::string support_on(const topology::Traits&) const { return support(); }
-  /// That what it needs is published no longer, and what follows it on such a machine: a sentence; "" while it is.
-  [[nodiscard]] virtual std::string ending(const topology::Traits&) const { return ""; }
+  /// The row of catalog/neuron-releases.json that says which release it is run on and until when that is published; "" = none.
+  [[nodiscard]] virtual std::string_view neuron_stack() const { return ""; }
   /// As readers of logs name the stack of a run that prints its output (logs::StepSample::framework).
   [[nodiscard]] virtual std::string_view log_format() const = 0;
 
@@ -196,9 +196,9 @@ class Target {
   [[nodiscard]] virtual std::string_view framework() const { return ""; }
   /// Every training loop that its config can say, that one first: names of models/framework.
   [[nodiscard]] virtual std::vector<std::string_view> loops() const { return {framework()}; }
-  /// Release of the Neuron SDK whose packages its folders pin for a job: the one that the job states, else the target's own;
+  /// Release of the Neuron SDK whose packages its folders pin for a job: the one that the job states, else that of its neuron_stack();
   /// "" = its folders pin none.
-  [[nodiscard]] virtual std::string neuron_release(const models::Job&) const { return ""; }
+  [[nodiscard]] virtual std::string neuron_release(const models::Job& job) const;
   /// Its graphs are collected and compiled by a job before the one that trains; else there is no such job, and nothing of
   /// a folder is about graphs.
   [[nodiscard]] virtual bool compiles_ahead() const { return true; }
@@ -301,6 +301,10 @@ class Target {
 
 /// That another release is pinned than the one asked for, a sentence; "" where it is the one.
 [[nodiscard]] std::string release_doubt(const Target& target, const models::Job& job);
+
+/// That what the target needs is published no longer, and what follows it on such a machine: a sentence; "" while it is.
+[[nodiscard]] std::string ending_of(const Target& target, const topology::Traits& machine,
+                                    const models::NeuronReleases& known);
 
 /// Something that keeps the target from training the strategy is mended by no other strategy: no fix goes with it.
 [[nodiscard]] bool beyond_mending(const Target& target, const models::Job& job,

@@ -199,6 +199,7 @@ class Instance(Record):
     nics: int
     nic_bytes_per_second: float
     prices: List[Price]
+    ending: str
     step_modelled: bool
 
 

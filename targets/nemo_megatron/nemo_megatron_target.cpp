@@ -279,10 +279,7 @@ class NemoMegatron : public planner::Target {
                                               const models::Architecture*) const override {
     return nemo_reading(file, ranks);
   }
-  std::string neuron_release(const models::Job& job) const override { return stated_release(job, "2.21"); }
-  std::string ending(const topology::Traits&) const override {
-    return "last changed in December 2024, for Neuron SDK 2.21";
-  }
+  std::string_view neuron_stack() const override { return "nemo-megatron"; }
 
   /// aws-neuron/neuronx-nemo-megatron@f4743ce: build.sh, nemo/scripts/nlp_language_modeling,
   /// nemo/examples/nlp/language_modeling/checkpoint_conversion. --pp_degree is 2 where nothing is said.

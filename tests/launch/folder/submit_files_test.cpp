@@ -238,7 +238,7 @@ TEST_CASE("driver and runtime on the nodes are those of the release", "[launch]"
         "install_neuron.sh");
   };
   const auto releases = test_catalog().neuron_releases();
-  for (const models::NeuronRelease& r : *releases) {
+  for (const models::NeuronRelease& r : releases->releases) {
     const std::string text = script(r.release.c_str());
     INFO(r.release);
     CHECK(contains(text, "Neuron SDK " + r.release + "."));
