@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "io/output/emit_cluster.h"
 #include "launch/folder/script_parts.h"
 #include "launch/folder/templates.h"
 
@@ -116,6 +117,32 @@ std::string prepare_sh(const ScriptContext& c) {
                                {"data", body_of(p.data)},
                                {"from_hf", body_of(p.from_hf)},
                                {"to_hf", body_of(p.to_hf)}});
+}
+
+std::string install_neuron_sh(const ScriptContext& c) {
+  const models::NeuronRelease* release = planner::pinned_release(c.target, c.job);
+  std::string packages;
+  for (const char* name :
+       {"aws-neuronx-dkms", "aws-neuronx-runtime-lib", "aws-neuronx-collectives", "aws-neuronx-tools"}) {
+    const std::string version = models::package_version(release, name);
+    packages +=
+        fmt::format("{}'{}={}*'", packages.empty() ? "" : " \\\n  ", name, version.empty() ? "2." : version);
+  }
+  // Of an interpreter with a number; Debian's plain python3 is there.
+  const std::string python = c.target.preparation(c.job, c.plan.strategy).python;
+  if (python.find('.') != std::string::npos) packages += fmt::format(" \\\n  {0} {0}-dev {0}-venv", python);
+  const std::string versions =
+      release == nullptr
+          ? "The newest versions are installed: which ones the plan's software needs is not known."
+          : fmt::format("The versions are those of Neuron SDK {}.", release->release);
+  return filled("install_neuron.sh", {{"about", about(c)}, {"packages", packages}, {"versions", versions}});
+}
+
+std::string dockerfile(const ScriptContext& c) {
+  const std::string image = c.target.preparation(c.job, c.plan.strategy).image, set(io::kSetMe);
+  return filled(
+      form_of(c, "Dockerfile", "eager_Dockerfile"),
+      {{"about", about(c)}, {"image", image.empty() ? set + "-image" : set + "-registry/" + image}});
 }
 
 }  // namespace trnplan::launch

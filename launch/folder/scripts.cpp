@@ -10,7 +10,6 @@
 #include "io/output/emit_cluster.h"
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/cluster_kinds.h"
-#include "launch/folder/folder_settings.h"
 #include "launch/folder/script_parts.h"
 #include "launch/folder/templates.h"
 #include "launch/health/health.h"
@@ -77,10 +76,6 @@ std::string comments(const std::vector<std::string>& remarks) {
 }
 
 namespace {
-
-bool local_cache(const ScriptContext& c) {
-  return hosts_of_plan(c) >= kLocalCacheNodes;
-}
 
 std::string environment(const ScriptContext& c, const planner::TrainCommand& command) {
   std::string text;
@@ -181,38 +176,6 @@ std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
   return text;
 }
 
-/// A value that a person edits, with what it is.
-std::string setup_line(std::string_view name, std::string_view meaning, std::string_view stated) {
-  return fmt::format("# {}\n{}={}\n", meaning, name, stated);
-}
-
-/// Lines of settings.env for what only a person knows, with what each is.
-std::string asked_lines(const ScriptContext& c) {
-  std::string text;
-  for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
-    text += setup_line(v.name, v.meaning,
-                       v.stated != nullptr && plain_path(c.job.run.*v.stated) ? c.job.run.*v.stated : "");
-  }
-  text += setup_line("TRNPLAN_RESULTS",
-                     "Logs and checkpoints of this plan alone, on a volume that all nodes share.",
-                     plain_path(c.job.run.log_dir) ? c.job.run.log_dir : "./run");
-  text.pop_back();
-  return text;
-}
-
-/// The data set of a target that reads one, and what prepare.sh alone needs.
-std::string data_lines(const ScriptContext& c) {
-  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
-  std::string text;
-  if (c.target.reads_data(c.job)) {
-    text += setup_line("TRNPLAN_DATA", data_meaning(p),
-                       plain_path(c.job.run.data) ? c.job.run.data : p.data_made);
-  }
-  for (const planner::PersonValue& v : p.values) text += setup_line(v.name, kForPreparing + v.meaning, "");
-  if (!text.empty()) text.pop_back();
-  return text;
-}
-
 /// ' "${NAME:?fill in settings.env}"' for each of them.
 std::string asked_checks(const ScriptContext& c) {
   std::string text;
@@ -309,62 +272,6 @@ bool has_health(const ScriptContext& c) {
   return c.target.compiles_ahead() ||
          (c.job.cluster.instance.traits.accelerator == topology::Accelerator::gpu &&
           cluster_kinds(c.job.cluster.instance, c.target, c.job.run.scheduler).slurm);
-}
-
-namespace {
-
-constexpr const char* kHealthValues =
-    "# Whether dcgmi and all_reduce_perf look for broken and slow nodes before training (yes or no). A node "
-    "is slow when the\n"
-    "# fastest has above so many times its bandwidth.\n"
-    "TRNPLAN_HEALTH=yes\n"
-    "TRNPLAN_SLOW=1.25";
-
-}  // namespace
-
-std::string settings_env(const ScriptContext& c) {
-  return filled(form_of(c, "settings.env", "eager_settings.env"),
-                {{"about", about(c)},
-                 {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
-                 {"data", plain_path(c.job.run.data) ? c.job.run.data : ""},
-                 {"data_lines", data_lines(c)},
-                 {"health", has_health(c) ? kHealthValues : ""},
-                 {"asked", asked_lines(c)},
-                 {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
-                                          : " Not used: this cluster is small enough to share."}});
-}
-
-std::string setup_env_sh(const ScriptContext& c) {
-  std::string names;
-  for (const auto& setting : read_settings(settings_env(c)).values)
-    names += (names.empty() ? "" : " | ") + setting.first + "=*";
-  return filled("setup_env.sh", {{"about", about(c)}, {"names", names}});
-}
-
-std::string install_neuron_sh(const ScriptContext& c) {
-  const models::NeuronRelease* release = planner::pinned_release(c.target, c.job);
-  std::string packages;
-  for (const char* name :
-       {"aws-neuronx-dkms", "aws-neuronx-runtime-lib", "aws-neuronx-collectives", "aws-neuronx-tools"}) {
-    const std::string version = models::package_version(release, name);
-    packages +=
-        fmt::format("{}'{}={}*'", packages.empty() ? "" : " \\\n  ", name, version.empty() ? "2." : version);
-  }
-  // Of an interpreter with a number; Debian's plain python3 is there.
-  const std::string python = c.target.preparation(c.job, c.plan.strategy).python;
-  if (python.find('.') != std::string::npos) packages += fmt::format(" \\\n  {0} {0}-dev {0}-venv", python);
-  const std::string versions =
-      release == nullptr
-          ? "The newest versions are installed: which ones the plan's software needs is not known."
-          : fmt::format("The versions are those of Neuron SDK {}.", release->release);
-  return filled("install_neuron.sh", {{"about", about(c)}, {"packages", packages}, {"versions", versions}});
-}
-
-std::string dockerfile(const ScriptContext& c) {
-  const std::string image = c.target.preparation(c.job, c.plan.strategy).image, set(io::kSetMe);
-  return filled(
-      form_of(c, "Dockerfile", "eager_Dockerfile"),
-      {{"about", about(c)}, {"image", image.empty() ? set + "-image" : set + "-registry/" + image}});
 }
 
 std::string run_identity(const ScriptContext& c) {
