@@ -163,8 +163,8 @@ void remark_target(const planner::SearchResult& result, const planner::Target* t
 
 /// That the target is published no longer, where the plan is for it.
 void remark_ending(const planner::Target* target, const models::Job& job, Remarks& remarks) {
-  if (target == nullptr) return;
-  const std::string ending = target->ending(job.cluster.instance.traits);
+  if (target == nullptr || job.neuron_releases == nullptr) return;
+  const std::string ending = planner::ending_of(*target, job.cluster.instance.traits, *job.neuron_releases);
   if (!ending.empty())
     remarks.add(fmt::format("{} on {}: {}", target->name(), job.cluster.instance.name, ending),
                 "end-of-support");

@@ -112,8 +112,7 @@ std::string table_of(const std::vector<const topology::Instance*>& types, const 
 std::string endings_text(const std::vector<io::KnownInstance>& instances) {
   std::map<std::string, std::vector<std::string>> names;
   for (const io::KnownInstance& k : instances) {
-    const std::string ending = targets::ending_on(k.instance.traits);
-    if (!ending.empty()) names[ending].push_back(k.instance.name);
+    if (!k.ending.empty()) names[k.ending].push_back(k.instance.name);
   }
   std::string text;
   for (const auto& [ending, of] : names) text += fmt::format("{}: {}\n", fmt::join(of, ", "), ending);

@@ -105,7 +105,7 @@ void add_launch(CLI::App& app, Run& chosen) {
                     "check everything and show the commands, also after a check that failed; submit nothing");
   add_common(*command, o->common);
   command->footer(
-      "Fill in setup_env.sh of the folder first. A second call submits nothing twice; launch.json holds the "
+      "Fill in settings.env of the folder first. A second call submits nothing twice; launch.json holds the "
       "job ids. Exit code 4 when the scheduler refuses, or a smoke test fails.\n"
       "Examples:\n"
       "  trnplan launch my-plan --dry-run\n"

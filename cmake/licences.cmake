@@ -4,7 +4,7 @@
 set(TRNPLAN_LICENCES "")
 set(TRNPLAN_WITHOUT_LICENCE "")
 foreach(held IN ITEMS fmt=libfmt-dev yaml-cpp=libyaml-cpp-dev openssl=libssl-dev sqlite=libsqlite3-dev nlohmann-json=nlohmann-json3-dev
-                      cli11=libcli11-dev eigen=libeigen3-dev pybind11=pybind11-dev glibc=libc6-dev)
+                      cli11=libcli11-dev tomlplusplus=libtomlplusplus-dev eigen=libeigen3-dev pybind11=pybind11-dev glibc=libc6-dev)
   string(REPLACE "=" ";" held ${held})
   list(GET held 0 library)
   list(GET held 1 package)

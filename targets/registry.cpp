@@ -91,11 +91,11 @@ void take_defaults(models::Job& job, const planner::Target& target, bool precisi
   job.architecture.dropout = job.architecture.dropout || d.dropout;
 }
 
-std::string ending_on(const topology::Traits& machine) {
+std::string ending_on(const topology::Traits& machine, const models::NeuronReleases& known) {
   std::string first;
   for (const planner::Target* target : all()) {
     if (!target->trains_on(machine)) continue;
-    const std::string ending = target->ending(machine);
+    const std::string ending = planner::ending_of(*target, machine, known);
     if (ending.empty()) return "";
     if (first.empty()) first = ending;
   }

@@ -26,8 +26,8 @@ namespace trnplan::targets {
 /// nullptr where there is none of that name.
 [[nodiscard]] const planner::Target* find(std::string_view name);
 
-/// That all targets which train on such machines end, as Target::ending() of the first says; "" where one lasts.
-[[nodiscard]] std::string ending_on(const topology::Traits& machine);
+/// That all targets which train on such machines end, as planner::ending_of() of the first says; "" where one lasts.
+[[nodiscard]] std::string ending_on(const topology::Traits& machine, const models::NeuronReleases& known);
 
 /// What the job leaves open, as the target does it: its precision where that is not stated, no ZeRO-1 where it has
 /// none, dropout, and its framework where that is not the usual one of the machine.

@@ -53,11 +53,11 @@ headers=$(awk '$1 ~ /\.h$/ { print }' <<<"$includes" | sort -u)
 circle=$(tsort <<<"$headers" 2>&1 >/dev/null) || complain "headers that include each other: $circle"
 
 # Heavy headers stay out of headers but for private ones, which are not installed, and file formats on their floors.
-heavy=$(grep -rnE '#include <(nlohmann|Eigen|boost|yaml-cpp|CLI)/' --include='*.h' "${folders[@]}" | grep -vE '^(cli/options|calibrate/fit/fit_problem|io/(format|output)/json_tree)\.h:' || true)
+heavy=$(grep -rnE '#include <(nlohmann|Eigen|boost|yaml-cpp|toml\+\+|CLI)/' --include='*.h' "${folders[@]}" | grep -vE '^(cli/options|calibrate/fit/fit_problem|io/(format|output)/json_tree)\.h:' || true)
 [[ -z $heavy ]] || complain "heavy header in a header: $heavy"
 above_text=()
 for folder in "${folders[@]}"; do [[ $folder == text || $folder == io ]] || above_text+=("$folder"); done
-stray=$(grep -rnE '#include <(yaml-cpp|nlohmann)/' --include='*.cpp' "${above_text[@]}" || true)
+stray=$(grep -rnE '#include <(yaml-cpp|toml\+\+|nlohmann)/' --include='*.cpp' "${above_text[@]}" || true)
 [[ -z $stray ]] || complain "a file format outside text/ and io/: $stray"
 # A machine or a model is asked for its traits and features, never for the name of its family.
 named=$(grep -rnE --include='*.h' --include='*.cpp' 'family (==|!=)|family\.starts_with|Family::' models planner calibrate launch cli topology || true)

@@ -91,8 +91,9 @@ struct Instance {
   /// Operating systems of one node, each with an equal share of all that the node has: what schedulers and torchrun call a
   /// node. An UltraServer is one node with several.
   int hosts = 1;
-  std::string ec2_type;       ///< the EC2 instance type of one host; "": it is no machine of EC2
-  std::string device_name;    ///< a word of the name that a device says of itself: "A100"; "": not stated
+  std::string ec2_type;     ///< the EC2 instance type of one host; "": it is no machine of EC2
+  std::string device_name;  ///< a word of the name that a device says of itself: "A100"; "": not stated
+  std::string kubernetes_resource;  ///< what pods ask for, one a chip: "nvidia.com/gpu"; "": not known
   std::string hyperpod_type;  ///< what SageMaker HyperPod calls one host: "ml.trn1.32xlarge"; "": it has none
   int ultraserver_mode = 0;   ///< NEURON_RT_ULTRASERVER_MODE of all hosts of a node together; 0: not known
   std::vector<Price> prices;

@@ -266,6 +266,7 @@ void read_hosts(QuantityReader& read, MapReader& map, topology::Instance& i) {
     map.fault("ec2_type", in_quotes(i.ec2_type) + " is no instance type of EC2",
               "write one such as trn1.32xlarge, or leave the key out where EC2 has none");
   }
+  i.kubernetes_resource = sourced_text(map, "kubernetes_resource");
   i.hyperpod_type = sourced_text(map, "hyperpod_type");
   i.device_name = sourced_text(map, "device_name");
   if (!i.hyperpod_type.empty() && i.hyperpod_type != "ml." + i.ec2_type) {

@@ -47,6 +47,21 @@ models::NeuronRelease release_from(const Node& node, const std::string& where,
   return r;
 }
 
+models::NeuronStack neuron_stack_from(const Node& node, const std::string& where,
+                                      std::vector<Diagnostic>& faults) {
+  MapReader fields(node, where, faults);
+  models::NeuronStack s;
+  s.name = fields.required_text("stack");
+  s.release = plain_text(fields, "release", kDigits);
+  s.ending = fields.text("ending", "");
+  s.after_on_native_pytorch = fields.text("after_on_native_pytorch", "");
+  s.after_elsewhere = fields.text("after_elsewhere", "");
+  fields.required_text("release_source");
+  if (!s.ending.empty()) fields.required_text("ending_source");
+  fields.finish();
+  return s;
+}
+
 }  // namespace
 
 models::NeuronReleases neuron_releases_from(const Node& node) {
@@ -56,7 +71,15 @@ models::NeuronReleases neuron_releases_from(const Node& node) {
   map.ignore({"description"});
   for (const char* key : {"packages_source", "python_source", "image_source", "nxd_tag_source"})
     map.required_text(key);
-  models::NeuronReleases releases;
+  models::NeuronReleases known;
+  std::vector<models::NeuronRelease>& releases = known.releases;
+  if (const Node* stacks = map.raw("stacks"); stacks == nullptr || stacks->kind != Node::Kind::sequence) {
+    map.fault("stacks", "a list was expected", "write [...]");
+  } else {
+    for (std::size_t i = 0; i < stacks->items.size() && faults.size() < 50; ++i)
+      known.stacks.push_back(
+          neuron_stack_from(stacks->items[i], "stacks[" + std::to_string(i) + "]", faults));
+  }
   const Node* list = map.raw("releases");
   if (list == nullptr || list->kind != Node::Kind::sequence) {
     map.fault("releases", "a list was expected", "write [...]");
@@ -73,7 +96,7 @@ models::NeuronReleases neuron_releases_from(const Node& node) {
   }
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
-  return releases;
+  return known;
 }
 
 }  // namespace trnplan::io

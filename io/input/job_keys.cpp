@@ -93,7 +93,7 @@ constexpr JobKey kJobKeys[] = {
     {"learning", "weight_decay", "", ""},
     {"learning", "gradient_clip", "the largest norm", ""},
     {"learning", "seed", "", ""},
-    {"", "run", "files of the run and how it is started; paths are absolute, and written into `setup_env.sh`",
+    {"", "run", "files of the run and how it is started; paths are absolute, and written into `settings.env`",
      "", true},
     {"run", "checkpoint_steps", "between checkpoints",
      "as far apart as loses least to failures ([models.md](models.md#goodput)), with the scripts of NxD and "

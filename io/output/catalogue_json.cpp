@@ -38,10 +38,12 @@ std::vector<KnownModel> known_models(const Catalog& catalog) {
 
 std::vector<KnownInstance> known_instances(const Catalog& catalog) {
   std::vector<KnownInstance> all;
+  const auto releases = catalog.neuron_releases();
   for (const std::string& name : catalog.instances()) {
     topology::Instance instance = catalog.instance(name);
     const bool timed = planner::times_steps_on(instance);
-    all.push_back({std::move(instance), timed});
+    std::string ending = targets::ending_on(instance.traits, *releases);
+    all.push_back({std::move(instance), std::move(ending), timed});
   }
   return all;
 }
@@ -96,6 +98,8 @@ const Record<KnownInstance>& record() {
        {"nic_bytes_per_second", of([](const Instance& i) { return i.nics * i.nic; }),
         "all NICs, one direction"},
        {"prices", of(&prices_of)},
+       {"ending", &KnownInstance::ending,
+        "that all software which trains on it is published no longer; empty while some is"},
        {"step_modelled", &KnownInstance::step_modelled, "a training step on it is timed"}});
   return described;
 }

@@ -16,6 +16,7 @@ struct KnownModel {
 };
 struct KnownInstance {
   topology::Instance instance;
+  std::string ending;  ///< that all software which trains on it is published no longer; "" while some is
   bool step_modelled = false;  ///< a training step on it is timed; else groups and memory alone are judged
 };
 

@@ -30,9 +30,7 @@ std::string head(const ClusterSpec& s, const std::string& folder, std::string_vi
 /// A whole host: its chips, its EFA devices where it has any, the shared folder and the host's memory.
 std::string resources(const topology::Instance& i, int indent) {
   const std::string pad(static_cast<std::size_t>(indent), ' ');
-  const bool gpus = i.traits.accelerator == topology::Accelerator::gpu;
-  std::string amounts =
-      fmt::format("{}    {}: {}\n", pad, gpus ? "nvidia.com/gpu" : "aws.amazon.com/neuron", i.host_chips());
+  std::string amounts = fmt::format("{}    {}: {}\n", pad, i.kubernetes_resource, i.host_chips());
   if (i.nics > 0) amounts += fmt::format("{}    vpc.amazonaws.com/efa: {}\n", pad, i.host_network_devices());
   return fmt::format(
       "{0}resources:\n{0}  requests:\n{1}{0}  limits:\n{1}"

@@ -30,8 +30,8 @@ const Record<LaunchStory>& record() {
        {"jobs", &L::jobs, "the id of each; empty with `--dry-run`"},
        {"commands", &L::commands,
         "with `--dry-run` the argument vectors; COMPILE_JOB_ID stands for the id that compiling will get, "
-        "trnplan-UNIQUE for a job's name, TRNPLAN_PARTITION for a partition that only running setup_env.sh "
-        "would tell. Where a check failed (exit code 2) they are what would run without it"},
+        "trnplan-UNIQUE for a job's name. Where a check failed (exit code 2) they are what would run without "
+        "it"},
        {"faults", [](const L& l) { return l.faults.empty() ? std::nullopt : std::optional(l.faults); },
         "where a check failed, what has to be mended", Absent::left_out}});
   return described;

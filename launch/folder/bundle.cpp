@@ -12,8 +12,8 @@
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/checkpoints.h"
 #include "launch/folder/cluster_kinds.h"
+#include "launch/folder/folder_settings.h"
 #include "launch/folder/scripts.h"
-#include "launch/folder/setup_values.h"
 #include "models/framework/strategy_words.h"
 #include "models/memory/host_memory.h"
 #include "targets/flags/flags.h"
@@ -98,6 +98,7 @@ std::vector<io::OutputFile> run_files(const ScriptContext& scripts, const Cluste
        target.emit(scripts.job, strategy, {"Plan: " + models::strategy_words(strategy)}))
     files.push_back({std::move(f.name), std::move(f.text), false});
   files.push_back({"config.json", io::hf_config_json(scripts.job.architecture), false});
+  files.push_back({kSettingsFile, settings_env(scripts), false});
   files.push_back({"setup_env.sh", setup_env_sh(scripts), false});
   files.push_back({"node_run.sh", node_run_sh(scripts), true});
   if (compiles && kinds.slurm) files.push_back({"compile.sbatch", compile_sbatch(scripts), true});
@@ -150,14 +151,15 @@ std::vector<io::OutputFile> bundle_beside_plan(const models::Job& searched, cons
 }
 
 std::vector<std::string> bundle_names(const planner::Target& target) {
-  std::vector<std::string> names = {"config.json",       "setup_env.sh",
+  std::vector<std::string> names = {"config.json",       "settings.env",
                                     "node_run.sh",       "train.sbatch",
                                     "submit.sh",         "prepare.sh",
                                     "README.md",         "Dockerfile",
                                     "install_neuron.sh", "provisioning_parameters.json",
                                     "hyperpod-eks.json", "parallelcluster.yaml",
                                     "hyperpod.json",     "fsx-claim.yaml",
-                                    "plan.json",         "health.sh"};
+                                    "plan.json",         "health.sh",
+                                    "setup_env.sh"};
   if (target.compiles_ahead()) {
     names.insert(names.end(), {"compile.sbatch", "mpi_launch.sh"});
   } else {

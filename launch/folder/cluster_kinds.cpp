@@ -151,6 +151,8 @@ std::string no_jobs_of(std::string_view flavour, const topology::Instance& machi
   if (machine.ec2_type.empty()) {
     return machine.name + " is no machine of EC2, and jobs of Kubernetes are written for EKS";
   }
+  if (machine.kubernetes_resource.empty())
+    return "what Kubernetes calls the devices of " + machine.name + " is not known (kubernetes_resource)";
   const io::KubernetesFlavour* one = io::find_flavour(flavour);
   if (one != nullptr && one->hyperpod && machine.hyperpod_type.empty() && !has_several_hosts(machine))
     return "SageMaker HyperPod has no ml." + machine.ec2_type;

@@ -11,7 +11,7 @@
 
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/again.h"
-#include "launch/folder/setup_env.h"
+#include "launch/folder/folder_settings.h"
 #include "text/lines.h"
 
 namespace trnplan::launch {
@@ -25,7 +25,7 @@ struct Editable {
 /// What is not listed may not be changed at all.
 constexpr Editable kEditable[] = {
     {"config.json", Editing::layout},
-    {"setup_env.sh", Editing::values},
+    {kSettingsFile, Editing::values},
     {"compile.sbatch", Editing::directives},
     {"train.sbatch", Editing::directives},
     {"README.md", Editing::all},
@@ -180,48 +180,32 @@ FileFindings compare_bytes(const FileText& file) {
           {}};
 }
 
-// ---- setup_env.sh
-
-namespace {
-
-/// Nothing of the shell: which names are set and in which lines does not depend on it.
-std::optional<std::string> nothing_set(const std::string&) {
-  return std::nullopt;
-}
-
-/// Lines that set something, and how.
-std::map<std::string, std::set<std::string>> settings_of(const std::string& text, const SetupEnv& env) {
-  const std::vector<std::string_view> rows = lines_of(text);
-  std::map<std::string, std::set<std::string>> all;
-  for (const SetupEnv::Assignment& a : env.assignments)
-    all[a.name].insert(std::string(rows.at(static_cast<std::size_t>(a.line) - 1)));
-  return all;
-}
-
-}  // namespace
+// ---- settings.env
 
 FileFindings compare_values(const FileText& file) {
   FileFindings result;
-  const SetupEnv found = read_setup_env(file.found, nothing_set);
-  const auto written = settings_of(file.written, read_setup_env(file.written, nothing_set));
-  const std::vector<std::string_view> rows = lines_of(file.found);
-  for (const int line : found.unread) {
-    result.faults.push_back(fault_at(
-        file, static_cast<std::size_t>(line), "",
-        shown(rows.at(static_cast<std::size_t>(line) - 1)) +
-            " is no line NAME=VALUE: every script would run it",
-        "keep to the names that stand in the file; export what a job needs besides where you call launch"));
-  }
-  for (const SetupEnv::Assignment& a : found.assignments) {
-    if (written.contains(a.name)) continue;
+  const SettingsFile found = read_settings(file.found), written = read_settings(file.written);
+  const auto fault = [&](int line, std::string key, std::string problem, std::string fix) {
     result.faults.push_back(
-        fault_at(file, static_cast<std::size_t>(a.line), a.name, "is no value of this plan's setup_env.sh",
-                 "take the line out; export what a job needs besides where you call launch"));
+        fault_at(file, static_cast<std::size_t>(line), std::move(key), std::move(problem), std::move(fix)));
+  };
+  const std::vector<std::string_view> rows = lines_of(file.found);
+  for (const SettingsFile::Fault& f : found.faults) {
+    fault(f.line, "", shown(rows.at(static_cast<std::size_t>(f.line) - 1)) + " " + f.problem,
+          "write NAME=VALUE, a line each: nothing is expanded, and no comment stands behind a value");
   }
-  const auto settings = settings_of(file.found, found);
-  for (const auto& [name, lines] : written) {
-    const auto now = settings.find(name);
-    if (now == settings.end() || now->second != lines) result.edited.push_back(name);
+  for (const auto& [name, setting] : found.values) {
+    if (!written.values.contains(name))
+      fault(setting.line, name, "is no value of this plan's settings.env",
+            "take the line out; export what a job needs besides where you call launch");
+  }
+  for (const auto& [name, setting] : written.values) {
+    const auto now = found.values.find(name);
+    if (now == found.values.end())
+      fault(0, name, "is nowhere set, and the scripts need it",
+            "put back its line, or write the folder anew");
+    else if (now->second.value != setting.value)
+      result.edited.push_back(name);
   }
   return result;
 }

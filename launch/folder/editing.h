@@ -13,7 +13,7 @@ namespace trnplan::launch {
 enum class Editing {
   nothing,  ///< each byte is the plan's
   layout,   ///< read as JSON: the keys and values are the plan's, however they are laid out
-  values,   ///< read by read_setup_env(): values of the variables that the plan's file sets, and comments
+  values,   ///< read by read_settings(): values of the names that the plan's file has, and comments
   directives,  ///< the lines before the first command: Slurm's options of a job's place in the queue, and comments
   fields,  ///< read as YAML: what is named in tree_check.h, and layout and comments
   all,     ///< nothing that launch submits reads it
@@ -37,7 +37,7 @@ struct FileFindings {
 
 /// The lines that differ, the first few of them: what stands there, and what the plan writes there.
 [[nodiscard]] FileFindings compare_bytes(const FileText& file);
-/// Editing::values. A line that is no plain assignment is refused: what it does nobody can tell.
+/// Editing::values.
 [[nodiscard]] FileFindings compare_values(const FileText& file);
 /// Editing::directives. `hosts`: that the job is for.
 [[nodiscard]] FileFindings compare_directives(const FileText& file, int hosts, const std::string& hosts_are);

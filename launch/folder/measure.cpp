@@ -16,8 +16,9 @@ namespace trnplan::launch {
 namespace {
 
 /// Of a bundle, what a short run needs besides the target's configs, as far as it has that.
-constexpr std::array<std::string_view, 6> kNeeded = {"config.json",    "setup_env.sh", "node_run.sh",
-                                                     "compile.sbatch", "train.sbatch", "plan.json"};
+constexpr std::array<std::string_view, 7> kNeeded = {"config.json", "settings.env",   "setup_env.sh",
+                                                     "node_run.sh", "compile.sbatch", "train.sbatch",
+                                                     "plan.json"};
 
 bool has_runs(const planner::Experiment& m) {
   return m.tables.empty();
@@ -45,7 +46,7 @@ set -euo pipefail
                      models::strategy_words(second.strategy), target.support());
 }
 
-/// Values of the person, then of setup_env.sh.
+/// Values of the person, then of settings.env.
 std::string values(const MeasureUse& use, bool runs, const models::Job& job, const planner::Target& target) {
   // sbatch runs a copy of the file, so tables are told where it stood.
   std::string text = std::string("plan=") + (runs ? "" : "${2:-") +
@@ -62,11 +63,11 @@ std::string values(const MeasureUse& use, bool runs, const models::Job& job, con
                      "# shellcheck source=/dev/null\n"
                      ". \"$plan/setup_env.sh\"\n";
   if (runs) {
-    text += ": \"${TRNPLAN_VENV:?fill in setup_env.sh}\" \"${TRNPLAN_CODE:?fill in setup_env.sh}\"";
+    text += ": \"${TRNPLAN_VENV:?fill in settings.env}\" \"${TRNPLAN_CODE:?fill in settings.env}\"";
     const bool data = target.reads_data(job);
-    if (data) text += " \"${TRNPLAN_DATA:?fill in setup_env.sh}\"";
+    if (data) text += " \"${TRNPLAN_DATA:?fill in settings.env}\"";
     text +=
-        "\n# The runs have a setup_env.sh of their own; the environment goes before it.\n"
+        "\n# The runs have a settings.env of their own; the environment goes before it.\n"
         "export TRNPLAN_VENV TRNPLAN_CODE";
     if (data) text += " TRNPLAN_DATA";
     text += " TRNPLAN_CACHE TRNPLAN_LOCAL_CACHE TRNPLAN_RESTARTS=0";

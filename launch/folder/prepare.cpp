@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "io/output/emit_cluster.h"
 #include "launch/folder/script_parts.h"
 #include "launch/folder/templates.h"
 
@@ -8,7 +9,7 @@ namespace trnplan::launch {
 std::vector<PrepareMode> prepare_modes(const planner::Preparation& p) {
   std::vector<PrepareMode> modes;
   if (!p.install.empty())
-    modes.push_back({"environment", "", "the clone and the Python environment that setup_env.sh names"});
+    modes.push_back({"environment", "", "the clone and the Python environment that settings.env names"});
   if (!p.tokenizer.empty())
     modes.push_back({"tokenizer", "", "the model's tokenizer, fetched from Hugging Face"});
   if (!p.data.empty())
@@ -55,7 +56,7 @@ constexpr const char* kNeedTorch =
     "    echo \"  fix: remove $TRNPLAN_VENV and run this where PyTorch for the devices is: in the image of "
     "the jobs, or on a "
     "node whose image holds it (srun --nodes=1 bash prepare.sh environment); or set TRNPLAN_VENV in "
-    "setup_env.sh to an "
+    "settings.env to an "
     "environment that has it\" >&2\n"
     "    return 1\n"
     "  }";
@@ -116,6 +117,32 @@ std::string prepare_sh(const ScriptContext& c) {
                                {"data", body_of(p.data)},
                                {"from_hf", body_of(p.from_hf)},
                                {"to_hf", body_of(p.to_hf)}});
+}
+
+std::string install_neuron_sh(const ScriptContext& c) {
+  const models::NeuronRelease* release = planner::pinned_release(c.target, c.job);
+  std::string packages;
+  for (const char* name :
+       {"aws-neuronx-dkms", "aws-neuronx-runtime-lib", "aws-neuronx-collectives", "aws-neuronx-tools"}) {
+    const std::string version = models::package_version(release, name);
+    packages +=
+        fmt::format("{}'{}={}*'", packages.empty() ? "" : " \\\n  ", name, version.empty() ? "2." : version);
+  }
+  // Of an interpreter with a number; Debian's plain python3 is there.
+  const std::string python = c.target.preparation(c.job, c.plan.strategy).python;
+  if (python.find('.') != std::string::npos) packages += fmt::format(" \\\n  {0} {0}-dev {0}-venv", python);
+  const std::string versions =
+      release == nullptr
+          ? "The newest versions are installed: which ones the plan's software needs is not known."
+          : fmt::format("The versions are those of Neuron SDK {}.", release->release);
+  return filled("install_neuron.sh", {{"about", about(c)}, {"packages", packages}, {"versions", versions}});
+}
+
+std::string dockerfile(const ScriptContext& c) {
+  const std::string image = c.target.preparation(c.job, c.plan.strategy).image, set(io::kSetMe);
+  return filled(
+      form_of(c, "Dockerfile", "eager_Dockerfile"),
+      {{"about", about(c)}, {"image", image.empty() ? set + "-image" : set + "-registry/" + image}});
 }
 
 }  // namespace trnplan::launch

@@ -50,7 +50,7 @@ std::string behind_empty_line(const std::string& text) {
   return text.empty() ? "" : "\n" + text;
 }
 
-/// The values of setup_env.sh that have to be filled in, a row of a table each.
+/// The values of settings.env that have to be filled in, a row of a table each.
 std::string value_rows(const ScriptContext& c) {
   const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
   std::string text = "| value | what it is |\n| --- | --- |\n";
@@ -72,7 +72,7 @@ std::string prepare_steps(const ScriptContext& c, const std::string& start, bool
   const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
   std::string text;
   if (environment) text += start + " environment\n";
-  if (!p.tokenizer.empty()) text += start + " tokenizer   # it prints TRNPLAN_TOKENIZER, for setup_env.sh\n";
+  if (!p.tokenizer.empty()) text += start + " tokenizer   # it prints TRNPLAN_TOKENIZER, for settings.env\n";
   if (!p.data.empty()) text += start + " data\n";
   return text;
 }

@@ -16,6 +16,10 @@ inline const topology::Instance& machine_of(const ScriptContext& c) {
 inline int hosts_of_plan(const ScriptContext& c) {
   return c.plan.nodes * machine_of(c).hosts;
 }
+/// Looking graphs up through the shared file system stalls clusters of that size.
+inline bool local_cache(const ScriptContext& c) {
+  return hosts_of_plan(c) >= kLocalCacheNodes;
+}
 /// The template of a script that has one for targets which compile and one for those which do not.
 inline std::string_view form_of(const ScriptContext& c, std::string_view compiling, std::string_view eager) {
   return c.target.compiles_ahead() ? compiling : eager;

@@ -77,10 +77,6 @@ std::string comments(const std::vector<std::string>& remarks) {
 
 namespace {
 
-bool local_cache(const ScriptContext& c) {
-  return hosts_of_plan(c) >= kLocalCacheNodes;
-}
-
 std::string environment(const ScriptContext& c, const planner::TrainCommand& command) {
   std::string text;
   const topology::Instance& instance = c.job.cluster.instance;
@@ -180,43 +176,11 @@ std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
   return text;
 }
 
-/// A value that a person edits, with what it is.
-std::string setup_line(std::string_view name, std::string_view meaning, std::string_view stated) {
-  return fmt::format("# {0}\n{1}=\"${{{1}:-{2}}}\"\n", meaning, name, stated);
-}
-
-/// Lines of setup_env.sh for what only a person knows, with what each is.
-std::string asked_lines(const ScriptContext& c) {
-  std::string text;
-  for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
-    text += setup_line(v.name, v.meaning,
-                       v.stated != nullptr && plain_path(c.job.run.*v.stated) ? c.job.run.*v.stated : "");
-  }
-  text += setup_line("TRNPLAN_RESULTS",
-                     "Logs and checkpoints of this plan alone, on a volume that all nodes share.",
-                     plain_path(c.job.run.log_dir) ? c.job.run.log_dir : "$plan/run");
-  text.pop_back();
-  return text;
-}
-
-/// The data set of a target that reads one, and what prepare.sh alone needs.
-std::string data_lines(const ScriptContext& c) {
-  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
-  std::string text;
-  if (c.target.reads_data(c.job)) {
-    text += setup_line("TRNPLAN_DATA", data_meaning(p),
-                       plain_path(c.job.run.data) ? c.job.run.data : p.data_made);
-  }
-  for (const planner::PersonValue& v : p.values) text += setup_line(v.name, kForPreparing + v.meaning, "");
-  if (!text.empty()) text.pop_back();
-  return text;
-}
-
-/// ' "${NAME:?fill in setup_env.sh}"' for each of them.
+/// ' "${NAME:?fill in settings.env}"' for each of them.
 std::string asked_checks(const ScriptContext& c) {
   std::string text;
   const auto check = [&](const std::string& name) {
-    text += fmt::format(" \"${{{}:?fill in setup_env.sh}}\"", name);
+    text += fmt::format(" \"${{{}:?fill in settings.env}}\"", name);
   };
   if (c.target.reads_data(c.job)) check("TRNPLAN_DATA");
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) check(v.name);
@@ -226,9 +190,9 @@ std::string asked_checks(const ScriptContext& c) {
 /// A line of submit.sh; what may be done besides stands at its end.
 constexpr const char* kDataFault =
     "[[ -n \"$TRNPLAN_DATA\" && ( -e \"$TRNPLAN_DATA\" || -e \"$TRNPLAN_DATA.bin\" ) ]] || fault "
-    "\"TRNPLAN_DATA ($TRNPLAN_DATA) is not there\" \"set TRNPLAN_DATA in setup_env.sh to the data set{}\"\n";
+    "\"TRNPLAN_DATA ($TRNPLAN_DATA) is not there\" \"set TRNPLAN_DATA in settings.env to the data set{}\"\n";
 
-/// Lines of submit.sh that look for what setup_env.sh has to name.
+/// Lines of submit.sh that look for what settings.env has to name.
 std::string asked_faults(const ScriptContext& c) {
   std::string text;
   if (c.target.reads_data(c.job)) {
@@ -237,7 +201,7 @@ std::string asked_faults(const ScriptContext& c) {
   }
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
     text += fmt::format(
-        "[[ -n \"${0}\"{1} ]] || fault \"{0} (${0}) is not {2}\" \"set {0} in setup_env.sh\"\n", v.name,
+        "[[ -n \"${0}\"{1} ]] || fault \"{0} (${0}) is not {2}\" \"set {0} in settings.env\"\n", v.name,
         v.is_path ? fmt::format(" && -e \"${}\"", v.name) : "", v.is_path ? "there" : "set");
   }
   if (!text.empty()) text.pop_back();
@@ -287,9 +251,13 @@ std::string sbatch(const ScriptContext& c, std::string_view script) {
                          {"about", about(c)}});
 }
 
-/// What torchrun starts.
+/// What is started on each device.
 std::string started(const planner::TargetCode& code) {
   return code.module.empty() ? code.script : "-m " + code.module;
+}
+
+std::string starter_words(const planner::ProcessStarter& starter) {
+  return std::string(starter.program) + (starter.words.empty() ? "" : " ") + std::string(starter.words);
 }
 
 std::string launcher(const planner::TrainCommand& command) {
@@ -304,55 +272,6 @@ bool has_health(const ScriptContext& c) {
   return c.target.compiles_ahead() ||
          (c.job.cluster.instance.traits.accelerator == topology::Accelerator::gpu &&
           cluster_kinds(c.job.cluster.instance, c.target, c.job.run.scheduler).slurm);
-}
-
-namespace {
-
-constexpr const char* kHealthValues =
-    "# Whether dcgmi and all_reduce_perf look for broken and slow nodes before training (yes or no). A node "
-    "is slow when the\n"
-    "# fastest has above so many times its bandwidth.\n"
-    "TRNPLAN_HEALTH=\"${TRNPLAN_HEALTH:-yes}\"\n"
-    "TRNPLAN_SLOW=\"${TRNPLAN_SLOW:-1.25}\"";
-
-}  // namespace
-
-std::string setup_env_sh(const ScriptContext& c) {
-  return filled(form_of(c, "setup_env.sh", "eager_setup_env.sh"),
-                {{"about", about(c)},
-                 {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
-                 {"data", plain_path(c.job.run.data) ? c.job.run.data : ""},
-                 {"data_lines", data_lines(c)},
-                 {"health", has_health(c) ? kHealthValues : ""},
-                 {"asked", asked_lines(c)},
-                 {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
-                                          : " Not used: this cluster is small enough to share."}});
-}
-
-std::string install_neuron_sh(const ScriptContext& c) {
-  const models::NeuronRelease* release = planner::pinned_release(c.target, c.job);
-  std::string packages;
-  for (const char* name :
-       {"aws-neuronx-dkms", "aws-neuronx-runtime-lib", "aws-neuronx-collectives", "aws-neuronx-tools"}) {
-    const std::string version = models::package_version(release, name);
-    packages +=
-        fmt::format("{}'{}={}*'", packages.empty() ? "" : " \\\n  ", name, version.empty() ? "2." : version);
-  }
-  // Of an interpreter with a number; Debian's plain python3 is there.
-  const std::string python = c.target.preparation(c.job, c.plan.strategy).python;
-  if (python.find('.') != std::string::npos) packages += fmt::format(" \\\n  {0} {0}-dev {0}-venv", python);
-  const std::string versions =
-      release == nullptr
-          ? "The newest versions are installed: which ones the plan's software needs is not known."
-          : fmt::format("The versions are those of Neuron SDK {}.", release->release);
-  return filled("install_neuron.sh", {{"about", about(c)}, {"packages", packages}, {"versions", versions}});
-}
-
-std::string dockerfile(const ScriptContext& c) {
-  const std::string image = c.target.preparation(c.job, c.plan.strategy).image, set(io::kSetMe);
-  return filled(
-      form_of(c, "Dockerfile", "eager_Dockerfile"),
-      {{"about", about(c)}, {"image", image.empty() ? set + "-image" : set + "-registry/" + image}});
 }
 
 std::string run_identity(const ScriptContext& c) {
@@ -405,6 +324,7 @@ std::string node_run_sh(const ScriptContext& c) {
                  {"environment", environment(c, command)},
                  {"folder", code.folder},
                  {"cores", fmt::to_string(machine_of(c).host_cores())},
+                 {"starter", starter_words(c.target.starter())},
                  {"launcher", launcher(command)},
                  {"script", started(code)},
                  {"arguments", arguments(command)},
@@ -456,6 +376,7 @@ std::string submit_sh(const ScriptContext& c) {
                 {{"about", about(c)},
                  {"folder", code.folder},
                  {"script", code.script},
+                 {"program", std::string(c.target.starter().program)},
                  {"clone", code.clone},
                  {"asked", asked_faults(c)},
                  {"identity", run_identity(c)},

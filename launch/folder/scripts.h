@@ -1,7 +1,7 @@
 // The shell scripts of a plan's folder. Texts only.
 //
 // No text of a person stands in them: names are cut down to plain letters, values a person supplies come from
-// setup_env.sh, and every expansion is quoted.
+// settings.env, and every expansion is quoted.
 #pragma once
 
 #include <string>
@@ -41,12 +41,14 @@ std::string cluster_name(const models::Job& job);
 std::string pod_folder(const std::string& cluster);
 
 /// The values a person edits once, as VARIABLE=${VARIABLE:-default}: the environment goes first.
+/// What a person edits, and what reads it for the scripts.
+std::string settings_env(const ScriptContext& c);
 std::string setup_env_sh(const ScriptContext& c);
 /// What a folder of results is marked with: the same for the same training, wherever the plan's folder lies. One line
 /// without quotes; node_run.sh has it as identity='...'.
 std::string run_identity(const ScriptContext& c);
 inline constexpr const char* kRunMark = "trnplan-run";  ///< the name of the mark
-/// environment|data|from-hf|to-hf: what Target::preparation() says, in the environment of setup_env.sh.
+/// environment|data|from-hf|to-hf: what Target::preparation() says, in the environment of settings.env.
 std::string prepare_sh(const ScriptContext& c);
 /// What the files of the folder are for, in which order they are used, and what checks nodes where no job does.
 std::string readme_md(const ScriptContext& c);

@@ -5,7 +5,7 @@
 
 namespace trnplan::launch {
 
-/// "eks". Paths of setup_env.sh are of its pods; ids are kind/name, as kubectl prints them. submit() applies the
+/// "eks". Paths of settings.env are of its pods; ids are kind/name, as kubectl prints them. submit() applies the
 /// job that compiles, waits for it, and applies the one that trains: Kubernetes knows no order of jobs. A second
 /// call goes on where the first was interrupted.
 const Scheduler& eks();

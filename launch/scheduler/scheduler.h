@@ -10,8 +10,8 @@
 
 #include "io/catalog/catalog.h"
 #include "io/input/plan_file.h"
+#include "launch/folder/folder_settings.h"
 #include "launch/folder/held_folder.h"
-#include "launch/folder/setup_values.h"
 #include "launch/process/process.h"
 #include "launch/scheduler/submission.h"
 #include "text/diagnostic.h"
@@ -29,7 +29,7 @@ struct Order {
 struct CheckedFolder {
   const Order& order;
   const io::PlanFile* plan;  ///< nullptr: plan.json cannot be read, which was told
-  const SetupValues& values;
+  const FolderSettings& settings;
   const io::Catalog& catalog;
   const Runner& runner;
   std::vector<Diagnostic>& faults;
@@ -52,7 +52,7 @@ class Scheduler {
 
   /// It has jobs that train what the target writes on such machines.
   [[nodiscard]] virtual bool runs_on(const topology::Instance&, const planner::Target&) const { return true; }
-  /// The pods of its jobs, which paths of setup_env.sh are of; nullopt: they are of this machine.
+  /// The pods of its jobs, which paths of settings.env are of; nullopt: they are of this machine.
   [[nodiscard]] virtual std::optional<Pods> pods(const Order&) const { return std::nullopt; }
   /// The files of the folder that are applied and have to be the plan's.
   [[nodiscard]] virtual std::vector<std::string> manifests(const Order&) const { return {}; }

@@ -40,12 +40,12 @@ void compare_instance(const CheckedFolder& checked, const io::ClusterReading& fo
                     need = io::machine_type(checked.plan->job.cluster.instance);
   if (have != need) {
     checked.fault("sinfo", "", fmt::format("the nodes are {}, the plan is for {}", have, need),
-                  fmt::format("plan for {}, or set TRNPLAN_PARTITION in setup_env.sh", have));
+                  fmt::format("plan for {}, or set TRNPLAN_PARTITION in settings.env", have));
   }
 }
 
 void compare_cluster(const CheckedFolder& checked, const std::string& table) {
-  const std::string partition = checked.values.partition.value_or("");
+  const std::string partition = checked.settings.value("TRNPLAN_PARTITION");
   const std::string wanted = partition.empty() ? default_partition(table) : partition;
   try {
     const io::ClusterReading found = io::read_sinfo("sinfo", checked.catalog, wanted, Table(table));
@@ -56,13 +56,13 @@ void compare_cluster(const CheckedFolder& checked, const std::string& table) {
       checked.fault(
           "sinfo", "",
           fmt::format("no node of partition {} is usable, the plan needs {}", printable(found.group), needed),
-          "set TRNPLAN_PARTITION in setup_env.sh, or mend nodes: sinfo -R says why they are out");
+          "set TRNPLAN_PARTITION in settings.env, or mend nodes: sinfo -R says why they are out");
     } else if (found.hosts < needed) {
       const int fewer = found.hosts / cluster.instance.hosts;
       checked.fault("sinfo", "",
                     fmt::format("partition {} has {} usable nodes, the plan needs {}", printable(found.group),
                                 found.hosts, needed),
-                    "set TRNPLAN_PARTITION in setup_env.sh, mend nodes" +
+                    "set TRNPLAN_PARTITION in settings.env, mend nodes" +
                         (fewer > 0 ? fmt::format(", or plan with --nodes {}", fewer) : ""));
     }
     if (cluster.instance.hosts > 1) {
@@ -85,7 +85,7 @@ void check_partition(const CheckedFolder& checked) {
                          "run it on the head node of the Slurm cluster, or take --scheduler local");
   }
   std::vector<std::string> command = {"sinfo", "-N", "-o", "%N %t %f %P"};
-  const std::string partition = checked.values.partition.value_or("");
+  const std::string partition = checked.settings.value("TRNPLAN_PARTITION");
   if (!partition.empty()) command.insert(command.begin() + 1, "--partition=" + partition);
   const ProcessResult sinfo = checked.runner(command, kQuery);
   if (!sinfo.ok()) {
@@ -97,7 +97,7 @@ void check_partition(const CheckedFolder& checked) {
   if (!partition.empty() && (header == std::string::npos || header + 1 >= sinfo.output.size())) {
     return checked.fault("sinfo", "TRNPLAN_PARTITION",
                          fmt::format("there is no partition {}, or it has no nodes", printable(partition)),
-                         "set it in setup_env.sh, or in the environment, to one that sinfo -s lists");
+                         "set it in settings.env, or in the environment, to one that sinfo -s lists");
   }
   compare_cluster(checked, sinfo.output);
 }

@@ -16,7 +16,11 @@ namespace {
 constexpr int kSignalled = 128;
 constexpr const char* kUnknownId = "COMPILE_JOB_ID";
 constexpr const char* kUnknownName = "trnplan-UNIQUE";
-constexpr const char* kUnknownPartition = "TRNPLAN_PARTITION";
+
+std::string partition_of(const Order& order) {
+  return FolderSettings(read_settings(order.held.read(kSettingsFile)), order.folder)
+      .value("TRNPLAN_PARTITION");
+}
 
 /// A name of its own makes a job findable when its id got lost.
 std::vector<std::string> sbatch(const fs::path& folder, const std::string& partition, const std::string& what,
@@ -89,7 +93,7 @@ class Slurm : public Scheduler {
   }
 
   std::vector<std::vector<std::string>> commands(const Order& order) const override {
-    const std::string partition = setup_values(order.folder, nullptr).partition.value_or(kUnknownPartition);
+    const std::string partition = partition_of(order);
     std::vector<std::vector<std::string>> all;
     for (const std::string& mode : modes_of(order.held))
       all.push_back(sbatch(order.folder, partition, mode, kUnknownName, all.empty() ? "" : kUnknownId));
@@ -101,7 +105,7 @@ class Slurm : public Scheduler {
     SubmitResult result;
     result.submission = before.value_or(Submission{std::string(name()), {}, {}});
     Submission& s = result.submission;
-    const std::string partition = setup_values(order.folder, runner).partition.value_or("");
+    const std::string partition = partition_of(order);
     for (const std::string& what : modes_of(order.held)) {
       if (s.find(what) != nullptr) continue;
       try {

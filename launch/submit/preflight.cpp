@@ -8,9 +8,8 @@
 #include "io/input/plan_file.h"
 #include "launch/folder/again.h"
 #include "launch/folder/folder_check.h"
+#include "launch/folder/folder_settings.h"
 #include "launch/folder/scripts.h"
-#include "launch/folder/setup_env.h"
-#include "launch/folder/setup_values.h"
 #include "launch/submit/submit.h"
 #include "targets/registry.h"
 #include "text/document.h"
@@ -23,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kSetup = kSetupFile;
+constexpr const char* kSetup = kSettingsFile;
 
 class Preflight {
  public:
@@ -46,11 +45,10 @@ class Preflight {
       if (auto other = for_another()) return {std::move(*other)};
     }
     if (plan_) check_files();
-    check_syntax();
     check_values();
     check_copy();
     request_.scheduler.check(
-        {order_, plan_ ? &*plan_ : nullptr, values_, catalog_, runner_, faults_, *notes_});
+        {order_, plan_ ? &*plan_ : nullptr, settings_, catalog_, runner_, faults_, *notes_});
     return faults_;
   }
 
@@ -68,7 +66,8 @@ class Preflight {
       fault(folder_.string(), "", "the path holds characters that the training script takes for its own",
             "use a path of letters, digits and / _ . - + @");
     }
-    for (const char* name : {"plan.json", "config.json", kSetup, "node_run.sh"}) need_file(name);
+    for (const char* name : {"plan.json", "config.json", kSetup, "setup_env.sh", "node_run.sh"})
+      need_file(name);
   }
 
   void need_file(const char* name) {
@@ -120,53 +119,20 @@ class Preflight {
     for (std::string& what : found.edited) notes_->push_back(std::move(what));
   }
 
-  /// Nothing in it is run: -n only parses.
-  void check_syntax() {
-    const ProcessResult ran =
-        runner_({"bash", "-n", (folder_ / kSetup).string()}, {true, {"BASH_ENV"}, -1, kQuerySeconds});
-    if (!ran.started) return notes_->push_back("there is no bash here, so setup_env.sh was not parsed");
-    if (!ran.ok()) {
-      fault((folder_ / kSetup).string(), "", "bash cannot read it: " + printable(ran.error),
-            "mend it, or write the folder anew");
+  void setting_fault(const char* name, int line, std::string problem, std::string fix) {
+    faults_.push_back({{(folder_ / kSetup).string(), line, 1}, name, std::move(problem), std::move(fix)});
+  }
+
+  void check_numbers() {
+    for (const char* name : {"TRNPLAN_RESTARTS", "TRNPLAN_SMOKE_STEPS"}) {
+      const auto stated = settings_.find(name);
+      if (stated && !parse_whole(stated->value))
+        setting_fault(name, stated->line, in_quotes(stated->value) + " is no whole number",
+                      "write for example 3");
     }
   }
 
-  /// Variables that the scripts take for granted, so that a file that was cut off is noticed.
-  void check_all_set(const SetupEnv& env, bool reads_data) {
-    for (const char* name :
-         {"TRNPLAN_VENV", "TRNPLAN_CODE", "TRNPLAN_DATA", "TRNPLAN_CACHE", "TRNPLAN_LOCAL_CACHE",
-          "TRNPLAN_PARTITION", "TRNPLAN_RESTARTS", "TRNPLAN_SMOKE_STEPS"}) {
-      if (!reads_data && std::string_view(name) == "TRNPLAN_DATA") continue;
-      const auto found = env.values.find(name);
-      if (found == env.values.end()) {
-        if (env.unread.empty())
-          fault((folder_ / kSetup).string(), name, "is nowhere set, and the scripts need it",
-                "put back its line, or write the folder anew");
-        else
-          not_known(name, env.unread.front());
-        continue;
-      }
-      if (!found->second.text) {
-        not_known(name, found->second.line);
-      } else if (const std::string_view what = name;
-                 what == "TRNPLAN_RESTARTS" || what == "TRNPLAN_SMOKE_STEPS") {
-        if (parse_whole(*found->second.text)) continue;
-        faults_.push_back({{(folder_ / kSetup).string(), found->second.line, 1},
-                           name,
-                           in_quotes(*found->second.text) + " is no whole number",
-                           "write for example 3"});
-      }
-    }
-  }
-
-  void not_known(const char* name, int line) {
-    if (!request_.dry_run) return;
-    notes_->push_back(
-        fmt::format("{}:{}: {} is not known without running this file, which a dry run does not",
-                    (folder_ / kSetup).string(), line, name));
-  }
-
-  /// Pods see what setup_env.sh says and what lies on their volumes or in their image.
+  /// Pods see what settings.env says and what lies on their volumes or in their image.
   bool on_volume(const std::string& path) const {
     const auto holds = [&](const std::string& mount) {
       return path == mount || path.starts_with(mount.ends_with('/') ? mount : mount + '/');
@@ -195,23 +161,20 @@ class Preflight {
   }
 
   /// What has to outlive a pod, or reach another.
-  void check_shared(const char* name, const char* what, const SetupEnv& env) {
-    const auto stated = env.values.find(name);
-    if (!knows_pods() || stated == env.values.end() || !stated->second.text || !on_volume(pods_->folder) ||
-        on_volume(*stated->second.text))
-      return;
-    faults_.push_back({{(folder_ / kSetup).string(), stated->second.line, 1},
-                       name,
-                       fmt::format("{} is not on the pods' volume ({}): {}", in_quotes(*stated->second.text),
-                                   volumes(), what),
-                       "set it to a folder below " + pods_->mounts.front()});
+  void check_shared(const char* name, const char* what) {
+    const auto stated = settings_.find(name);
+    if (!knows_pods() || !stated || !on_volume(pods_->folder) || on_volume(stated->value)) return;
+    setting_fault(
+        name, stated->line,
+        fmt::format("{} is not on the pods' volume ({}): {}", in_quotes(stated->value), volumes(), what),
+        "set it to a folder below " + pods_->mounts.front());
   }
 
-  /// `needed` is below `value`. What is not known was noted.
-  void check_path(const char* name, const std::optional<std::string>& stated, const fs::path& below,
-                  const std::string& fix) {
+  /// `below` it lies what is needed. A name that is missing was told.
+  void check_path(const char* name, const fs::path& below, const std::string& fix) {
+    const auto stated = settings_.find(name);
     if (!stated) return;
-    const std::string& value = *stated;
+    const std::string& value = stated->value;
     const fs::path needed = below.empty() ? fs::path(value) : fs::path(value) / below;
     const std::string file = (folder_ / kSetup).string();
     if (value.empty()) {
@@ -238,40 +201,38 @@ class Preflight {
   }
 
   /// What only this target asks for.
-  void check_asked(const planner::Target& target, const SetupEnv& env) {
+  void check_asked(const planner::Target& target) {
     for (const planner::PersonValue& v : target.asked_for(plan_->job)) {
-      const auto found = env.values.find(v.name);
-      if (found == env.values.end() || !found->second.text) continue;
-      const std::string& text = *found->second.text;
+      const auto found = settings_.find(v.name);
+      if (!found) continue;
       if (v.is_path) {
-        check_path(v.name.c_str(), text, {}, "set it: " + v.meaning);
-      } else if (!parse_whole(text)) {
-        fault((folder_ / kSetup).string(), v.name, in_quotes(text) + " is no whole number",
+        check_path(v.name.c_str(), {}, "set it: " + v.meaning);
+      } else if (!parse_whole(found->value)) {
+        fault((folder_ / kSetup).string(), v.name, in_quotes(found->value) + " is no whole number",
               "set it: " + v.meaning);
       }
     }
   }
 
   /// A folder of results that another plan trains in; node_run.sh would refuse it, behind the compilation.
-  void check_results(const SetupEnv& env) {
-    const auto stated = env.values.find("TRNPLAN_RESULTS");
-    if (stated == env.values.end() || !stated->second.text || pods_) return;
+  void check_results() {
+    const auto stated = settings_.find("TRNPLAN_RESULTS");
+    if (!stated || pods_) return;
     const std::string script = node_script(), mark = "\nidentity='";
     const std::size_t at = script.find(mark);
     if (at == std::string::npos) return;
     const std::size_t from = at + mark.size();
     const std::string ours = script.substr(from, script.find('\'', from) - from);
-    const fs::path file = fs::path(*stated->second.text) / kRunMark;
+    const fs::path file = fs::path(stated->value) / kRunMark;
     std::error_code error;
     if (!fs::is_regular_file(file, error)) return;
     std::string theirs = read_text(file);
     theirs.erase(std::min(theirs.find('\n'), theirs.size()));
     if (theirs == ours) return;
-    faults_.push_back({{(folder_ / kSetup).string(), stated->second.line, 1},
-                       "TRNPLAN_RESULTS",
-                       *stated->second.text + " holds the run of another plan: " + printable(theirs),
-                       "set it to a folder of this plan's own, or remove " + file.string() +
-                           " to go on with what is there"});
+    setting_fault(
+        "TRNPLAN_RESULTS", stated->line,
+        stated->value + " holds the run of another plan: " + printable(theirs),
+        "set it to a folder of this plan's own, or remove " + file.string() + " to go on with what is there");
   }
 
   /// "" where it cannot be read, which the folder's check tells.
@@ -284,12 +245,8 @@ class Preflight {
   }
 
   void check_values() {
-    std::string setup;
     try {
-      setup = request_.folder.read(kSetup);
-      // A file that is refused is not run.
-      const bool reads_only = request_.dry_run || !faults_.empty();
-      values_ = setup_values(folder_, reads_only ? Runner() : runner_, pods_);
+      settings_ = FolderSettings(read_settings(request_.folder.read(kSetup)), folder_, pods_);
     } catch (const InputError& e) {
       if (!plan_) faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());  // else told before
       return;
@@ -297,9 +254,9 @@ class Preflight {
     const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
     const bool reads_data = target == nullptr || target->reads_data(plan_->job);
     const bool compiles = target == nullptr || target->compiles_ahead();
-    const SetupEnv env = read_setup_env(setup, environment_of(folder_, pods_));
-    check_all_set(env, reads_data);
-    check_path("TRNPLAN_VENV", values_.venv, fs::path("bin") / (compiles ? "torchrun" : "python3"),
+    check_numbers();
+    check_path("TRNPLAN_VENV",
+               fs::path("bin") / (target == nullptr ? planner::kTorchrun : target->starter()).program,
                compiles
                    ? "set it to the Python environment that holds the software"
                    : "set it to where the Python environment is, which bash prepare.sh environment makes");
@@ -313,21 +270,22 @@ class Preflight {
         data_fix = "set it to the folder of the data set: " + prepared.data_is;
       }
       const planner::TargetCode code = target->code_for(plan_->job, plan_->strategy);
-      check_path("TRNPLAN_CODE", values_.code, fs::path(code.folder) / code.script,
+      check_path("TRNPLAN_CODE", fs::path(code.folder) / code.script,
                  "git clone " + code.clone +
                      ", and set it to the clone; bash prepare.sh environment makes it, of the revision that "
                      "the plan is for");
     }
-    if (target != nullptr) check_asked(*target, env);
-    check_results(env);
-    check_shared("TRNPLAN_RESULTS", "checkpoints would go with the pod", env);
+    if (target != nullptr) check_asked(*target);
+    check_results();
+    check_shared("TRNPLAN_RESULTS", "checkpoints would go with the pod");
     if (compiles)
-      check_shared("TRNPLAN_CACHE", "what the first job compiles would not reach the one that trains", env);
-    if (!reads_data || !values_.data) return;
+      check_shared("TRNPLAN_CACHE", "what the first job compiles would not reach the one that trains");
+    if (!reads_data) return;
     std::error_code error;
-    const fs::path indexed = *values_.data + ".bin";  // Megatron's data sets are named without their ending
-    if (!values_.data->empty() && plain_path(*values_.data) && fs::exists(indexed, error)) return;
-    check_path("TRNPLAN_DATA", values_.data, {}, data_fix);
+    const std::string data = settings_.value("TRNPLAN_DATA");
+    const fs::path indexed = data + ".bin";  // Megatron's data sets are named without their ending
+    if (plain_path(data) && fs::exists(indexed, error)) return;
+    check_path("TRNPLAN_DATA", {}, data_fix);
   }
 
   const SubmitRequest& request_;
@@ -339,7 +297,7 @@ class Preflight {
   std::optional<Pods> pods_;
   std::vector<Diagnostic> faults_;
   std::optional<io::PlanFile> plan_;
-  SetupValues values_;
+  FolderSettings settings_;
 };
 
 }  // namespace

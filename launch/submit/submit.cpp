@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "io/format/schema_version.h"
-#include "launch/folder/setup_values.h"
 #include "launch/submit/schedulers.h"
 #include "text/document.h"
 

@@ -20,12 +20,12 @@ struct SubmitRequest {
       folder;  ///< the same object in preflight() and submit(): what was checked is what is submitted
   const Scheduler& scheduler;
   std::string flavour = "eks-mpijob";  ///< of Kubernetes: a name of io/output/emit_kubernetes.h
-  bool dry_run = false;                ///< nothing of the folder is run, not even setup_env.sh
+  bool dry_run = false;                ///< nothing is submitted
 };
 
 /// Everything that keeps the folder from running, each with its fix: what check_folder() finds, values that
-/// are missing, and what the scheduler's own checks say. Runs bash for values of setup_env.sh that reading
-/// does not give, unless `dry_run` or something else is wrong. `notes` receives what could not be checked, and what a person edited.
+/// are missing, and what the scheduler's own checks say. Nothing of the folder is run. `notes` receives what could not be checked,
+/// and what a person edited.
 std::vector<Diagnostic> preflight(const SubmitRequest& request, const io::Catalog& catalog,
                                   const Runner& runner, std::vector<std::string>& notes);
 

@@ -16,6 +16,12 @@ std::vector<int> release_numbers(std::string_view text) {
   return numbers;
 }
 
+const NeuronStack* NeuronReleases::stack(std::string_view name) const {
+  const auto found =
+      std::find_if(stacks.begin(), stacks.end(), [&](const NeuronStack& s) { return s.name == name; });
+  return found == stacks.end() ? nullptr : &*found;
+}
+
 std::string package_version(const NeuronRelease* release, std::string_view package) {
   if (release == nullptr) return "";
   const auto found = release->packages.find(package);
@@ -25,7 +31,7 @@ std::string package_version(const NeuronRelease* release, std::string_view packa
 const NeuronRelease* find_release(const NeuronReleases& known, std::string_view wanted) {
   const std::vector<int> numbers = release_numbers(wanted);
   const NeuronRelease* found = nullptr;
-  for (const NeuronRelease& r : known) {
+  for (const NeuronRelease& r : known.releases) {
     const std::vector<int> own = release_numbers(r.release);
     if (own.size() >= numbers.size() && std::equal(numbers.begin(), numbers.end(), own.begin())) found = &r;
   }
@@ -33,11 +39,11 @@ const NeuronRelease* find_release(const NeuronReleases& known, std::string_view 
 }
 
 const NeuronRelease* nearest_release(const NeuronReleases& known, std::string_view wanted) {
-  if (known.empty()) return nullptr;
+  if (known.releases.empty()) return nullptr;
   if (const NeuronRelease* exact = find_release(known, wanted)) return exact;
   const std::vector<int> numbers = release_numbers(wanted);
-  const NeuronRelease* nearest = &known.front();
-  for (const NeuronRelease& r : known) {
+  const NeuronRelease* nearest = &known.releases.front();
+  for (const NeuronRelease& r : known.releases) {
     if (release_numbers(r.release) < numbers) nearest = &r;
   }
   return nearest;

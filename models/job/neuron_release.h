@@ -19,8 +19,21 @@ struct NeuronRelease {
   std::string nxd_tag;  ///< of the clone of neuronx-distributed; "" = it has none
 };
 
-/// Oldest first.
-using NeuronReleases = std::vector<NeuronRelease>;
+/// Software that trains on Trainium, which several targets may share.
+struct NeuronStack {
+  std::string name;     ///< "pytorch-xla"
+  std::string release;  ///< that it is run on where a job states none
+  /// That it is published no longer; what follows it where PyTorch itself runs on the machine, and where not. "" = nothing to say.
+  std::string ending, after_on_native_pytorch, after_elsewhere;
+};
+
+struct NeuronReleases {
+  std::vector<NeuronRelease> releases;  ///< oldest first
+  std::vector<NeuronStack> stacks;
+
+  /// nullptr where there is none of that name.
+  [[nodiscard]] const NeuronStack* stack(std::string_view name) const;
+};
 
 /// Release `wanted`, of "2.28" its last patch; nullptr where it is not known.
 [[nodiscard]] const NeuronRelease* find_release(const NeuronReleases& known, std::string_view wanted);

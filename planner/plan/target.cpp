@@ -12,6 +12,21 @@ bool has_no_fix(const Violation& v) {
 
 }  // namespace
 
+std::string Target::neuron_release(const models::Job& job) const {
+  if (neuron_stack().empty()) return "";
+  if (!job.software.release.empty() || job.neuron_releases == nullptr) return job.software.release;
+  const models::NeuronStack* stack = job.neuron_releases->stack(neuron_stack());
+  return stack == nullptr ? "" : stack->release;
+}
+
+std::string ending_of(const Target& target, const topology::Traits& machine,
+                      const models::NeuronReleases& known) {
+  const models::NeuronStack* stack = known.stack(target.neuron_stack());
+  if (stack == nullptr || stack->ending.empty()) return "";
+  const std::string& after = machine.native_pytorch ? stack->after_on_native_pytorch : stack->after_elsewhere;
+  return stack->ending + (after.empty() ? "" : "; " + after);
+}
+
 const models::NeuronRelease* pinned_release(const Target& target, const models::Job& job) {
   const std::string wanted = target.neuron_release(job);
   if (wanted.empty() || job.neuron_releases == nullptr) return nullptr;

@@ -31,7 +31,7 @@ struct ModeVariable {
 };
 
 /// What only a person knows, beside the environment, the clone and the data set that every target needs: a
-/// variable of setup_env.sh.
+/// variable of settings.env.
 struct PersonValue {
   std::string name;                                 ///< "TRNPLAN_TOKENIZER"
   std::string meaning;                              ///< one sentence, a comment above it
@@ -46,7 +46,7 @@ struct StartAgain {
   std::vector<std::string> first, later;  ///< where none is there, and where one is
 };
 
-/// What is done once before a plan runs: lines of a shell script that has the variables of setup_env.sh. Empty
+/// What is done once before a plan runs: lines of a shell script that has the variables of settings.env. Empty
 /// where the target's publisher gives no such commands for the job.
 struct Preparation {
   std::string tag;     ///< of the clone that is checked out; "" = as it comes
@@ -61,12 +61,12 @@ struct Preparation {
   std::vector<std::string> install;    ///< into the environment, which is active, beside the clone
   std::vector<std::string> tokenizer;  ///< fetches the model's tokenizer alone
   std::vector<std::string> data;       ///< fetches and tokenises a data set, in a scratch folder
-  std::string data_made;               ///< what TRNPLAN_DATA is then, "$plan/..."; "" = the lines say it
-  std::string data_is;                 ///< what TRNPLAN_DATA has to be, one sentence; "" = a data set
-  std::vector<PersonValue> values;     ///< that these lines need and the run does not; in setup_env.sh
-  std::vector<std::string> from_hf;    ///< a checkpoint of Hugging Face at $from into shards below $to
-  std::vector<std::string> to_hf;      ///< shards at $from into a checkpoint at $to
-  std::vector<std::string> remarks;    ///< a sentence each
+  std::string data_made;  ///< what TRNPLAN_DATA is then, "./..." in the folder; "" = the lines say it
+  std::string data_is;    ///< what TRNPLAN_DATA has to be, one sentence; "" = a data set
+  std::vector<PersonValue> values;   ///< that these lines need and the run does not; in settings.env
+  std::vector<std::string> from_hf;  ///< a checkpoint of Hugging Face at $from into shards below $to
+  std::vector<std::string> to_hf;    ///< shards at $from into a checkpoint at $to
+  std::vector<std::string> remarks;  ///< a sentence each
 };
 
 /// What a target does where a job leaves it open.
@@ -103,7 +103,7 @@ struct TrainCommand {
   std::int64_t compile_steps = 10;    ///< in which every graph is met, where $steps is used
   int port = 41000;                   ///< where ranks meet
   std::vector<int> reserved_ports;    ///< others that nothing else of the node may take
-  std::vector<std::string> launcher;  ///< further words of torchrun itself
+  std::vector<std::string> launcher;  ///< further words of Target::starter()
   std::string python_path;    ///< a folder within the clone whose modules the script imports; "" = none
   bool imports_plan = false;  ///< it imports a module of the plan's folder
   std::vector<ModeVariable> by_mode;
@@ -113,6 +113,14 @@ struct TrainCommand {
   /// What the script does otherwise than its flags say, a sentence each: comments above the command.
   std::vector<std::string> remarks;
 };
+
+/// What starts a process on every device of a host: a program of the Python environment, and what it is told first.
+struct ProcessStarter {
+  std::string_view program, words = {};
+};
+inline constexpr ProcessStarter kTorchrun{"torchrun"};
+/// The same where the environment sees the PyTorch of its image and so has no program of that name.
+inline constexpr ProcessStarter kTorchrunModule{"python3", "-m torch.distributed.run"};
 
 /// A config file of the target, as text.
 struct ConfigFile {
@@ -178,8 +186,8 @@ class Target {
   /// Versions that run it and how long they are supported, one line; on one machine, where they differ between machines.
   [[nodiscard]] virtual std::string support() const = 0;
   [[nodiscard]] virtual std::string support_on(const topology::Traits&) const { return support(); }
-  /// That what it needs is published no longer, and what follows it on such a machine: a sentence; "" while it is.
-  [[nodiscard]] virtual std::string ending(const topology::Traits&) const { return ""; }
+  /// The row of catalog/neuron-releases.json that says which release it is run on and until when that is published; "" = none.
+  [[nodiscard]] virtual std::string_view neuron_stack() const { return ""; }
   /// As readers of logs name the stack of a run that prints its output (logs::StepSample::framework).
   [[nodiscard]] virtual std::string_view log_format() const = 0;
 
@@ -188,12 +196,16 @@ class Target {
   [[nodiscard]] virtual std::string_view framework() const { return ""; }
   /// Every training loop that its config can say, that one first: names of models/framework.
   [[nodiscard]] virtual std::vector<std::string_view> loops() const { return {framework()}; }
-  /// Release of the Neuron SDK whose packages its folders pin for a job: the one that the job states, else the target's own;
+  /// Release of the Neuron SDK whose packages its folders pin for a job: the one that the job states, else that of its neuron_stack();
   /// "" = its folders pin none.
-  [[nodiscard]] virtual std::string neuron_release(const models::Job&) const { return ""; }
+  [[nodiscard]] virtual std::string neuron_release(const models::Job& job) const;
   /// Its graphs are collected and compiled by a job before the one that trains; else there is no such job, and nothing of
   /// a folder is about graphs.
   [[nodiscard]] virtual bool compiles_ahead() const { return true; }
+  /// What starts its ranks.
+  [[nodiscard]] virtual ProcessStarter starter() const {
+    return compiles_ahead() ? kTorchrun : kTorchrunModule;
+  }
   /// Steps and learning rates that a job leaves open come from a recipe that is shipped with it, not from the published
   /// training of the model.
   [[nodiscard]] virtual bool has_own_recipe() const { return false; }
@@ -222,7 +234,7 @@ class Target {
 
   [[nodiscard]] virtual TargetCode code() const = 0;
   [[nodiscard]] virtual TargetDefaults defaults() const { return {}; }
-  /// What its command may take from setup_env.sh besides what every target needs, and what it takes for a job.
+  /// What its command may take from settings.env besides what every target needs, and what it takes for a job.
   [[nodiscard]] virtual std::vector<PersonValue> asked() const { return {}; }
   [[nodiscard]] virtual std::vector<PersonValue> asked_for(const models::Job&) const { return asked(); }
   /// Its command takes $TRNPLAN_DATA; else it fetches a data set by itself, and nobody is asked for one.
@@ -289,6 +301,10 @@ class Target {
 
 /// That another release is pinned than the one asked for, a sentence; "" where it is the one.
 [[nodiscard]] std::string release_doubt(const Target& target, const models::Job& job);
+
+/// That what the target needs is published no longer, and what follows it on such a machine: a sentence; "" while it is.
+[[nodiscard]] std::string ending_of(const Target& target, const topology::Traits& machine,
+                                    const models::NeuronReleases& known);
 
 /// Something that keeps the target from training the strategy is mended by no other strategy: no fix goes with it.
 [[nodiscard]] bool beyond_mending(const Target& target, const models::Job& job,

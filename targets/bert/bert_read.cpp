@@ -15,9 +15,9 @@ using models::run_limits;
 
 /// aws-neuron/aws-neuron-samples@2015d65
 /// torch-neuronx/training/dp_bert_hf_pretrain/dp_bert_large_hf_pretrain_hdf5.py.
-const std::vector<StartKey> kKeys = {{"--batch_size", whole, "8", "", 1},
-                                     {"--grad_accum_usteps", whole, "64", "", 1},
-                                     {"--seq_len", whole, "128", "", 1},
+const std::vector<StartKey> kKeys = {{"--batch_size", whole, "8", "", 1, run_limits.micro_batch},
+                                     {"--grad_accum_usteps", whole, "64", "", 1, run_limits.micro_batch},
+                                     {"--seq_len", whole, "128", "", 1, run_limits.sequence},
                                      {"--enable_pt_autocast", toggle},
                                      {"--enable_fp32", toggle}};
 
@@ -46,22 +46,21 @@ const models::Architecture& bert_large() {
 
 planner::RunReading bert_reading(const planner::ConfigFile& file, int ranks) {
   const Settings settings(script_of(file, {kBertScript}).stated, kKeys);
-  RunValues values(settings, file.name);
+  RunValues values(settings, file.name, settings.faults());
   planner::RunReading r;
   r.architecture = bert_large();
   planner::ConfigReading& c = r.config;
   models::Strategy& s = c.strategy;
   s.data_parallel = ranks;
   s.zero1 = s.sequence_parallel = s.flash_attention = false;
-  s.micro_batch = values.within("--batch_size", 1, run_limits.micro_batch);
+  s.micro_batch = values.whole("--batch_size");
   using enum models::Precision;
   s.precision = settings.on("--enable_fp32")          ? fp32
                 : settings.on("--enable_pt_autocast") ? autocast
                                                       : bf16_sr;
   c.training.precision = s.precision;
-  c.training.sequence = values.within("--seq_len", 1, run_limits.sequence);
-  const std::int64_t batch =
-      std::int64_t{s.micro_batch} * ranks * values.within("--grad_accum_usteps", 1, run_limits.micro_batch);
+  c.training.sequence = values.whole("--seq_len");
+  const std::int64_t batch = std::int64_t{s.micro_batch} * ranks * values.whole("--grad_accum_usteps");
   if (batch > run_limits.global_batch) {
     values.fault("--grad_accum_usteps", fmt::format("more than {} sequences a step", run_limits.global_batch),
                  "write fewer");

@@ -264,8 +264,7 @@ class Bert : public planner::Target {
                                               const models::Architecture*) const override {
     return bert_reading(file, ranks);
   }
-  std::string neuron_release(const models::Job& job) const override { return stated_release(job); }
-  std::string ending(const topology::Traits& machine) const override { return xla_ending(machine); }
+  std::string_view neuron_stack() const override { return kXlaStack; }
 
   /// aws-neuron/aws-neuron-samples@2015d65 torch-neuronx/training/dp_bert_hf_pretrain: requirements.txt and README.
   planner::Preparation preparation(const models::Job& job, const models::Strategy&) const override {

@@ -81,7 +81,7 @@ void need_learning(const models::Job& job, const Recipe& shipped, const Learnabl
 void say_unused(const models::Job& job, std::initializer_list<std::string_view> has,
                 std::vector<std::string>& remarks);
 
-/// Where a job begins with weights: the variable of setup_env.sh that names them, $TRNPLAN_WEIGHTS.
+/// Where a job begins with weights: the variable of settings.env that names them, $TRNPLAN_WEIGHTS.
 void ask_for_weights(const models::Job& job, std::vector<planner::PersonValue>& asked);
 
 }  // namespace trnplan::targets

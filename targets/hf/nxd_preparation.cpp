@@ -30,19 +30,6 @@ std::string pip_install() {
          "which its setup guide names}\" ";
 }
 
-std::string xla_ending(const topology::Traits& machine) {
-  return std::string(
-             "frozen at Neuron SDK 2.28 to 2.31: training with PyTorch/XLA is not supported from 2.30 (May "
-             "2026) on, and last shipped in 2.31 (July 2026); ") +
-         (machine.native_pytorch
-              ? "TorchTitan follows (--target torchtitan), in beta since 2.33 (October 2026)"
-              : "what follows is for Trainium 2 and 3 alone");
-}
-
-std::string stated_release(const models::Job& job, std::string_view usual) {
-  return job.software.release.empty() ? std::string(usual) : job.software.release;
-}
-
 std::string torch_packages(const models::NeuronRelease* release) {
   return pinned(release, "neuronx-cc") + ' ' + pinned(release, "torch-neuronx") + ' ' +
          pinned(release, "libneuronxla");

@@ -14,20 +14,8 @@ namespace trnplan::targets {
 /// The first words of a pip command that looks at Neuron's packages too: their address is the person's to fill in.
 [[nodiscard]] std::string pip_install();
 
-/// The release of the Neuron SDK that AWS asks those who train with PyTorch/XLA to stay on
-/// (aws-neuron/aws-neuron-sdk@81ce03ae about-neuron/announcements/neuron2.x/
-/// announce-maintenance-nxdt-nxd-core-training.rst, of May 2026).
-inline constexpr std::string_view kXlaRelease = "2.28";
-
-/// Until when the stacks on PyTorch/XLA are published, and what follows on such a machine: Target::ending() of all of them.
-/// aws-neuron/aws-neuron-sdk@81ce03ae: about-neuron/announcements/neuron2.x/announce-no-support-pytorch-xla-training.rst (2.30, of
-/// 2026-05-20), release-notes/components/nxd-training.rst (NxDT 1.7 last in 2.31, of 2026-07-07) and containers.rst (NxD left the images in
-/// 2.32); awsdocs-neuron.readthedocs-hosted.com/en/latest/release-notes/2.33.0.html (TorchNeuron and TorchTitan Neuron in beta, for Trn2
-/// and Trn3 alone, of 2026-10-19).
-[[nodiscard]] std::string xla_ending(const topology::Traits& machine);
-
-/// The one that a job states, else `usual`.
-[[nodiscard]] std::string stated_release(const models::Job& job, std::string_view usual = kXlaRelease);
+/// NxD, NxDT and what else trains with PyTorch/XLA: Target::neuron_stack() of all of them.
+inline constexpr std::string_view kXlaStack = "pytorch-xla";
 
 /// Packages of a release, pinned, as words of one pip command: PyTorch with its compiler, and with NxD. Without a release they
 /// are not pinned.

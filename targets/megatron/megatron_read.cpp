@@ -12,6 +12,7 @@
 #include "models/architecture/limits.h"
 #include "models/framework/framework.h"
 #include "models/job/limits.h"
+#include "targets/megatron/megatron_flags.h"
 #include "targets/megatron/megatron_rules.h"
 #include "targets/megatron/megatron_script.h"
 #include "targets/megatron/nemo_recipe.h"
@@ -28,105 +29,41 @@ using models::model_limits, models::run_limits;
 /// What a script can do besides, and a recipe cannot.
 constexpr const char* kOrVariable = ", or give its variable: --env NAME=VALUE";
 
-struct Bounds {
-  double least = 0, most = 0;
-};
-
-/// Flags that decide what is predicted, and what numbers they may state. All others are the run's own affair.
-struct Known {
-  // NOLINTNEXTLINE(google-explicit-constructor): most flags are their names alone
-  constexpr Known(const char* flag, Bounds of = {}) : name(flag), bounds(of) {}
-  const char* name;
-  Bounds bounds;
-};
-constexpr Known kKnown[] = {
-    {"--tensor-model-parallel-size", {1, run_limits.ranks}},
-    {"--pipeline-model-parallel-size", {1, run_limits.ranks}},
-    {"--num-virtual-stages-per-pipeline-rank", {1, model_limits.layers}},
-    {"--num-layers-per-virtual-pipeline-stage", {1, model_limits.layers}},
-    {"--context-parallel-size", {1, run_limits.ranks}},
-    {"--expert-model-parallel-size", {1, run_limits.ranks}},
-    "--sequence-parallel",
-    {"--micro-batch-size", {1, run_limits.micro_batch}},
-    {"--global-batch-size", {1, run_limits.global_batch}},
-    "--use-distributed-optimizer",
-    "--recompute-granularity",
-    "--recompute-method",
-    "--recompute-num-layers",
-    "--recompute-modules",
-    "--recompute-activations",
-    "--bf16",
-    "--fp16",
-    "--fp8-format",
-    "--attention-backend",
-    "--use-flash-attn",
-    {"--num-layers", {1, model_limits.layers}},
-    {"--hidden-size", {1, model_limits.hidden}},
-    {"--ffn-hidden-size", {1, model_limits.intermediate}},
-    {"--num-attention-heads", {1, model_limits.heads}},
-    "--group-query-attention",
-    {"--num-query-groups", {1, model_limits.heads}},
-    {"--kv-channels", {1, model_limits.hidden}},
-    {"--seq-length", {1, run_limits.sequence}},
-    {"--max-position-embeddings", {1, model_limits.positions}},
-    "--position-embedding-type",
-    {"--rotary-base", {1, model_limits.rope_theta}},
-    "--normalization",
-    {"--norm-epsilon", {0, 1}},
-    "--swiglu",
-    "--disable-bias-linear",
-    "--add-qkv-bias",
-    "--qk-layernorm",
-    "--untie-embeddings-and-output-weights",
-    {"--vocab-size", {1, model_limits.vocabulary}},
-    {"--padded-vocab-size", {1, model_limits.vocabulary}},
-    {"--num-experts", {1, model_limits.experts}},
-    {"--moe-router-topk", {1, model_limits.experts}},
-    {"--moe-expert-capacity-factor", {0, model_limits.capacity_factor}},
-    "--moe-pad-expert-input-to-capacity",
-    {"--moe-ffn-hidden-size", {1, model_limits.intermediate}},
-    "--moe-shared-expert-intermediate-size",
-    "--moe-layer-freq",
-    "--expert-tensor-parallel-size",
-    "--multi-latent-attention",
-    "--mtp-num-layers",
-    {"--attention-dropout", {0, 1}},
-    "--grad-reduce-in-bf16",
-    "--fp8-param-gather",
-    "--vocab-file",
-    "--merge-file",
-    "--tokenizer-type",
-    "--use-megatron-fsdp",
-    "--use-torch-fsdp2",
-    "--tp-comm-overlap",
-    "--pipeline-model-parallel-layout",
-    {"--decoder-first-pipeline-num-layers", {1, model_limits.layers}},
-    {"--decoder-last-pipeline-num-layers", {1, model_limits.layers}},
-    "--train-iters",
-    "--train-samples",
-};
-
-Bounds bounds_of(std::string_view name) {
-  const auto* found =
-      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
-  return found == std::end(kKnown) ? Bounds{} : found->bounds;
-}
+/// Flags beside those with bounds that decide what is predicted. All others are the run's own affair.
+constexpr const char* kDeciding =
+    "--rotary-base "
+    "--sequence-parallel --use-distributed-optimizer --recompute-granularity --recompute-method "
+    "--recompute-num-layers --recompute-modules --recompute-activations --bf16 --fp16 --fp8-format "
+    "--attention-backend --use-flash-attn --group-query-attention --position-embedding-type "
+    "--normalization --swiglu --disable-bias-linear --add-qkv-bias --qk-layernorm "
+    "--untie-embeddings-and-output-weights --moe-pad-expert-input-to-capacity "
+    "--moe-shared-expert-intermediate-size --moe-layer-freq --expert-tensor-parallel-size "
+    "--multi-latent-attention --mtp-num-layers --grad-reduce-in-bf16 --fp8-param-gather --vocab-file "
+    "--merge-file --tokenizer-type --use-megatron-fsdp --use-torch-fsdp2 --tp-comm-overlap "
+    "--pipeline-model-parallel-layout --train-iters --train-samples ";
 
 class Reader {
  public:
   /// `model`: of a file that does not state the shape.
   Reader(const planner::ConfigFile& file, MegatronScript script, int ranks, const models::Architecture* model)
-      : file_(file), script_(std::move(script)), flags_(script_.flags), ranks_(ranks), model_(model) {}
+      : file_(file),
+        script_(std::move(script)),
+        flags_(script_.flags),
+        settings_(flags_, megatron_start_keys()),
+        values_(settings_, file_.name, {}),
+        ranks_(ranks),
+        model_(model) {}
 
   planner::RunReading run() {
     r_.notes = script_.notes;
+    std::vector<Diagnostic> missing;
     for (const char* needed : kMegatronNeeds) {
       const bool of_shape =
           std::string_view(needed) != "--seq-length" && std::string_view(needed) != "--micro-batch-size";
       if (!on(needed) && !(of_shape && model_ != nullptr))
-        faults_.push_back({{file_.name, 0, 0}, needed, "is missing, and pretrain_gpt.py needs it", "add it"});
+        missing.push_back({{file_.name, 0, 0}, needed, "is missing, and pretrain_gpt.py needs it", "add it"});
     }
-    if (!faults_.empty()) throw InputError(std::move(faults_));
+    if (!missing.empty()) throw InputError(std::move(missing));
     if (model_ != nullptr)
       r_.architecture = *model_;
     else
@@ -136,74 +73,46 @@ class Reader {
     read_rest();
     note_near();
     ask_rules();
-    if (!faults_.empty()) throw InputError(std::move(faults_));
+    values_.finish();
     return std::move(r_);
   }
 
  private:
-  bool on(const char* name) const { return flags_.contains(name); }
+  bool on(std::string_view name) const { return settings_.given(name); }
   std::string text(const char* name, const char* fallback = "") const {
-    const auto found = flags_.find(name);
-    return found == flags_.end() || found->second.values.empty() ? fallback : found->second.values.front();
+    const std::vector<std::string>& stated = settings_.list(name);
+    return stated.empty() ? fallback : stated.front();
   }
   void fault(const char* name, std::string problem, std::string fix) {
-    const auto found = flags_.find(name);
-    faults_.push_back({found == flags_.end() ? SourcePos{file_.name, 0, 0} : found->second.at, name,
-                       std::move(problem), std::move(fix)});
+    values_.fault(name, std::move(problem), std::move(fix));
   }
-  /// Where the file states it; else `fallback`, whatever it is.
-  int whole(const char* name, int fallback) {
-    if (!on(name)) return fallback;
-    const auto value = whole_number_of(text(name));
-    return static_cast<int>(within(name, "whole number", value ? std::optional<double>(*value) : std::nullopt)
-                                .value_or(fallback));
-  }
-  double number(const char* name, double fallback) {
-    return on(name) ? within(name, "number", number_of(text(name))).value_or(fallback) : fallback;
-  }
-  /// The value where it is within the flag's bounds; else nullopt, with a fault.
-  std::optional<double> within(const char* name, const char* kind, std::optional<double> value) {
-    const Bounds bounds = bounds_of(name);
-    if (value && *value >= bounds.least && *value <= bounds.most) return value;
-    // whole() asks some flags twice.
-    const auto told = [&](const Diagnostic& d) { return d.key == name; };
-    if (std::none_of(faults_.begin(), faults_.end(), told))
-      fault(name,
-            fmt::format("{} is no {} from {} to {}", in_quotes(text(name)), kind, bounds.least, bounds.most),
-            std::string("write a number that is") + kOrVariable);
-    return std::nullopt;
-  }
+  int whole(const char* name, int fallback) { return values_.whole(name, fallback); }
 
   void read_model() {
     models::Architecture& a = r_.architecture;
     a.name = "megatron";
-    a.layers = whole("--num-layers", 1);
-    a.hidden = whole("--hidden-size", 1);
-    a.heads = whole("--num-attention-heads", 1);
-    a.kv_heads = on("--group-query-attention") ? whole("--num-query-groups", 1) : a.heads;
-    a.head_dim = whole("--kv-channels", std::max(1, a.hidden / a.heads));
-    a.mlp = on("--swiglu") ? models::Mlp::gated : models::Mlp::plain;
+    MegatronReader io{values_};
+    size_flags(io, a);
+    block_flags(io, a);
+    if (a.kv_heads == 0 || !on("--group-query-attention"))
+      a.kv_heads = on("--group-query-attention") ? 1 : a.heads;
+    if (a.head_dim == 0) a.head_dim = std::max(1, a.hidden / a.heads);
     if (a.head_dim > model_limits.attention / a.heads)
       fault(on("--kv-channels") ? "--kv-channels" : "--num-attention-heads",
             fmt::format("{} heads of {} channels are more than {}", a.heads, a.head_dim,
                         model_limits.attention),
             "correct one of the two");
-    const int usual = on("--swiglu") ? static_cast<int>(4 * a.hidden * 2 / 3 / 64 * 64) : 4 * a.hidden;
-    a.intermediate = whole("--ffn-hidden-size", usual);
-    a.norm = text("--normalization", "LayerNorm") == "RMSNorm" ? models::Norm::rms : models::Norm::layer;
-    a.rms_norm_eps = number("--norm-epsilon", 1e-5);
+    const bool gated = a.mlp == models::Mlp::gated;
+    if (a.intermediate == 0)
+      a.intermediate = gated ? static_cast<int>(4 * a.hidden * 2 / 3 / 64 * 64) : 4 * a.hidden;
     a.learned_positions = text("--position-embedding-type", "learned_absolute") == "learned_absolute";
-    a.rope_theta = number("--rotary-base", 10000);
+    a.rope_theta = values_.number("--rotary-base", 10000);
     a.max_positions = whole("--max-position-embeddings", whole("--seq-length", 1));
-    a.biases = !on("--disable-bias-linear");
-    a.qkv_bias = on("--add-qkv-bias");
-    a.qk_norm = on("--qk-layernorm");
-    a.tied_embeddings = !on("--untie-embeddings-and-output-weights");
-    a.dropout = number("--attention-dropout", 0.1) > 0;
+    a.dropout = values_.number("--attention-dropout", 0.1) > 0;
     read_vocabulary(a);
     if (!on("--num-experts")) return;
-    a.experts = whole("--num-experts", 1);
-    a.experts_per_token = whole("--moe-router-topk", 2);
+    a.experts_per_token = 2;
+    expert_flags(io, a);
     a.intermediate = whole("--moe-ffn-hidden-size", a.intermediate);
     read_capacity(a);
   }
@@ -227,7 +136,7 @@ class Reader {
   /// Padded to it, each expert has as many places; else it drops what comes beyond, which evenly routed tokens reach where
   /// the factor is below 1.
   void read_capacity(models::Architecture& a) {
-    const double factor = number("--moe-expert-capacity-factor", -1);
+    const double factor = values_.number("--moe-expert-capacity-factor", -1);
     if (factor < 0) return;
     if (on("--moe-pad-expert-input-to-capacity") || factor < 1) {
       a.capacity_factor = factor;
@@ -240,12 +149,9 @@ class Reader {
   void read_degrees() {
     models::Strategy& s = r_.config.strategy;
     s.framework = models::stated_framework("megatron");
-    s.tensor_parallel = whole("--tensor-model-parallel-size", 1);
-    s.pipeline_parallel = whole("--pipeline-model-parallel-size", 1);
-    s.context_parallel = whole("--context-parallel-size", 1);
-    s.expert_parallel = whole("--expert-model-parallel-size", 1);
-    s.sequence_parallel = on("--sequence-parallel") && s.tensor_parallel > 1;
-    s.virtual_pipeline = whole("--num-virtual-stages-per-pipeline-rank", 1);
+    MegatronReader io{values_};
+    degree_flags(io, s);
+    group_flags(io, s, true);
     if (on("--num-layers-per-virtual-pipeline-stage")) {
       const std::int64_t round =
           saturating_product({s.pipeline_parallel, whole("--num-layers-per-virtual-pipeline-stage", 1)});
@@ -257,13 +163,13 @@ class Reader {
     else if (r_.architecture.layers % s.pipeline_parallel != 0)
       uneven_ = true;
     if (ranks_ % s.model_parallel() == 0) s.data_parallel = static_cast<int>(ranks_ / s.model_parallel());
-    s.zero1 = on("--use-distributed-optimizer");
-    s.micro_batch = whole("--micro-batch-size", 1);
     models::Training& t = r_.config.training;
+    t.global_batch = 0;
+    batch_flags(io, s, t.global_batch);
     t.sequence = whole("--seq-length", 1);
     const std::int64_t slice = saturating_product({s.micro_batch, s.data_parallel});
-    t.global_batch = whole("--global-batch-size",
-                           static_cast<int>(std::min<std::int64_t>(slice, run_limits.global_batch)));
+    if (t.global_batch == 0)
+      t.global_batch = static_cast<int>(std::min<std::int64_t>(slice, run_limits.global_batch));
     if (!on("--global-batch-size") && slice > run_limits.global_batch) {
       fault("--micro-batch-size",
             fmt::format("{} on each of {} ranks are {} sequences a step, more than {}", s.micro_batch,
@@ -364,10 +270,8 @@ class Reader {
       state("--num-layers", model_->layers);
       state("--max-position-embeddings", model_->max_positions);
     }
-    for (Diagnostic& d : megatron_contradictions(std::move(stated), ranks_, file_.name)) {
-      const auto told = [&](const Diagnostic& other) { return other.key == d.key; };
-      if (std::none_of(faults_.begin(), faults_.end(), told)) faults_.push_back(std::move(d));
-    }
+    for (Diagnostic& d : megatron_contradictions(std::move(stated), ranks_, file_.name))
+      values_.add_unless_told(std::move(d));
   }
 
   /// The loop of Megatron-Bridge's recipes is this one with these flags (kBridgeOptions in models/framework/megatron.h).
@@ -381,15 +285,15 @@ class Reader {
 
   /// Unknown flags end the run; which of the many that are not looked at exist is not known here.
   void note_near() {
-    std::vector<std::string> known;
-    for (const Known& k : kKnown) known.emplace_back(k.name);
+    std::vector<std::string> known = split_words(kDeciding);
+    for (const StartKey& k : megatron_start_keys()) {
+      if (k.most != kLargestSetting) known.emplace_back(k.name);
+    }
     std::size_t others = 0;
     for (const auto& one : flags_) {
       const std::string& name = one.first;
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      const auto& judged = megatron_start_keys();
-      if (std::any_of(judged.begin(), judged.end(), [&](const StartKey& k) { return name == k.name; }))
-        continue;
+      if (settings_.key(name) != nullptr) continue;
       ++others;
       // Of what is no script of Megatron-LM's all are others, and no name near them means anything.
       constexpr std::size_t kMostNamed = 1000;
@@ -407,11 +311,12 @@ class Reader {
   const planner::ConfigFile& file_;
   const MegatronScript script_;
   const StatedByName& flags_;
+  const Settings settings_;
+  RunValues values_;
   int ranks_;
   const models::Architecture* model_;
   planner::RunReading r_;
   bool uneven_ = false;  ///< stages have other numbers of layers than each other
-  std::vector<Diagnostic> faults_;
 };
 
 planner::RunReading recipe_reading(const planner::ConfigFile& file, NemoRecipe recipe, int ranks,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <span>
 
 #include "models/framework/framework.h"
 #include "models/memory/memory.h"
@@ -13,7 +12,9 @@
 #include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
 #include "targets/flags/rotary_scaling.h"
+#include "targets/megatron/megatron_flags.h"
 #include "targets/megatron/megatron_read.h"
+#include "targets/megatron/megatron_recipes.h"
 #include "targets/megatron/megatron_rules.h"
 #include "targets/megatron/nemo_recipe.h"
 
@@ -23,46 +24,6 @@ namespace {
 
 /// What the flags below are read from, and what prepare.sh checks out.
 constexpr const char* kCommit = "d98e8a6";
-
-constexpr Recipe in_samples(std::int64_t tokens, Recipe recipe) {
-  recipe.sample_tokens = tokens;
-  return recipe;
-}
-
-/// What a kind of model is trained with. The scripts have their last steps at the minimum, as many as their own length has:
-/// left out, since a run of another length has none of them.
-struct Shipped {
-  std::span<const Recipe> recipes;
-  const char* attention;  ///< --attention-backend where attention is fused
-};
-
-/// Length, warm-up, betas and decay of the script for Llama 3, whose rates are a benchmark's: those are Llama's own, with the
-/// minimum at a tenth (Touvron et al. 2023, Llama 2, section 2.2). Initial weights: `initializer_range` of
-/// meta-llama/Llama-3.1-405B and its smaller siblings, config.json.
-constexpr Recipe llama(double parameters, double rate, double least) {
-  return in_samples(
-      8192, {"NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh, with the rate of "
-             "pytorch/torchtitan@b5bcd76:torchtitan/models/llama3/config_registry.py",
-             parameters, 1953125000, rate, least, 3906252, 0, 0.9, 0.95, 0.1, 0.02});
-}
-constexpr Recipe kLlama[] = {llama(8030261248., 3e-4, 3e-5), llama(70553706496., 1.5e-4, 1.5e-5),
-                             llama(405853388800., 8e-5, 8e-6)};
-constexpr Recipe kGpt[] = {{"NVIDIA/Megatron-LM@d98e8a6:examples/gpt3/train_gpt3_175b_distributed.sh",
-                            174591683584., 500000, 6e-5, 6e-6, 500, 0, 0.9, 0.95, 0.1, 0.006}};
-/// Its script leaves the betas to the flags' own values.
-constexpr Recipe kMixtures[] = {
-    {"NVIDIA/Megatron-LM@d98e8a6:examples/mixtral/train_mixtral_8x7b_distributed.sh", 46702792704., 500000,
-     1e-4, 1e-5, 500, 0, 0.9, 0.999, 0.1, 0.01}};
-
-Shipped shipped_for(const models::Architecture& a) {
-  if (a.experts > 0) return {kMixtures, "auto"};
-  if (models::is_llama_like(a)) return {kLlama, "fused"};
-  return {kGpt, "auto"};
-}
-
-Recipe recipe_of(const models::Job& job) {
-  return of_batch(nearest_recipe(shipped_for(job.architecture).recipes, job.architecture), job.training);
-}
 
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
   const models::Architecture& a = job.architecture;
@@ -180,19 +141,17 @@ Learnable learnable() {
   return can;
 }
 
-void put_degrees(Words& w, const models::Job& job, const models::Strategy& s) {
-  w.count("--tensor-model-parallel-size", s.tensor_parallel);
-  w.toggle("--sequence-parallel", s.sequence_parallel && s.tensor_parallel > 1);
-  w.count("--pipeline-model-parallel-size", s.pipeline_parallel);
-  if (s.virtual_pipeline > 1) w.count("--num-virtual-stages-per-pipeline-rank", s.virtual_pipeline);
+void put_degrees(Words& w, const models::Job& job, models::Strategy s) {
+  MegatronWriter io{w};
+  int global_batch = job.training.global_batch;
+  degree_flags(io, s);
   if (const auto ends = stage_layers(job.architecture, s); ends && ends->first > 0) {
     w.count("--decoder-first-pipeline-num-layers", ends->first);
     w.count("--decoder-last-pipeline-num-layers", ends->last);
   }
-  w.count("--context-parallel-size", s.context_parallel);
-  if (job.architecture.experts > 0) w.count("--expert-model-parallel-size", s.expert_parallel);
-  w.count("--micro-batch-size", s.micro_batch).count("--global-batch-size", job.training.global_batch);
-  w.toggle("--use-distributed-optimizer", s.zero1).toggle("--overlap-grad-reduce", true);
+  group_flags(io, s, job.architecture.experts > 0);
+  batch_flags(io, s, global_batch);
+  w.toggle("--overlap-grad-reduce", true);
   w.toggle("--overlap-param-gather", s.zero1);
   if (s.recompute.full) {
     w.flag("--recompute-granularity", "full").flag("--recompute-method", "uniform");
@@ -209,7 +168,7 @@ void put_precision(Words& w, const models::Job& job, const models::Strategy& s) 
     w.flag("--fp8-format", "hybrid").count("--fp8-amax-history-len", 1024);
     w.flag("--fp8-amax-compute-algo", "max");
   }
-  w.flag("--attention-backend", s.flash_attention ? shipped_for(job.architecture).attention : "unfused");
+  w.flag("--attention-backend", s.flash_attention ? fused_attention(job.architecture) : "unfused");
 }
 
 void put_positions(Words& w, const models::Job& job) {
@@ -227,22 +186,15 @@ void put_positions(Words& w, const models::Job& job) {
 }
 
 void put_model(Words& w, const models::Job& job, const Recipe& recipe) {
-  const models::Architecture& a = job.architecture;
-  w.count("--num-layers", a.layers).count("--hidden-size", a.hidden);
-  w.count("--ffn-hidden-size", a.intermediate).count("--num-attention-heads", a.heads);
-  if (a.grouped_queries()) w.toggle("--group-query-attention", true).count("--num-query-groups", a.kv_heads);
-  if (a.head_dim > 0 && a.head_dim * a.heads != a.hidden) w.count("--kv-channels", a.head_dim);
+  models::Architecture a = job.architecture;
+  MegatronWriter io{w};
+  size_flags(io, a);
   put_positions(w, job);
-  w.flag("--normalization", a.norm == models::Norm::rms ? "RMSNorm" : "LayerNorm");
-  w.number("--norm-epsilon", a.rms_norm_eps);
-  w.toggle("--swiglu", a.mlp == models::Mlp::gated);
-  w.toggle("--disable-bias-linear", !a.biases).toggle("--add-qkv-bias", a.qkv_bias && !a.biases);
-  w.toggle("--qk-layernorm", a.qk_norm);
-  w.toggle("--untie-embeddings-and-output-weights", !a.tied_embeddings);
+  block_flags(io, a);
   w.number("--attention-dropout", a.dropout ? 0.1 : 0).number("--hidden-dropout", a.dropout ? 0.1 : 0);
   w.number("--init-method-std", recipe.init_std);
   if (a.experts == 0) return;
-  w.count("--num-experts", a.experts).count("--moe-router-topk", a.experts_per_token);
+  expert_flags(io, a);
   // As the shipped script for Mixtral has it.
   w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
   w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", "alltoall");
@@ -257,7 +209,7 @@ void put_learning(Words& w, const models::Job& job, const Recipe& recipe, std::i
   w.number("--lr", recipe.lr).number("--min-lr", recipe.min_lr);
   w.flag("--lr-decay-style", recipe.schedule == models::Decay::cosine ? "cosine" : "linear");
   w.count("--lr-decay-iters", steps - recipe.constant_steps);
-  w.count("--lr-warmup-iters", warmup_of(recipe_of(job), job.learning, steps));
+  w.count("--lr-warmup-iters", warmup_of(megatron_recipe(job), job.learning, steps));
   w.number("--adam-beta1", recipe.beta1).number("--adam-beta2", recipe.beta2);
   w.number("--weight-decay", recipe.weight_decay);
   w.number("--clip-grad", job.learning.gradient_clip.value_or(1.0));
@@ -307,7 +259,7 @@ class Megatron : public planner::Target {
     if (!broken.empty()) return broken;
     need_program(job, s, broken);
     need_heads(job, s, broken);
-    need_learning(job, recipe_of(job), learnable(), broken);
+    need_learning(job, megatron_recipe(job), learnable(), broken);
     return broken;
   }
 
@@ -328,10 +280,11 @@ class Megatron : public planner::Target {
   }
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    const Recipe recipe = settled(recipe_of(job), job.learning);
+    const Recipe recipe = settled(megatron_recipe(job), job.learning);
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe);
-    c.learning = {recipe.lr, warmup_of(recipe_of(job), job.learning, c.steps), std::string(recipe.source)};
+    c.learning = {recipe.lr, warmup_of(megatron_recipe(job), job.learning, c.steps),
+                  std::string(recipe.source)};
     c.fixed.clear();
     c.environment = {"CUDA_DEVICE_MAX_CONNECTIONS=1"};
     c.port = 29500;
@@ -391,12 +344,12 @@ class Megatron : public planner::Target {
     p.install = {fmt::format("git -C \"$TRNPLAN_CODE\" checkout {}", kCommit)};
     p.data = {
         "python3 \"$TRNPLAN_CODE/tools/preprocess_data.py\" --input \"${TRNPLAN_TEXT:?fill in "
-        "setup_env.sh}\" "
+        "settings.env}\" "
         "--json-keys text --tokenizer-type HuggingFaceTokenizer --tokenizer-model "
-        "\"${TRNPLAN_TOKENIZER:?fill in setup_env.sh}\" --append-eod --workers 32 --output-prefix "
+        "\"${TRNPLAN_TOKENIZER:?fill in settings.env}\" --append-eod --workers 32 --output-prefix "
         "\"$plan/data\"",
         "echo \"TRNPLAN_DATA is $plan/data_text_document\""};
-    p.data_made = "$plan/data_text_document";
+    p.data_made = "./data_text_document";
     p.data_is = "The tokenised data set without its endings .bin and .idx: what prepare.sh data makes.";
     p.values = {{"TRNPLAN_TEXT",
                  "The texts to train on: a file with a line of JSON for each, whose key text holds it.",

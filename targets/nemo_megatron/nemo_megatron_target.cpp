@@ -279,10 +279,7 @@ class NemoMegatron : public planner::Target {
                                               const models::Architecture*) const override {
     return nemo_reading(file, ranks);
   }
-  std::string neuron_release(const models::Job& job) const override { return stated_release(job, "2.21"); }
-  std::string ending(const topology::Traits&) const override {
-    return "last changed in December 2024, for Neuron SDK 2.21";
-  }
+  std::string_view neuron_stack() const override { return "nemo-megatron"; }
 
   /// aws-neuron/neuronx-nemo-megatron@f4743ce: build.sh, nemo/scripts/nlp_language_modeling,
   /// nemo/examples/nlp/language_modeling/checkpoint_conversion. --pp_degree is 2 where nothing is said.
@@ -294,7 +291,7 @@ class NemoMegatron : public planner::Target {
         "python3 \"$TRNPLAN_CODE/nemo/scripts/nlp_language_modeling/preprocess_data_for_megatron.py\" "
         "--input \"${TRNPLAN_TEXT:?a file with a line of JSON for each text}\" --json-keys=text "
         "--tokenizer-library=huggingface "
-        "--tokenizer-type=\"${TRNPLAN_TOKENIZER:?fill in setup_env.sh}\" --dataset-impl=mmap --output-prefix "
+        "--tokenizer-type=\"${TRNPLAN_TOKENIZER:?fill in settings.env}\" --dataset-impl=mmap --output-prefix "
         "\"$plan/data\" "
         "--append-eod "
         "--need-pad-id --workers=32",

@@ -25,16 +25,16 @@ constexpr const char* kInFlight = "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS";
 /// nemo/examples/nlp/language_modeling).
 const std::vector<StartKey> kPlainKeys = {
     {"--config-name"},
-    {"model.micro_batch_size", whole, "4", "", 1},
-    {"model.global_batch_size", whole, "8", "", 1},
-    {"model.tensor_model_parallel_size", whole, "1", "", 1},
-    {"model.pipeline_model_parallel_size", whole, "1", "", 1},
+    {"model.micro_batch_size", whole, "4", "", 1, run_limits.micro_batch},
+    {"model.global_batch_size", whole, "8", "", 1, run_limits.global_batch},
+    {"model.tensor_model_parallel_size", whole, "1", "", 1, run_limits.ranks},
+    {"model.pipeline_model_parallel_size", whole, "1", "", 1, run_limits.ranks},
     {"model.virtual_pipeline_model_parallel_size"},
-    {"model.encoder_seq_length", whole, "512", "", 1},
-    {"model.num_layers", whole, "12", "", 1},
-    {"model.hidden_size", whole, "768", "", 1},
-    {"model.ffn_hidden_size", whole, "3072", "", 1},
-    {"model.num_attention_heads", whole, "12", "", 1},
+    {"model.encoder_seq_length", whole, "512", "", 1, run_limits.sequence},
+    {"model.num_layers", whole, "12", "", 1, model_limits.layers},
+    {"model.hidden_size", whole, "768", "", 1, model_limits.hidden},
+    {"model.ffn_hidden_size", whole, "3072", "", 1, model_limits.intermediate},
+    {"model.num_attention_heads", whole, "12", "", 1, model_limits.heads},
     {"model.num_kv_heads", whole, "0"},
     {"model.kv_channels"},
     {"model.layernorm_epsilon", number, "1e-5"},
@@ -90,7 +90,7 @@ const std::vector<StartKey>& keys_of(const StatedByName& stated) {
 class Reader {
  public:
   Reader(const planner::ConfigFile& file, const StatedByName& stated, int ranks)
-      : settings_(stated, keys_of(stated)), values_(settings_, file.name), ranks_(ranks) {
+      : settings_(stated, keys_of(stated)), values_(settings_, file.name, settings_.faults()), ranks_(ranks) {
     note_others(stated);
     if (const std::string base = settings_.text("--config-name"); base.starts_with("megatron_gpt_config"))
       r_.config.not_modelled.emplace_back("megatron_gpt_config, the base config of GPT");
@@ -138,10 +138,10 @@ class Reader {
   void read_model() {
     models::Architecture& a = r_.architecture;
     a.name = "nemo-megatron";
-    a.layers = values_.within("model.num_layers", 1, model_limits.layers);
-    a.hidden = values_.within("model.hidden_size", 1, model_limits.hidden);
-    a.intermediate = values_.within("model.ffn_hidden_size", 1, model_limits.intermediate);
-    a.heads = values_.within("model.num_attention_heads", 1, model_limits.heads);
+    a.layers = values_.whole("model.num_layers");
+    a.hidden = values_.whole("model.hidden_size");
+    a.intermediate = values_.whole("model.ffn_hidden_size");
+    a.heads = values_.whole("model.num_attention_heads");
     a.kv_heads = values_.within("model.num_kv_heads", 0, a.heads);
     if (a.kv_heads == 0) a.kv_heads = a.heads;
     a.head_dim = open(settings_.text("model.kv_channels"))
@@ -150,15 +150,15 @@ class Reader {
     a.rms_norm_eps = number("model.layernorm_epsilon", 0, 1);
     a.rope_theta = number("model.position_freq_base", 1, model_limits.rope_theta);
     a.tied_embeddings = settings_.on("model.share_embeddings_and_output_weights");
-    a.max_positions = values_.within("model.encoder_seq_length", 1, run_limits.sequence);
+    a.max_positions = values_.whole("model.encoder_seq_length");
     if (!open(settings_.text("model.sliding_window_size")))
       r_.config.not_modelled.emplace_back("a sliding window");
   }
 
   void read_strategy() {
     models::Strategy& s = r_.config.strategy;
-    s.tensor_parallel = values_.within("model.tensor_model_parallel_size", 1, run_limits.ranks);
-    s.pipeline_parallel = values_.within("model.pipeline_model_parallel_size", 1, run_limits.ranks);
+    s.tensor_parallel = values_.whole("model.tensor_model_parallel_size");
+    s.pipeline_parallel = values_.whole("model.pipeline_model_parallel_size");
     if (!open(settings_.text("model.virtual_pipeline_model_parallel_size"))) {
       s.virtual_pipeline =
           values_.within("model.virtual_pipeline_model_parallel_size", 1, model_limits.layers);
@@ -167,7 +167,7 @@ class Reader {
     s.sequence_parallel = settings_.on("model.sequence_parallel") && s.tensor_parallel > 1;
     s.zero1 = settings_.on("model.wrap_with_zero");
     s.flash_attention = settings_.on("model.use_flash_attention");
-    s.micro_batch = values_.within("model.micro_batch_size", 1, run_limits.micro_batch);
+    s.micro_batch = values_.whole("model.micro_batch_size");
     const std::string kept = settings_.text("model.activations_checkpoint_granularity");
     s.recompute.full = kept == "full";
     s.recompute.core_attention = kept == "selective";
@@ -176,7 +176,7 @@ class Reader {
     models::Training& t = r_.config.training;
     t.precision = s.precision;
     t.sequence = r_.architecture.max_positions;
-    t.global_batch = values_.within("model.global_batch_size", 1, run_limits.global_batch);
+    t.global_batch = values_.whole("model.global_batch_size");
     const std::int64_t slice = saturating_product({s.micro_batch, s.data_parallel});
     if (t.global_batch % slice != 0) {
       values_.fault("model.global_batch_size", undivided_batch(t.global_batch, slice));

@@ -125,8 +125,7 @@ class Nxd : public planner::Target {
     return nxd_reading(file, ranks, model);
   }
 
-  std::string neuron_release(const models::Job& job) const override { return stated_release(job); }
-  std::string ending(const topology::Traits& machine) const override { return xla_ending(machine); }
+  std::string_view neuron_stack() const override { return kXlaStack; }
 
   /// Packages beside the SDK: aws-neuron/neuronx-distributed@fbac349 examples/training/llama/requirements.txt. The script for
   /// one stage imports AdamW from transformers, which later ones lack.

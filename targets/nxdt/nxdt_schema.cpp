@@ -4,324 +4,165 @@
 #include <iterator>
 #include <vector>
 
+#include "targets/start/settings.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::targets {
 
 namespace {
 
-struct KnownKey {
-  std::string_view key;
+/// A section, and the keys in it: "key" takes any value, "key:kind" one of that kind.
+struct Section {
+  std::string_view name;
+  const char* keys;
+};
+
+// NxDT: examples/training_orchestrator.py, lightning_modules/nlp_overrides.py, utils/exp_manager.py, examples/conf; run, hydra and
+// defaults are blocks of the launchers that wrap it (HyperPod recipes, Hydra), activations_checkpoint_recompute_mlp is of old HyperPod
+// recipes, fp32_grads_cc of the shipped Mixtral configs. NeMo 2.1: nemo/utils/exp_manager.py (ExpManagerConfig, CallbackParams), every
+// scheduler of which (model.optim.sched) has its own arguments.
+constexpr Section kSections[] = {
+    {"",
+     "run:free hydra:free defaults name model_source seed compiler_flags compiler_cache_url "
+     "aync_exec_max_inflight_requests:whole bucket_size_collectives:whole "
+     "neuron_rt_exec_timeout:whole neuron_experimental_compress_rg:boolean"},
+    {"trainer",
+     "devices lnc:whole num_nodes:count max_epochs:whole max_steps:whole log_every_n_steps:whole "
+     "val_check_interval:number check_val_every_n_epoch:whole num_sanity_val_steps:whole "
+     "limit_val_batches:number limit_test_batches:number gradient_clip_val "
+     "sequential_move_factor:whole logger:free enable_checkpointing:boolean callbacks:free "
+     "default_root_dir gradient_clip_algorithm num_processes:whole enable_progress_bar:boolean "
+     "overfit_batches:number track_grad_norm fast_dev_run accumulate_grad_batches min_epochs:whole "
+     "min_steps:whole max_time:free limit_train_batches:number limit_predict_batches:number "
+     "accelerator strategy sync_batchnorm:boolean precision enable_model_summary:boolean profiler "
+     "benchmark deterministic reload_dataloaders_every_n_epochs:whole auto_lr_find "
+     "detect_anomaly:boolean auto_scale_batch_size plugins move_metrics_to_cpu:boolean "
+     "multiple_trainloader_mode inference_mode:boolean barebones:boolean "
+     "use_distributed_sampler:boolean"},
+    {"exp_manager",
+     "log_local_rank_0_only:boolean log_global_rank_0_only:boolean "
+     "create_tensorboard_logger:boolean summary_writer_kwargs:free create_wandb_logger:boolean "
+     "wandb_logger_kwargs:free create_mlflow_logger:boolean mlflow_logger_kwargs:free "
+     "create_dllogger_logger:boolean dllogger_logger_kwargs:free create_clearml_logger:boolean "
+     "clearml_logger_kwargs:free create_neptune_logger:boolean neptune_logger_kwargs:free "
+     "explicit_log_dir exp_dir name version use_datetime_version:boolean resume_if_exists:boolean "
+     "resume_past_end:boolean resume_ignore_no_checkpoint:boolean resume_from_checkpoint "
+     "create_checkpoint_callback:boolean create_early_stopping_callback:boolean "
+     "early_stopping_callback_params:free create_preemption_callback:boolean "
+     "create_straggler_detection_callback:boolean straggler_detection_params:free "
+     "create_fault_tolerance_callback:boolean fault_tolerance:free files_to_copy "
+     "log_step_timing:boolean log_delta_step_timing:boolean step_timing_kwargs:free "
+     "log_tflops_per_sec_per_gpu:boolean model_parallel_size:whole ema:free max_time "
+     "max_time_per_run seconds_to_sleep:number log_parameter_norm:boolean "
+     "log_gradient_norm:boolean enable_recovery_time_instrumentation:boolean save_xser:boolean "
+     "load_xser:boolean save_bf16:boolean async_checkpointing:boolean ckpt_ptl_version"},
+    {"exp_manager.checkpoint_callback_params",
+     "filepath dirpath filename monitor verbose:boolean save_last:boolean save_top_k:whole "
+     "save_weights_only:boolean mode auto_insert_metric_name:boolean every_n_epochs:whole "
+     "every_n_train_steps:whole train_time_interval prefix postfix save_best_model:boolean "
+     "always_save_nemo:boolean save_nemo_on_train_end:boolean save_on_train_epoch_end:boolean "
+     "model_parallel_size:whole async_save:boolean save_last_n_optim_states:whole "
+     "use_master_weights_in_ckpt:boolean enable_version_counter:boolean"},
+    {"distributed_strategy",
+     "tensor_model_parallel_size:count pipeline_model_parallel_size:count "
+     "virtual_pipeline_model_parallel_size:count context_parallel_size:count "
+     "expert_model_parallel_size:count token_shuffle_group_size:count zero1:boolean "
+     "sequence_parallel:boolean kv_replicator:count pipeline_model_parallel_split_rank:whole"},
+    {"data",
+     "micro_batch_size:count global_batch_size:count train_dir val_dir test_dir "
+     "dev_choose_samples:whole seq_length:count packing:boolean use_sft_style_data_module:boolean "
+     "fine_tuning:boolean data_prefix:free index_mapping_dir data_impl splits_string "
+     "skip_warmup:boolean num_workers:whole dataloader_type reset_position_ids:boolean "
+     "reset_attention_mask:boolean eod_mask_loss:boolean validation_drop_last:boolean "
+     "no_seqlen_plus_one_input_tokens:boolean pad_samples_to_global_batch_size:boolean"},
+    {"data.tokenizer",
+     "library type model vocab_file merge_file delimiter sentencepiece_legacy:boolean "
+     "use_fast:boolean"},
+    {"model",
+     "model_config encoder_seq_length:count max_position_embeddings:whole num_layers:whole "
+     "hidden_size:whole qkv_linear:boolean fuse_qkv:boolean rope_theta:number pipeline_cuts:list "
+     "transpose_nki_inputs:boolean use_cpu_initialization:boolean weight_init_only:boolean "
+     "save_logits:boolean activations_checkpoint_granularity activations_checkpoint_recompute:list "
+     "activations_checkpoint_recompute_mlp:boolean"},
+    {"model.fusions", "softmax:boolean flash_attention:boolean ring_attention:boolean"},
+    {"model", "do_layer_norm_weight_decay:boolean"},
+    {"model.optim", "name lr:number weight_decay:number capturable:boolean betas:list eps:number sched:free"},
+    {"model",
+     "ffn_hidden_size:count num_attention_heads:count num_kv_heads:count init_method_std:number "
+     "use_scaled_init_method:boolean hidden_dropout:number attention_dropout:number "
+     "ffn_dropout:number kv_channels:whole apply_query_key_layer_scaling:boolean normalization "
+     "layernorm_epsilon:number make_vocab_size_divisible_by:count persist_layer_norm:boolean "
+     "share_embeddings_and_output_weights:boolean position_embedding_type rotary_percentage:number "
+     "activation transformer_block_type has_bias:boolean sliding_window_size:whole "
+     "megatron_amp_o2:boolean megatron_amp_O2:boolean gradient_accumulation_fusion:boolean "
+     "use_emha:boolean activations_checkpoint_num_layers:whole "
+     "num_micro_batches_with_partial_activation_checkpoints "
+     "activations_checkpoint_layers_per_pipeline disable_layer_norm_checkpointing:boolean "
+     "activations_checkpoint_method bias_dropout_add_fusion:boolean bias_activation_fusion:boolean "
+     "moe_dropout"},
+    {"model.moe",
+     "num_experts:count frequency:count dropout:number capacity_factor:number dropless:boolean "
+     "routing_algorithm router_activation sinkhorn_iterations:whole sinkhorn_tol top_k:count "
+     "output_router_logits:boolean router_aux_loss_coef:number normalize_top_k_affinities:boolean"},
+    {"model_alignment_strategy.dpo",
+     "kl_beta:number loss_type max_prompt_length:whole precompute_ref_log_probs:boolean "
+     "truncation_mode"},
+    {"model_alignment_strategy.sft", "packing:boolean"},
+    {"model_alignment_strategy.orpo", "beta:number max_prompt_length:whole truncation_mode"},
+    {"model_alignment_strategy.peft",
+     "lora_rank:count lora_alpha:number lora_dropout:number lora_bias lora_verbose:boolean "
+     "target_modules:list load_lora_from_ckpt:boolean save_lora_base:boolean merge_lora:boolean "
+     "save_lora_config_adapter:boolean merge_sharded_lora:boolean"},
+    {"precision",
+     "type master_weights:boolean fp32_grad_acc:boolean fp32_grads_cc:boolean xla_use_bf16 "
+     "xla_downcast_bf16 neuron_rt_stochastic_rounding_en parallel_layers_reduce_dtype"},
+};
+
+struct KindWord {
+  std::string_view word;
   Kind kind;
 };
+constexpr KindWord kKindWords[] = {{"count", Kind::count},   {"whole", Kind::whole},
+                                   {"number", Kind::number}, {"boolean", Kind::boolean},
+                                   {"list", Kind::list},     {"free", Kind::free}};
 
-// NxDT: examples/training_orchestrator.py, lightning_modules/nlp_overrides.py, utils/exp_manager.py,
-// examples/conf. NeMo 2.1: nemo/utils/exp_manager.py (ExpManagerConfig, CallbackParams).
-constexpr KnownKey kKnownKeys[] = {
-    // Blocks of the launchers that wrap NxDT (HyperPod recipes, Hydra).
-    {"run", Kind::free},
-    {"hydra", Kind::free},
-    {"defaults", Kind::any},
-
-    {"name", Kind::any},
-    {"model_source", Kind::any},
-    {"seed", Kind::any},
-    {"compiler_flags", Kind::any},
-    {"compiler_cache_url", Kind::any},
-    {"aync_exec_max_inflight_requests", Kind::whole},
-    {"bucket_size_collectives", Kind::whole},
-    {"neuron_rt_exec_timeout", Kind::whole},
-    {"neuron_experimental_compress_rg", Kind::boolean},
-
-    {"trainer.devices", Kind::any},
-    {"trainer.lnc", Kind::whole},
-    {"trainer.num_nodes", Kind::count},
-    {"trainer.max_epochs", Kind::whole},
-    {"trainer.max_steps", Kind::whole},
-    {"trainer.log_every_n_steps", Kind::whole},
-    {"trainer.val_check_interval", Kind::number},
-    {"trainer.check_val_every_n_epoch", Kind::whole},
-    {"trainer.num_sanity_val_steps", Kind::whole},
-    {"trainer.limit_val_batches", Kind::number},
-    {"trainer.limit_test_batches", Kind::number},
-    {"trainer.gradient_clip_val", Kind::any},
-    {"trainer.sequential_move_factor", Kind::whole},
-    {"trainer.logger", Kind::free},
-    {"trainer.enable_checkpointing", Kind::boolean},
-    {"trainer.callbacks", Kind::free},
-    {"trainer.default_root_dir", Kind::any},
-    {"trainer.gradient_clip_algorithm", Kind::any},
-    {"trainer.num_processes", Kind::whole},
-    {"trainer.enable_progress_bar", Kind::boolean},
-    {"trainer.overfit_batches", Kind::number},
-    {"trainer.track_grad_norm", Kind::any},
-    {"trainer.fast_dev_run", Kind::any},
-    {"trainer.accumulate_grad_batches", Kind::any},
-    {"trainer.min_epochs", Kind::whole},
-    {"trainer.min_steps", Kind::whole},
-    {"trainer.max_time", Kind::free},
-    {"trainer.limit_train_batches", Kind::number},
-    {"trainer.limit_predict_batches", Kind::number},
-    {"trainer.accelerator", Kind::any},
-    {"trainer.strategy", Kind::any},
-    {"trainer.sync_batchnorm", Kind::boolean},
-    {"trainer.precision", Kind::any},
-    {"trainer.enable_model_summary", Kind::boolean},
-    {"trainer.profiler", Kind::any},
-    {"trainer.benchmark", Kind::any},
-    {"trainer.deterministic", Kind::any},
-    {"trainer.reload_dataloaders_every_n_epochs", Kind::whole},
-    {"trainer.auto_lr_find", Kind::any},
-    {"trainer.detect_anomaly", Kind::boolean},
-    {"trainer.auto_scale_batch_size", Kind::any},
-    {"trainer.plugins", Kind::any},
-    {"trainer.move_metrics_to_cpu", Kind::boolean},
-    {"trainer.multiple_trainloader_mode", Kind::any},
-    {"trainer.inference_mode", Kind::boolean},
-    {"trainer.barebones", Kind::boolean},
-    {"trainer.use_distributed_sampler", Kind::boolean},
-
-    {"exp_manager.log_local_rank_0_only", Kind::boolean},
-    {"exp_manager.log_global_rank_0_only", Kind::boolean},
-    {"exp_manager.create_tensorboard_logger", Kind::boolean},
-    {"exp_manager.summary_writer_kwargs", Kind::free},
-    {"exp_manager.create_wandb_logger", Kind::boolean},
-    {"exp_manager.wandb_logger_kwargs", Kind::free},
-    {"exp_manager.create_mlflow_logger", Kind::boolean},
-    {"exp_manager.mlflow_logger_kwargs", Kind::free},
-    {"exp_manager.create_dllogger_logger", Kind::boolean},
-    {"exp_manager.dllogger_logger_kwargs", Kind::free},
-    {"exp_manager.create_clearml_logger", Kind::boolean},
-    {"exp_manager.clearml_logger_kwargs", Kind::free},
-    {"exp_manager.create_neptune_logger", Kind::boolean},
-    {"exp_manager.neptune_logger_kwargs", Kind::free},
-    {"exp_manager.explicit_log_dir", Kind::any},
-    {"exp_manager.exp_dir", Kind::any},
-    {"exp_manager.name", Kind::any},
-    {"exp_manager.version", Kind::any},
-    {"exp_manager.use_datetime_version", Kind::boolean},
-    {"exp_manager.resume_if_exists", Kind::boolean},
-    {"exp_manager.resume_past_end", Kind::boolean},
-    {"exp_manager.resume_ignore_no_checkpoint", Kind::boolean},
-    {"exp_manager.resume_from_checkpoint", Kind::any},
-    {"exp_manager.create_checkpoint_callback", Kind::boolean},
-    {"exp_manager.create_early_stopping_callback", Kind::boolean},
-    {"exp_manager.early_stopping_callback_params", Kind::free},
-    {"exp_manager.create_preemption_callback", Kind::boolean},
-    {"exp_manager.create_straggler_detection_callback", Kind::boolean},
-    {"exp_manager.straggler_detection_params", Kind::free},
-    {"exp_manager.create_fault_tolerance_callback", Kind::boolean},
-    {"exp_manager.fault_tolerance", Kind::free},
-    {"exp_manager.files_to_copy", Kind::any},
-    {"exp_manager.log_step_timing", Kind::boolean},
-    {"exp_manager.log_delta_step_timing", Kind::boolean},
-    {"exp_manager.step_timing_kwargs", Kind::free},
-    {"exp_manager.log_tflops_per_sec_per_gpu", Kind::boolean},
-    {"exp_manager.model_parallel_size", Kind::whole},
-    {"exp_manager.ema", Kind::free},
-    {"exp_manager.max_time", Kind::any},
-    {"exp_manager.max_time_per_run", Kind::any},
-    {"exp_manager.seconds_to_sleep", Kind::number},
-    {"exp_manager.log_parameter_norm", Kind::boolean},
-    {"exp_manager.log_gradient_norm", Kind::boolean},
-    {"exp_manager.enable_recovery_time_instrumentation", Kind::boolean},
-    {"exp_manager.save_xser", Kind::boolean},
-    {"exp_manager.load_xser", Kind::boolean},
-    {"exp_manager.save_bf16", Kind::boolean},
-    {"exp_manager.async_checkpointing", Kind::boolean},
-    {"exp_manager.ckpt_ptl_version", Kind::any},
-    {"exp_manager.checkpoint_callback_params.filepath", Kind::any},
-    {"exp_manager.checkpoint_callback_params.dirpath", Kind::any},
-    {"exp_manager.checkpoint_callback_params.filename", Kind::any},
-    {"exp_manager.checkpoint_callback_params.monitor", Kind::any},
-    {"exp_manager.checkpoint_callback_params.verbose", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.save_last", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.save_top_k", Kind::whole},
-    {"exp_manager.checkpoint_callback_params.save_weights_only", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.mode", Kind::any},
-    {"exp_manager.checkpoint_callback_params.auto_insert_metric_name", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.every_n_epochs", Kind::whole},
-    {"exp_manager.checkpoint_callback_params.every_n_train_steps", Kind::whole},
-    {"exp_manager.checkpoint_callback_params.train_time_interval", Kind::any},
-    {"exp_manager.checkpoint_callback_params.prefix", Kind::any},
-    {"exp_manager.checkpoint_callback_params.postfix", Kind::any},
-    {"exp_manager.checkpoint_callback_params.save_best_model", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.always_save_nemo", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.save_nemo_on_train_end", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.save_on_train_epoch_end", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.model_parallel_size", Kind::whole},
-    {"exp_manager.checkpoint_callback_params.async_save", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.save_last_n_optim_states", Kind::whole},
-    {"exp_manager.checkpoint_callback_params.use_master_weights_in_ckpt", Kind::boolean},
-    {"exp_manager.checkpoint_callback_params.enable_version_counter", Kind::boolean},
-
-    {"distributed_strategy.tensor_model_parallel_size", Kind::count},
-    {"distributed_strategy.pipeline_model_parallel_size", Kind::count},
-    {"distributed_strategy.virtual_pipeline_model_parallel_size", Kind::count},
-    {"distributed_strategy.context_parallel_size", Kind::count},
-    {"distributed_strategy.expert_model_parallel_size", Kind::count},
-    {"distributed_strategy.token_shuffle_group_size", Kind::count},
-    {"distributed_strategy.zero1", Kind::boolean},
-    {"distributed_strategy.sequence_parallel", Kind::boolean},
-    {"distributed_strategy.kv_replicator", Kind::count},
-    {"distributed_strategy.pipeline_model_parallel_split_rank", Kind::whole},
-
-    {"data.micro_batch_size", Kind::count},
-    {"data.global_batch_size", Kind::count},
-    {"data.train_dir", Kind::any},
-    {"data.val_dir", Kind::any},
-    {"data.test_dir", Kind::any},
-    {"data.dev_choose_samples", Kind::whole},
-    {"data.seq_length", Kind::count},
-    {"data.packing", Kind::boolean},
-    {"data.use_sft_style_data_module", Kind::boolean},
-    {"data.fine_tuning", Kind::boolean},
-    {"data.data_prefix", Kind::free},
-    {"data.index_mapping_dir", Kind::any},
-    {"data.data_impl", Kind::any},
-    {"data.splits_string", Kind::any},
-    {"data.skip_warmup", Kind::boolean},
-    {"data.num_workers", Kind::whole},
-    {"data.dataloader_type", Kind::any},
-    {"data.reset_position_ids", Kind::boolean},
-    {"data.reset_attention_mask", Kind::boolean},
-    {"data.eod_mask_loss", Kind::boolean},
-    {"data.validation_drop_last", Kind::boolean},
-    {"data.no_seqlen_plus_one_input_tokens", Kind::boolean},
-    {"data.pad_samples_to_global_batch_size", Kind::boolean},
-    {"data.tokenizer.library", Kind::any},
-    {"data.tokenizer.type", Kind::any},
-    {"data.tokenizer.model", Kind::any},
-    {"data.tokenizer.vocab_file", Kind::any},
-    {"data.tokenizer.merge_file", Kind::any},
-    {"data.tokenizer.delimiter", Kind::any},
-    {"data.tokenizer.sentencepiece_legacy", Kind::boolean},
-    {"data.tokenizer.use_fast", Kind::boolean},
-
-    {"model.model_config", Kind::any},
-    {"model.encoder_seq_length", Kind::count},
-    {"model.max_position_embeddings", Kind::whole},
-    {"model.num_layers", Kind::whole},
-    {"model.hidden_size", Kind::whole},
-    {"model.qkv_linear", Kind::boolean},
-    {"model.fuse_qkv", Kind::boolean},
-    {"model.rope_theta", Kind::number},
-    {"model.pipeline_cuts", Kind::list},
-    {"model.transpose_nki_inputs", Kind::boolean},
-    {"model.use_cpu_initialization", Kind::boolean},
-    {"model.weight_init_only", Kind::boolean},
-    {"model.save_logits", Kind::boolean},
-    {"model.activations_checkpoint_granularity", Kind::any},
-    {"model.activations_checkpoint_recompute", Kind::list},
-    {"model.activations_checkpoint_recompute_mlp", Kind::boolean},  // old HyperPod recipes
-    {"model.fusions.softmax", Kind::boolean},
-    {"model.fusions.flash_attention", Kind::boolean},
-    {"model.fusions.ring_attention", Kind::boolean},
-    {"model.do_layer_norm_weight_decay", Kind::boolean},
-    {"model.optim.name", Kind::any},
-    {"model.optim.lr", Kind::number},
-    {"model.optim.weight_decay", Kind::number},
-    {"model.optim.capturable", Kind::boolean},
-    {"model.optim.betas", Kind::list},
-    {"model.optim.eps", Kind::number},
-    {"model.optim.sched", Kind::free},  // every NeMo scheduler has its own arguments
-
-    {"model.ffn_hidden_size", Kind::count},
-    {"model.num_attention_heads", Kind::count},
-    {"model.num_kv_heads", Kind::count},
-    {"model.init_method_std", Kind::number},
-    {"model.use_scaled_init_method", Kind::boolean},
-    {"model.hidden_dropout", Kind::number},
-    {"model.attention_dropout", Kind::number},
-    {"model.ffn_dropout", Kind::number},
-    {"model.kv_channels", Kind::whole},
-    {"model.apply_query_key_layer_scaling", Kind::boolean},
-    {"model.normalization", Kind::any},
-    {"model.layernorm_epsilon", Kind::number},
-    {"model.make_vocab_size_divisible_by", Kind::count},
-    {"model.persist_layer_norm", Kind::boolean},
-    {"model.share_embeddings_and_output_weights", Kind::boolean},
-    {"model.position_embedding_type", Kind::any},
-    {"model.rotary_percentage", Kind::number},
-    {"model.activation", Kind::any},
-    {"model.transformer_block_type", Kind::any},
-    {"model.has_bias", Kind::boolean},
-    {"model.sliding_window_size", Kind::whole},
-    {"model.megatron_amp_o2", Kind::boolean},
-    {"model.megatron_amp_O2", Kind::boolean},
-    {"model.gradient_accumulation_fusion", Kind::boolean},
-    {"model.use_emha", Kind::boolean},
-    {"model.activations_checkpoint_num_layers", Kind::whole},
-    {"model.num_micro_batches_with_partial_activation_checkpoints", Kind::any},
-    {"model.activations_checkpoint_layers_per_pipeline", Kind::any},
-    {"model.disable_layer_norm_checkpointing", Kind::boolean},
-    {"model.activations_checkpoint_method", Kind::any},
-    {"model.bias_dropout_add_fusion", Kind::boolean},
-    {"model.bias_activation_fusion", Kind::boolean},
-    {"model.moe_dropout", Kind::any},
-
-    {"model.moe.num_experts", Kind::count},
-    {"model.moe.frequency", Kind::count},
-    {"model.moe.dropout", Kind::number},
-    {"model.moe.capacity_factor", Kind::number},
-    {"model.moe.dropless", Kind::boolean},
-    {"model.moe.routing_algorithm", Kind::any},
-    {"model.moe.router_activation", Kind::any},
-    {"model.moe.sinkhorn_iterations", Kind::whole},
-    {"model.moe.sinkhorn_tol", Kind::any},
-    {"model.moe.top_k", Kind::count},
-    {"model.moe.output_router_logits", Kind::boolean},
-    {"model.moe.router_aux_loss_coef", Kind::number},
-    {"model.moe.normalize_top_k_affinities", Kind::boolean},
-
-    {"model_alignment_strategy.dpo.kl_beta", Kind::number},
-    {"model_alignment_strategy.dpo.loss_type", Kind::any},
-    {"model_alignment_strategy.dpo.max_prompt_length", Kind::whole},
-    {"model_alignment_strategy.dpo.precompute_ref_log_probs", Kind::boolean},
-    {"model_alignment_strategy.dpo.truncation_mode", Kind::any},
-    {"model_alignment_strategy.sft.packing", Kind::boolean},
-    {"model_alignment_strategy.orpo.beta", Kind::number},
-    {"model_alignment_strategy.orpo.max_prompt_length", Kind::whole},
-    {"model_alignment_strategy.orpo.truncation_mode", Kind::any},
-    {"model_alignment_strategy.peft.lora_rank", Kind::count},
-    {"model_alignment_strategy.peft.lora_alpha", Kind::number},
-    {"model_alignment_strategy.peft.lora_dropout", Kind::number},
-    {"model_alignment_strategy.peft.lora_bias", Kind::any},
-    {"model_alignment_strategy.peft.lora_verbose", Kind::boolean},
-    {"model_alignment_strategy.peft.target_modules", Kind::list},
-    {"model_alignment_strategy.peft.load_lora_from_ckpt", Kind::boolean},
-    {"model_alignment_strategy.peft.save_lora_base", Kind::boolean},
-    {"model_alignment_strategy.peft.merge_lora", Kind::boolean},
-    {"model_alignment_strategy.peft.save_lora_config_adapter", Kind::boolean},
-    {"model_alignment_strategy.peft.merge_sharded_lora", Kind::boolean},
-
-    {"precision.type", Kind::any},
-    {"precision.master_weights", Kind::boolean},
-    {"precision.fp32_grad_acc", Kind::boolean},
-    {"precision.fp32_grads_cc", Kind::boolean},  // in the shipped Mixtral configs
-    {"precision.xla_use_bf16", Kind::any},
-    {"precision.xla_downcast_bf16", Kind::any},
-    {"precision.neuron_rt_stochastic_rounding_en", Kind::any},
-    {"precision.parallel_layers_reduce_dtype", Kind::any},
+struct KnownKey {
+  std::string key;
+  Kind kind = Kind::any;
 };
+const std::vector<KnownKey>& known_keys() {
+  static const std::vector<KnownKey> all = [] {
+    std::vector<KnownKey> keys;
+    for (const Section& section : kSections) {
+      for (const std::string& word : split_words(section.keys)) {
+        const std::size_t colon = std::min(word.find(':'), word.size());
+        KnownKey& key = keys.emplace_back();
+        key.key = std::string(section.name) + (section.name.empty() ? "" : ".") + word.substr(0, colon);
+        for (const KindWord& k : kKindWords) {
+          if (word.substr(std::min(colon + 1, word.size())) == k.word) key.kind = k.kind;
+        }
+      }
+    }
+    return keys;
+  }();
+  return all;
+}
 
-constexpr std::string_view kRequired[] = {
-    "name",
-    "model_source",
-    "seed",
-    "trainer",
-    "exp_manager",
-    "distributed_strategy",
-    "data",
-    "model",
-    "precision",
-    "compiler_flags",
-    "compiler_cache_url",
-    "aync_exec_max_inflight_requests",
-    "bucket_size_collectives",
-    "neuron_rt_exec_timeout",
-    "neuron_experimental_compress_rg",
-};
+constexpr std::string_view kRequired[] = {"name",
+                                          "model_source",
+                                          "seed",
+                                          "trainer",
+                                          "exp_manager",
+                                          "distributed_strategy",
+                                          "data",
+                                          "model",
+                                          "precision",
+                                          "compiler_flags",
+                                          "compiler_cache_url",
+                                          "aync_exec_max_inflight_requests",
+                                          "bucket_size_collectives",
+                                          "neuron_rt_exec_timeout",
+                                          "neuron_experimental_compress_rg"};
 
 /// Names NxDT looks up anywhere in the tree, and where they belong.
 struct Homed {
@@ -376,7 +217,7 @@ const std::string_view* home_of(std::string_view name) {
 
 LookedUp look_up(std::string_view key) {
   bool section = false;
-  for (const KnownKey& known : kKnownKeys) {
+  for (const KnownKey& known : known_keys()) {
     if (known.key == key) return {Known::yes, known.kind};
     if (known.kind == Kind::free && under(key, known.key)) return {Known::yes, Kind::any};
     section = section || under(known.key, key);
@@ -387,16 +228,16 @@ LookedUp look_up(std::string_view key) {
 std::string most_like(std::string_view key) {
   std::vector<std::string> siblings;
   const std::string_view parent = parent_of(key);
-  for (const KnownKey& known : kKnownKeys) {
+  for (const KnownKey& known : known_keys()) {
     if (!parent.empty() && !under(known.key, parent)) continue;
     const std::size_t from = parent.empty() ? 0 : parent.size() + 1;
-    const std::string_view sibling = known.key.substr(0, known.key.find('.', from));
+    const std::string_view sibling = std::string_view(known.key).substr(0, known.key.find('.', from));
     if (siblings.empty() || siblings.back() != sibling) siblings.emplace_back(sibling);
   }
   const std::string near = nearest(key, siblings);
   if (!near.empty()) return near;
-  for (const KnownKey& known : kKnownKeys) {
-    if (last_of(known.key) == last_of(key)) return std::string(known.key);
+  for (const KnownKey& known : known_keys()) {
+    if (last_of(known.key) == last_of(key)) return known.key;
   }
   return "";
 }

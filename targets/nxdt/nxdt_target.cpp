@@ -65,7 +65,7 @@ class Nxdt : public planner::Target {
     return "Needs NxDT 1.6 or 1.7: stay on Neuron SDK 2.28 with PyTorch 2.9. NxDT is in maintenance since "
            "Neuron 2.30 and no longer supported from 2.32 on.";
   }
-  std::string ending(const topology::Traits& machine) const override { return xla_ending(machine); }
+  std::string_view neuron_stack() const override { return kXlaStack; }
 
   /// What its HF Llama path cannot train, training loops that are not NxD's, and what its config has no words for:
   /// plain attention of which nothing is recomputed, since without a list of classes it recomputes CoreAttention
@@ -137,8 +137,9 @@ class Nxdt : public planner::Target {
   /// Of a job that states its version of NxDT alone, a release that has it.
   std::string neuron_release(const models::Job& job) const override {
     const NxdtVersion* version = find_version(job.software.version);
-    if (!job.software.release.empty() || version == nullptr || version == version_of_release(kXlaRelease))
-      return stated_release(job);
+    const std::string usual = Target::neuron_release(job);
+    if (!job.software.release.empty() || version == nullptr || version == version_of_release(usual))
+      return usual;
     return std::string(version->last_release);
   }
 

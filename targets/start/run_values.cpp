@@ -6,26 +6,43 @@
 
 namespace trnplan::targets {
 
-RunValues::RunValues(const Settings& settings, const std::string& file)
-    : settings_(settings), file_(file), faults_(settings.faults()) {}
+RunValues::RunValues(const Settings& settings, const std::string& file, std::vector<Diagnostic> before)
+    : settings_(settings), file_(file), faults_(std::move(before)) {}
 
 int RunValues::within(std::string_view name, std::int64_t least, std::int64_t most) {
   const std::int64_t value = settings_.whole(name);
   if (settings_.readable(name) && value >= least && value <= most) return static_cast<int>(value);
-  const bool told =
-      std::any_of(faults_.begin(), faults_.end(), [&](const Diagnostic& d) { return d.key == name; });
-  if (!told) {
-    const std::vector<std::string>& stated = settings_.list(name);
-    const std::string text = stated.empty() ? settings_.text(name) : stated.front();
-    fault(name, fmt::format("{} is no whole number from {} to {}", in_quotes(text), least, most),
-          text.find('$') == std::string::npos ? "write a number that is"
-                                              : "write a number, or give its variable: --env NAME=VALUE");
-  }
+  outside(name, "whole number", least, most);
   return static_cast<int>(least);
+}
+
+double RunValues::number(std::string_view name, double fallback) {
+  if (!settings_.given(name)) return fallback;
+  const StartKey& k = *settings_.key(name);
+  const double value = settings_.number(name);
+  if (settings_.readable(name) && value >= static_cast<double>(k.least) &&
+      value <= static_cast<double>(k.most))
+    return value;
+  outside(name, "number", k.least, k.most);
+  return static_cast<double>(k.least);
+}
+
+void RunValues::outside(std::string_view name, const char* kind, std::int64_t least, std::int64_t most) {
+  if (std::any_of(faults_.begin(), faults_.end(), [&](const Diagnostic& d) { return d.key == name; })) return;
+  const std::vector<std::string>& stated = settings_.list(name);
+  const std::string text = stated.empty() ? settings_.text(name) : stated.front();
+  fault(name, fmt::format("{} is no {} from {} to {}", in_quotes(text), kind, least, most),
+        text.find('$') == std::string::npos ? "write a number that is"
+                                            : "write a number, or give its variable: --env NAME=VALUE");
 }
 
 void RunValues::fault(std::string_view name, std::string problem, std::string fix) {
   faults_.push_back({settings_.at(name, file_), std::string(name), std::move(problem), std::move(fix)});
+}
+
+void RunValues::add_unless_told(Diagnostic fault) {
+  const auto told = [&](const Diagnostic& other) { return other.key == fault.key; };
+  if (std::none_of(faults_.begin(), faults_.end(), told)) faults_.push_back(std::move(fault));
 }
 
 void RunValues::finish() {

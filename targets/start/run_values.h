@@ -15,18 +15,28 @@ namespace trnplan::targets {
 /// taken, so that all faults are found.
 class RunValues {
  public:
-  /// Both must outlive it.
-  RunValues(const Settings& settings, const std::string& file);
+  /// Both must outlive it. `before`: faults that were found already, those of settings.faults() that nobody else tells among them.
+  RunValues(const Settings& settings, const std::string& file, std::vector<Diagnostic> before);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  /// A value that only the shell knows is a fault too.
+  /// Within the bounds of its row. Requires: it has one. A value that only the shell knows is a fault too.
+  int whole(std::string_view name) {
+    return within(name, settings_.key(name)->least, settings_.key(name)->most);
+  }
   int within(std::string_view name, std::int64_t least, std::int64_t most);
+  /// Where it is stated; else `fallback`, whatever that is.
+  int whole(std::string_view name, int fallback) { return settings_.given(name) ? whole(name) : fallback; }
+  double number(std::string_view name, double fallback);
   void fault(std::string_view name, std::string problem, std::string fix);
   void fault(std::string_view name, const Complaint& what) { fault(name, what.problem, what.fix); }
+  /// Unless another fault has its key.
+  void add_unless_told(Diagnostic fault);
   /// Throws InputError where there is a fault.
   void finish();
 
  private:
+  void outside(std::string_view name, const char* kind, std::int64_t least, std::int64_t most);
+
   const Settings& settings_;
   const std::string& file_;
   std::vector<Diagnostic> faults_;

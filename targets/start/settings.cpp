@@ -19,6 +19,21 @@ std::optional<std::int64_t> signed_whole(std::string_view text) {
   return negative ? -*size : *size;
 }
 
+const char* fix_of(KeyKind kind) {
+  switch (kind) {
+    case KeyKind::whole:
+      return "write a whole number";
+    case KeyKind::number:
+      return "write a number";
+    case KeyKind::truth:
+      return "write true or false";
+    case KeyKind::list:
+      return "write a list of texts";
+    default:
+      return "write a text";
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> split_words(std::string_view text) {
@@ -47,11 +62,19 @@ Settings::Settings(StatedByName stated, const std::vector<StartKey>& keys)
 }
 
 void Settings::read(const StartKey& k, const Stated& stated) {
-  if (k.kind == KeyKind::toggle) return;
+  if (k.kind == KeyKind::toggle || k.kind == KeyKind::any) return;
   const auto wrong = [&](std::string problem, std::string fix) {
     unreadable_.insert(k.name);
     faults_.push_back({stated.at, k.name, std::move(problem), std::move(fix)});
   };
+  if (stated.list != (k.kind == KeyKind::list))
+    return wrong(stated.list ? "is a list" : "is no list", fix_of(k.kind));
+  const bool counts = k.kind == KeyKind::whole || k.kind == KeyKind::number || k.kind == KeyKind::truth;
+  if (counts && stated.quoted) return wrong("is a text in quotes", fix_of(k.kind));
+  if (k.kind == KeyKind::list) {
+    if (!stated.quoted) wrong("one of the list is no text", fix_of(k.kind));
+    return;
+  }
   const std::string value = stated.values.empty() ? "" : stated.values.front();
   if (value.find('$') != std::string::npos) {
     unreadable_.insert(k.name);
@@ -60,12 +83,12 @@ void Settings::read(const StartKey& k, const Stated& stated) {
   const std::string shown = in_quotes(value);
   if (k.kind == KeyKind::whole) {
     const auto number = signed_whole(value);
-    if (!number) return wrong(shown + " is no whole number that is taken here", "write a whole number");
+    if (!number) return wrong(shown + " is no whole number that is taken here", fix_of(k.kind));
     if (*number < k.least) return wrong(shown + " is too small", fmt::format("write {} or more", k.least));
   } else if (k.kind == KeyKind::number) {
-    if (!number_of(value)) return wrong(shown + " is no number", "write a number");
+    if (!number_of(value)) return wrong(shown + " is no number", fix_of(k.kind));
   } else if (k.kind == KeyKind::truth) {
-    if (value != "true" && value != "false") return wrong(shown + " is no truth", "write true or false");
+    if (value != "true" && value != "false") return wrong(shown + " is no truth", fix_of(k.kind));
   }
   const std::vector<std::string> choices = split_words(k.choices);
   if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;

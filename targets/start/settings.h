@@ -17,28 +17,33 @@ struct Stated {
   std::vector<std::string> values;
   SourcePos at;
   bool list = false;  ///< written as a list, of whatever length
+  bool quoted =
+      false;  ///< it, or all of the list, as a text in quotes, by a file that tells texts from numbers
 };
 using StatedByName = std::map<std::string, Stated, std::less<>>;
 
 enum class KeyKind {
+  any,  ///< not looked at
   text,
+  list,    ///< of texts
   whole,   ///< a whole number
   number,  ///< a number that may have a fraction
   toggle,  ///< on where it is named
   truth    ///< true or false
 };
 
-/// A key whose value the framework itself reads.
+/// The largest whole number that is taken for a setting of a run. Ours.
+inline constexpr std::int64_t kLargestSetting = 1'000'000'000'000;
+
+/// A key that the framework knows: what check, prediction and the faults of both take from one row.
 struct StartKey {
   const char* name;
   KeyKind kind = KeyKind::text;
-  const char* usual = "";    ///< its value where nothing is stated; "" = none
-  const char* choices = "";  ///< the words that it takes, with blanks between; "" = any
-  std::int64_t least = 0;    ///< of a whole number
+  const char* usual = "";               ///< its value where nothing is stated; "" = none
+  const char* choices = "";             ///< the words that it takes, with blanks between; "" = any
+  std::int64_t least = 0;               ///< of a whole number
+  std::int64_t most = kLargestSetting;  ///< of which a run is predicted
 };
-
-/// The largest whole number that is taken for a setting of a run. Ours.
-inline constexpr std::int64_t kLargestSetting = 1'000'000'000'000;
 
 /// The words of a text, which blanks part.
 [[nodiscard]] std::vector<std::string> split_words(std::string_view text);
@@ -73,6 +78,8 @@ class Settings {
   [[nodiscard]] double number(std::string_view name) const;
   /// The file alone where it is not stated.
   [[nodiscard]] SourcePos at(std::string_view name, const std::string& file) const;
+  /// Its row; nullptr where there is none.
+  [[nodiscard]] const StartKey* key(std::string_view name) const;
   /// Its value, or the framework's own, can be read.
   [[nodiscard]] bool readable(std::string_view name) const { return !unreadable_.contains(name); }
 
@@ -80,7 +87,6 @@ class Settings {
   [[nodiscard]] const std::vector<Diagnostic>& faults() const { return faults_; }
 
  private:
-  const StartKey* key(std::string_view name) const;
   void read(const StartKey& key, const Stated& stated);
 
   StatedByName stated_;

@@ -4,16 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <sstream>
 
 #include "models/architecture/limits.h"
 #include "models/framework/framework.h"
 #include "models/job/limits.h"
-#include "targets/start/settings.h"
+#include "targets/start/run_values.h"
 #include "targets/torchtitan/titan_keys.h"
 #include "targets/torchtitan/titan_plan.h"
 #include "text/document.h"
@@ -24,126 +22,32 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Whole numbers that are read: TorchTitan's own where one is left out, and what each may be. -1 stands for what is left.
-struct Number {
-  std::string_view key;
-  int fallback, least, most;
-};
 using models::model_limits, models::run_limits;
-constexpr Number kNumbers[] = {
-    {"training.local_batch_size", 8, 1, run_limits.micro_batch},
-    {"training.global_batch_size", -1, -1, run_limits.global_batch},
-    {"training.seq_len", 2048, 1, run_limits.sequence},
-    {"parallelism.tensor_parallel_degree", 1, 1, run_limits.ranks},
-    {"parallelism.context_parallel_degree", 1, 1, run_limits.ranks},
-    {"parallelism.pipeline_parallel_degree", 1, 1, run_limits.ranks},
-    {"parallelism.expert_parallel_degree", 1, 1, run_limits.ranks},
-    {"parallelism.data_parallel_replicate_degree", 1, 1, run_limits.ranks},
-    {"parallelism.data_parallel_shard_degree", -1, -1, run_limits.ranks},
-    {"parallelism.pipeline_parallel_microbatch_size", 1, 1, run_limits.micro_batch},
-    {"parallelism.pipeline_parallel_first_stage_less_layers", 1, 0, model_limits.layers},
-    {"parallelism.pipeline_parallel_last_stage_less_layers", 1, 0, model_limits.layers},
-    {"parallelism.pipeline_parallel_layers_per_stage", 0, 1, model_limits.layers},
-    {"checkpoint.keep_latest_k", 10, 0, 1'000'000},
-};
 
-const Number& number_named(std::string_view key) {
-  return *std::find_if(std::begin(kNumbers), std::end(kNumbers),
-                       [&](const Number& n) { return n.key == key; });
+/// A list of texts; `usual` where it is left out.
+std::vector<std::string> list_of(const Settings& s, std::string_view key,
+                                 std::span<const std::string_view> usual) {
+  return s.given(key) ? s.list(key) : std::vector<std::string>(usual.begin(), usual.end());
 }
-
-/// Values of the file, TorchTitan's own where a key is left out.
-class Values {
- public:
-  Values(const Node& root, std::vector<Diagnostic>& faults) : root_(root), faults_(faults) {}
-
-  /// Requires: a key of kNumbers.
-  int whole(const char* key) {
-    const Number& bounds = number_named(key);
-    const Node* node = root_.at_path(key);
-    if (node == nullptr || !is(*node, key, Node::Kind::scalar, "write a whole number"))
-      return bounds.fallback;
-    const auto number = number_of(*node);
-    if (!number || *number < bounds.least || *number > bounds.most || *number != std::floor(*number)) {
-      fault(*node, key,
-            fmt::format("{} is no whole number from {} to {}", in_quotes(node->scalar), bounds.least,
-                        bounds.most),
-            fmt::format("write for example {}", std::max({1, bounds.least, bounds.fallback})));
-      return bounds.fallback;
-    }
-    return static_cast<int>(*number);
-  }
-  std::string text(const char* key, std::string_view fallback) const {
-    const Node* node = root_.at_path(key);
-    return node == nullptr || !is(*node, key, Node::Kind::scalar, "write a text") ? std::string(fallback)
-                                                                                  : node->scalar;
-  }
-  bool truth(const char* key) const {
-    const Node* node = root_.at_path(key);
-    return node != nullptr && is(*node, key, Node::Kind::scalar, "write true or false") &&
-           node->scalar == "true";
-  }
-  /// A list of texts; `usual` where it is left out.
-  std::vector<std::string> list(const char* key, std::span<const std::string_view> usual) const {
-    const Node* node = root_.at_path(key);
-    std::vector<std::string> all;
-    const char* const fix = "write a list of texts";
-    if (node == nullptr || !is(*node, key, Node::Kind::sequence, fix)) {
-      all.assign(usual.begin(), usual.end());
-      return all;
-    }
-    for (const Node& item : node->items) {
-      if (item.kind != Node::Kind::scalar || number_of(item))
-        once(item, key, "one of the list is no text", fix);
-      all.push_back(item.scalar);
-    }
-    return all;
-  }
-  void fault(const Node& node, const char* key, std::string problem, std::string fix) const {
-    faults_.push_back({node.at, key, std::move(problem), std::move(fix)});
-  }
-  const Node& place(const char* key) const {
-    const Node* node = root_.at_path(key);
-    return node == nullptr ? root_ : *node;
-  }
-
- private:
-  /// With a fault where it is of another kind; what is left open is of each.
-  bool is(const Node& node, const char* key, Node::Kind wanted, const char* fix) const {
-    if (node.kind == wanted || node.is_null()) return true;
-    const char* const what = node.is_map()                       ? "is a section"
-                             : node.kind == Node::Kind::sequence ? "is a list"
-                                                                 : "is no list";
-    once(node, key, what, fix);
-    return false;
-  }
-  /// Some keys are asked for twice.
-  void once(const Node& node, const char* key, const char* problem, const char* fix) const {
-    const auto told = [&](const Diagnostic& d) { return d.key == key; };
-    if (std::none_of(faults_.begin(), faults_.end(), told)) fault(node, key, problem, fix);
-  }
-
-  const Node& root_;
-  std::vector<Diagnostic>& faults_;
-};
 
 bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 /// The training loop: what runs eagerly, compiled, and with asynchronous TP.
-void read_compile(Values& v, planner::ConfigReading& r) {
-  const std::vector<std::string> parts = v.list("compile.components", kTitanComponents);
-  const bool compiled = v.truth("compile.enable") && contains(parts, kTitanComponents[0]);
-  const TitanLoop& loop = titan_loop_of(compiled, v.truth("parallelism.enable_async_tensor_parallel"));
+void read_compile(RunValues& v, planner::ConfigReading& r) {
+  const std::vector<std::string> parts = list_of(v.settings(), "compile.components", kTitanComponents);
+  const bool compiled = v.settings().on("compile.enable") && contains(parts, kTitanComponents[0]);
+  const TitanLoop& loop =
+      titan_loop_of(compiled, v.settings().on("parallelism.enable_async_tensor_parallel"));
   r.strategy.framework = models::stated_framework(loop.framework);
-  const std::string backend = v.text("compile.backend", kTitanBackend);
+  const std::string backend = v.settings().text("compile.backend");
   if (compiled && backend != kTitanBackend && backend != kTitanNeuronBackend)
     r.not_modelled.push_back("a model compiled by " + printable(backend, 40));
 }
 
 /// Without FSDP or CP, TP or PP turn mixed precision off (titan_computes_wide()).
-void read_precision(Values& v, const Node& root, planner::ConfigReading& r) {
+void read_precision(RunValues& v, const Node& root, planner::ConfigReading& r) {
   models::Strategy& s = r.strategy;
   s.precision = models::Precision::mixed_precision;
   if (const Node* converters = root.at_path("model.converters")) {
@@ -160,34 +64,36 @@ void read_precision(Values& v, const Node& root, planner::ConfigReading& r) {
     if (s.precision == models::Precision::fp8) r.not_modelled.emplace_back("FP8 in a model that is FP32");
     s.precision = models::Precision::fp32;
   }
-  if (v.text("training.mixed_precision_param", "bfloat16") != "bfloat16")
+  if (v.settings().text("training.mixed_precision_param") != "bfloat16")
     r.not_modelled.emplace_back("mixed_precision_param other than bfloat16");
-  if (v.text("training.dtype", "float32") != "float32")
+  if (v.settings().text("training.dtype") != "float32")
     r.not_modelled.emplace_back("dtype other than float32");
 }
 
 /// Switches that change what a step does and that nothing here predicts.
-void read_switches(Values& v, planner::ConfigReading& r) {
+void read_switches(RunValues& v, planner::ConfigReading& r) {
   const models::Strategy& s = r.strategy;
   const auto unmodelled = [&](bool is, const char* what) {
     if (is) r.not_modelled.emplace_back(what);
   };
-  unmodelled(v.truth("training.enable_cpu_offload"), "CPU offload");
-  unmodelled(v.truth("optimizer.early_step_in_backward"), "an optimizer step in the backward pass");
-  unmodelled(s.tensor_parallel > 1 && v.truth("parallelism.disable_loss_parallel"),
+  unmodelled(v.settings().on("training.enable_cpu_offload"), "CPU offload");
+  unmodelled(v.settings().on("optimizer.early_step_in_backward"), "an optimizer step in the backward pass");
+  unmodelled(s.tensor_parallel > 1 && v.settings().on("parallelism.disable_loss_parallel"),
              "a loss whose logits are gathered over TP");
   unmodelled(s.context_parallel > 1 &&
-                 v.text("parallelism.context_parallel_load_balancer", kTitanBalancer) != kTitanBalancer,
+                 v.settings().text("parallelism.context_parallel_load_balancer") != kTitanBalancer,
              "context parallel with another load balancer than headtail");
-  unmodelled(s.pipeline_parallel > 1 && !v.list("parallelism.module_fqns_per_model_part", {}).empty(),
-             "stages of modules that are named one by one");
-  unmodelled(v.truth("fault_tolerance.enable") && v.text("fault_tolerance.semi_sync_method", "").empty(),
+  unmodelled(
+      s.pipeline_parallel > 1 && !list_of(v.settings(), "parallelism.module_fqns_per_model_part", {}).empty(),
+      "stages of modules that are named one by one");
+  unmodelled(v.settings().on("fault_tolerance.enable") &&
+                 v.settings().text("fault_tolerance.semi_sync_method").empty(),
              "fault tolerance whose replica groups reduce their gradients at every step");
 }
 
-void read_recompute(Values& v, planner::ConfigReading& r) {
-  const std::string mode = v.text("activation_checkpoint.mode", "selective");
-  const std::string option = v.text("activation_checkpoint.selective_ac_option", "2");
+void read_recompute(RunValues& v, planner::ConfigReading& r) {
+  const std::string mode = v.settings().text("activation_checkpoint.mode");
+  const std::string option = v.settings().text("activation_checkpoint.selective_ac_option");
   if (mode == "full") {
     r.strategy.recompute.full = true;
   } else if (mode == "selective" && option == "op") {
@@ -195,8 +101,7 @@ void read_recompute(Values& v, planner::ConfigReading& r) {
   } else if (mode == "selective") {
     const auto every = parse_whole(option);
     if (!every || *every < 1 || *every > model_limits.layers) {
-      v.fault(v.place("activation_checkpoint.selective_ac_option"),
-              "activation_checkpoint.selective_ac_option",
+      v.fault("activation_checkpoint.selective_ac_option",
               fmt::format("{} is neither op nor a number of layers from 1 to {}", in_quotes(option),
                           model_limits.layers),
               "write \"op\", or \"2\" to recompute every second layer");
@@ -209,10 +114,10 @@ void read_recompute(Values& v, planner::ConfigReading& r) {
 }
 
 /// Layers of each stage: as many as others, less what the first and the last have less.
-void read_stages(Values& v, int layers, planner::ConfigReading& r) {
+void read_stages(RunValues& v, int layers, planner::ConfigReading& r) {
   models::Strategy& s = r.strategy;
   if (s.pipeline_parallel == 1) return;
-  const std::string name = v.text("parallelism.pipeline_parallel_schedule", kTitanSchedules[0].name);
+  const std::string name = v.settings().text("parallelism.pipeline_parallel_schedule");
   if (const TitanSchedule* known = titan_schedule_named(name); known != nullptr) {
     s.schedule = known->schedule;
   } else {
@@ -221,13 +126,12 @@ void read_stages(Values& v, int layers, planner::ConfigReading& r) {
   const int first = v.whole("parallelism.pipeline_parallel_first_stage_less_layers");
   const int last = v.whole("parallelism.pipeline_parallel_last_stage_less_layers");
   const int whole = layers + first + last;
-  const int each = v.whole("parallelism.pipeline_parallel_layers_per_stage");
+  const int each = v.whole("parallelism.pipeline_parallel_layers_per_stage", 0);
   const int stages =
       each > 0 ? (whole + each - 1) / each : s.pipeline_parallel * models::chunks_of(s.schedule).least;
   s.virtual_pipeline = std::max(1, stages / s.pipeline_parallel);
   if (stages % s.pipeline_parallel != 0 || stages > layers) {
-    v.fault(v.place("parallelism.pipeline_parallel_layers_per_stage"),
-            "parallelism.pipeline_parallel_layers_per_stage",
+    v.fault("parallelism.pipeline_parallel_layers_per_stage",
             fmt::format("{} stages on PP {}", stages, s.pipeline_parallel),
             "choose layers that make a multiple of the degree");
     return;
@@ -244,8 +148,7 @@ void read_stages(Values& v, int layers, planner::ConfigReading& r) {
     if (own < 1) {
       const char* key = i == 0 ? "parallelism.pipeline_parallel_first_stage_less_layers"
                                : "parallelism.pipeline_parallel_last_stage_less_layers";
-      v.fault(v.place(key), key, fmt::format("leaves no layer to stage {} of {}", i + 1, stages),
-              "write a smaller number");
+      v.fault(key, fmt::format("leaves no layer to stage {} of {}", i + 1, stages), "write a smaller number");
       return;
     }
     end += own;
@@ -253,7 +156,7 @@ void read_stages(Values& v, int layers, planner::ConfigReading& r) {
   }
 }
 
-void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
+void read_mesh(RunValues& v, int ranks, planner::ConfigReading& r) {
   models::Strategy& s = r.strategy;
   s.tensor_parallel = v.whole("parallelism.tensor_parallel_degree");
   s.context_parallel = v.whole("parallelism.context_parallel_degree");
@@ -267,7 +170,7 @@ void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
   if (!stated) {
     const char* key = "parallelism.data_parallel_shard_degree";
     if (ranks == 0 || ranks % rest != 0) {
-      v.fault(v.place(key), key,
+      v.fault(key,
               ranks == 0 ? "takes what is left, and the number of ranks is not known"
                          : fmt::format("{} ranks are no multiple of the other degrees, {}", ranks, rest),
               ranks == 0 ? "write the degree, or name --instance and --nodes" : "fix the degrees or --nodes");
@@ -278,13 +181,13 @@ void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
   }
   const std::int64_t made = saturating_product({rest, shard});
   if (made > run_limits.ranks) {
-    v.fault(v.place("parallelism"), "parallelism",
+    v.fault("parallelism.data_parallel_shard_degree",
             fmt::format("the degrees make {} ranks, more than {}", made, run_limits.ranks),
             "write smaller degrees");
     return;
   }
   if (ranks > 0 && made != ranks && stated) {
-    v.fault(v.place("parallelism"), "parallelism",
+    v.fault("parallelism.data_parallel_shard_degree",
             fmt::format("the degrees make {} ranks, the cluster has {}", made, ranks),
             "fix the degrees, or leave data_parallel_shard_degree at -1");
   }
@@ -292,28 +195,28 @@ void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
   // A single rank shares nothing, and counts as sharded; so do TP and PP alone, where nothing is.
   s.zero1 = shard * s.context_parallel > 1 || made == 1;
   if (s.zero1 && replicate > 1) s.shard_ranks = shard * s.context_parallel;
-  s.sharding = v.text("parallelism.fsdp_reshard_after_forward", "default") == "never"
+  s.sharding = v.settings().text("parallelism.fsdp_reshard_after_forward") == "never"
                    ? models::Sharding::gradients
                    : models::Sharding::parameters;
   r.ranks_per_node = static_cast<int>(made);
 }
 
-void read_batch(Values& v, planner::ConfigReading& r) {
+void read_batch(RunValues& v, planner::ConfigReading& r) {
   models::Strategy& s = r.strategy;
   const int local = v.whole("training.local_batch_size");
-  const int global = v.whole("training.global_batch_size");
+  const int global = v.within("training.global_batch_size", -1, run_limits.global_batch);
   r.training.sequence = v.whole("training.seq_len");
   s.micro_batch = s.pipeline_parallel > 1 ? v.whole("parallelism.pipeline_parallel_microbatch_size") : local;
   const std::int64_t slice = saturating_product({local, s.data_parallel});
   r.training.global_batch =
       global < 1 ? static_cast<int>(std::min<std::int64_t>(slice, run_limits.global_batch)) : global;
   if (global < 1 && slice > run_limits.global_batch) {
-    v.fault(v.place("training.local_batch_size"), "training.local_batch_size",
+    v.fault("training.local_batch_size",
             fmt::format("{} on each of {} ranks are {} sequences a step, more than {}", local,
                         s.data_parallel, slice, run_limits.global_batch),
             "write fewer");
   } else if (r.training.global_batch % slice != 0) {
-    v.fault(v.place("training.global_batch_size"), "training.global_batch_size",
+    v.fault("training.global_batch_size",
             fmt::format("{} is no multiple of {} sequences on each of {} ranks", r.training.global_batch,
                         local, s.data_parallel),
             fmt::format("write {}", next_multiple(r.training.global_batch, slice)));
@@ -321,14 +224,13 @@ void read_batch(Values& v, planner::ConfigReading& r) {
     r.not_modelled.emplace_back("several pipelines' worth of micro-batches a step");
   }
   if (s.pipeline_parallel > 1 && local % s.micro_batch != 0) {
-    v.fault(v.place("training.local_batch_size"), "training.local_batch_size",
+    v.fault("training.local_batch_size",
             fmt::format("{} is no multiple of the micro-batch of {}", local, s.micro_batch),
             "fix one of the two");
   }
   const std::int64_t pieces = titan_pieces(s.tensor_parallel, s.context_parallel);
   if (r.training.sequence % pieces != 0) {
-    v.fault(v.place("training.seq_len"), "training.seq_len",
-            fmt::format("{} tokens are cut into {} pieces", r.training.sequence, pieces),
+    v.fault("training.seq_len", fmt::format("{} tokens are cut into {} pieces", r.training.sequence, pieces),
             fmt::format("write a multiple of {}", pieces));
   }
 }
@@ -342,9 +244,12 @@ bool looks_like_titan(const Node& root) {
 }
 
 planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a, int ranks) {
-  std::vector<Diagnostic> faults;
-  check_titan_keys(root, faults);
-  Values v(root, faults);
+  std::vector<Diagnostic> unknown;
+  check_titan_keys(root, unknown);
+  const std::string file = root.at.file;
+  const Settings settings(titan_stated(root), titan_keys());
+  unknown.insert(unknown.end(), settings.faults().begin(), settings.faults().end());
+  RunValues v(settings, file, std::move(unknown));
   planner::ConfigReading r;
   read_compile(v, r);
   r.strategy.flash_attention = true;
@@ -358,10 +263,9 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
   r.training.precision = r.strategy.precision;
   r.software.framework = "torchtitan";
   if (v.whole("checkpoint.keep_latest_k") == 1) {
-    v.fault(v.place("checkpoint.keep_latest_k"), "checkpoint.keep_latest_k",
-            "a single checkpoint cannot be kept", "write 2 or more");
+    v.fault("checkpoint.keep_latest_k", "a single checkpoint cannot be kept", "write 2 or more");
   }
-  if (!faults.empty()) throw InputError(std::move(faults));
+  v.finish();
   return r;
 }
 
@@ -379,25 +283,22 @@ const TitanFamily& family_of(const Node& root) {
 
 /// Of FP8 what the prediction does not tell apart, and what of a run is not in it.
 std::vector<std::string> notes_on(const Node& root, const planner::ConfigReading& reading) {
-  std::vector<Diagnostic> unsaid;
-  Values v(root, unsaid);
+  const Settings s(titan_stated(root), titan_keys());
   std::vector<std::string> notes;
-  const std::vector<std::string> parts = v.list("compile.components", kTitanComponents);
-  if (v.truth("compile.enable") &&
-      contains(parts, kTitanComponents[0]) != contains(parts, kTitanComponents[1]))
+  const std::vector<std::string> parts = list_of(s, "compile.components", kTitanComponents);
+  if (s.on("compile.enable") && contains(parts, kTitanComponents[0]) != contains(parts, kTitanComponents[1]))
     notes.emplace_back(
         "compile.components names one of model and loss: the loss is predicted as the model is");
   const std::string float8 = std::string(kTitanFloat8) + ".";
   if (reading.strategy.precision == models::Precision::fp8) {
-    if (v.truth((float8 + "enable_fsdp_float8_all_gather").c_str()))
+    if (s.on(float8 + "enable_fsdp_float8_all_gather"))
       notes.emplace_back("weights are predicted as gathered in 16 bits, and are gathered in 8");
-    if (const std::string recipe = v.text((float8 + "recipe_name").c_str(), "");
-        !recipe.empty() && recipe != "tensorwise")
+    if (const std::string recipe = s.text(float8 + "recipe_name"); !recipe.empty() && recipe != "tensorwise")
       notes.push_back("FP8 is predicted with a scale of each tensor, not as " + printable(recipe, 40));
-    const std::vector<std::string> wide = v.list((float8 + "filter_fqns").c_str(), {});
+    const std::vector<std::string> wide = list_of(s, float8 + "filter_fqns", {});
     if (!contains(wide, kTitanWide[0])) notes.emplace_back("the head is predicted in 16 bits, not in FP8");
   }
-  if (v.truth("fault_tolerance.enable") && reading.not_modelled.empty())
+  if (s.on("fault_tolerance.enable") && reading.not_modelled.empty())
     notes.emplace_back("a step of one replica group between two synchronisations, which are not modelled");
   return notes;
 }

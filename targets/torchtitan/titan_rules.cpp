@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "targets/torchtitan/titan_keys.h"
 #include "targets/torchtitan/titan_plan.h"
 #include "units/product.h"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "targets/torchtitan/titan_keys.h"
 #include "targets/torchtitan/titan_plan.h"
 #include "targets/torchtitan/titan_read.h"
 #include "targets/torchtitan/titan_rules.h"
@@ -15,89 +16,6 @@ namespace trnplan::targets {
 namespace {
 
 constexpr const char* kLaterFloat8 = "pytorch/torchtitan@b5bcd76:torchtitan/models/llama3/config_registry.py";
-
-const std::vector<StartKey>& titan_start_keys() {
-  using enum KeyKind;
-  static const std::vector<StartKey> all = {
-      {"parallelism.data_parallel_replicate_degree", whole, "1", "", 1},
-      {"parallelism.data_parallel_shard_degree", whole, "-1", "", -1},
-      {"parallelism.tensor_parallel_degree", whole, "1", "", 1},
-      {"parallelism.context_parallel_degree", whole, "1", "", 1},
-      {"parallelism.pipeline_parallel_degree", whole, "1", "", 1},
-      {"parallelism.expert_parallel_degree", whole, "1", "", 1},
-      {"parallelism.expert_tensor_parallel_degree", whole, "1", "", 1},
-      {"parallelism.pipeline_parallel_microbatch_size", whole, "1", "", 1},
-      {"parallelism.pipeline_parallel_first_stage_less_layers", whole, "1"},
-      {"parallelism.pipeline_parallel_last_stage_less_layers", whole, "1"},
-      {"parallelism.pipeline_parallel_layers_per_stage", whole, "", "", 1},
-      {"parallelism.pipeline_parallel_schedule", text, "1F1B"},
-      {"parallelism.enable_async_tensor_parallel", truth, "false"},
-      {"parallelism.disable_loss_parallel", truth, "false"},
-      {"parallelism.context_parallel_load_balancer", text, "headtail"},
-      {"parallelism.fsdp_reshard_after_forward", text, "default", "default always never"},
-      {"parallelism.context_parallel_rotate_method", text, "allgather", "allgather alltoall"},
-      {"parallelism.expert_parallel_comm_backend", text, "standard", "standard deepep"},
-      {"training.local_batch_size", whole, "8", "", 1},
-      {"training.global_batch_size", whole, "-1", "", -kLargestSetting},
-      {"training.seq_len", whole, "2048", "", 1},
-      {"training.steps", whole, "10000", "", 1},
-      {"training.gc_freq", whole, "50", "", 1},
-      {"training.max_norm", number, "1.0"},
-      {"training.enable_cpu_offload", truth, "false"},
-      {"training.dtype", text, "float32", "bfloat16 float32"},
-      {"training.mixed_precision_param", text, "bfloat16", "bfloat16 float32"},
-      {"training.mixed_precision_reduce", text, "float32", "float32"},
-      {"model.name", text, "llama3"},
-      {"optimizer.name", text, "AdamW", "Adam AdamW"},
-      {"optimizer.lr", number, "8e-4"},
-      {"optimizer.beta1", number, "0.9"},
-      {"optimizer.beta2", number, "0.95"},
-      {"optimizer.eps", number, "1e-8"},
-      {"optimizer.weight_decay", number, "0.1"},
-      {"optimizer.implementation", text, "fused", "for-loop foreach fused"},
-      {"optimizer.early_step_in_backward", truth, "false"},
-      {"lr_scheduler.warmup_steps", whole, "200"},
-      {"lr_scheduler.total_steps", whole, "", "", 1},
-      {"lr_scheduler.decay_ratio", number},
-      {"lr_scheduler.decay_type", text, "linear", "linear sqrt cosine"},
-      {"lr_scheduler.min_lr_factor", number, "0.0"},
-      {"metrics.log_freq", whole, "10", "", 1},
-      {"checkpoint.enable", truth, "false"},
-      {"checkpoint.interval", whole, "500", "", 1},
-      {"checkpoint.keep_latest_k", whole, "10"},
-      {"checkpoint.initial_load_model_only", truth, "true"},
-      {"checkpoint.initial_load_in_hf", truth, "false"},
-      {"checkpoint.initial_load_in_hf_quantized", truth, "false"},
-      {"checkpoint.export_dtype", text, "float32", "float16 bfloat16 float32"},
-      {"checkpoint.async_mode", text, "disabled", "disabled async async_with_pinned_mem"},
-      {"activation_checkpoint.mode", text, "selective", "selective full memory_budget none"},
-      {"activation_checkpoint.selective_ac_option", text, "2"},
-      {"compile.enable", truth, "false"},
-      {"comm.mode", text, "default", "default fake_backend local_tensor"},
-      {"quantize.linear.float8.enable_fsdp_float8_all_gather", truth, "false"},
-      {"quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp", truth, "false"},
-      {"quantize.linear.float8.emulate", truth, "false"},
-      {"quantize.linear.float8.recipe_name", text, "", "tensorwise rowwise rowwise_with_gw_hp"},
-      {"quantize.linear.mx.mxfp8_dim1_cast_kernel_choice", text, "triton", "triton cuda torch"},
-      {"quantize.grouped_mm.mx.recipe_name", text, "mxfp8", "mxfp8"},
-  };
-  return all;
-}
-
-void add_stated(const Node& node, const std::string& path, StatedByName& all) {
-  for (const Node::Entry& e : node.entries) {
-    const std::string key = path.empty() ? e.key : path + "." + e.key;
-    if (e.value.is_map()) {
-      add_stated(e.value, key, all);
-      continue;
-    }
-    Stated& one = all[key];
-    one.at = e.value.at;
-    one.list = e.value.kind == Node::Kind::sequence;
-    if (!one.list) one.values.push_back(e.value.scalar);
-    for (const Node& item : e.value.items) one.values.push_back(item.scalar);
-  }
-}
 
 /// Assignments of a module that no reader here follows, so that it would be read as another plan. Throws InputError.
 void refuse_assignments(const planner::ConfigFile& file) {
@@ -142,23 +60,17 @@ std::optional<planner::StartFault> stop_of(const planner::ConfigFile& file) {
   return std::nullopt;
 }
 
-StatedByName stated_in(const planner::ConfigFile& file) {
-  StatedByName all;
-  add_stated(titan_tree(file), "", all);
-  return all;
-}
-
 }  // namespace
 
 const StartTable& titan_start_table() {
-  static const StartTable table{titan_start_keys(), titan_start_rules(), kTitanJobConfig};
+  static const StartTable table{titan_keys(), titan_start_rules(), kTitanJobConfig};
   return table;
 }
 
 std::vector<planner::StartFault> titan_start_faults(const planner::ConfigFile& file,
                                                     const topology::Cluster& cluster) {
   if (file.name.ends_with(".py")) refuse_assignments(file);
-  const Settings settings(stated_in(file), titan_start_keys());
+  const Settings settings(titan_stated(titan_tree(file)), titan_keys());
   StartFacts facts;
   facts.ranks = cluster.cores();
   facts.core = cluster.instance.core;
@@ -183,7 +95,7 @@ planner::KeyPlace titan_place_of(const planner::ConfigFile& file, std::string_vi
       {"moe", "parallelism.expert_parallel_degree"},
       {"", "parallelism.tensor_parallel_degree"},
   };
-  return place_of_rule(kKeys, rule, Settings(stated_in(file), titan_start_keys()), file.name);
+  return place_of_rule(kKeys, rule, Settings(titan_stated(titan_tree(file)), titan_keys()), file.name);
 }
 
 }  // namespace trnplan::targets

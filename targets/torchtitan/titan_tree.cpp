@@ -34,6 +34,7 @@ class ModuleSettings {
       Node item;
       item.kind = Node::Kind::scalar;
       item.at = at;
+      item.quoted = true;
       item.scalar = value;
       list.items.push_back(std::move(item));
     }

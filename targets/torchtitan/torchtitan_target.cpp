@@ -280,10 +280,10 @@ class TorchTitan : public planner::Target {
     if (s.precision == models::Precision::fp8) p.install.emplace_back(kTorchao);
     p.tokenizer = {
         "python3 \"$TRNPLAN_CODE/scripts/download_hf_assets.py\" --repo_id "
-        "\"${TRNPLAN_MODEL:?fill in setup_env.sh}\" --assets tokenizer --local_dir "
-        "\"$plan/assets\" --hf_token \"${HF_TOKEN:?fill in setup_env.sh}\"",
+        "\"${TRNPLAN_MODEL:?fill in settings.env}\" --assets tokenizer --local_dir "
+        "\"$plan/assets\" --hf_token \"${HF_TOKEN:?fill in settings.env}\"",
         "local found", "found=$(find \"$plan/assets\" -name 'tokenizer*' -type f -print -quit)",
-        "echo \"Write into setup_env.sh: TRNPLAN_TOKENIZER=${found%/*}\""};
+        "echo \"Write into settings.env: TRNPLAN_TOKENIZER=${found%/*}\""};
     if (reads_data(job)) p.data_is = "A copy of Hugging Face's data set allenai/c4" + passes(job) + ".";
     p.values = {
         {"TRNPLAN_MODEL", "The name of the model at Hugging Face, whose tokenizer is fetched.", false},

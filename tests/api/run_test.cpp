@@ -95,7 +95,7 @@ TEST_CASE("launch checks a folder, and tells the commands of one that is not rea
   plan.threads = 1;
   REQUIRE(api::plan(plan, remarks).written);
 
-  // Programs that say nothing: no sinfo names a partition, and setup_env.sh is not filled in.
+  // Programs that say nothing: no sinfo names a partition, and settings.env is not filled in.
   std::vector<std::string> ran;
   const launch::Runner runner = [&](const std::vector<std::string>& arguments,
                                     const launch::ProcessOptions&) {

@@ -27,7 +27,7 @@ void fuzz::catalog_file_target(const std::uint8_t* data, std::size_t size) {
     fuzz::refusable([&] { (void)io::reading_from(root); });
     fuzz::refusable([&] {
       const models::NeuronReleases releases = io::neuron_releases_from(root);
-      fuzz::ensure(releases.empty() || models::nearest_release(releases, "2.28") != nullptr,
+      fuzz::ensure(releases.releases.empty() || models::nearest_release(releases, "2.28") != nullptr,
                    "a release is the nearest");
     });
     fuzz::refusable([&] { (void)io::recommending_from(root); });

@@ -30,7 +30,7 @@ void nxdt_target(const std::uint8_t* data, std::size_t size);
 void plan_file_target(const std::uint8_t* data, std::size_t size);
 void profile_target(const std::uint8_t* data, std::size_t size);
 void reliability_target(const std::uint8_t* data, std::size_t size);
-void setup_env_target(const std::uint8_t* data, std::size_t size);
+void folder_settings_target(const std::uint8_t* data, std::size_t size);
 void strategy_text_target(const std::uint8_t* data, std::size_t size);
 void titan_module_target(const std::uint8_t* data, std::size_t size);
 void titan_toml_target(const std::uint8_t* data, std::size_t size);
@@ -66,7 +66,7 @@ inline constexpr Target kTargets[] = {
     {"plan_file", plan_file_target},
     {"profile", profile_target},
     {"reliability", reliability_target},
-    {"setup_env", setup_env_target},
+    {"folder_settings", folder_settings_target},
     {"strategy_text", strategy_text_target},
     {"titan_module", titan_module_target},
     {"titan_toml", titan_toml_target},

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The folders of targets that compile nothing ahead, for GPUs and trn2, from setup_env.sh to a run: prepare.sh, node_run.sh,
+# The folders of targets that compile nothing ahead, for GPUs and trn2, from settings.env to a run: prepare.sh, node_run.sh,
 # submit.sh and trnplan launch with stand-ins for PyTorch, git and Slurm. The Python environment is a real one.
 #   gpu_folders.sh TRNPLAN
 # shellcheck disable=SC2016
@@ -104,10 +104,10 @@ check 'megatron: modes' bash -c '! "$@" && grep -qx "prepare.sh: environment or 
   env TRNPLAN_VENV=/v TRNPLAN_CODE=/c bash "$work/megatron/prepare.sh"
 check 'torchtitan: modes' bash -c '! "$@" && grep -qx "prepare.sh: environment or tokenizer" "$0"' "$work/check" \
   env TRNPLAN_VENV=/v TRNPLAN_CODE=/c bash "$work/titan/prepare.sh"
-holds "$work/megatron/setup_env.sh" 'TRNPLAN_TEXT="${TRNPLAN_TEXT:-}"'
-holds "$work/titan/setup_env.sh" 'HF_TOKEN="${HF_TOKEN:-}"'
-holds "$work/titan/setup_env.sh" 'TRNPLAN_DATA='
-for file in setup_env.sh node_run.sh submit.sh README.md; do lacks "$work/titan-trn2/$file" TRNPLAN_DATA; done
+holds "$work/megatron/settings.env" 'TRNPLAN_TEXT='
+holds "$work/titan/settings.env" 'HF_TOKEN='
+holds "$work/titan/settings.env" 'TRNPLAN_DATA='
+for file in settings.env node_run.sh submit.sh README.md; do lacks "$work/titan-trn2/$file" TRNPLAN_DATA; done
 for folder in megatron titan titan-trn2; do
   for name in TRNPLAN_VENV TRNPLAN_CODE TRNPLAN_TOKENIZER; do holds "$work/$folder/README.md" "| \`$name\` |"; done
   holds "$work/$folder/README.md" 'srun --nodes=1 bash prepare.sh environment'
@@ -141,7 +141,7 @@ chmod +x "$work/bin/git"
 export LOG=$work/log ARGUMENTS=$work/arguments PATH=$work/bin:$PATH
 : >"$LOG"
 folder=$work/megatron-one
-set_value() { sed -i "s#^$2=.*#$2=\"\${$2:-$3}\"#" "$1/setup_env.sh"; }  # set_value FOLDER NAME VALUE
+set_value() { sed -i "s#^$2=.*#$2=$3#" "$1/settings.env"; }  # set_value FOLDER NAME VALUE
 set_value "$folder" TRNPLAN_VENV "$work/venv"
 set_value "$folder" TRNPLAN_CODE "$work/clone"
 set_value "$folder" TRNPLAN_TOKENIZER "$work/tokenizer"
@@ -153,10 +153,10 @@ if python3 -c 'import ensurepip' 2>/dev/null; then
   check 'prepare.sh environment' env PYTHONPATH="$work/site" bash "$folder/prepare.sh" environment
   check 'it sees the packages of the image' grep -qx 'include-system-site-packages = true' "$work/venv/pyvenv.cfg"
   check 'the clone is at the commit that the flags are of' grep -Eqx "git -C $work/clone checkout [0-9a-f]+" "$LOG"
-  check 'data: the texts are asked for' bash -c '! "$@" && grep -q "TRNPLAN_TEXT: fill in setup_env.sh" "$0"' "$work/check" bash "$folder/prepare.sh" data
+  check 'data: the texts are asked for' bash -c '! "$@" && grep -q "TRNPLAN_TEXT: fill in settings.env" "$0"' "$work/check" bash "$folder/prepare.sh" data
   set_value "$folder" TRNPLAN_TEXT "$work/texts.json"
   check 'prepare.sh data' bash "$folder/prepare.sh" data
-  check 'what it made is what setup_env.sh says' test -e "$folder/data_text_document.bin"
+  check 'what it made is what settings.env says' test -e "$folder/data_text_document.bin"
   # No torchrun is in this environment: PyTorch is the machine's.
   check 'no torchrun' test ! -e "$work/venv/bin/torchrun"
   check 'node_run.sh starts' env -u SLURM_JOB_ID PYTHONPATH="$work/site" bash "$folder/node_run.sh" "$folder" train
@@ -203,9 +203,8 @@ lacks "$err" TRNPLAN_DATA   # below the folder, on the volume
 set_value "$work/megatron" TRNPLAN_RESULTS /tmp/run
 pods 2
 says 'TRNPLAN_RESULTS: "/tmp/run" is not on the pods'\'' volume (/shared): checkpoints would go with the pod'
-set_value "$work/megatron" TRNPLAN_RESULTS '$plan/run'
-# Where only running the file tells, it is run as a pod would: a launch, unlike a dry run.
-echo 'TRNPLAN_CODE=$(echo "${TRNPLAN_CODE:-unset}")' >>"$work/megatron/setup_env.sh"
+set_value "$work/megatron" TRNPLAN_RESULTS ./run
+# Pods see what stands in the file, not what this shell exports.
 set_value "$work/megatron" TRNPLAN_VENV ''
 TRNPLAN_VENV=/shared/venv TRNPLAN_CODE=/shared/code launch 2 "$work/megatron" --scheduler eks --cluster-flavour eks-pytorchjob
 says 'TRNPLAN_VENV: is not set in it'

@@ -65,38 +65,35 @@ says 'git clone https://github.com/aws-neuron/neuronx-distributed-training'
 
 mkdir "$work/data"
 sed -i -e "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" -e "s#^TRNPLAN_CODE=.*#TRNPLAN_CODE=$source/tests/launch/stand_in/code#" \
-  -e "s#^TRNPLAN_DATA=.*#TRNPLAN_DATA=$work/data#" "$plan/setup_env.sh"
+  -e "s#^TRNPLAN_DATA=.*#TRNPLAN_DATA=$work/data#" "$plan/settings.env"
 NODES='n1 idle trn1.32xlarge q1*\nn2 down* trn1.32xlarge q1*\n' launch 2 "$plan"
 says 'partition q1 has 1 usable nodes, the plan needs 2'
 NODES='\c' TRNPLAN_PARTITION=nope launch 2 "$plan"
 says 'there is no partition nope'
 NODES='n1 idle trn1n.32xlarge q1*\nn2 idle trn1n.32xlarge q1*\n' launch 2 "$plan"
 says 'the nodes are trn1n.32xlarge, the plan is for trn1.32xlarge'
-TRNPLAN_PARTITION='x; touch pwned' launch 2 "$plan" --dry-run   # setup_env.sh: the environment goes first
+TRNPLAN_PARTITION='x; touch pwned' launch 2 "$plan" --dry-run   # settings.env: the environment goes first
 says 'no partition with Trainium nodes is called'
 launch 0 "$plan" --dry-run
 prints "sbatch --parsable --chdir=$plan --job-name=trnplan-UNIQUE $plan/compile.sbatch $plan"
 prints '--dependency=afterok:COMPILE_JOB_ID --kill-on-invalid-dep=yes'
 check 'a dry run submits nothing' test ! -e "$LOG" -a ! -e "$plan/launch.json"
-# A dry run reads setup_env.sh and runs nothing of the folder; what only running would tell is said.
-cp "$plan/setup_env.sh" "$work/setup_env.sh"
-printf 'TRNPLAN_PARTITION=$(touch %q; echo q1)\n' "$work/ran" >>"$plan/setup_env.sh"
-launch 0 "$plan" --dry-run
-check 'a dry run ran setup_env.sh' test ! -e "$work/ran"
-says 'edited: setup_env.sh: TRNPLAN_CODE, TRNPLAN_DATA, TRNPLAN_PARTITION, TRNPLAN_VENV'
-says 'TRNPLAN_PARTITION is not known without running this file'
-prints 'partition=TRNPLAN_PARTITION'
-# Nor is anything of a file that does more than set values, not even to submit.
-printf 'touch %q\n' "$work/ran" >>"$plan/setup_env.sh"
+# Nothing that stands in settings.env is run, in a dry run or not.
+cp "$plan/settings.env" "$work/settings.env"
+sed -i "s#^TRNPLAN_PARTITION=.*#TRNPLAN_PARTITION=\$(touch $work/ran; echo q1)#" "$plan/settings.env"
+launch 2 "$plan" --dry-run
+says 'edited: settings.env: TRNPLAN_CODE, TRNPLAN_DATA, TRNPLAN_PARTITION, TRNPLAN_VENV'
+says "no partition with Trainium nodes is called"
+printf 'touch %q\n' "$work/ran" >>"$plan/settings.env"
 launch 2 "$plan"
-says 'is no line NAME=VALUE: every script would run it'
+says 'is no line NAME=VALUE'
 check 'what was refused was run' test ! -e "$work/ran"
-head -n 20 "$work/setup_env.sh" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/setup_env.sh"
+head -n 20 "$work/settings.env" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/settings.env"
 launch 2 "$plan" --dry-run
 says 'TRNPLAN_SMOKE_STEPS: is nowhere set'
 prints 'When that is mended, this runs:'
 prints "$plan/train.sbatch"
-cp "$work/setup_env.sh" "$plan/setup_env.sh"
+cp "$work/settings.env" "$plan/settings.env"
 # What is submitted is what was read.
 cp -r "$plan" "$work/kept"
 head -c 400 "$work/kept/nxdt.yaml" >"$plan/nxdt.yaml"
@@ -198,7 +195,7 @@ launch 0 "$work/link"
 check 'a link that was changed meanwhile is not followed again' grep -qx "$plan/train.sbatch" "$LOG"
 check 'nothing of another folder is submitted' bash -c '! grep -q evil "$0"' "$LOG"
 rm "$plan/launch.json"
-for file in train.sbatch node_run.sh setup_env.sh nxdt.yaml; do
+for file in train.sbatch node_run.sh settings.env nxdt.yaml; do
   cp "$plan/$file" "$work/$file"
   meanwhile "echo '# mine' >>$plan/$file"
   : >"$LOG"
@@ -294,10 +291,10 @@ prints 'hyperpod-eks-train.yaml'
 launch 2 "$plan" --scheduler eks --cluster-file "$plan/hyperpod.json"
 says 'Orchestrator.Eks: is missing'
 launch 2 "$plan" --scheduler eks --cluster-flavour openshift
-sed -i 's#^TRNPLAN_VENV=.*#TRNPLAN_VENV=#' "$plan/setup_env.sh"
+sed -i 's#^TRNPLAN_VENV=.*#TRNPLAN_VENV=#' "$plan/settings.env"
 launch 2 "$plan" --scheduler eks
 says 'TRNPLAN_VENV: is not set'
-sed -i "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" "$plan/setup_env.sh"
+sed -i "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" "$plan/settings.env"
 
 # What one target asks for besides: a folder, and a number.
 printf 'model: bert-large\ntraining: {sequence: 512, global_batch: 32768}\ncluster: {instance: trn1.32xlarge, nodes: 2}\nsoftware: {framework: bert}\n' >"$work/bert.yaml"
@@ -314,7 +311,7 @@ launch 2 "$plan" --scheduler local
 says 'the plan needs 2 nodes'
 sed -i 's/global_batch: 128/global_batch: 64/; s/nodes: 2/nodes: 1/' "$work/job.yaml"
 "$trnplan" plan "$work/job.yaml" --top 1 --out "$work/small" >"$out" 2>&1
-cp "$plan/setup_env.sh" "$work/small/"
+cp "$plan/settings.env" "$work/small/"
 STAND_IN_STEP=10 launch 0 "$work/small" --scheduler local
 prints '3/3 ['
 STAND_IN_COMPILE_FAILS=1 STAND_IN_STEP=10 launch 4 "$work/small" --scheduler local

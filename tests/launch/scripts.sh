@@ -93,7 +93,7 @@ check 'smoke test' node_run smoke TRNPLAN_SMOKE_STEPS=7
 check 'a smoke test is short' grep -qx 'TRAIN_ITERS=7' "$work/arguments.env"
 check 'its checkpoint is not where training resumes' grep -Fqx "exp_manager.explicit_log_dir=$odd/plan/smoke" "$work/arguments"
 check 'nothing of it was run by a shell' test ! -e "$work/pwned"
-check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$work/check" bash "$odd/plan/node_run.sh" "$odd/plan" train
+check 'values are asked for' bash -c '! "$@" && grep -q settings.env "$0"' "$work/check" bash "$odd/plan/node_run.sh" "$odd/plan" train
 check 'MPI: rank and master' node_run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
 check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
 # As the operator of PyTorchJob sets them, with a master and with an elasticPolicy.
@@ -160,7 +160,7 @@ check 'nemo: stochastic rounding' grep -qx 'NEURON_RT_STOCHASTIC_ROUNDING_EN=1' 
 check 'nemo: compiler flags are one value' grep -qx 'NEURON_CC_FLAGS=--model-type transformer --distribution-strategy=llm-training --enable-mixed-precision-accumulation' "$work/arguments.env"
 
 check 'nemo: the ring setting is set and empty' grep -qx 'NEURON_TRANSFER_WITH_STATIC_RING_OPS=' "$work/arguments.env"
-check 'nemo: the tokenizer is asked for' bash -c '! "$@" && grep -q TRNPLAN_TOKENIZER.*setup_env.sh "$0"' "$work/check" env -u SLURM_JOB_ID \
+check 'nemo: the tokenizer is asked for' bash -c '! "$@" && grep -q TRNPLAN_TOKENIZER.*settings.env "$0"' "$work/check" env -u SLURM_JOB_ID \
   TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" bash "$work/nemo/node_run.sh" "$work/nemo" train
 check 'nemo: no checkpoint callback while compiling' flags_run nemo compile
 check 'nemo: nor TensorBoard' grep -qx 'exp_manager.create_tensorboard_logger=False' "$work/arguments"
@@ -192,7 +192,7 @@ check 'bert, phase 2: the next start goes on from its own' flags_run bert-second
 check 'bert, phase 2: without the path' bash -c 'grep -qx -e --resume_ckpt "$0" && ! grep -q -e --resume_ckpt_path "$0"' "$work/arguments"
 check 'bert, phase 2: compiling needs phase 1' flags_run bert-second compile
 check 'bert, phase 2: and has it' grep -Fqx "$odd/first/ckpt_28125.pt" "$work/arguments"
-check 'bert, phase 2: it is asked for' bash -c '! "$@" && grep -q TRNPLAN_PHASE1.*setup_env.sh "$0"' "$work/check" env -u SLURM_JOB_ID \
+check 'bert, phase 2: it is asked for' bash -c '! "$@" && grep -q TRNPLAN_PHASE1.*settings.env "$0"' "$work/check" env -u SLURM_JOB_ID \
   TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" bash "$work/bert-second/node_run.sh" "$work/bert-second" train
 
 # prepare.sh: what it runs, with stand-ins. The converter's flags: aws-neuron/neuronx-distributed@fbac349

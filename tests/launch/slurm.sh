@@ -25,7 +25,7 @@ printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 256}\ncluster
 plan() {  # plan NAME: a filled-in folder
   "$trnplan" plan "$work/job.yaml" --top 1 --out "$work/$1" >"$out" 2>"$err"
   sed -i -e "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" \
-    -e "s#^TRNPLAN_CODE=.*#TRNPLAN_CODE=$source/tests/launch/stand_in/code#" -e "s#^TRNPLAN_DATA=.*#TRNPLAN_DATA=$work/data#" "$work/$1/setup_env.sh"
+    -e "s#^TRNPLAN_CODE=.*#TRNPLAN_CODE=$source/tests/launch/stand_in/code#" -e "s#^TRNPLAN_DATA=.*#TRNPLAN_DATA=$work/data#" "$work/$1/settings.env"
 }
 mkdir "$work/data"
 export STAND_IN_BATCH=256

@@ -56,7 +56,7 @@ plan() {
   seconds=$(grep -o '"step_seconds": *[0-9.]*' "$work/$1/plan.json" | head -n 1 | sed 's/.*: *//')
   sed -i -e "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" -e "s#^TRNPLAN_CODE=.*#TRNPLAN_CODE=$clone#" \
     -e "s#^TRNPLAN_DATA=.*#TRNPLAN_DATA=$work/data#" -e "s#^TRNPLAN_TOKENIZER=.*#TRNPLAN_TOKENIZER=$work/tokenizer#" \
-    -e "s#^TRNPLAN_PHASE1=.*#TRNPLAN_PHASE1=$work/phase1#" -e 's#^TRNPLAN_PHASE1_STEP=.*#TRNPLAN_PHASE1_STEP=28125#' "$work/$1/setup_env.sh"
+    -e "s#^TRNPLAN_PHASE1=.*#TRNPLAN_PHASE1=$work/phase1#" -e 's#^TRNPLAN_PHASE1_STEP=.*#TRNPLAN_PHASE1_STEP=28125#' "$work/$1/settings.env"
 }
 
 # carry FORMAT LINE FIRST: launches the plan, kills a node seven steps behind the first checkpoint, and looks at what came of it.

@@ -12,7 +12,7 @@ namespace {
 
 std::string file(const std::string& releases) {
   return R"({"schema_version": 1, "packages_source": "s", "python_source": "s", "image_source": "s",
-             "nxd_tag_source": "s", "releases": )" +
+             "nxd_tag_source": "s", "stacks": [], "releases": )" +
          releases + "}";
 }
 
@@ -28,10 +28,12 @@ std::vector<Diagnostic> release_faults(const std::string& releases) {
 }  // namespace
 
 TEST_CASE("a release has its packages", "[io]") {
-  const auto all = io::neuron_releases_from(
-      parse_document(file(R"([{"release": "2.9", "python": "3.10", "packages": {"neuronx-cc": "2.1.0"}},
+  const auto all =
+      io::neuron_releases_from(
+          parse_document(file(R"([{"release": "2.9", "python": "3.10", "packages": {"neuronx-cc": "2.1.0"}},
                {"release": "2.10", "python": "3.11", "packages": {}, "image": "i:1-a_b", "nxd_tag": "v2.10.0"}])"),
-                     "n.json"));
+                         "n.json"))
+          .releases;
   REQUIRE(all.size() == 2);  // 2.10 comes after 2.9: by numbers, not by letters
   CHECK(models::package_version(&all[0], "neuronx-cc") == "2.1.0");
   CHECK(models::package_version(&all[1], "neuronx-cc").empty());

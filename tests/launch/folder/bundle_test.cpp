@@ -65,6 +65,7 @@ TEST_CASE("the files of a plan", "[launch]") {
   for (const auto& f : files) names.push_back(f.name);
   CHECK(names == std::vector<std::string>{"nxdt.yaml",
                                           "config.json",
+                                          "settings.env",
                                           "setup_env.sh",
                                           "node_run.sh",
                                           "compile.sbatch",
@@ -178,11 +179,10 @@ TEST_CASE("plan.json reads back", "[launch]") {
   }
 }
 
-TEST_CASE("where files of a run lie stands in setup_env.sh, and plan.json holds what the job states",
+TEST_CASE("where files of a run lie stands in settings.env, and plan.json holds what the job states",
           "[launch]") {
   models::Job job = job_of("llama2-7b", 1, 4096, 256);
-  CHECK(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "setup_env.sh"),
-                 "TRNPLAN_RESULTS=\"${TRNPLAN_RESULTS:-$plan/run}\"\n"));
+  CHECK(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "settings.env"), "TRNPLAN_RESULTS=./run\n"));
   job.run = {100, 3, 2, "/fsx/data", "/fsx/tokens", "/fsx/logs"};
   job.run.start_from = models::StartFrom::checkpoint;
   job.run.weights = "/fsx/shards";
@@ -191,18 +191,18 @@ TEST_CASE("where files of a run lie stands in setup_env.sh, and plan.json holds 
   job.learning.beta2 = 0.99;
   job.learning.schedule = models::Decay::cosine;
   const auto files = bundle_of(job, "tp=8,recompute=full,flash=false", *targets::find("nemo-megatron"));
-  const std::string& setup = text_of(files, "setup_env.sh");
-  CHECK(contains(setup, "\nTRNPLAN_DATA=\"${TRNPLAN_DATA:-/fsx/data}\"\n"));
-  CHECK(contains(setup, "\nTRNPLAN_TOKENIZER=\"${TRNPLAN_TOKENIZER:-/fsx/tokens}\"\n"));
-  CHECK(contains(setup, "\nTRNPLAN_WEIGHTS=\"${TRNPLAN_WEIGHTS:-/fsx/shards}\"\n"));
-  CHECK(contains(setup, "\nTRNPLAN_RESULTS=\"${TRNPLAN_RESULTS:-/fsx/logs}\"\n"));
+  const std::string& setup = text_of(files, "settings.env");
+  CHECK(contains(setup, "\nTRNPLAN_DATA=/fsx/data\n"));
+  CHECK(contains(setup, "\nTRNPLAN_TOKENIZER=/fsx/tokens\n"));
+  CHECK(contains(setup, "\nTRNPLAN_WEIGHTS=/fsx/shards\n"));
+  CHECK(contains(setup, "\nTRNPLAN_RESULTS=/fsx/logs\n"));
   CHECK(contains(text_of(files, "node_run.sh"), "\n  results=${TRNPLAN_RESULTS:-$plan/run}\n"));
   const io::PlanFile plan = io::read_plan_file("plan.json", test_catalog(), InMemory(files));
   CHECK(plan.job.learning == job.learning);
   CHECK(plan.job.run == job.run);
   // A path that is not plain, which no job file brings here, stays out of the scripts.
   job.run.data = "/$(touch pwned)";
-  CHECK_FALSE(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "setup_env.sh"), "touch"));
+  CHECK_FALSE(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "settings.env"), "touch"));
 }
 
 TEST_CASE("cluster files read back with the plan's nodes", "[launch]") {
@@ -435,7 +435,7 @@ TEST_CASE("TorchTitan on Trainium 2 starts the module with AWS's fork", "[launch
   CHECK(contains(run, "export PYTHONPATH=\"$plan"));
   CHECK(contains(run, "TORCH_NEURONX_NEFF_CACHE_DIR"));
   CHECK_FALSE(contains(run, "PYTORCH_ALLOC_CONF"));
-  CHECK(contains(text_of(files, "setup_env.sh"), "https://github.com/aws-neuron/torchtitan-neuron"));
+  CHECK(contains(text_of(files, "settings.env"), "https://github.com/aws-neuron/torchtitan-neuron"));
   for (const auto& f : files) {
     INFO(f.name);
     CHECK_FALSE(contains(f.text, "TRNPLAN_DATA"));  // it fetches its data set by name

@@ -201,9 +201,9 @@ TEST_CASE("launch of four hosts asks for four, and only for jobs that keep them 
 
 TEST_CASE("a machine that EC2 does not have: Slurm alone", "[launch]") {
   const Written folder(on_premises(2), kTp2, *targets::find("megatron"));
-  CHECK(folder.names == std::set<std::string>{"config.json", "setup_env.sh", "node_run.sh", "train.sbatch",
-                                              "health.sh", "submit.sh", "prepare.sh", "README.md",
-                                              "plan.json"});
+  CHECK(folder.names == std::set<std::string>{"config.json", "settings.env", "setup_env.sh", "node_run.sh",
+                                              "train.sbatch", "health.sh", "submit.sh", "prepare.sh",
+                                              "README.md", "plan.json"});
   CHECK(folder.says("train.sbatch", "#SBATCH --nodes=2\n"));
   CHECK(folder.says("node_run.sh", "--nproc_per_node=8 "));
   CHECK(folder.says("README.md", "# llama3-8b on 2 x hgx-h100-80gb: "));

@@ -47,7 +47,7 @@ planner::Experiment runs(int of_first, int of_second, double threshold) {
 TEST_CASE("short runs: a folder for each plan, with what training needs", "[launch]") {
   const Pair pair;
   const OutputFiles files = pair.files(runs(2, 2, 0.98765));
-  CHECK(files.size() == 1 + 2 * 7);
+  CHECK(files.size() == 1 + 2 * 8);
   REQUIRE(find(files, "", "measure.sh") != nullptr);
   CHECK(find(files, "", "measure.sh")->executable);
   for (const char* folder : {"measure-1", "measure-2"}) {
@@ -55,8 +55,8 @@ TEST_CASE("short runs: a folder for each plan, with what training needs", "[laun
     const std::string& yaml = find(files, folder, "nxdt.yaml")->text;
     CHECK(contains(yaml, "  max_steps: 11\n"));
     CHECK(contains(yaml, "  log_every_n_steps: 1\n"));
-    for (const char* name :
-         {"config.json", "setup_env.sh", "node_run.sh", "compile.sbatch", "train.sbatch", "plan.json"})
+    for (const char* name : {"config.json", "settings.env", "setup_env.sh", "node_run.sh", "compile.sbatch",
+                             "train.sbatch", "plan.json"})
       CHECK(find(files, folder, name) != nullptr);
   }
   CHECK(contains(find(files, "measure-2", "nxdt.yaml")->text, "pipeline_model_parallel_size: 2\n"));
@@ -125,7 +125,8 @@ TEST_CASE("short runs of a target that compiles nothing ahead", "[launch]") {
   const OutputFiles files = launch::measure_files(job, first, second, runs(1, 1, 0.99),
                                                   *targets::find("megatron"), {"job.yaml", "h100", {}});
   for (const char* folder : {"measure-1", "measure-2"}) {
-    for (const char* name : {"config.json", "setup_env.sh", "node_run.sh", "train.sbatch", "plan.json"})
+    for (const char* name :
+         {"config.json", "settings.env", "setup_env.sh", "node_run.sh", "train.sbatch", "plan.json"})
       CHECK(find(files, folder, name) != nullptr);
     CHECK(find(files, folder, "compile.sbatch") == nullptr);
     CHECK(contains(find(files, folder, "node_run.sh")->text, "steps=${TRAIN_ITERS:-11}"));

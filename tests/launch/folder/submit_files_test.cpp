@@ -205,7 +205,9 @@ TEST_CASE("a folder of NeMo-Megatron promises what it has", "[launch]") {
   CHECK_FALSE(contains(submitted_text(files, "prepare.sh"), "prepare.sh environment "));
   CHECK(contains(submitted_text(files, "README.md"), "the run: data "));
   const planner::Target& target = *targets::find("nemo-megatron");
-  CHECK(contains(target.ending(test_catalog().instance("trn1.32xlarge").traits), "Neuron SDK 2.21"));
+  CHECK(contains(planner::ending_of(target, test_catalog().instance("trn1.32xlarge").traits,
+                                    *test_catalog().neuron_releases()),
+                 "Neuron SDK 2.21"));
 }
 
 // boto/botocore@0e6e2404 sagemaker/2017-07-24/service-2.json: ClusterInstanceType has no ml.trn1.2xlarge.
@@ -275,7 +277,7 @@ TEST_CASE("driver and runtime on the nodes are those of the release", "[launch]"
         "install_neuron.sh");
   };
   const auto releases = test_catalog().neuron_releases();
-  for (const models::NeuronRelease& r : *releases) {
+  for (const models::NeuronRelease& r : releases->releases) {
     const std::string text = script(r.release.c_str());
     INFO(r.release);
     CHECK(contains(text, "Neuron SDK " + r.release + "."));

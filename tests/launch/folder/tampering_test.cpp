@@ -121,14 +121,14 @@ bool is_free(const Planned& folder, const std::string& name) {
          std::find(folder.manifests.begin(), folder.manifests.end(), name) == folder.manifests.end();
 }
 
-/// All that bash holds after it ran the file in an empty environment, but for the values of the plan's names; "" where it fails
+/// All that bash holds in an empty environment after it sourced what the folder's scripts source, but for the values of the plan's names; "" where it fails
 /// or prints something.
-std::string shell_after(const std::string& file, const std::set<std::string>& names) {
-  const auto ran = launch::run_program(
-      {"env", "-i", "PATH=/usr/bin:/bin", "bash", "--norc", "-c",
-       "set -e; plan=/p; cd /; . \"$1\" >/dev/null 2>/dev/stdout; unset _ LINENO; declare -p; declare -f",
-       "bash", file},
-      {true, {}, -1, 20});
+std::string shell_after(const std::string& folder, const std::set<std::string>& names) {
+  const auto ran = launch::run_program({"env", "-i", "PATH=/usr/bin:/bin", "bash", "--norc", "-c",
+                                        "set -e; plan=$1; cd /; . \"$1/setup_env.sh\" >/dev/null "
+                                        "2>/dev/stdout; unset _ LINENO plan; declare -p; declare -f",
+                                        "bash", folder},
+                                       {true, {}, -1, 20});
   if (!ran.ok()) return "";
   std::string kept;
   for (const std::string& line : lines_in(ran.output)) {
@@ -143,18 +143,25 @@ std::string shell_after(const std::string& file, const std::set<std::string>& na
   return kept;
 }
 
-std::set<std::string> names_in(const std::string& setup) {
+std::set<std::string> names_in(const std::string& settings) {
   std::set<std::string> names;
-  for (const std::string& line : lines_in(setup)) {
-    if (line.find("=\"${") != std::string::npos) names.insert(line.substr(0, line.find('=')));
+  for (const std::string& line : lines_in(settings)) {
+    if (!line.starts_with('#') && line.find('=') != std::string::npos)
+      names.insert(line.substr(0, line.find('=')));
   }
   return names;
 }
 
-bool sets_values_alone(const std::string& before, const std::string& after, const TestFolder& scratch) {
-  const std::set<std::string> names = names_in(before);
-  const std::string a = shell_after(scratch.write("before.sh", before), names);
-  return !a.empty() && shell_after(scratch.write("after.sh", after), names) == a;
+/// With a line for each of them, which the scripts need.
+bool sets_values_alone(const Planned& folder, const std::string& after, const TestFolder& scratch) {
+  const std::string& before = folder.files.at("settings.env");
+  const std::set<std::string> names = names_in(before), now = names_in(after);
+  if (!std::includes(now.begin(), now.end(), names.begin(), names.end())) return false;
+  scratch.write("setup_env.sh", folder.files.at("setup_env.sh"));
+  scratch.write("settings.env", before);
+  const std::string a = shell_after(scratch.path, names);
+  scratch.write("settings.env", after);
+  return !a.empty() && shell_after(scratch.path, names) == a;
 }
 
 /// The commands, and the directives but for those of the queue, each once and in the order of the alphabet.
@@ -197,7 +204,7 @@ bool runs_the_same(const Planned& folder, const std::string& name, const std::st
                    const TestFolder& scratch) {
   const std::string& before = folder.files.at(name);
   if (now == before || is_free(folder, name)) return true;
-  if (name == "setup_env.sh") return sets_values_alone(before, now, scratch);
+  if (name == "settings.env") return sets_values_alone(folder, now, scratch);
   if (name.ends_with(".sbatch"))
     return batch_job(now) == batch_job(before) && lines_in(now)[0] == lines_in(before)[0];
   if (name == "config.json") return same_json(now, before);
@@ -275,10 +282,9 @@ Edit allowed_edit(const Planned& folder, TamperDice& dice) {
     const char *file, *from, *to, *named;
   };
   static const Row rows[] = {
-      {"setup_env.sh", "TRNPLAN_VENV=\"${TRNPLAN_VENV:-}\"", "TRNPLAN_VENV=/fsx/venv", "TRNPLAN_VENV"},
-      {"setup_env.sh", "TRNPLAN_RESTARTS=\"${TRNPLAN_RESTARTS:-3}\"", "export TRNPLAN_RESTARTS=\"5\"  # mine",
-       "TRNPLAN_RESTARTS"},
-      {"setup_env.sh", "\n# ", "\n# mine: ", "setup_env.sh"},
+      {"settings.env", "TRNPLAN_VENV=", "TRNPLAN_VENV=/fsx/venv", "TRNPLAN_VENV"},
+      {"settings.env", "TRNPLAN_RESTARTS=3", "TRNPLAN_RESTARTS=\"5\"", "TRNPLAN_RESTARTS"},
+      {"settings.env", "\n# ", "\n# mine: ", "settings.env"},
       {"train.sbatch", "#SBATCH --exclusive\n", "#SBATCH --exclusive\n#SBATCH --account=mine\n", "--account"},
       {"train.sbatch", "#SBATCH --exclusive\n", "#SBATCH --time=2-0\n#SBATCH --exclusive\n", "--time"},
       {"README.md", "\n", "\nmine\n", "README.md"},

@@ -73,8 +73,8 @@ TEST_CASE("every version of the catalogue is in the manifest, for that release",
   const Manifest known = manifest();
   REQUIRE(known.size() > 100);
   const auto releases = test_catalog().neuron_releases();
-  REQUIRE(releases->size() > 10);
-  for (const models::NeuronRelease& r : *releases) {
+  REQUIRE(releases->releases.size() > 10);
+  for (const models::NeuronRelease& r : releases->releases) {
     for (const auto& [package, version] : r.packages) {
       INFO(r.release << ' ' << package << ' ' << version);
       REQUIRE(known.contains({r.release, package}));
@@ -91,7 +91,7 @@ TEST_CASE("every target pins what the release has", "[targets]") {
   for (const char* name : {"nxdt", "nxd", "bert"}) {
     models::Job job = job_for(name);
     const models::Strategy s = strategy_for(job);
-    for (const models::NeuronRelease& r : *job.neuron_releases) {
+    for (const models::NeuronRelease& r : job.neuron_releases->releases) {
       job.software.release = r.release;
       int found = 0;
       for (auto [package, version] : pinned_words(targets::find(name)->preparation(job, s))) {
@@ -140,7 +140,7 @@ TEST_CASE("where nothing is stated 2.28 is pinned, which AWS says to stay on", "
 // numpy<=1.25.2 of its requirements has wheels up to Python 3.11.
 TEST_CASE("NxDT runs on a Python that its numpy has, and apex is installed", "[targets]") {
   models::Job job = job_for("nxdt");
-  for (const models::NeuronRelease& r : *job.neuron_releases) {
+  for (const models::NeuronRelease& r : job.neuron_releases->releases) {
     job.software.release = r.release;
     const planner::Preparation p = targets::find("nxdt")->preparation(job, strategy_for(job));
     INFO(r.release << ": " << p.python);
@@ -192,16 +192,17 @@ TEST_CASE("a release is found by its numbers, else the nearest is told", "[targe
 // A machine on which one target lasts has no end; who plans for a target that ends is told what follows there.
 TEST_CASE("what trains with PyTorch/XLA alone is frozen", "[targets]") {
   const auto machine = [](const char* name) { return test_catalog().instance(name).traits; };
+  const auto releases = test_catalog().neuron_releases();
   for (const char* name : {"trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge"}) {
     INFO(name);
-    CHECK(targets::ending_on(machine(name)).find("frozen at Neuron SDK 2.28 to 2.31") == 0);
-    CHECK(targets::ending_on(machine(name)).find("TorchTitan") == std::string::npos);
+    CHECK(targets::ending_on(machine(name), *releases).find("frozen at Neuron SDK 2.28 to 2.31") == 0);
+    CHECK(targets::ending_on(machine(name), *releases).find("TorchTitan") == std::string::npos);
   }
   for (const char* name : {"trn2.48xlarge", "p5.48xlarge", "trn3-gen2-ultraserver"}) {
     INFO(name);
-    CHECK(targets::ending_on(machine(name)).empty());
+    CHECK(targets::ending_on(machine(name), *releases).empty());
   }
-  CHECK(targets::find("nxdt")->ending(machine("trn2.48xlarge")).find("--target torchtitan") !=
-        std::string::npos);
-  CHECK(targets::find("torchtitan")->ending(machine("trn2.48xlarge")).empty());
+  CHECK(planner::ending_of(*targets::find("nxdt"), machine("trn2.48xlarge"), *releases)
+            .find("--target torchtitan") != std::string::npos);
+  CHECK(planner::ending_of(*targets::find("torchtitan"), machine("trn2.48xlarge"), *releases).empty());
 }
