@@ -66,7 +66,7 @@ Support support_of(const Asked& asked, const std::string& model) {
   for (const planner::Target* target : targets::all()) {
     if (!target->trains_on(machine.traits)) continue;
     s.targets.push_back({std::string(target->name()), lack_of(*target, job, resolved.profile_on(machine)),
-                         target->ending(machine.traits)});
+                         planner::ending_of(*target, machine.traits, *job.neuron_releases)});
     const bool written = s.planned && s.targets.back().why_not.empty();
     if (!written || !launch::no_folder_for(machine).empty()) continue;
     for (const launch::Scheduler* scheduler : launch::schedulers()) {

@@ -3,6 +3,7 @@
 #include "io/output/described.h"
 #include "io/output/json_tree.h"
 #include "planner/check/rules.h"
+#include "targets/registry.h"
 
 namespace trnplan::io {
 
