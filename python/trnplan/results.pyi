@@ -215,6 +215,16 @@ class InstancesResult(Result):
     instances: List[Instance]
 
 @dataclass(frozen=True, repr=False)
+class ExplainResult(Result):
+    schema_version: int
+    rules: List[Rule]
+
+@dataclass(frozen=True, repr=False)
+class SupportResult(Result):
+    schema_version: int
+    pairs: List[Support]
+
+@dataclass(frozen=True, repr=False)
 class CalibrateResult(Result):
     schema_version: int
     profile: Optional[str]
@@ -627,7 +637,34 @@ class Instance(Record):
     nics: int
     nic_bytes_per_second: float
     prices: List[Price]
+    ending: str
     step_modelled: bool
+
+@dataclass(frozen=True, repr=False)
+class Rule(Record):
+    id: str
+    set: str
+    what: str
+    why: str
+    fix: str
+    sources: List[str]
+
+@dataclass(frozen=True, repr=False)
+class SupportedTarget(Record):
+    name: str
+    why_not: str
+    ending: str
+
+@dataclass(frozen=True, repr=False)
+class Support(Record):
+    model: str
+    instance: str
+    timed: bool
+    planned: bool
+    why_not: str
+    written: List[str]
+    launched: List[str]
+    targets: List[SupportedTarget]
 
 @dataclass(frozen=True, repr=False)
 class WhatIfPoint(Record):
