@@ -249,7 +249,7 @@ class Gpipe : public PipelineSchedule {
 class ZeroBubbleV : public PipelineSchedule {
  public:
   using PipelineSchedule::PipelineSchedule;
-  bool descends(int chunk) const override { return chunk % 2 == 1; }
+  bool descends(int) const override { return true; }  // the second chunk
   bool splits_backward() const override { return true; }
   bool drains() const override { return false; }
   Actions passes(int stage, const PipelineShape& shape) const override {
@@ -311,21 +311,6 @@ const PipelineSchedule& pipeline_schedule(Schedule s) {
 
 const PipelineSchedule& schedule_of(const Strategy& s) {
   return pipeline_schedule(settled_schedule(s));
-}
-
-int part_of(const Strategy& s, int stage, int chunk) {
-  const int stages = s.pipeline_parallel;
-  return chunk * stages + (schedule_of(s).descends(chunk) ? stages - 1 - stage : stage);
-}
-
-int stage_of(const Strategy& s, int part) {
-  const int stages = s.pipeline_parallel, place = part % stages;
-  return schedule_of(s).descends(part / stages) ? stages - 1 - place : place;
-}
-
-StageEnds ends_of(const Strategy& s, int stage) {
-  const int chunks = s.virtual_pipeline, parts = shape_of(s).parts();
-  return {part_of(s, stage, 0) == 0, part_of(s, stage, chunks - 1) == parts - 1};
 }
 
 }  // namespace trnplan::models
