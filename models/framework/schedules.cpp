@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 
 #include "models/framework/schedule.h"
 
@@ -78,15 +79,19 @@ PipelineShape few(PipelineShape shape) {
 Residency walked(const Actions& passes, std::span<const int> layers) {
   Residency all;
   Alive now;
+  // A stage may have no layers.
+  const auto more = [&](const Alive& than) {
+    return std::pair(now.layers, now.passes) > std::pair(than.layers, than.passes);
+  };
   for (const StageAction& a : passes) {
     const auto chunk = static_cast<std::size_t>(a.chunk);
     if (a.kind == Kind::forward) {
       ++now.passes;
       now.layers += layers[chunk];
-      if (chunk + 1 == layers.size() && now.layers > all.at_loss.layers) all.at_loss = now;
+      if (chunk + 1 == layers.size() && more(all.at_loss)) all.at_loss = now;
     } else if (a.kind == Kind::backward) {
       now.deferred += layers[chunk];
-      if (now.layers > all.most.layers) all.most = now;
+      if (more(all.most)) all.most = now;
       if (now.deferred > all.late.deferred) all.late = now;
     } else if (a.kind == Kind::weights) {
       --now.passes;
