@@ -63,7 +63,8 @@ class PipelineSchedule {
   [[nodiscard]] virtual std::string obstacle(const PipelineShape& shape) const;
 
   /// Chunk c of all stages together is parts c * stages to (c + 1) * stages - 1 of the model, one on each stage. It
-  /// goes through the stages from the last one down to the first, not up from the first.
+  /// goes through the stages from the last one down to the first, not up from the first. Not asked of the first chunk,
+  /// which goes up.
   [[nodiscard]] virtual bool descends(int chunk) const {
     (void)chunk;
     return false;
@@ -113,14 +114,25 @@ class PipelineSchedule {
   return {s.pipeline_parallel, s.virtual_pipeline, micro_batches};
 }
 
-/// The part of the model that a chunk of a stage is, and the stage that holds a part (PipelineSchedule::descends()).
-[[nodiscard]] int part_of(const Strategy& s, int stage, int chunk);
-[[nodiscard]] int stage_of(const Strategy& s, int part);
+/// Where a stage comes among the parts of a chunk, and which stage comes there (PipelineSchedule::descends()).
+[[nodiscard]] inline int turned(const Strategy& s, int stage, int chunk) {
+  return chunk > 0 && schedule_of(s).descends(chunk) ? s.pipeline_parallel - 1 - stage : stage;
+}
+/// The part of the model that a chunk of a stage is.
+[[nodiscard]] inline int part_of(const Strategy& s, int stage, int chunk) {
+  return chunk * s.pipeline_parallel + turned(s, stage, chunk);
+}
+/// The stage that holds a part of the model.
+[[nodiscard]] inline int stage_of(const Strategy& s, int part) {
+  return turned(s, part % s.pipeline_parallel, part / s.pipeline_parallel);
+}
 
 /// Which ends of the model a stage holds: the first part has the embedding, the last the head.
 struct StageEnds {
   bool first = false, last = false;
 };
-[[nodiscard]] StageEnds ends_of(const Strategy& s, int stage);
+[[nodiscard]] inline StageEnds ends_of(const Strategy& s, int stage) {
+  return {stage == 0, part_of(s, stage, s.virtual_pipeline - 1) == shape_of(s).parts() - 1};
+}
 
 }  // namespace trnplan::models

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 
 #include "models/framework/schedule.h"
 
@@ -78,15 +79,19 @@ PipelineShape few(PipelineShape shape) {
 Residency walked(const Actions& passes, std::span<const int> layers) {
   Residency all;
   Alive now;
+  // A stage may have no layers.
+  const auto more = [&](const Alive& than) {
+    return std::pair(now.layers, now.passes) > std::pair(than.layers, than.passes);
+  };
   for (const StageAction& a : passes) {
     const auto chunk = static_cast<std::size_t>(a.chunk);
     if (a.kind == Kind::forward) {
       ++now.passes;
       now.layers += layers[chunk];
-      if (chunk + 1 == layers.size() && now.layers > all.at_loss.layers) all.at_loss = now;
+      if (chunk + 1 == layers.size() && more(all.at_loss)) all.at_loss = now;
     } else if (a.kind == Kind::backward) {
       now.deferred += layers[chunk];
-      if (now.layers > all.most.layers) all.most = now;
+      if (more(all.most)) all.most = now;
       if (now.deferred > all.late.deferred) all.late = now;
     } else if (a.kind == Kind::weights) {
       --now.passes;
@@ -249,7 +254,7 @@ class Gpipe : public PipelineSchedule {
 class ZeroBubbleV : public PipelineSchedule {
  public:
   using PipelineSchedule::PipelineSchedule;
-  bool descends(int chunk) const override { return chunk % 2 == 1; }
+  bool descends(int) const override { return true; }  // the second chunk
   bool splits_backward() const override { return true; }
   bool drains() const override { return false; }
   Actions passes(int stage, const PipelineShape& shape) const override {
@@ -311,21 +316,6 @@ const PipelineSchedule& pipeline_schedule(Schedule s) {
 
 const PipelineSchedule& schedule_of(const Strategy& s) {
   return pipeline_schedule(settled_schedule(s));
-}
-
-int part_of(const Strategy& s, int stage, int chunk) {
-  const int stages = s.pipeline_parallel;
-  return chunk * stages + (schedule_of(s).descends(chunk) ? stages - 1 - stage : stage);
-}
-
-int stage_of(const Strategy& s, int part) {
-  const int stages = s.pipeline_parallel, place = part % stages;
-  return schedule_of(s).descends(part / stages) ? stages - 1 - place : place;
-}
-
-StageEnds ends_of(const Strategy& s, int stage) {
-  const int chunks = s.virtual_pipeline, parts = shape_of(s).parts();
-  return {part_of(s, stage, 0) == 0, part_of(s, stage, chunks - 1) == parts - 1};
 }
 
 }  // namespace trnplan::models

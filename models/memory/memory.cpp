@@ -312,7 +312,10 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
                               : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
     m.per_pass = Bytes(saved.messages * message + tables);
   }
-  m.per_deferred = Bytes(deferred_bytes(job, s, width));
+  if (alive.late.deferred > 0) {
+    const double remade = framework.recomputed(s).any() ? layer.remade : 0;
+    m.per_deferred = Bytes(deferred_bytes(job, s, width) + remade);
+  }
   const Bytes kept = std::max(m.kept(alive.most), m.kept(alive.late)), kept_at_loss = m.kept(alive.at_loss);
   // A product's gradients need its input, gathered again under sequence parallel, beside the gradient of
   // that input before it is reduced.

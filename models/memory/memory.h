@@ -55,7 +55,7 @@ struct StageMemory {
   /// chunk of one) in flight, 0 without pipeline.
   Bytes per_layer{}, per_pass{};
   /// Of a layer and micro-batch of which only the gradients of weights are left, besides: those of what its products
-  /// make, which they are made from.
+  /// make and what was recomputed, which they are made from.
   Bytes per_deferred{};
   /// The two instants that the loss has, without activations: while the head computes, and while its backward
   /// does. The larger one is in `moments`.

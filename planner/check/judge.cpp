@@ -72,6 +72,7 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
   for (const models::Recompute& policy : stronger_policies(s)) {
     models::Strategy stronger = s;
     stronger.recompute = policy;
+    if (!not_modelled(job, s) && not_modelled(job, models::canonical(stronger))) continue;
     const models::Memory less = models::memory_of(job, models::canonical(stronger), profile);
     if (!less.fits()) continue;
     v.fix =

@@ -195,7 +195,11 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
   const double chosen = a.experts > 0 ? a.experts_per_token : 1;
   const double columns = a.head_dim * (a.heads + 2.0 * a.kv_heads * s.kv_replicator) +
                          chosen * a.intermediate * (a.mlp == models::Mlp::gated ? 2 : 1);
-  const double of_a_deferred = z.in_tensor_region * columns + (1 + chosen) * z.whole_rows;
+  const models::Recompute& r = s.recompute;
+  const bool again = r.full || r.alternate || r.mlp || r.rms_norm || r.activation_multiply ||
+                     (r.core_attention && !s.flash_attention);
+  const double of_a_deferred =
+      z.in_tensor_region * columns + (1 + chosen) * z.whole_rows + (again ? layer.remade : 0);
   std::vector<StageBytes> all;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
     int layers = 0;

@@ -199,7 +199,8 @@ Alive alive_in(const std::vector<Pass>& passes, const std::vector<int>& layers) 
       ++held;
       held_layers += own;
       most.passes = std::max(most.passes, held);
-      if (pass.chunk == last && held_layers > most.layers_at_loss) {
+      if (pass.chunk == last && (held_layers > most.layers_at_loss ||
+                                 (held_layers == most.layers_at_loss && held > most.passes_at_loss))) {
         most.layers_at_loss = held_layers;
         most.deferred_at_loss = left;
         most.passes_at_loss = held;
