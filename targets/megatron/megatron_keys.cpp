@@ -75,7 +75,7 @@ const std::vector<StartKey>& megatron_start_keys() {
         {"--weight-decay", number, "0.01"},
         {"--start-weight-decay", number},
         {"--end-weight-decay", number},
-        {"--rotary-base", number, "10000", "", 1, static_cast<std::int64_t>(model_limits.rope_theta)},
+        {"--rotary-base", whole, "10000", "", 1, static_cast<std::int64_t>(model_limits.rope_theta)},
         {"--norm-epsilon", number, "1e-5", "", 0, 1},
         {"--vocab-size", whole, "", "", 1, model_limits.vocabulary},
         {"--padded-vocab-size", whole, "", "", 1, model_limits.vocabulary},

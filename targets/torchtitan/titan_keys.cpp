@@ -142,6 +142,7 @@ void add_stated(const Node& node, const std::string& path, StatedByName& all) {
   for (const Node::Entry& e : node.entries) {
     const std::string key = path.empty() ? e.key : path + "." + e.key;
     if (e.value.is_map()) {
+      if (path.empty()) all[key].at = e.value.at;
       add_stated(e.value, key, all);
       continue;
     }

@@ -181,14 +181,12 @@ void read_mesh(RunValues& v, int ranks, planner::ConfigReading& r) {
   }
   const std::int64_t made = saturating_product({rest, shard});
   if (made > run_limits.ranks) {
-    v.fault("parallelism.data_parallel_shard_degree",
-            fmt::format("the degrees make {} ranks, more than {}", made, run_limits.ranks),
+    v.fault("parallelism", fmt::format("the degrees make {} ranks, more than {}", made, run_limits.ranks),
             "write smaller degrees");
     return;
   }
   if (ranks > 0 && made != ranks && stated) {
-    v.fault("parallelism.data_parallel_shard_degree",
-            fmt::format("the degrees make {} ranks, the cluster has {}", made, ranks),
+    v.fault("parallelism", fmt::format("the degrees make {} ranks, the cluster has {}", made, ranks),
             "fix the degrees, or leave data_parallel_shard_degree at -1");
   }
   s.data_parallel = replicate * shard;

@@ -83,7 +83,9 @@ void add_titan(std::vector<Edit>& rows) {
     }
   };
   all("toml", " = ",
-      {"-2", "1.5", "1e99", "true", "\"8\"", "[8]", "2147483648", "99999999999999999999", "1_000_000_001"});
+      {"-2", "1.5", "1e99", "true", "\"8\"", "[8]", "2147483648", "9223372036854775807", "1_000_000_001"});
+  rows.push_back(
+      {"toml", "seq_len = 4096", "seq_len = 99999999999999999999", "run.toml:7:31: this is not valid TOML"});
   all("module", "=", {"-2", "1.5", "1e99", "True", "None", "nan", "2147483648", "99999999999999999999"});
   for (const char* kind : {"toml", "module"}) {
     const std::string is = std::string(kind) == "toml" ? " = " : "=";

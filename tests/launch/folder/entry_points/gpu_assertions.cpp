@@ -68,7 +68,7 @@ targets::Stated stated(const std::string& value) {
     one.values = targets::split_words(value);
     return one;
   }
-  one.list = true;
+  one.list = one.quoted = true;
   std::istringstream in(value.substr(1, value.size() - 2));
   for (std::string item; std::getline(in, item, ',');) one.values.push_back(item);
   return one;
