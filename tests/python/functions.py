@@ -475,8 +475,8 @@ class Surface(Check):
                 for function, given in sound.items():
                     for name in inspect.signature(function).parameters:
                         for value in values:
-                            if (name, value) in (("build", values[17]), ("progress", values[-1])):
-                                continue  # no build of a log, and a function
+                            if (name, value) == ("build", values[17]) or (name == "progress" and callable(value)):
+                                continue  # no build of a log; a function, which a short search never calls
                             with self.subTest(function=function.__name__, argument=name, value=repr_of(value)):
                                 try:
                                     function(**{**given, name: value})
