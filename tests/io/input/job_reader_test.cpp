@@ -137,12 +137,12 @@ TEST_CASE("a framework's name that is not known", "[io][job]") {
         "--target");
   CHECK(contains(fix("pin: {framework: nxdt}\n"), "write nxd, the training loop of nxdt"));
   CHECK(contains(fix("pin: {framework: pytorch}\n"),
-                 "; a stack (nxdt, nemo-megatron, nxd, bert, megatron, torchtitan) is named by "
-                 "software.framework or --target"));
+                 "; a stack (nxdt, nemo-megatron, nxd, bert, megatron, torchtitan"));
+  CHECK(contains(fix("pin: {framework: pytorch}\n"), ") is named by software.framework or --target"));
   CHECK(fix("software: {framework: torchtitam}\n") == "did you mean torchtitan?");
   const std::string other = fix("software: {framework: pytorch}\n");
-  CHECK(contains(other,
-                 "use one of: nxdt, nemo-megatron, nxd, bert, megatron, torchtitan; a training loop (nxd, "));
+  CHECK(contains(other, "use one of: nxdt, nemo-megatron, nxd, bert, megatron, torchtitan"));
+  CHECK(contains(other, "; a training loop (nxd, "));
   CHECK(contains(other, "fsdp-eager, "));
   CHECK(contains(other, ") is named by pin.framework, or framework= in a strategy"));
   CHECK(fix("software: {framework: fsdp}\n") ==
