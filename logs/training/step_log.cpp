@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "units/quantity.h"
+
 namespace trnplan::logs {
 
 namespace {
