@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/text/no_plan_text.h"
 #include "cli/text/run_text.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
@@ -29,7 +30,7 @@ using planner::Refusal;
 namespace {
 
 constexpr std::size_t kUntestedShown = 3, kTiesShown = 1, kRefusedInShort = 2, kChangesShown = 4,
-                      kRulesShown = 2, kClustersShown = 4;
+                      kClustersShown = 4;
 constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a setting of the layout may help
 
 /// Three digits are enough for an answer: "484", "12.4", "9.36".
@@ -42,15 +43,6 @@ std::string short_seconds(Seconds s) {
 std::string short_gib(Bytes b) {
   const std::string text = fmt::format("{:.1f}", in_gibibytes(b));
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
-}
-
-/// "15.1 of 16 GiB", "16.03 of 16 GiB": what differs reads differently.
-std::string of_memory(const models::Memory& m) {
-  const Bytes peak = m.worst().peak();
-  std::string used = short_gib(peak);
-  if (used == short_gib(m.limit) && std::abs((peak - m.limit).value) > 0)
-    used = fmt::format("{:.2f}", in_gibibytes(peak));
-  return fmt::format("{} of {} GiB", used, short_gib(m.limit));
 }
 
 bool several_clusters(const models::Job& job) {
@@ -74,12 +66,6 @@ std::string price_words(const Plan& p) {
 
 bool asks_for_the_run(const models::Job& job) {
   return job.objective != models::Objective::step_time || job.budget > 0;
-}
-
-std::string fields(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "  ") + unbroken(part);
-  return text;
 }
 
 /// The first few of a list, and how many more there are.
@@ -325,12 +311,6 @@ std::string baseline_text(const Answer& a) {
   return text;
 }
 
-/// None of the types that the job may use has a step that is timed.
-bool is_untimed(const models::Job& job) {
-  if (job.space.instances.empty()) return !planner::times_steps_on(job.cluster.instance);
-  return std::none_of(job.space.instances.begin(), job.space.instances.end(), planner::times_steps_on);
-}
-
 /// The training that the folder's config or flags describe, and where its numbers come from.
 std::string training_text(const api::WrittenTraining& t) {
   const double batch = t.tokens / static_cast<double>(t.steps);
@@ -369,95 +349,6 @@ std::string next_text(const Answer& a) {
   return entry("Next", text + (a.details || a.result.plans.empty() ? "" : "; --details") + "; --format json");
 }
 
-/// Deadline or budget keep no plan.
-std::string limits_text(const models::Job& job, const planner::Infeasible& why) {
-  std::string text;
-  const auto plan = [&](const Plan& p) {
-    return entry(
-        "", fields({layout_words(p.strategy) + fmt::format(", on {} x {}", p.nodes, printable(p.instance)),
-                    planner::strategy_grammar(job, p)}));
-  };
-  if (why.too_slow) {
-    text += entry("Too slow", fmt::format("the fastest takes {:.1f} days, the deadline is {:.1f}",
-                                          why.too_slow->run.value / kDay, job.deadline.value / kDay)) +
-            plan(*why.too_slow) +
-            entry("", "fix: more nodes (--nodes, or cluster.nodes), fewer tokens, or a later deadline");
-  }
-  if (why.too_expensive) {
-    text +=
-        entry("Too costly", fmt::format("the cheapest costs {} USD, the budget is {}",
-                                        grouped(planner::run_usd(*why.too_expensive)), grouped(job.budget))) +
-        plan(*why.too_expensive) + entry("", "fix: fewer tokens, or a larger budget");
-  }
-  return text;
-}
-
-std::string closest_text(const models::Job& job, const planner::Infeasible& why) {
-  const models::StageMemory& worst = why.memory->worst();
-  const Bytes excess = worst.peak() - why.memory->limit;
-  const std::string much =
-      excess.value > 0 ? fmt::format("stage {} needs {}, {:.2f} GiB too much", worst.stage,
-                                     of_memory(*why.memory), in_gibibytes(excess))
-                       : fmt::format("{}, which fits with probability {} only (--fit-probability)",
-                                     of_memory(*why.memory), probability_text(why.memory->fit_probability));
-  return entry("Closest", fmt::format("{}, {}: {} [memory]", layout_words(*why.closest),
-                                      recompute_words(*why.closest), much)) +
-         entry("", planner::strategy_grammar(job, *why.closest));
-}
-
-std::string untimed_text(const models::Job& job) {
-  const topology::Instance& instance = job.cluster.instance;
-  const bool judged = instance.untimed.empty();
-  return entry("No plan", printable(planner::why_untimed(instance), 1000) +
-                              (judged ? ": trnplan topology, trnplan check" : "") + " [not-modelled]") +
-         entry("", "fix: use a type whose step is timed: trnplan instances lists them (--instance)");
-}
-
-/// A rule of what is to train it refuses what would do: the rule, and what has it not.
-std::string target_refusal_text(const api::TargetRefusal& r) {
-  std::string text =
-      entry("No plan", fmt::format("refused by {}'s rule {}: {}", r.target, r.why.rule, r.why.message));
-  for (const api::OtherTarget& o : r.others) {
-    text += entry(&o == &r.others.front() ? "Other" : "",
-                  never_broken("--target " + o.name) + " has a plan" +
-                      (o.writes ? "" : ", though trnplan writes nothing that trains this model with it"));
-  }
-  return text;
-}
-
-std::string infeasible_text(const Answer& a, const planner::Infeasible& why) {
-  const models::Job& job = a.job;
-  if (is_untimed(job)) return untimed_text(job);
-  if (why.too_slow || why.too_expensive)
-    return entry("No plan", "none keeps the limits") + limits_text(job, why);
-  std::string text = entry(
-      "No plan", why.closest ? fmt::format("no strategy is legal and fits a {}'s memory",
-                                           topology::device_word(job.cluster.instance.traits.accelerator))
-                             : "no strategy is legal");
-  if (a.target_refusal != nullptr) text = target_refusal_text(*a.target_refusal);
-  if (why.closest) text += closest_text(job, why);
-  if (why.closest && (why.nodes_that_would_do > 0 || a.target_refusal == nullptr)) {
-    text += entry("Nodes", why.nodes_that_would_do > 0
-                               ? fmt::format("{} nodes of {} would do: --nodes {}", why.nodes_that_would_do,
-                                             job.cluster.instance.name, why.nodes_that_would_do)
-                               : fmt::format("no cluster of up to 1,875 nodes of {} would do",
-                                             job.cluster.instance.name));
-  }
-  if (why.nearest_batch > 0) {
-    text += entry("Batch", fmt::format("with {} none is legal and fits; the nearest that has one is {}",
-                                       job.training.global_batch, why.nearest_batch));
-  }
-  const bool told = why.closest || a.target_refusal != nullptr;
-  for (std::size_t i = 0; !told && i < why.rules.size() && i < kRulesShown; ++i) {
-    const planner::RuleCount& r = why.rules[i];
-    text += entry(i == 0 ? "Refused" : "",
-                  fmt::format("{} strategies by {}, such as {}: {}", grouped(r.strategies), r.why.rule,
-                              layout_words(r.example), r.why.message));
-    if (!r.why.fix.empty()) text += entry("", "fix: " + r.why.fix);
-  }
-  return text;
-}
-
 /// How far a refusal is from what people try first.
 int distance_from_plain(const Refusal& r) {
   constexpr int kFar = 3;  // as far as three settings few people touch
@@ -467,6 +358,20 @@ int distance_from_plain(const Refusal& r) {
 }
 
 }  // namespace
+
+std::string fields(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "  ") + unbroken(part);
+  return text;
+}
+
+std::string of_memory(const models::Memory& m) {
+  const Bytes peak = m.worst().peak();
+  std::string used = short_gib(peak);
+  if (used == short_gib(m.limit) && std::abs((peak - m.limit).value) > 0)
+    used = fmt::format("{:.2f}", in_gibibytes(peak));
+  return fmt::format("{} of {} GiB", used, short_gib(m.limit));
+}
 
 std::string entry(const char* label, const std::string& text) {
   return fmt::format("{:<11}{}\n", label, text);
@@ -509,7 +414,7 @@ std::string plan_answer(const Answer& a) {
   std::string text = job_line(a.job);
   if (a.result.plans.empty()) {
     if (!a.result.complete) text += entry("No plan", "stopped before any was found; more time would tell");
-    if (a.result.infeasible) text += infeasible_text(a, *a.result.infeasible);
+    if (a.result.infeasible) text += no_plan_text(a, *a.result.infeasible);
     return text + baseline_text(a) + next_text(a);
   }
   text += best_text(a) + baseline_text(a) + ties_text(a) + clusters_text(a);

@@ -38,6 +38,12 @@ struct Answer {
 /// A label on the left, its text beside it, the lines that follow below the text.
 std::string entry(const char* label, const std::string& text);
 
+/// Parts of a line, none of them broken over two.
+std::string fields(const std::vector<std::string>& parts);
+
+/// "15.1 of 16 GiB", "16.03 of 16 GiB": what differs reads differently.
+std::string of_memory(const models::Memory& m);
+
 /// A line where the plan's graph is larger than any that is known to compile; else none. `compiles`: how surely;
 /// none where a line above has said it.
 std::string graph_warning(const planner::Plan& plan, std::optional<double> compiles);

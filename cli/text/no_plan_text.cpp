@@ -1,0 +1,119 @@
+#include "cli/text/no_plan_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/text/text.h"
+#include "cli/text/wrap.h"
+#include "models/framework/framework.h"
+#include "planner/check/rules.h"
+#include "planner/plan/strategy_grammar.h"
+#include "text/diagnostic.h"
+#include "units/quantity.h"
+
+namespace trnplan::cli {
+
+using planner::Plan;
+
+namespace {
+
+constexpr std::size_t kRulesShown = 2;
+
+/// Deadline or budget keep no plan.
+std::string limits_text(const models::Job& job, const planner::Infeasible& why) {
+  std::string text;
+  const auto plan = [&](const Plan& p) {
+    return entry(
+        "", fields({layout_words(p.strategy) + fmt::format(", on {} x {}", p.nodes, printable(p.instance)),
+                    planner::strategy_grammar(job, p)}));
+  };
+  if (why.too_slow) {
+    text += entry("Too slow", fmt::format("the fastest takes {:.1f} days, the deadline is {:.1f}",
+                                          why.too_slow->run.value / kDay, job.deadline.value / kDay)) +
+            plan(*why.too_slow) +
+            entry("", "fix: more nodes (--nodes, or cluster.nodes), fewer tokens, or a later deadline");
+  }
+  if (why.too_expensive) {
+    text +=
+        entry("Too costly", fmt::format("the cheapest costs {} USD, the budget is {}",
+                                        grouped(planner::run_usd(*why.too_expensive)), grouped(job.budget))) +
+        plan(*why.too_expensive) + entry("", "fix: fewer tokens, or a larger budget");
+  }
+  return text;
+}
+
+std::string closest_text(const models::Job& job, const planner::Infeasible& why) {
+  const models::StageMemory& worst = why.memory->worst();
+  const Bytes excess = worst.peak() - why.memory->limit;
+  const std::string much =
+      excess.value > 0 ? fmt::format("stage {} needs {}, {:.2f} GiB too much", worst.stage,
+                                     of_memory(*why.memory), in_gibibytes(excess))
+                       : fmt::format("{}, which fits with probability {} only (--fit-probability)",
+                                     of_memory(*why.memory), probability_text(why.memory->fit_probability));
+  return entry("Closest", fmt::format("{}, {}: {} [memory]", layout_words(*why.closest),
+                                      recompute_words(*why.closest), much)) +
+         entry("", planner::strategy_grammar(job, *why.closest));
+}
+
+std::string untimed_text(const models::Job& job) {
+  const topology::Instance& instance = job.cluster.instance;
+  const bool judged = instance.untimed.empty();
+  return entry("No plan", printable(planner::why_untimed(instance), 1000) +
+                              (judged ? ": trnplan topology, trnplan check" : "") + " [not-modelled]") +
+         entry("", "fix: use a type whose step is timed: trnplan instances lists them (--instance)");
+}
+
+/// A rule of what is to train it refuses what would do: the rule, and what has it not.
+std::string target_refusal_text(const api::TargetRefusal& r) {
+  std::string text =
+      entry("No plan", fmt::format("refused by {}'s rule {}: {}", r.target, r.why.rule, r.why.message));
+  for (const api::OtherTarget& o : r.others) {
+    text += entry(&o == &r.others.front() ? "Other" : "",
+                  never_broken("--target " + o.name) + " has a plan" +
+                      (o.writes ? "" : ", though trnplan writes nothing that trains this model with it"));
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_untimed(const models::Job& job) {
+  if (job.space.instances.empty()) return !planner::times_steps_on(job.cluster.instance);
+  return std::none_of(job.space.instances.begin(), job.space.instances.end(), planner::times_steps_on);
+}
+
+std::string no_plan_text(const Answer& a, const planner::Infeasible& why) {
+  const models::Job& job = a.job;
+  if (is_untimed(job)) return untimed_text(job);
+  if (why.too_slow || why.too_expensive)
+    return entry("No plan", "none keeps the limits") + limits_text(job, why);
+  std::string text = entry(
+      "No plan", why.closest ? fmt::format("no strategy is legal and fits a {}'s memory",
+                                           topology::device_word(job.cluster.instance.traits.accelerator))
+                             : "no strategy is legal");
+  if (a.target_refusal != nullptr) text = target_refusal_text(*a.target_refusal);
+  if (why.closest) text += closest_text(job, why);
+  if (why.closest && (why.nodes_that_would_do > 0 || a.target_refusal == nullptr)) {
+    text += entry("Nodes", why.nodes_that_would_do > 0
+                               ? fmt::format("{} nodes of {} would do: --nodes {}", why.nodes_that_would_do,
+                                             job.cluster.instance.name, why.nodes_that_would_do)
+                               : fmt::format("no cluster of up to 1,875 nodes of {} would do",
+                                             job.cluster.instance.name));
+  }
+  if (why.nearest_batch > 0) {
+    text += entry("Batch", fmt::format("with {} none is legal and fits; the nearest that has one is {}",
+                                       job.training.global_batch, why.nearest_batch));
+  }
+  const bool told = why.closest || a.target_refusal != nullptr;
+  for (std::size_t i = 0; !told && i < why.rules.size() && i < kRulesShown; ++i) {
+    const planner::RuleCount& r = why.rules[i];
+    text += entry(i == 0 ? "Refused" : "",
+                  fmt::format("{} strategies by {}, such as {}: {}", grouped(r.strategies), r.why.rule,
+                              layout_words(r.example), r.why.message));
+    if (!r.why.fix.empty()) text += entry("", "fix: " + r.why.fix);
+  }
+  return text;
+}
+
+}  // namespace trnplan::cli
