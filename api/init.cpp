@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/rehearsal.h"
 #include "io/input/cluster_files.h"
 #include "io/input/nvidia_smi.h"
 #include "io/input/readers.h"
@@ -42,6 +43,11 @@ bool begins(const std::string& text, std::string_view first) {
   return at != std::string::npos && std::string_view(text).substr(at).starts_with(first);
 }
 
+/// Keys of YAML stand before a colon and a blank; the colons of sinfo's times and GPUs have none behind them.
+bool has_keys(const std::string& text) {
+  return text.find(": ") != std::string::npos || text.find(":\n") != std::string::npos;
+}
+
 /// Files of a machine or a model, by their content.
 class FoundFiles {
  public:
@@ -51,12 +57,13 @@ class FoundFiles {
     const std::string text = read_text(file);
     if (io::looks_like_nvidia_smi(text)) return gpus(text, file);
     if (begins(text, "instance-type:") || begins(text, "+--") || begins(text, "[")) return devices(file);
-    if (begins(text, "{") || text.find(':') != std::string::npos) return document(text, file);
+    if (begins(text, "{") || has_keys(text)) return document(text, file);
     cluster(io::read_sinfo(file, catalog_), file, "sinfo");
   }
 
  private:
   void gpus(const std::string& text, const std::string& file) {
+    if (!answers_.instance.open()) return;
     const io::GpuListing listing = io::read_nvidia_smi(text, file);
     std::vector<std::string> machines = io::machines_with(listing, catalog_);
     const std::string seen = fmt::format("{} x {}", listing.count, printable(listing.name, 60));
@@ -178,8 +185,10 @@ class Questions {
     std::string said = request_.ask ? request_.ask(question, shown) : "";
     for (const std::size_t i : open) {
       const std::size_t start = std::min(said.find_first_not_of(" ,"), said.size());
-      const std::size_t end = std::min(said.find_first_of(" ,", start), said.size());
-      take(*values[i], said.substr(start, end - start), "");
+      const std::size_t end = std::min(said.find(' ', start), said.size());
+      std::string word = said.substr(start, end - start);
+      if (word.ends_with(',')) word.pop_back();
+      take(*values[i], std::move(word), "");
       said.erase(0, end);
       take(*values[i], usual[i], assumed);
     }
@@ -220,8 +229,19 @@ std::string scalar(const std::string& value) {
   return targets::plain_in_block(value) ? value : targets::double_quoted(value);
 }
 
+/// "4,8,12" as [4, 8, 12].
+std::string list_or_scalar(const std::string& value) {
+  std::string list;
+  std::size_t from = 0;
+  for (std::size_t comma = value.find(','); comma != std::string::npos; comma = value.find(',', from)) {
+    list += scalar(value.substr(from, comma - from)) + ", ";
+    from = comma + 1;
+  }
+  return list.empty() ? scalar(value) : "[" + list + scalar(value.substr(from)) + "]";
+}
+
 void add(std::string& text, const char* key, const Told& told) {
-  const std::string line = fmt::format("{}: {}", key, scalar(told.value));
+  const std::string line = fmt::format("{}: {}", key, list_or_scalar(told.value));
   if (told.from.empty())
     text += line;
   else
@@ -271,7 +291,10 @@ void check(const Answers& a, const io::Catalog& catalog) {
 }  // namespace
 
 InitResult init(const InitRequest& r) {
-  io::check_file(r.out, r.force);
+  std::vector<std::string> read = r.files;
+  read.push_back(r.model);
+  check_apart("--out", r.out, read);
+  rehearse_file(r.out, r.force);
   const io::Catalog catalog = io::Catalog::standard();
   Answers a{{r.model, ""},        {r.instance, ""}, {r.nodes, ""},    {r.sequence, ""},
             {r.global_batch, ""}, {r.tokens, ""},   {r.objective, ""}};

@@ -13,7 +13,7 @@ struct InitRequest {
   /// Output of neuron-ls, nvidia-smi or sinfo, a HyperPod or ParallelCluster file, or the config.json of a model: what each is
   /// its content decides.
   std::vector<std::string> files;
-  /// As a job has them; "": asked for, else as a file tells, else assumed. Of `tokens` and `steps` one at most.
+  /// As a job has them; "": as a file tells, else asked for, else assumed. Of `tokens` and `steps` one at most.
   std::string model, instance, nodes, sequence, global_batch, tokens, steps, objective;
   std::string out = "job.yaml";
   bool force = false;  ///< overwrites `out`

@@ -11,6 +11,8 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "text/diagnostic.h"
+#include "text/shell_words.h"
 
 namespace trnplan::cli {
 
@@ -27,7 +29,8 @@ int run(api::InitRequest request) {
   if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) request.ask = ask;
   const api::InitResult result = api::init(request);
   print(result.text);
-  remark(fmt::format("wrote {}; next: trnplan plan {}", request.out, request.out));
+  remark(fmt::format("wrote {}; next: {}", printable(request.out, 400),
+                     command_line({"trnplan", "plan", request.out})));
   return kDone;
 }
 

@@ -73,6 +73,10 @@ TEST_CASE("files tell of the machine and the model by their content", "[api]") {
       {kFixtures + "cluster/hyperpod.json", "trn1.32xlarge", "16"},
       {kFixtures + "cluster/parallelcluster.yaml", "trn1.32xlarge", "16"},
       {kFixtures + "cluster/sinfo-nodes.txt", "trn1.32xlarge", "3"},
+      {folder.write("e",
+                    "NODELIST STATE TIMELIMIT AVAIL_FEATURES GRES\nn[1-3] idle 1:00:00 p5.48xlarge "
+                    "gpu:h100:8(S:0-1)\n"),
+       "p5.48xlarge", "3"},
       {kFixtures + "neuron-ls-trn1.32xlarge.txt", "trn1.32xlarge", "1"},
       {kFixtures + "neuron-ls-trn1.32xlarge.json", "trn1.32xlarge", "1"},
       {folder.write("a", eight_gpus("NVIDIA H100 80GB HBM3")), "p5.48xlarge", "1"},
@@ -95,6 +99,36 @@ TEST_CASE("files tell of the machine and the model by their content", "[api]") {
     CHECK(job.cluster.instance.name == c.instance);
     CHECK(std::to_string(job.cluster.nodes) == c.nodes);
   }
+}
+
+TEST_CASE("several types and numbers of nodes are lists of the job", "[api]") {
+  const TestFolder folder;
+  api::InitRequest request;
+  request.model = "llama3-8b";
+  request.instance = "trn1.32xlarge,trn1n.32xlarge";
+  request.out = folder / "job.yaml";
+  request.ask = [](const std::string&, const std::string& usual) { return usual == "1" ? "4,8,12" : ""; };
+  CHECK(api::init(request).text.find("nodes: [4, 8, 12]") != std::string::npos);
+  models::Job job;
+  CHECK(remarks_on(request.out, job).empty());
+  CHECK(job.space.nodes == std::vector<int>{4, 8, 12});
+  CHECK(job.space.instances.size() == 2);
+}
+
+TEST_CASE("what is read is not written over, and a stated type needs no known GPU", "[api]") {
+  const TestFolder folder;
+  api::InitRequest request;
+  request.files = {
+      folder.write("config.json", read_text(TRNPLAN_SOURCE_DIR "/tests/golden/tiny-config.json")),
+      folder.write("gpus", "GPU 0: NVIDIA T4 (UUID: GPU-1)\n")};
+  request.sequence = "512";
+  request.global_batch = "64";
+  request.instance = "p5.48xlarge";
+  request.out = request.files.front();
+  request.force = true;
+  CHECK_THROWS_AS(api::init(request), InputError);
+  request.out = folder / "job.yaml";
+  CHECK(api::init(request).text.find("instance: p5.48xlarge") != std::string::npos);
 }
 
 TEST_CASE("a person is asked what nothing has said, with what is taken for no answer", "[api]") {
