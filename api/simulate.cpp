@@ -54,8 +54,9 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
 /// A what-if is called one.
 void remark_schedule(const models::Strategy& strategy, Remarks& remarks) {
   const models::Schedule schedule = models::settled_schedule(strategy);
-  if (models::framework_of(strategy).runs(schedule)) return;
-  remarks.add(fmt::format("{} is a what-if: NxDT has no such schedule", to_string(schedule)),
+  const models::Framework& loop = models::framework_of(strategy);
+  if (loop.runs(schedule)) return;
+  remarks.add(fmt::format("{} is a what-if: {} has no such schedule", to_string(schedule), loop.name()),
               "what-if-schedule");
 }
 

@@ -35,7 +35,8 @@ std::string explain_list(const std::vector<RuleSet>& sets) {
 
 std::string rules_page(const std::vector<RuleSet>& sets) {
   std::string text =
-      "# Rules\n\nEvery refusal, finding and remark prints the id of a row below: in JSON as `rule`, in text "
+      "# Rules\n\nEvery refusal, every finding and every remark on an assumption or a doubt prints the id of "
+      "a row below: in JSON as `rule`, in text "
       "before the message or in "
       "brackets behind\nit. `trnplan explain ID` prints the row, `trnplan explain --format json` all of "
       "them. This page is made of "

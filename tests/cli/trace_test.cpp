@@ -40,11 +40,11 @@ TEST_CASE("traces and schedules", "[cli]") {
   cli.refuse("--schedule: .*one stage", "simulate $example --strategy tp=8 --schedule zero-bubble");
   cli.refuse("--schedule: .*virtual pipeline",
              "simulate $example --strategy tp=8,pp=4,vpp=2 --schedule zero-bubble");
-  cli.expect(3, "zero-bubble is a what-if: NxDT has no such schedule", pipeline + " --schedule zero-bubble");
+  cli.expect(3, "zero-bubble is a what-if: nxd has no such schedule", pipeline + " --schedule zero-bubble");
   // All 1,024 micro-batches are alive at once.
   cli.expect(3, "refused: memory: stage 3 needs 1755.2 of 16.0 GiB",
              "simulate $example --strategy tp=8,pp=4,schedule=gpipe");
-  cli.says("gpipe is a what-if: NxDT has no such schedule");
+  cli.says("gpipe is a what-if: nxd has no such schedule");
   for (const std::string extension : {"pftrace", "json"}) {
     cli.set("trace", cli.work("traces/step." + extension));
     cli.expect(0, "wrote " + cli.get("trace") + ": [0-9]+ slices .* of 1024 micro-batches",
