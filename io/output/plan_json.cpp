@@ -353,7 +353,7 @@ const Record<ShownSearch>& record() {
         Absent::left_out},
        {"baseline",
         [](const S& s) {
-          const Plan* winner = s.result.plans.empty() ? nullptr : &s.result.plans.front();
+          const Plan* winner = s.result.recommended_plan();
           return s.baseline == nullptr ? std::nullopt
                                        : std::optional(ShownBaseline{s.baseline, winner, s.confidence});
         },
