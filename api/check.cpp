@@ -289,13 +289,14 @@ CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
 }  // namespace
 
 CheckResult check(const CheckRequest& asked) {
-  const auto version = [](const char* option, const std::string& text) {
+  std::vector<Diagnostic> faults;
+  const auto version = [&](const char* option, const std::string& text, const char* fix) {
     if (text.empty() || is_version(text)) return;
-    throw InputError(
-        {{"command line", 0, 0}, option, in_quotes(text) + " is no version", "write it like 2.28"});
+    faults.push_back({{io::kCommandLine, 0, 0}, option, in_quotes(text) + " is no version", fix});
   };
-  version("--release", asked.release);
-  version("--framework-version", asked.version);
+  version("--release", asked.release, "write it like 2.28");
+  version("--framework-version", asked.version, "write it like 1.6");
+  if (!faults.empty()) throw InputError(std::move(faults));
   const io::Catalog catalog = io::Catalog::standard();
   const CheckRequest request = of_folder(asked, catalog);
   const planner::Target& target = target_of(request);

@@ -87,8 +87,8 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
                       &second = plans[confidence.comparison->second];
   const auto why = planner::inexpressible(target, planner::settled(job, second), second.strategy);
   if (why && confidence.comparison->best->runs_of_second > 0) {
-    remarks.add(
-        fmt::format("no measure.sh is written: plan {}: {}", confidence.comparison->second + 1, *why));
+    remarks.add(fmt::format("no measure.sh is written: plan {}: {}", confidence.comparison->second + 1, *why),
+                "measure");
     return {};
   }
   return launch::measure_files(job, first, second, *confidence.comparison->best, target, use);

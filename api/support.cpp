@@ -22,11 +22,10 @@ namespace {
 /// Of a model without published training: short enough for every model's positions.
 constexpr const char *kSequence = "512", *kBatch = "1024";
 
-Asked asked_of(const SupportRequest& request, const std::string& model, const std::string& type,
+Asked asked_of(const std::string& model, const std::string& type,
                const std::optional<io::PublishedTraining>& published) {
   Asked asked;
   asked.job.job = model;
-  asked.job.texts = request.texts;
   asked.job.options.instance = type;
   if (published) return asked;
   asked.job.options.sequence = kSequence;
@@ -102,7 +101,7 @@ SupportResult support(const SupportRequest& request) {
     const bool known = io::known_model(model, catalog).has_value();
     const auto published = known ? catalog.training(model) : std::nullopt;
     for (const std::string& type : types)
-      result.pairs.push_back(support_of(asked_of(request, model, type, published), model));
+      result.pairs.push_back(support_of(asked_of(model, type, published), model));
   }
   return result;
 }

@@ -12,7 +12,6 @@ struct SupportRequest {
   std::string
       model;  ///< of the catalogue, or a config.json; "", or a type alone: every model of the catalogue
   std::string instance;  ///< "": every type of the catalogue
-  StatedFiles texts;     ///< `model`, where it stands in memory
 };
 
 /// A target that trains on the machine, and why it cannot be given the model.

@@ -190,7 +190,8 @@ class WriterTeller {
                           : planner::inexpressible(*target, on->job, p.plan->strategy);
     if (!why) p.target = named_;
     if (!why || !told_.insert(p.instance).second) return;
-    remarks_.add(fmt::format("{} x {}: the plan is of all strategies: {}", p.nodes, p.instance, *why));
+    remarks_.add(fmt::format("{} x {}: the plan is of all strategies: {}", p.nodes, p.instance, *why),
+                 "target");
   }
 
  private:

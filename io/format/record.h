@@ -1,5 +1,5 @@
 // What a JSON object holds, said once: a row a key. From its rows come the object in a document, the attributes of Python's record of
-// that name, and the table of docs/json.md. Private to io/: it is not installed.
+// that name, and the table of docs/keys.md. Private to io/: it is not installed.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct Description {
   struct Key {
     std::string_view name;
     std::string type;       ///< as Python spells it: "int", "Optional[float]", "List[Plan]"
-    std::string_view says;  ///< Markdown, for docs/json.md; "" where name and type say it
+    std::string_view says;  ///< Markdown, for docs/keys.md; "" where name and type say it
     Absent absent;
   };
   std::string_view name;                         ///< of Python's class; "" where Python has a dict

@@ -85,7 +85,6 @@ class StrategyParser {
     const std::string value = part.substr(equals + 1);
     if (const auto read = value_of(*key, value)) {
       if (!key->pin(job_.pin, *read)) no_word(*key, value);
-      if (key->name == "precision") job_.training.precision = *job_.pin.precision;
     }
   }
 

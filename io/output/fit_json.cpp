@@ -5,6 +5,11 @@
 
 namespace trnplan::io {
 
+template <>
+const Record<logs::StepSample>& record();  // log_json.cpp
+template <>
+const Record<ReadLog>& record();
+
 using calibrate::CollectiveFit;
 using calibrate::KernelRow;
 using calibrate::StepFit;

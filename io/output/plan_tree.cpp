@@ -260,7 +260,9 @@ const Record<Plan>& record() {
        {"elasticities", &elasticities_of,
         "by how many per cent the step changes when a part of the machine gets 1 % faster (`tensor`, "
         "`vector`, `hbm`, `dma`, "
-        "`link`, `efa`: at most 0) or takes 1 % longer (`latency`, `launch`: at least 0)"},
+        "`link`, `efa`: at most 0) or takes 1 % longer (`latency`, `launch`: at least 0), to first order "
+        "along the critical path. Their absolute values add up to 1; what work loses beside a collective is "
+        "the collective's"},
        {"usd_per_hour",
         [](const Plan& p) { return p.usd_per_hour > 0 ? std::optional(p.usd_per_hour) : std::nullopt; },
         "the on-demand price of all nodes"},

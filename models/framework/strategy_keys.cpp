@@ -211,22 +211,10 @@ std::span<const StrategyKey> strategy_keys() {
   return kKeys;
 }
 
-namespace {
-
-const Key* find_key(std::string_view Key::*by, std::string_view name) {
-  const auto* found =
-      std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) { return k.*by == name; });
-  return found == std::end(kKeys) ? nullptr : found;
-}
-
-}  // namespace
-
-const Key* strategy_key(std::string_view name) {
-  return find_key(&Key::name, name);
-}
-
 const Key* brief_strategy_key(std::string_view brief) {
-  return find_key(&Key::brief, brief);
+  const auto* found =
+      std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) { return k.brief == brief; });
+  return found == std::end(kKeys) ? nullptr : found;
 }
 
 void apply_pins(const Pin& pin, Strategy& s) {

@@ -63,8 +63,7 @@ struct StrategyKey {
 /// In the order of documents and of the grammar.
 [[nodiscard]] std::span<const StrategyKey> strategy_keys();
 
-/// nullptr: there is none of this name, or of this brief one.
-[[nodiscard]] const StrategyKey* strategy_key(std::string_view name);
+/// nullptr: there is none of this brief name.
 [[nodiscard]] const StrategyKey* brief_strategy_key(std::string_view brief);
 
 /// Everything that `pin` fixes.

@@ -126,7 +126,7 @@ def _number(value: Any) -> str:
     try:
         return str(value)
     except ValueError:  # thousands of digits
-        return f"a number of {value.bit_length()} bits"
+        return f"a {type(value).__name__} of thousands of digits"
 
 
 # The brief name of each key.

@@ -1,4 +1,4 @@
-"""What the functions answer, by the names of docs/python.md. docs/json.md explains every key; seconds, bytes and USD are plain.
+"""What the functions answer, by the names of docs/python.md. docs/keys.md explains every key; seconds, bytes and USD are plain.
 
 The keys of a class are what the program describes under its name; here stand the methods. Types are in results.pyi, which
 tests/generated/generated.py writes.

@@ -75,8 +75,12 @@ TEST_CASE("support lists targets that train on the machine alone, and takes a ty
   const api::SupportResult all = api::support({"", "p5.48xlarge"}), type = api::support({"p5.48xlarge", ""});
   REQUIRE(all.pairs.size() == type.pairs.size());
   CHECK(all.pairs.size() > 10);
+  const topology::Instance machine = io::Catalog::standard().instance("p5.48xlarge");
   for (const api::Support& s : all.pairs)
-    for (const api::SupportedTarget& t : s.targets) CHECK(targets::find(t.name) != nullptr);
+    for (const api::SupportedTarget& t : s.targets) {
+      REQUIRE(targets::find(t.name) != nullptr);
+      CHECK(targets::find(t.name)->trains_on(machine.traits));
+    }
   CHECK_THROWS_AS(api::support({"llama9", ""}), InputError);
   CHECK_THROWS_AS(api::support({"llama3-8b", "trn9"}), InputError);
 }

@@ -441,7 +441,7 @@ class Surface(Check):
 
     def test_wrong_values_of_every_argument(self) -> None:
         """Each is refused with a fault that names it, or is Python's TypeError; none is an internal error, and nothing is
-        written. Lists of bytes were numbers of nodes, a str of kernels its letters, a surrogate an internal error."""
+        written."""
 
         class Speechless:
             def __str__(self) -> str:

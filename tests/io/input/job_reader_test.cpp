@@ -278,7 +278,7 @@ TEST_CASE("every fault at once, in the order of the file", "[io][job]") {
   CHECK(fix_of("objektive") == "unknown key / did you mean \"objective\"?");
 }
 
-TEST_CASE("what is designed but not there yet says so", "[io][job]") {
+TEST_CASE("what cannot be pinned says so", "[io][job]") {
   const auto unsupported = [](const std::string& text, const std::string& key) {
     const Diagnostic d = only_fault(text);
     CHECK(d.key == key);
