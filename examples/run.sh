@@ -38,23 +38,6 @@ for command in examples/*/command; do
   normalise "$source" <"$work/out" >"$work/now"
   compare "$folder/expected-output" "$work/now" "trnplan ${words[*]}" || failed=$((failed + 1))
 done
-# The README's first text block is what the first example prints.
-checks=$((checks + 1))
-awk '/^```text$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside && n == 1' README.md >"$work/readme"
-if ! diff -u examples/llama3-8b-one-node/expected-output "$work/readme"; then
-  printf 'FAIL: README.md does not show what examples/llama3-8b-one-node prints\n'
-  failed=$((failed + 1))
-fi
-# docs/accuracy.md shows what the examples print, one text block each, in this order.
-block=0
-for example in collectives-by-data-sheet collectives-of-2023 memory-of-published-jobs uptime-of-published-jobs; do
-  block=$((block + 1)) checks=$((checks + 1))
-  awk -v wanted=$block '/^```text$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside && n == wanted' docs/accuracy.md >"$work/accuracy"
-  if ! diff -u "examples/$example/expected-output" "$work/accuracy"; then
-    printf 'FAIL: docs/accuracy.md does not show what examples/%s prints\n' "$example"
-    failed=$((failed + 1))
-  fi
-done
 # The catalogue holds the result of the fit.
 checks=$((checks + 1))
 if ! diff -u "catalog/profiles/$profile" "$work/$profile"; then

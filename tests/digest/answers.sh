@@ -16,7 +16,7 @@ n=0
 while read -ra words; do
   n=$((n + 1)) code=0
   unset COLUMNS
-  # The tables of docs/accuracy.md are whole; an example is as wide as it is without a terminal.
+  # No line of tests/calibrate/accuracy.out is broken; an example is as wide as it is without a terminal.
   if [[ "${words[*]}" == validate ]]; then export COLUMNS=300; fi
   "$trnplan" "${words[@]}" --json "$folder/$n.json" >"$folder/$n.text" 2>"$folder/err" </dev/null || code=$?
   if ((code != 0 && code != 3)); then

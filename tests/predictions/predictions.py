@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Predictions of trn2 and p5 for docs/accuracy.md, "Predictions made before any comparison".
+"""Predictions of trn2 and p5 for predictions.md, "Predictions made before any comparison".
 
 predictions.py TRNPLAN SOURCE           prints the tables
-predictions.py TRNPLAN SOURCE --check   compares them with those of docs/accuracy.md: each number within 1 %
+predictions.py TRNPLAN SOURCE --check   compares them with those of predictions.md: each number within 1 %
 predictions.py TRNPLAN SOURCE --write   puts them there
 
 Names on standard error the rows whose half-width is above 40 % of the step. A table made before a comparison is not to be made anew
@@ -93,14 +93,14 @@ def main():
     lines, wide = tables(program)
     for one in wide:
         print("wider than 40 %:", one, file=sys.stderr)
-    path = os.path.join(source, "docs", "accuracy.md")
+    path = os.path.join(source, "tests", "predictions", "predictions.md")
     with open(path, encoding="utf-8") as text:
         page = text.read()
     if "--check" in sys.argv:
         told = page[page.index(BEGIN) + len(BEGIN):page.index(END)]
         a, b = numbers(told), numbers("\n".join(lines))
         same = len(a) == len(b) and all(abs(x - y) <= 0.01 * max(abs(x), abs(y)) for x, y in zip(a, b))
-        print("predictions: " + ("as in docs/accuracy.md" if same else "not those of docs/accuracy.md"))
+        print("predictions: " + ("as in predictions.md" if same else "not those of predictions.md"))
         sys.exit(0 if same else 1)
     if "--write" in sys.argv:
         begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
