@@ -8,7 +8,8 @@
 
 namespace trnplan::cli {
 
-/// The nearest configs, each with its speed and what to change; "" when there are none.
-std::string nearest_text(const std::vector<io::NearestJson>& nearest);
+/// The nearest configs, each with its speed and what to change; "" when there are none. Lines of a diff stay whole, the
+/// others are wrapped to `width`.
+std::string nearest_text(const std::vector<io::NearestJson>& nearest, int width);
 
 }  // namespace trnplan::cli
