@@ -84,7 +84,7 @@ TEST_CASE("tables of nccom-test", "[cli]") {
   cli.expect(0, "^Best ", "plan $example --top 1 --out $work/ran");
   cli.refuse(R"(--run: no train-\*\.out is in it)", "calibrate --run $work/ran");
   cli.refuse(R"(no-plan/plan\.json)", "calibrate --run $work/no-plan");
-  cli.refuse(R"(--op: "allred" is no operation)", "calibrate $work/bare.txt --op allred --ranks 8");
+  cli.refuse(R"(--op: "allred" is not an operation)", "calibrate $work/bare.txt --op allred --ranks 8");
   cli.refuse(R"(--build: no point is of build "2022")", "calibrate $published --build 2022");
   cli.refuse("build: its points come from several builds", "calibrate $published");
   cli.refuse_usage("files: is empty", "calibrate ''");
@@ -202,7 +202,7 @@ TEST_CASE("training logs", "[cli]") {
   cli.refuse("nothing: the file is empty", "calibrate $work/nothing");
   cli.refuse("--out: no file has a point of nccom-test",
              "calibrate $logs/nxd-llama3-70b.txt --out mine.json");
-  cli.refuse("--config: --job says what ran, too",
+  cli.refuse("--config: --job states what ran as well",
              "calibrate $logs/nxd-llama3-70b.txt --job $seventy --config x.yaml");
   cli.refuse("--strategy: there is no --job", "calibrate $logs/nxd-llama3-70b.txt --strategy tp=8");
 }
@@ -248,14 +248,14 @@ TEST_CASE("kernels", "[cli]") {
              "calibrate $gemm $kernels/kernels.csv --kernel $gemm=matmul,dtype=bf16,n=4096,m=4096,k=4096 "
              "--out $work/k.json");
   CHECK(cli.read("$work/k.json") == cli.read("$work/elsewhere/k.json"));
-  cli.refuse(R"(command line: --kernel: .*gemm\.json: "matmull" is no operator)",
+  cli.refuse(R"(command line: --kernel: .*gemm\.json: "matmull" is not an operator)",
              "calibrate $gemm --kernel $gemm=matmull");
   cli.refuse("matmul needs k", "calibrate $gemm --kernel $gemm=matmul,m=1");
   cli.refuse("matmul needs n", "calibrate $gemm --kernel $gemm=matmul,m=1");
   cli.refuse(R"(gemm\.jso" is not among the files)", "calibrate $gemm --kernel ${kernels}/gemm.jso=$shape");
-  cli.refuse("is no FILE=KERNEL", "calibrate $gemm --kernel $gemm");
+  cli.refuse("is not FILE=KERNEL", "calibrate $gemm --kernel $gemm");
   cli.refuse("is named twice", "calibrate $gemm --kernel $gemm=$shape --kernel $gemm=$shape");
-  cli.refuse("the file holds no device time", "calibrate $gemm $work/r8.txt --kernel $work/r8.txt=$shape");
+  cli.refuse("the file has no device time", "calibrate $gemm $work/r8.txt --kernel $work/r8.txt=$shape");
   cli.refuse(R"(gemm\.json:1:1: kernel: 1902 us is less than the .* us that matmul,m=40960)",
              "calibrate $gemm --kernel $gemm=matmul,m=40960,k=4096,n=4096,dtype=bf16");
   cli.refuse("--no-fit: there are kernels beside",

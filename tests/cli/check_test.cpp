@@ -51,14 +51,14 @@ TEST_CASE("what Megatron-LM refuses at its start is refused, each at its flag", 
   const std::string check = "check $work/train.sh --target megatron --instance p5.48xlarge";
   cli.expect(3, "^verdict: refused \\(8 errors", check);
   for (const char* line :
-       {"train\\.sh:2:19: error: heads: --hidden-size: 4095 is no multiple of 32 heads",
+       {"train\\.sh:2:19: error: heads: --hidden-size: 4095 is not a multiple of 32 heads",
         "train\\.sh:3:27: error: heads: --num-query-groups: 32 heads make no 64 groups",
         "train\\.sh:4:3: error: value: --recompute-granularity: \"everything\" is none",
         "train\\.sh:4:38: error: precision: --fp16: --fp16 and --bf16 exclude each other",
         "train\\.sh:5:36: error: layers: --num-layers-per-virtual-pipeline-stage: a stage has 16",
         "train\\.sh:6:13: error: schedule: --min-lr: 1e-3 is above --lr, 1e-4",
         "train\\.sh:6:39: error: value: --save-interval: \"0\" is too small",
-        "train\\.sh:7:41: error: value: --context-parallel-size: \"two\" is no whole number",
+        "train\\.sh:7:41: error: value: --context-parallel-size: \"two\" is not a whole number",
         "^No prediction: megatron refuses the file at its start$"})
     cli.prints(line);
   cli.expect(3, "source: NVIDIA/Megatron-LM@d98e8a6:megatron/training/arguments\\.py", check + " --details");
@@ -240,7 +240,7 @@ TEST_CASE("check says what a file is that it cannot check", "[cli]") {
   is("config.json", "{\"hidden_size\": 64}\n", "this is the config.json of a model");
   is("run.sh", "#!/bin/bash\nset -e; python train.py: {\n",
      "starts none of the programs that are known here");
-  is("notes.txt", "nothing\n", "this is no NxDT config");
+  is("notes.txt", "nothing\n", "this is not an NxDT config");
 }
 
 // Catches: a folder that check cannot take although all it needs stands in it.

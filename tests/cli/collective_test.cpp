@@ -56,10 +56,10 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
   Session cli;
   // ---- collective ----
 
-  cli.refuse(R"(op: "all_redue" is no collective)", "collective all_redue --bytes 1M");
+  cli.refuse(R"(op: "all_redue" is not a collective)", "collective all_redue --bytes 1M");
   cli.refuse(R"(did you mean all_reduce\?)", "collective all_redue --bytes 1M");
   cli.refuse(R"(did you mean redsct\?)", "collective redsc --bytes 1M");
-  cli.refuse(R"(op: "" is no collective)", "collective '' --bytes 1M");
+  cli.refuse(R"(op: "" is not a collective)", "collective '' --bytes 1M");
   cli.refuse_usage("op", "collective --bytes 1M");
   cli.refuse_usage("--ranks.* 0", "collective all_reduce --bytes 1M --ranks 0");
   cli.refuse_usage("--ranks.*-2", "collective all_reduce --bytes 1M --ranks -2");
@@ -71,7 +71,8 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
   cli.refuse_usage("--nodes.* 0", "collective all_reduce --bytes 1M --nodes 0");
   cli.refuse(R"(--instance: .*trn1\.33xlarge)", "collective all_reduce --bytes 1M --instance trn1.33xlarge");
   cli.refuse("--profile: .*no-such", "collective all_reduce --bytes 1M --profile no-such");
-  cli.refuse(R"(--algorithm: "rign" is no algorithm)", "collective all_reduce --bytes 1M --algorithm rign");
+  cli.refuse(R"(--algorithm: "rign" is not an algorithm)",
+             "collective all_reduce --bytes 1M --algorithm rign");
   cli.refuse(
       R"(did you mean ring\? Known: auto, ring, kangaring, mesh, rdh, torus, .*one-step, tree, nvls, nvls-tree, pat)",
       "collective all_reduce --bytes 1M --algorithm rign");
@@ -86,7 +87,7 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
     cli.set("size", size);
     cli.refuse(R"(--bytes: .*no size up to 2\^62 bytes)", "collective all_reduce --bytes \"$size\"");
   }
-  cli.refuse(R"(--maxbytes: "1Q" is no size)", "collective all_reduce -b 1K -e 1Q");
+  cli.refuse(R"(--maxbytes: "1Q" is not a size)", "collective all_reduce -b 1K -e 1Q");
   cli.refuse_usage("--maxbytes: is empty", "collective all_reduce -b 1K -e ''");
   cli.refuse("--maxbytes: 1024 is below --minbytes 2048", "collective all_reduce -b 2K -e 1K");
   for (const std::string factor : {"1", "0.5", "0", "-2", "nan", "inf"}) {

@@ -107,7 +107,7 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
   cli.run_with("TRNPLAN_CATALOG", cli.work("unpriced"), "plan $work/cost.yaml");
   CHECK(cli.last.exit == 2);
   CHECK(cli.last.out.empty());
-  cli.says(R"(cost\.yaml:4:12: objective: no price is known of "trn1\.32xlarge"|usd_per_hour)");
+  cli.says(R"(cost\.yaml:4:12: objective: no price is known for "trn1\.32xlarge"|usd_per_hour)");
   cli.says("^  fix: .");
   cli.wrote_nothing();
   cli.expect(0, "^Best ", "plan $work/cost.yaml");
@@ -143,8 +143,8 @@ TEST_CASE("a release that nothing is known of", "[cli]") {
 TEST_CASE("only remedies that help", "[cli]") {
   Session cli;
   cli.expect(2, "^Best ", "plan bert-large --out $work/o");
-  cli.says("^bert-large: --out: nxdt cannot be given this plan: .*: it is no Llama$");
-  cli.says("^  fix: plan with --target bert, or leave --out away$");
+  cli.says("^bert-large: --out: nxdt cannot be given this plan: .*: it is not a Llama$");
+  cli.says("^  fix: plan with --target bert, or drop --out$");
   cli.expect(2, "^Best ", "plan gpt3-6.7b --out $work/o");
   cli.says("^  fix: leave --out away: ");
   cli.says_no("pin ");
@@ -213,7 +213,7 @@ TEST_CASE("what runs today", "[cli]") {
   cli.expect(
       0, "model_source: a plan is for",
       "plan $work/llama2-70b.yaml --baseline $source/tests/io/fixtures/nxdt/megatron_llama_70b_config.yaml");
-  cli.refuse("this is no NxDT config", "plan $example --baseline $example");
+  cli.refuse("this is not an NxDT config", "plan $example --baseline $example");
 }
 
 TEST_CASE("a limit of time", "[cli]") {
@@ -283,7 +283,8 @@ TEST_CASE("plan --target torchtitan judges by what TorchTitan runs", "[cli]") {
             "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 256}\n"
             "cluster: {instance: p5.48xlarge, nodes: 2}\npin: {sharding: zero3, recompute: full}\n");
   cli.expect(0, "^Best +DP 16", "plan $work/job.yaml --target torchtitan");
-  cli.refuse("pin\\.sharding: \"zero3\" is none that megatron has", "plan $work/job.yaml --target megatron");
+  cli.refuse("pin\\.sharding: \"zero3\" is not one that megatron has",
+             "plan $work/job.yaml --target megatron");
 }
 
 TEST_CASE("a price that is not on demand says so", "[cli]") {

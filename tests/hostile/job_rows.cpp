@@ -28,7 +28,7 @@ std::vector<Edit> job_rows() {
       {"job", "1T", "1TT", "job.yaml:2:56: training.tokens"},
       {"job", "1T", "\"\"", "job.yaml:2:56: training.tokens"},
       {"job", "llama3-8b", "../../etc/passwd", "job.yaml:1:8: model"},
-      {"job", "llama3-8b", "/dev/zero", "/dev/zero: this is no regular file (a pipe, "},
+      {"job", "llama3-8b", "/dev/zero", "/dev/zero: this is not a regular file (a pipe, "},
       {"job", "llama3-8b", "\"llama3-8b\\u202e\"", "job.yaml:1:8: model"},
       {"job", "llama3-8b", "\"\\u009b31m\"", "job.yaml:1:8: model"},
       {"job", "llama3-8b", "\"\"", "job.yaml:1:8: model"},

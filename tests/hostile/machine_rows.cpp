@@ -32,7 +32,7 @@ std::vector<Edit> machine_rows() {
       {"pcluster", kWhole, "Scheduling: 5", "pc.yaml:1:13: Scheduling"},
       {"pcluster", kWhole, "Scheduling:\n  Scheduler: slurm\n", "pc.yaml:2:3: Scheduling.SlurmQueues"},
       {"sinfo", kWhole, "", "sinfo.txt:1:1: no line with the titles NODEL"},
-      {"sinfo", kWhole, std::string("\000", 1), "sinfo.txt:1:1: this line is no text of a tab"},
+      {"sinfo", kWhole, std::string("\000", 1), "sinfo.txt:1:1: this line is not a text of a tab"},
       {"sinfo", kWhole, "NODELIST STATE AVAIL", "sinfo.txt:1:1: the table lists no node"},
       {"sinfo", kWhole, "NODELIST STATE\nn[1-99999999] idle\n", "sinfo.txt:2:1: NODELIST"},
       {"sinfo", kWhole, "NODELIST STATE\nn[9-1] idle\n", "sinfo.txt:2:1: NODELIST"},

@@ -88,6 +88,6 @@ run 0 topology --profile "$work/text.json"
 sed 's/"ranks": \[/"ranks": ["x",/' "$mine" >"$work/bad.json"
 run 2 topology --profile "$work/bad.json"
 says 'bad.json:'
-says 'evidence.ranks: is no list of whole numbers in ascending order'
+says 'evidence.ranks: is not a list of whole numbers in ascending order'
 
 finish

@@ -91,7 +91,7 @@ check 'what was refused was run' test ! -e "$work/ran"
 head -n 20 "$work/settings.env" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/settings.env"
 launch 2 "$plan" --dry-run
 says 'TRNPLAN_SMOKE_STEPS: is nowhere set'
-prints 'When that is mended, this runs:'
+prints 'When that is fixed, this runs:'
 prints "$plan/train.sbatch"
 cp "$work/settings.env" "$plan/settings.env"
 # What is submitted is what was read.
@@ -200,7 +200,7 @@ for file in train.sbatch node_run.sh settings.env nxdt.yaml; do
   meanwhile "echo '# mine' >>$plan/$file"
   : >"$LOG"
   launch 2 "$plan"
-  says "$plan/$file: was changed since it was checked, so it was not submitted"
+  says "$plan/$file: was changed after it was checked, so it was not submitted"
   check "$file: nothing is submitted then" test ! -s "$LOG" -a ! -e "$plan/launch.json"
   cp "$work/$file" "$plan/$file"
 done
@@ -208,7 +208,7 @@ mv "$plan" "$work/whole"
 ln -s "$work/whole" "$plan"
 meanwhile "mv $work/whole $work/aside && cp -r $evil $work/whole"
 launch 2 "$plan"
-says "$work/whole: another folder has taken its place since it was checked"
+says "$work/whole: another folder has replaced it after it was checked"
 rm -rf "$plan" "$work/whole"
 mv "$work/aside" "$plan"
 cp "$work/sinfo" "$work/bin/sinfo"

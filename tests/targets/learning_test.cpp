@@ -114,8 +114,8 @@ TEST_CASE("BERT's script gets what it has flags for, and nothing else is accepte
     CHECK(contains(why_not(*targets::find("bert"), other, plain), why));
   };
   refused([](models::Job& j) { j.learning.min_learning_rate = 1e-5; }, "leave schedule, min_learning_rate");
-  refused([](models::Job& j) { j.learning.schedule = models::Decay::linear; }, "a schedule that is stated");
-  refused([](models::Job& j) { j.learning.constant_steps = 5; }, "a schedule that is stated");
+  refused([](models::Job& j) { j.learning.schedule = models::Decay::linear; }, "a stated schedule");
+  refused([](models::Job& j) { j.learning.constant_steps = 5; }, "a stated schedule");
   refused([](models::Job& j) { j.learning.beta1 = j.learning.beta2 = 0.9; }, "leave betas out");
   refused([](models::Job& j) { j.learning.weight_decay = 0.01; }, "leave weight_decay out");
   refused([](models::Job& j) { j.learning.gradient_clip = 1; }, "leave gradient_clip out");

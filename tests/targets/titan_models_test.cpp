@@ -75,9 +75,9 @@ TEST_CASE("a file is told what it trains", "[targets]") {
   CHECK(contains(read_model("name = \"deepseek_v3\"\nflavor = \"16B\"").unmodelled, "latent attention"));
   CHECK(read_model("name = \"llama3\"\nflavor = \"8B\"").unmodelled.empty());
   CHECK(contains(name_refused("run.toml", config_of("name = \"qwen3\"\nflavor = \"9B\"")),
-                 "run.toml:3:10: model.flavor: \"9B\" is no size of qwen3 in v0.2.2"));
+                 "run.toml:3:10: model.flavor: \"9B\" is not a size of qwen3 in v0.2.2"));
   CHECK(contains(name_refused("run.toml", config_of("name = \"qwen2\"\nflavor = \"8B\"")),
-                 "model.name: \"qwen2\" is no model of TorchTitan v0.2.2"));
+                 "model.name: \"qwen2\" is not a model of TorchTitan v0.2.2"));
 }
 
 // A module of a person's own may add any key; of TorchTitan's own for fault tolerance the keys are known.
@@ -103,5 +103,5 @@ TEST_CASE("a config registry in Python is not read as a config", "[targets]") {
   CHECK(contains(said,
                  "Python of TorchTitan's config registry (llama3_tiny and 1 more), which is not run here"));
   CHECK(contains(said, "trnplan_config.py"));
-  CHECK(contains(name_refused("other.py", "print(1)\n"), "this is no config of TorchTitan"));
+  CHECK(contains(name_refused("other.py", "print(1)\n"), "this is not a config of TorchTitan"));
 }

@@ -230,7 +230,7 @@ TEST_CASE("MapReader collects every fault", "[io][document]") {
   CHECK(to_string(faults[0]) == "job.yaml:16:1: cluster.nde: unknown key\n  fix: did you mean \"nodes\"?");
 }
 
-TEST_CASE("MapReader on something that is no map reports that alone", "[io][document]") {
+TEST_CASE("MapReader on something that is not a map reports that alone", "[io][document]") {
   std::vector<Diagnostic> faults;
   const Node list = parse_document("[1, 2]", "t.yaml");
   MapReader map(list, "training", faults);

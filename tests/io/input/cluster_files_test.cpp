@@ -246,7 +246,7 @@ TEST_CASE("sinfo that names GPUs which the catalogue has not is answered with th
     INFO(row.table);
     const Diagnostic d = fault(row.table);
     CHECK(contains(d.problem,
-                   std::string("its nodes are ") + row.named + ", which is no machine of the catalogue"));
+                   std::string("its nodes are ") + row.named + ", which is not a machine of the catalogue"));
     CHECK(contains(d.fix, "p5.48xlarge"));
     CHECK(contains(d.fix, "hgx-h100-80gb"));
     CHECK_FALSE(contains(d.fix, "trn"));

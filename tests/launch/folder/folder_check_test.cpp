@@ -185,11 +185,11 @@ TEST_CASE("settings.env holds values of the plan's names alone", "[launch]") {
   for (const char* line : {"touch pwned", "torchrun() { exit 0; }", "export TRNPLAN_VENV=/x", ". /tmp/other",
                            " TRNPLAN_VENV=/x"}) {
     INFO(line);
-    CHECK(contains(after(line), "is no line NAME=VALUE"));
+    CHECK(contains(after(line), "is not a line NAME=VALUE"));
   }
   for (const char* line : {"PATH=/tmp:$PATH", "NEURON_CC_FLAGS=-O1", "plan=/tmp/other", "BASH_ENV="}) {
     INFO(line);
-    CHECK(contains(after(line), "is no value of this plan's settings.env"));
+    CHECK(contains(after(line), "is not a value of this plan's settings.env"));
   }
   CHECK(contains(after("TRNPLAN_DATA=/y"), "\"TRNPLAN_DATA=/y\" was set in line"));
   CHECK(after("# a note").empty());
@@ -264,14 +264,14 @@ TEST_CASE("a folder of another version says so in one line, or passes", "[launch
   const Folder older;  // as it was before versions were written down
   older.edit("plan.json", version + ",", "");
   older.edit("plan.json", "\"config\": {", "\"shape\": {");
-  CHECK(contains(older.said(), "an older trnplan, which did not write down its version, wrote this folder"));
+  CHECK(contains(older.said(), "an older trnplan, which did not record its version, wrote this folder"));
 }
 
 // Catches files that are no edit of the plan's and run all the same.
 TEST_CASE("a folder holds no files that would run beside the plan's", "[launch]") {
   const Folder folder;
   folder.put("trnplan_config.py", "import os\n");
-  CHECK(contains(folder.said(), "trnplan_config.py: is of another plan: this one has no such file"));
+  CHECK(contains(folder.said(), "trnplan_config.py: belongs to another plan: this one has no such file"));
   fs::remove(folder.path / "trnplan_config.py");
   folder.put("notes.py", "");  // nothing imports from this folder
   folder.put("eks-prepare.yaml", "kind: Pod\n");
@@ -288,7 +288,7 @@ TEST_CASE("a manifest must be the plan's", "[launch]") {
                  "Worker.replicas: is \"2\"; the plan writes \"4\""));
   CHECK(contains(after("eks-mpijob-train.yaml", "neuron: 16", "neuron: 8"), "aws.amazon.com/neuron"));
   CHECK(contains(after("eks-mpijob-train.yaml", "mpi_launch.sh", "other.sh"),
-                 "does not run what the plan's does"));
+                 "does not run what the plan's file runs"));
   CHECK(contains(after("eks-mpijob-train.yaml", "kind: MPIJob", "kind: Pod"), "kind"));
   CHECK(contains(after("hyperpod-eks-train.yaml", "minReplicas: 4", "minReplicas: 1"), "minReplicas"));
   CHECK(contains(after("eks-pytorchjob-compile.yaml", "\"compile\"", "\"train\""), "does not run what"));

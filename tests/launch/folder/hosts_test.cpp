@@ -218,7 +218,7 @@ TEST_CASE("a machine that EC2 does not have: Slurm alone", "[launch]") {
   CHECK(folder.faults().empty());
   const auto faults = folder.refused("eks", "eks-pytorchjob");
   REQUIRE(faults.size() == 1);  // one line, and nothing of files that are missing
-  CHECK(contains(faults[0].problem, "hgx-h100-80gb is no machine of EC2"));
+  CHECK(contains(faults[0].problem, "hgx-h100-80gb is not a machine of EC2"));
   CHECK(contains(faults[0].fix, "Slurm"));
   const char* table = "NODELIST STATE PARTITION\nn1 idle q*\nn2 idle q*\n";
   CHECK_FALSE(any_says(folder.refused("slurm", "", table), "sinfo"));

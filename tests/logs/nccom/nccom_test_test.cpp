@@ -162,7 +162,7 @@ TEST_CASE("several tables", "[calibrate]") {
   CHECK(tables[2].warnings.empty());
 }
 
-TEST_CASE("a failure is no row", "[calibrate]") {
+TEST_CASE("a failure is not a row", "[calibrate]") {
   const NccomTable t = fixture("allr-r2-failure.txt");
   CHECK(t.rows.empty());
   REQUIRE(t.warnings.size() == 1);

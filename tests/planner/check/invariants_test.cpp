@@ -59,7 +59,7 @@ TEST_CASE("a plan keeps what holds of every plan, until something of it is chang
       {"the peak", [](Plan& p) { p.memory.stages[0].parameters += gibibytes(16); }, "it does not fit"},
       {"the probability", [](Plan& p) { p.memory.fit_probability = 0.8; }, "less surely"},
       {"no step", [](Plan& p) { p.report.step = Seconds(std::numeric_limits<double>::quiet_NaN()); },
-       "its step is no time"},
+       "its step is not a time"},
       {"the interval", [](Plan& p) { p.report.high = p.report.step * 0.9; }, "not in its interval"},
       {"the breakdown", [](Plan& p) { p.report.breakdown[0] += p.report.step * 1e-6; }, "does not add up"},
       {"KV copies", [](Plan& p) { p.strategy.kv_replicator = 3; }, "do not divide TP"},
