@@ -71,7 +71,7 @@ const Files& disk();
 /// not a scalar.
 Node parse_document(const std::string& text, const std::string& name, const DocumentLimits& limits = {});
 
-/// Does read_text, then parse_document.
+/// Reads with read_text, then parses with parse_document.
 Node read_document(const std::filesystem::path& path, const DocumentLimits& limits = {});
 
 /// The whole number that a scalar states, in the form common to YAML 1.2 and JSON: unquoted, without sign,

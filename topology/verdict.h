@@ -71,7 +71,7 @@ struct PlacementVerdict {
 /// O(ranks); groups that are alike are judged once.
 PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
                            int kv_replicas = 1);
-/// Does the same without the list of groups, for searches.
+/// Judges in the same manner without the list of groups, for searches.
 PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
                              int kv_replicas = 1);
 
