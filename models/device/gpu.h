@@ -7,13 +7,13 @@
 //                    dl-performance-matrix-multiplication, "Tensor Core requirements")
 //                    FP8: both operands are cast first (kCastBytes, kCastKernels), except weights that are
 //                    already cast; peak: that of FP8 times fp8_share
-//   attention        flash: the executed operations (half a causal square) times (1 + attention_ramp / s), over
-//                    peak * attention_share * (min(d, 128) / 128)^0.2; plain: two products per square, one of
-//                    them as short as a head, then the traffic of the scores
+//   attention        flash: the executed operations (half a causal square) times (1 + attention_ramp / s),
+//                    over peak * attention_share * (min(d, 128) / 128)^0.2; plain: two products per square,
+//                    one of them as short as a head, then the traffic of the scores
 //   elements         the tensors that one fused kernel reads and writes times eager_traffic, over the
 //                    bandwidth, and kernel_start
-//   a layer's pass   no shorter than the host's launches of it, host_layer (beyond_busy of device.h); its busy
-//                    time is that of its kernels and its collectives alone
+//   a layer's pass   no shorter than the host's launches of it, host_layer (beyond_busy of device.h); its
+//                    busy time is that of its kernels and its collectives alone
 // d^0.2: FlashAttention 2 reaches 176 and 203 TFLOP/s with heads of 64 and 128 on A100 and 296 and 338 on H100
 // (Dao-AILab/flash-attention@0251105a assets). The roofline with a start per product fits measured products
 // within a median of 5 to 7 %; waves of tiles counted one by one do no better (ai-dynamo/aiconfigurator@095f58a5
