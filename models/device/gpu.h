@@ -14,10 +14,10 @@
 //                    bandwidth, and kernel_start
 //   a layer's pass   no shorter than the host's launches of it, host_layer (beyond_busy of device.h); its
 //                    busy time is that of its kernels and its collectives alone
-// d^0.2: FlashAttention 2 reaches 176 and 203 TFLOP/s with heads of 64 and 128 on A100 and 296 and 338 on H100
-// (Dao-AILab/flash-attention@0251105a assets). The roofline with a start per product fits measured products
-// within a median of 5 to 7 %; waves of tiles counted one by one do no better (ai-dynamo/aiconfigurator@095f58a5
-// aic-core/src/aiconfigurator_core/systems/data).
+// d^0.2: FlashAttention 2 reaches 176 and 203 TFLOP/s with heads of 64 and 128 on A100 and 296 and 338 on
+// H100 (Dao-AILab/flash-attention@0251105a assets). The roofline with a start per product fits measured
+// products within a median of 5 to 7 %; counting single waves of tiles does no better
+// (ai-dynamo/aiconfigurator@095f58a5 aic-core/src/aiconfigurator_core/systems/data).
 #pragma once
 
 #include "models/device/device.h"

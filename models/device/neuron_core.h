@@ -12,8 +12,8 @@
 //                    attention and elements over them, and the one with the most sets the time; HBM and DMA
 //                    of the catalogue are of the logical core. Inferred: no source gives the compiler's cut
 //                    (aws-neuron/aws-neuron-sdk@81ce03ae
-//                    about-neuron/arch/neuron-features/logical-neuroncore-config.rst says only that one program
-//                    runs on both)
+//                    about-neuron/arch/neuron-features/logical-neuroncore-config.rst says only that one
+//                    program runs on both)
 //   instructions     two per product of tiles (load the stationary one, move the other: 128 x 128 by up to
 //                    512) and one to take the result of a whole row of products out of PSUM; one per pass
 //                    over 128 lanes x 512 elements. Counted because the compiler refuses a graph of more than
