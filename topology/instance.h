@@ -69,8 +69,8 @@ struct Instance {
   Core core;
   std::vector<Link> links;
   BytesPerSecond link_per_direction{};  ///< published bandwidth of a link that states none, one direction
-  BytesPerSecond
-      link_for_collectives{};  ///< bandwidth of a chip's links in the library's tuner; 0: not stated
+  /// Bandwidth of a chip's links in the collective library's tuner; 0: not stated.
+  BytesPerSecond link_for_collectives{};
   /// The most of link_for_collectives that the library's protocol LL reaches on one node, on two or three,
   /// and on more. Empty: not stated.
   std::vector<BytesPerSecond> ll_bandwidths;

@@ -28,8 +28,8 @@ struct Traits {
   bool runtime_reserve = false;      ///< the profiles' memory of the runtime was measured on it
   bool native_pytorch = false;       ///< runs PyTorch itself (eager, FSDP2, DTensor), not only NxD
   bool in_switch_reduction = false;  ///< the switch between the chips can reduce (NVLS)
-  int sequential_move_factor =
-      0;  ///< trainer.sequential_move_factor of NxDT's configs for it; 0: they set none
+  /// trainer.sequential_move_factor of NxDT's configs for it; 0: they set none.
+  int sequential_move_factor = 0;
 
   auto operator<=>(const Traits&) const = default;
 };

@@ -63,8 +63,8 @@ GroupVerdict judge(const Cluster& cluster, const ChipGraph& graph, GroupKind kin
 struct PlacementVerdict {
   Verdict overall = Verdict::supported;   ///< the worst of the groups
   std::optional<GroupVerdict> offending;  ///< the first group with the overall verdict, unless supported
-  std::vector<GroupVerdict>
-      groups;  ///< every group, kinds in the order tp, kv, cp, dp, pp; empty except from judge_all()
+  /// Every group, kinds in the order tp, kv, cp, dp, pp; empty except from judge_all().
+  std::vector<GroupVerdict> groups;
 };
 
 /// Judges every group of the order and, when KV heads are replicated, the groups of their replicas. Cost:

@@ -91,12 +91,8 @@ GroupShape shape_of(const topology::Cluster& cluster, const std::vector<int>& ra
 /// A message that a member of every node sends, from the local member `from` (an index in GroupShape::cores)
 /// to `to` on the same node or on the node that `node` and `by` name.
 struct Relation {
-  enum class Node : std::uint8_t {
-    same,
-    shift,
-    flip,
-    others
-  };  ///< the same node, n + by, n xor by, all other nodes
+  /// The same node, n + by, n xor by, all other nodes.
+  enum class Node : std::uint8_t { same, shift, flip, others };
   int from = 0, to = 0;
   Node node = Node::same;
   int by = 0;

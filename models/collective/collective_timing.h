@@ -16,8 +16,8 @@ namespace trnplan::models {
 struct CollectiveRun {
   CollectiveOp op = CollectiveOp::all_reduce;
   int ranks = 2;  ///< over all nodes, equally many on each, the lowest cores first
-  Bytes bytes{};  ///< as nccom-test counts: what an all-gather ends with, what every other operation starts
-                  ///< with
+  /// As nccom-test counts: the bytes that an all-gather ends with and every other operation starts with.
+  Bytes bytes{};
   Algorithm algorithm = Algorithm::automatic;
 };
 
@@ -37,9 +37,8 @@ struct CollectiveTiming {
   Seconds nccom_seconds{};                    ///< in a graph of its own, with host launch and barrier
   SecondsRange seconds_90, nccom_seconds_90;  ///< 0 unless requested
   Seconds host_launch{}, barrier{};           ///< the two terms that nccom_seconds adds to seconds
-  double algbw = 0,
-         busbw =
-             0;  ///< bytes/s by nccom_seconds, 0 without time or for one rank; busbw = algbw * bus_factor()
+  /// Bytes/s by nccom_seconds; 0 without time or for one rank. busbw = algbw * bus_factor().
+  double algbw = 0, busbw = 0;
   Seconds alpha{};  ///< seconds = alpha + latency and transfer of all parts
   std::vector<Part> parts;
   topology::GroupVerdict verdict;  ///< on whether the runtime accepts the group

@@ -23,13 +23,14 @@ using ParameterSeconds = std::array<Seconds, kMostParameters>;
 struct StepReport {
   const ParameterSchema* schema = &kNoSchema;  ///< of the profile of the simulation
   Seconds step{};
-  Seconds low{}, high{};        ///< 90 % interval
-  CategorySeconds breakdown{};  ///< along the critical path; adds up to `step`. Bubble: the path's work on
-                                ///< other stages before it first and after it last visits its main stage
-  ParameterSeconds
-      by_parameter{};  ///< along the critical path: seconds that scale with each parameter (some with two)
-  ParameterSeconds
-      exclusive{};  ///< the same with each second once, under what it depends on most; adds up to `step`
+  Seconds low{}, high{};  ///< 90 % interval
+  /// Seconds along the critical path; they add up to `step`. The bubble is the path's work on other stages,
+  /// before its first and after its last visit to its main stage.
+  CategorySeconds breakdown{};
+  /// Seconds along the critical path that scale with each parameter; some scale with two.
+  ParameterSeconds by_parameter{};
+  /// The same with each second once, under the parameter it depends on most; adds up to `step`.
+  ParameterSeconds exclusive{};
   std::vector<std::pair<std::string, Seconds>> by_operator;  ///< the same by operator, longest first
   double tokens_per_second = 0;
   double mfu = 0;                ///< (6N + 12 L h s) over the cores' BF16 peak

@@ -43,8 +43,8 @@ class OperatorItems {
  private:
   const Fabric& fabric_;
   const StageGroups& groups_;
-  std::map<std::tuple<CollectiveOp, ProcessGroup, double>, Collective>
-      known_;  ///< the same few collectives recur
+  /// The same few collectives recur.
+  std::map<std::tuple<CollectiveOp, ProcessGroup, double>, Collective> known_;
 };
 
 /// Calls `visit(turn, times)` for the layers of a pass in a row; without `turns` all are alike.

@@ -32,8 +32,8 @@ double own_spread(const Profile& profile, bool causal);
 
 /// The parts of sigma^2.
 struct SpreadParts {
-  std::vector<double>
-      gradient;       ///< of the parameters, then of the calibration's stacks: 1 where the step is on it
+  /// Of the parameters, then of the calibration's stacks: 1 where the step is on it.
+  std::vector<double> gradient;
   double own = 0;     ///< of this configuration only
   double shared = 0;  ///< of an unknown framework or release; all steps on it share it
   double repeat = 0;  ///< of a run; the interval leaves it out where no step was fitted
