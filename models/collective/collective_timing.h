@@ -16,7 +16,7 @@ namespace trnplan::models {
 struct CollectiveRun {
   CollectiveOp op = CollectiveOp::all_reduce;
   int ranks = 2;  ///< over all nodes, equally many on each, the lowest cores first
-  /// As nccom-test counts: the bytes that an all-gather ends with and every other operation starts with.
+  /// Bytes as nccom-test counts them: an all-gather ends with them, every other operation starts with them.
   Bytes bytes{};
   Algorithm algorithm = Algorithm::automatic;
 };

@@ -32,7 +32,7 @@ double own_spread(const Profile& profile, bool causal);
 
 /// The parts of sigma^2.
 struct SpreadParts {
-  /// Of the parameters, then of the calibration's stacks: 1 where the step is on it.
+  /// Gradient of the parameters, then of the calibration's stacks: 1 where the step is on the stack.
   std::vector<double> gradient;
   double own = 0;     ///< of this configuration only
   double shared = 0;  ///< of an unknown framework or release; all steps on it share it
