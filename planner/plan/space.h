@@ -54,8 +54,8 @@ struct Space {
 Space space_of(const models::Job& job, const Target* target, const std::function<bool()>& stop = {});
 
 /// The global batch of a strategy: the job's. Where the job gives a range, it is the largest that the
-/// data-parallel ranks and the micro-batch divide, because more micro-batches never take longer per token; the
-/// end of the range where they divide none.
+/// data-parallel ranks and the micro-batch divide, because more micro-batches never take longer per token;
+/// the end of the range where they divide none.
 int batch_of(const models::Job& job, const models::Strategy& s);
 
 /// Default of the strategy grammar for this job: everything 1, SP when TP > 1, ZeRO-1, no recompute, KV
