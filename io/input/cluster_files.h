@@ -25,8 +25,8 @@ struct ClusterReading {
   std::string instance;  ///< a name of the catalogue; empty when a sinfo file names no type that is known
   int nodes = 0;         ///< of the catalogue, at least 1; without an instance hosts
   int hosts = 0;  ///< what the file counts: several make a node of some machines (topology::Instance::hosts)
-  std::string
-      unknown;  ///< what a sinfo file says of the kind of its nodes where that is no name of the catalogue
+  /// What a sinfo file says of the kind of its nodes where that is no name of the catalogue.
+  std::string unknown;
   std::string group;  ///< instance group, queue or partition
   std::vector<std::string> notes;
 };
