@@ -11,7 +11,7 @@
 
 namespace trnplan::calibrate {
 
-/// The configuration of the runs whose logs are read.
+/// The configuration of the runs that wrote the logs.
 struct WhatRan {
   models::Job job;
   std::optional<models::Strategy> strategy;  ///< absent for a job without --strategy

@@ -17,9 +17,9 @@ std::vector<planner::Observation> observations_from(const Node& node, std::vecto
 /// Reads the list of a profile's file; empty without one. Throws InputError.
 std::vector<planner::Observation> read_observations(const std::filesystem::path& profile);
 
-/// A profile's text with these observations: one of the same case is replaced unless it knows more of the
+/// A profile's text with these observations. One of the same case is replaced unless it knows more of the
 /// strategy, others are added, all else stays. Sorted, so that the order in which logs are read does not
-/// matter. Precondition: `text` is a profile.
+/// matter. Requires: `text` is a profile.
 std::string with_observations(const std::string& text, const std::vector<planner::Observation>& added);
 
 /// The text of a profile with the values of `base` of the catalogue, to hold observations.

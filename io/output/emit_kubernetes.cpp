@@ -218,7 +218,7 @@ spec:
   pytorchReplicaSpecs:
 )";
 
-/// As in the sample; compiling again gives the same failure.
+/// Restarts of training, as in the sample. None for compiling, which would give the same failure again.
 constexpr int kTrainRestarts = 100;
 
 std::string hyperpod_job(const ClusterSpec& s, const std::string& folder, std::string_view mode) {

@@ -33,7 +33,7 @@ struct Form {
   bool dtype = false, causal = false;
 };
 
-/// In the order of KernelOp.
+/// Forms of kernels in the order of KernelOp.
 const std::array<Form, static_cast<std::size_t>(KernelOp::count)>& forms() {
   static const std::vector<Size> kFlash = {{"heads", &Kernel::heads, kMostSide},
                                            {"sequence", &Kernel::sequence, kMostSide},

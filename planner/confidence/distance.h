@@ -43,7 +43,7 @@ enum class Trait : std::size_t {
   layers,
   experts,
   tensor_parallel,
-  pipeline,  ///< whether there is a pipeline at all
+  pipeline,  ///< 1 if there is a pipeline at all
   pipeline_parallel,
   virtual_pipeline,
   micro_batch,

@@ -176,7 +176,7 @@ int what_is_left(const Job& job, const Strategy& s) {
 
 }  // namespace
 
-/// With flash attention SelectiveOp keeps the output of the kernel.
+/// SelectiveOp comes first with flash attention: it keeps the output of the kernel.
 std::vector<Recompute> recomputes_besides(const models::Framework& framework, bool flash) {
   std::vector<Recompute> all;
   Strategy s;
