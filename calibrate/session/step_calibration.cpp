@@ -179,7 +179,7 @@ std::vector<models::FittedRange> ranges_of(const std::vector<MeasuredStep>& step
   return ranges;
 }
 
-/// Names the kernels in a table of runs, which states no shapes, among the excluded.
+/// Adds the kernels in a table of runs, which states no shapes, to the excluded rows.
 void name_kernels(const std::vector<models::MeasuredRun>& runs, std::vector<ExcludedRun>& excluded) {
   for (const models::MeasuredRun& run : runs) {
     if (run.kind != "kernel") continue;

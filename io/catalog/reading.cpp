@@ -13,7 +13,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// Largest ratio of a figure to its step.
+/// Largest ratio of a figure to its step, and of a step to its figure.
 constexpr double kRatioMost = 10;
 constexpr double kReadingSpreadMost = 1;
 

@@ -39,9 +39,9 @@ struct ClusterReading {
 ClusterReading read_hyperpod(const std::filesystem::path& path, const Catalog& catalog,
                              const std::string& group = "", const Files& files = disk());
 
-/// Reads a ParallelCluster file. Counts MaxCount, to which the queue can grow, and says so if MinCount is less.
-/// `group` names a queue, a compute resource, or QUEUE/RESOURCE. A queue with resources of one type is one
-/// group.
+/// Reads a ParallelCluster file. Counts MaxCount, to which the queue can grow, and says so if MinCount is
+/// less. `group` names a queue, a compute resource, or QUEUE/RESOURCE. A queue with resources of one type is
+/// one group.
 ClusterReading read_parallelcluster(const std::filesystem::path& path, const Catalog& catalog,
                                     const std::string& group = "", const Files& files = disk());
 

@@ -54,8 +54,8 @@ std::string whole_nodes(const ClusterSpec& s) {
       hosts_text(s.cluster));
 }
 
-/// Capacity of a queue. A block needs its reservation, at least as many nodes as at most, and no placement
-/// group: aws/aws-parallelcluster@451cc532 cli/src/pcluster/validators (cluster_validators.py,
+/// Capacity of a queue. A block needs its reservation, equal least and largest numbers of nodes, and no
+/// placement group: aws/aws-parallelcluster@451cc532 cli/src/pcluster/validators (cluster_validators.py,
 /// ec2_validators.py).
 std::string capacity(bool block) {
   if (!block) return "      CapacityType: ONDEMAND\n";
@@ -68,7 +68,8 @@ std::string capacity(bool block) {
 
 }  // namespace
 
-/// Installs Neuron's driver; images of ParallelCluster hold NVIDIA's driver and EFA.
+/// A cluster configuration. Neuron's driver is installed: images of ParallelCluster hold NVIDIA's driver and
+/// EFA.
 std::string parallelcluster_yaml(const ClusterSpec& s) {
   const topology::Instance& i = s.cluster.instance;
   const bool neuron = i.traits.accelerator == topology::Accelerator::neuron_core;

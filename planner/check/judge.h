@@ -13,7 +13,7 @@
 namespace trnplan::planner {
 
 struct Judgement {
-  /// Broken rules on numbers, replica groups and memory, and models that are missing; with fixes.
+  /// Broken rules about numbers, replica groups and memory, and parts that are not modelled; with fixes.
   std::vector<Violation> broken;
   std::optional<models::Memory> memory;  ///< absent if the program has no shape
   std::optional<Plan> plan;              ///< absent if a simulation makes no sense

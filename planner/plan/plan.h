@@ -76,8 +76,8 @@ struct WaitingStages {
 };
 inline constexpr double kMuchWaiting = 0.1, kLittleWaiting = 0.05;
 /// Waiting of the plan's stages; nullopt where it takes less than kMuchWaiting of the step. Waiting takes the
-/// same time with any number of micro-batches, and the rest of the step grows with that number. A step of
-/// time t that waits w with m micro-batches therefore waits the share w / (w + (t - w) n / m) with n.
+/// same time with any number of micro-batches, and the rest of the step grows with that number. If stages
+/// wait w of a step t with m micro-batches, they wait the share w / (w + (t - w) n / m) with n.
 [[nodiscard]] std::optional<WaitingStages> waiting_stages(const Plan& plan);
 
 /// A strategy that was refused although it could be faster than the winner.

@@ -83,7 +83,8 @@ class Candidates {
   /// Bound of any cuts, also for a strategy that is too large.
   Seconds bound(const Candidate& c);
 
-  /// Violations for which it was refused or is doubtful: rules about numbers, missing models, replica groups.
+  /// Violations for which it was refused or is doubtful: rules about numbers, parts that are not modelled,
+  /// replica groups.
   std::vector<Violation> violations(const Candidate& c);
   const topology::PlacementVerdict& verdict(const Candidate& c);
 

@@ -126,7 +126,8 @@ class Search {
 
   void cut(std::string_view what) { result_.cut_short.emplace_back(what); }
 
-  /// Chooses the recommended plan; where fewer nodes go first, among clusters of as many nodes as the winner's.
+  /// Chooses the recommended plan; where fewer nodes go first, among clusters of as many nodes as the
+  /// winner's.
   void recommend(std::vector<Place> open) {
     if (options_.advisor == nullptr || options_.advisor->attitude() == RiskAttitude::fastest ||
         clock_.interrupted())
