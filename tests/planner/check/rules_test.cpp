@@ -190,6 +190,20 @@ TEST_CASE("judging one strategy", "[planner]") {
   }
 }
 
+// Catches: a fix that recomputes in a split backward, of which no time is known, in place of a strategy that has one.
+TEST_CASE("what is proposed in place of a strategy that is timed is timed too", "[planner]") {
+  models::Job job = job_of("llama3-70b", 4, 4096, 64);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const models::Strategy s =
+      strategy_of(job, "tp=1,pp=2,mbs=1,framework=fsdp-eager,recompute=none,schedule=zbv");
+  const Judgement j = judge(job, s, test_catalog().profile(job.cluster.instance.family));
+  REQUIRE(j.broken.size() == 1);
+  const std::string& fix = j.broken[0].fix;
+  CAPTURE(fix);
+  REQUIRE(fix.ends_with(" fits"));
+  CHECK_FALSE(not_modelled(job, strategy_of(job, fix.substr(0, fix.size() - 5))));
+}
+
 TEST_CASE("a job that contradicts itself", "[planner]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   CHECK(contradictions(job).empty());
