@@ -80,6 +80,22 @@ TEST_CASE("each rule speaks", "[planner]") {
     s.pipeline_parallel = 6;
     CHECK(breaks(job, s, "interleaved"));
   }
+  SECTION("pipeline-schedule") {
+    s.pipeline_parallel = 2;
+    s.data_parallel = 2;
+    const auto fix = [&](models::Schedule schedule, int chunks) {
+      s.schedule = schedule;
+      s.virtual_pipeline = chunks;
+      const auto all = rule_violations(job, s);
+      const auto found = std::find_if(all.begin(), all.end(),
+                                      [](const Violation& v) { return v.rule == "pipeline-schedule"; });
+      return found == all.end() ? "" : found->fix;
+    };
+    CHECK(fix(models::Schedule::gpipe, 2) == "vpp=1, or another schedule");
+    CHECK(fix(models::Schedule::zero_bubble_v, 1) == "vpp=2, or another schedule");
+    CHECK(fix(models::Schedule::zero_bubble_v, 4) == "vpp=2, or another schedule");
+    CHECK(fix(models::Schedule::zero_bubble_v, 2).empty());
+  }
   SECTION("context-parallel") {
     s.context_parallel = 3;
     CHECK(breaks(job, s, "context-parallel"));
