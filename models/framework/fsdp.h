@@ -50,7 +50,7 @@ inline constexpr FsdpOptions kFsdp1Options{.name = "fsdp1",
 
 class Fsdp : public Nxd {
  public:
-  explicit Fsdp(const FsdpOptions& options = {}) : options_(options) {}
+  explicit constexpr Fsdp(const FsdpOptions& options) : options_(options) {}
   std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu ||

@@ -60,7 +60,7 @@ inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
 
 class Megatron final : public Nxd {
  public:
-  explicit Megatron(const MegatronOptions& options = {}) : options_(options) {}
+  explicit constexpr Megatron(const MegatronOptions& options = {}) : options_(options) {}
   std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;

@@ -55,7 +55,7 @@ struct PipelineShape {
 /// A schedule. Stages count from 0.
 class PipelineSchedule {
  public:
-  explicit PipelineSchedule(Schedule name) : name_(name) {}
+  explicit constexpr PipelineSchedule(Schedule name) : name_(name) {}
   virtual ~PipelineSchedule() = default;
 
   /// Why a pipeline of this shape cannot run it, or "". All else requires that it can. That stages hold so many chunks
