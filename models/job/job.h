@@ -44,6 +44,9 @@ struct StackTraits {
   std::string_view name;  ///< of Software::framework; "" = unknown: taken for NxDT
   /// Softmax of plain attention as one kernel (NEURON_FUSE_SOFTMAX=1).
   bool fuses_softmax = false;
+  bool trains_encoders = false;  ///< and nothing else
+  /// Its published runs have dropout on attention probabilities, which their tables do not say.
+  bool drops_in_runs = false;
   /// Whose training loop it runs, where profiles have factors for that loop under another name than the stack's.
   std::string_view loop;
 };
