@@ -98,6 +98,8 @@ struct Job {
 };
 
 /// Micro-batches per data-parallel rank and step: GBS / (MBS * DP), truncated as NxDT does.
-int micro_batches(const Training& t, const Strategy& s);
+inline int micro_batches(const Training& t, const Strategy& s) {
+  return static_cast<int>(t.global_batch / (static_cast<long long>(s.micro_batch) * s.data_parallel));
+}
 
 }  // namespace trnplan::models

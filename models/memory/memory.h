@@ -80,17 +80,6 @@ struct Memory {
   bool fits() const { return fit_probability >= 0.5; }
 };
 
-/// Layers of each of PP parts of the model, a virtual pipeline left aside: the user's cuts, else NxD's
-/// automatic partition (remainder layers go to the last parts, one each; aws-neuron/neuronx-distributed,
-/// src/neuronx_distributed/pipeline/partition.py).
-std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s);
-
-/// The same for the PP*VPP parts of a virtual pipeline, in the order of the model.
-std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s);
-/// Of these parts those of a stage, chunk by chunk, and their sum (part_of()).
-std::vector<int> layers_of_chunks(const std::vector<int>& parts, const Strategy& s, int stage);
-int layers_of_stage(const std::vector<int>& parts, const Strategy& s, int stage);
-
 /// What the strategy's schedule keeps alive on all stages (PipelineSchedule::residency()).
 std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches);
 

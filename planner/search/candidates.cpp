@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/framework/partition.h"
 #include "models/memory/fit_probability.h"
+#include "models/memory/memory.h"
 #include "models/step/step_bound.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "models/framework/framework.h"
-#include "models/memory/memory.h"
+#include "models/framework/partition.h"
 #include "targets/flags/flags.h"
 #include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
