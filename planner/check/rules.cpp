@@ -214,7 +214,7 @@ Found rank_order(const Job& job, const Strategy& s) {
   return Broken{obstacle, "tp=2 or tp=8, or a DP that fits"};
 }
 
-/// By their ids (api/rules/strategy.yaml).
+/// By their ids (api/rules/1_strategy.yaml).
 constexpr struct {
   std::string_view id;
   Found (*find)(const Job&, const Strategy&);
