@@ -10,6 +10,7 @@
 #include "io/output/atomic_write.h"
 #include "io/trace/chakra.h"
 #include "models/step/rank_trace.h"
+#include "models/step/trace_size.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
 #include "topology/chip_graph.h"

@@ -3,7 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "cli/options.h"
+#include "models/job/strategy.h"
 
 namespace trnplan::cli {
 
@@ -13,9 +17,9 @@ struct JobOption {
   JobPart part;
   const char* name;
   std::string io::JobOptions::*text;
-  const char* help;
+  std::string help;
 };
-constexpr JobOption kOptions[] = {
+const JobOption kOptions[] = {
     {JobPart::cluster, "--nodes", &io::JobOptions::nodes, "4, 4..32 (4, 8, 16, 32) or 4,8,12"},
     {JobPart::cluster, "--instance", &io::JobOptions::instance,
      "a type that trnplan instances lists, several with commas, or any"},
@@ -23,7 +27,7 @@ constexpr JobOption kOptions[] = {
     {JobPart::training, "--global-batch", &io::JobOptions::global_batch,
      "sequences of a step: 1024, or a range 512..2048"},
     {JobPart::training, "--precision", &io::JobOptions::precision,
-     "mixed_precision, autocast, bf16SR, fp32, manual, fp8 (GPUs) or any"},
+     fmt::format("{} (GPUs) or any", fmt::join(models::kPrecisionNames, ", "))},
     {JobPart::training, "--release", &io::JobOptions::release,
      "Neuron SDK release, for example 2.22, for a narrower interval"},
     {JobPart::tokens, "--tokens", &io::JobOptions::tokens, "of the whole run, for example 15T"},

@@ -144,7 +144,7 @@ case $kind in
   loop)
     lists models/framework/frameworks.cpp tests/second_opinion/training_loops.cpp
     included models/framework/frameworks.cpp models/framework/@id@.h
-    row models/framework/frameworks.cpp 'const Nxd kNxd;' $'\n\n' $'\nconst @Name@Loop k@Name@Loop;'
+    row models/framework/frameworks.cpp 'const Nxd kNxd;' $'\n\n' $'\nconstinit const @Name@Loop k@Name@Loop;'
     row models/framework/frameworks.cpp 'kFrameworks = ' '});' ', &k@Name@Loop'
     row tests/second_opinion/training_loops.cpp 'kLoops = {' '};' '    TrainingLoop{.name = "@name@", .reduces_with_backward = false, .capacity = 2},
 '
@@ -167,7 +167,7 @@ case $kind in
     row models/job/schedule.h 'enum class Schedule' ' count' ' @id@,'
     row models/job/schedule.h 'kSchedules = {{' $'\n}};' $'\n    {"@name@", {1, 1}},'
     included models/framework/schedules.cpp models/framework/@id@_schedule.h
-    row models/framework/schedules.cpp 'const OneFOneB kOneFOneB' $'\n\n' $'\nconst @Name@Schedule k@Name@Schedule(Schedule::@id@);'
+    row models/framework/schedules.cpp 'const OneFOneB kOneFOneB' $'\n\n' $'\nconstinit const @Name@Schedule k@Name@Schedule(Schedule::@id@);'
     row models/framework/schedules.cpp 'kPipelineSchedules = {' '};' ', &k@Name@Schedule'
     listed models/CMakeLists.txt 'add_room(models_framework
   SOURCES' framework/@id@_schedule.cpp

@@ -25,9 +25,9 @@ inline std::vector<unsigned> seeds(unsigned first, unsigned count) {
   return all;
 }
 
-/// Of what so many seeds meet at least `count` times, how often it is met at least here.
+/// Of what so many seeds meet at least `count` times, how often it is met at least here: once, or nothing was looked at.
 inline int at_least(int count) {
-  return kSanitised ? count / 8 : count;
+  return kSanitised ? std::max(1, count / 8) : count;
 }
 
 }  // namespace trnplan

@@ -1,4 +1,4 @@
-// Bytes that come piece by piece: a file, a pipe, a text. Readers of logs hold no more of them than they
+// Bytes that arrive in pieces, from a file, a pipe or a text. Readers of logs hold no more of them than they
 // need.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace trnplan {
 
-/// Bytes that a reader asks for at a time.
+/// Number of bytes that a reader asks for at a time.
 inline constexpr std::size_t kChunk = std::size_t{256} * 1024;
 
 class ByteStream {
@@ -18,15 +18,16 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  /// Up to `size` bytes into `out`; 0 at the end only. May throw InputError.
+  /// Reads up to `size` bytes into `out` and returns their number, which is 0 only at the end. May throw
+  /// InputError.
   virtual std::size_t read(char* out, std::size_t size) = 0;
-  /// Back to the first byte; false, and unreachable, where that cannot be (a pipe).
+  /// Goes back to the first byte. Returns false, and changes nothing, where that is impossible (a pipe).
   virtual bool rewind() = 0;
-  /// rewind() would do so.
+  /// True if rewind() would succeed.
   virtual bool rewindable() const = 0;
 };
 
-/// A text in memory, given `piece` bytes at a time.
+/// A text in memory, given out in pieces of `piece` bytes.
 class TextStream : public ByteStream {
  public:
   explicit TextStream(std::string_view text, std::size_t piece = kChunk) : text_(text), piece_(piece) {}
@@ -42,10 +43,10 @@ class TextStream : public ByteStream {
   std::size_t piece_, at_ = 0;
 };
 
-/// Appends up to `size` bytes of the stream to `text`; false at its end, when none were left.
+/// Appends up to `size` bytes of the stream to `text`. Returns false when the stream had none left.
 bool append_from(ByteStream& stream, std::string& text, std::size_t size = kChunk);
 
-/// A stream whose start was read already: gives `head`, then the rest.
+/// A stream whose first bytes were already read: gives `head`, then the rest.
 class HeadedStream : public ByteStream {
  public:
   HeadedStream(std::string head, ByteStream& rest) : head_(std::move(head)), rest_(rest) {}
@@ -54,15 +55,15 @@ class HeadedStream : public ByteStream {
   bool rewindable() const override { return !beyond_ || rest_.rewindable(); }
 
   std::string_view head() const { return head_; }
-  /// All of it can be read again once it was read.
+  /// True if all bytes can be read a second time.
   bool twice() const { return rest_.rewindable(); }
 
  private:
   std::string head_;
   ByteStream& rest_;
-  std::size_t at_ = 0;      ///< of the head
-  bool beyond_ = false;     ///< something was read of the rest
-  bool from_rest_ = false;  ///< the rest was rewound: it gives the head, too
+  std::size_t at_ = 0;      ///< position in the head
+  bool beyond_ = false;     ///< bytes of the rest were read
+  bool from_rest_ = false;  ///< the rest was rewound, so that it gives the head too
 };
 
 }  // namespace trnplan

@@ -10,10 +10,10 @@ namespace trnplan {
 
 namespace {
 
-/// What is read takes some 50 bytes a field, and as much again where all rows are wrong.
+/// The most fields that are read. A field takes some 50 bytes, and as much again where all rows are faulty.
 constexpr std::ptrdiff_t kMostFields = 3'000'000;
 
-/// Where the characters end that are no delimiter.
+/// Returns the position of the first delimiter.
 template <typename IsDelimiter>
 std::size_t run_end(std::string_view text, std::size_t from, IsDelimiter is_delimiter) {
   return static_cast<std::size_t>(
@@ -88,7 +88,7 @@ std::vector<CsvRecord> split_csv(std::string_view text) {
 CsvReader::CsvReader(std::string_view text, std::string name, std::initializer_list<const char*> needed,
                      const std::string& help)
     : name_(std::move(name)) {
-  // At most so many fields: a delimiter in quotes counts too.
+  // An upper bound of the number of fields: it also counts delimiters in quotes.
   const auto ends = std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == '\n'; });
   if (ends > kMostFields) {
     faults_.push_back({{name_, 0, 0},

@@ -17,14 +17,15 @@ namespace trnplan {
 struct CsvRecord {
   struct Field {
     std::string text;
-    int line = 1, column = 1;  ///< where it starts
+    int line = 1, column = 1;  ///< position of its first character
     bool unclosed = false;     ///< the text ends within its quotes
   };
   std::vector<Field> fields;
   int line = 1;
 };
 
-/// RFC 4180: fields in double quotes may hold commas, line ends and doubled quotes. Blank lines are left out.
+/// Splits as RFC 4180 does: fields in double quotes may hold commas, line ends and doubled quotes. Leaves out
+/// blank lines.
 std::vector<CsvRecord> split_csv(std::string_view text);
 
 /// Reads a CSV with a header line row by row and collects faults instead of throwing. Use:
@@ -34,29 +35,31 @@ std::vector<CsvRecord> split_csv(std::string_view text);
 ///   csv.finish();   // throws InputError when anything was wrong
 class CsvReader {
  public:
-  /// `needed` columns must be in the header; `help` says where the columns are described. Unknown columns are
-  /// ignored.
+  /// The header must name the columns `needed`; `help` says where the columns are described. Other columns
+  /// are ignored.
   CsvReader(std::string_view text, std::string name, std::initializer_list<const char*> needed,
             const std::string& help);
 
-  /// Goes to the next row that has as many fields as the header; false at the end, or at once when the header
-  /// is faulty.
+  /// Goes to the next row that has as many fields as the header. Returns false at the end, or at once when
+  /// the header is faulty.
   bool next();
 
   bool has(std::string_view column) const { return columns_.contains(column); }
-  /// The field of the current row; "" when the table lacks the column.
+  /// The field of the current row; "" when the table has no such column.
   std::string_view text(std::string_view column) const;
-  /// A number of at least 0; nullopt when the field is empty or, with a fault, when it is no such number.
+  /// A number of at least 0; nullopt when the field is empty. Anything else is a fault and gives nullopt too.
   std::optional<double> number(std::string_view column);
-  /// A whole number from 0 to `most`, or `fallback` as above.
+  /// A whole number from 0 to `most`; `fallback` when the field is empty or, with a fault, when it holds
+  /// anything else.
   int whole(std::string_view column, int fallback, int most = 1'000'000'000);
-  /// Where the current row has that column.
+  /// Position of that column in the current row.
   SourcePos at(std::string_view column) const;
   void fault(std::string_view column, std::string problem, std::string fix);
 
-  /// The faults so far, which finish() then no longer throws: for who goes on without the rows that have them.
+  /// Returns the faults so far, which finish() then no longer throws. For callers that go on without the
+  /// faulty rows.
   [[nodiscard]] std::vector<Diagnostic> take_faults();
-  /// Throws InputError with all faults, if there are any.
+  /// Throws InputError with all faults if there are any.
   void finish();
 
  private:

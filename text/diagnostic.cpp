@@ -35,11 +35,12 @@ int edit_distance(std::string_view a, std::string_view b) {
 /// The first character of a text, which is not empty.
 struct Character {
   std::size_t bytes = 1;
-  bool harmless = false;  ///< to a terminal and to who reads it there
+  bool harmless = false;  ///< neither drives a terminal nor misleads its reader
 };
 
-/// Beyond ASCII: C1 controls drive terminals as escape sequences do, the others change the order of what
-/// follows, part its line, or are not seen (Unicode 15, general categories Cc, Cf, Zl and Zp).
+/// True if the character, which is beyond ASCII, is harmless. C1 controls drive terminals as escape sequences
+/// do; other characters reorder what follows, break its line, or are invisible (Unicode 15, general
+/// categories Cc, Cf, Zl and Zp).
 bool harmless(char32_t c) {
   struct Range {
     char32_t first, last;
@@ -52,7 +53,8 @@ bool harmless(char32_t c) {
                       [c](const Range& r) { return r.first <= c && c <= r.last; });
 }
 
-/// One that is no UTF-8 counts as a single byte that is not harmless: a terminal of 8 bits would obey it.
+/// The first character. A byte that is not UTF-8 counts as a character of its own that is not harmless,
+/// because an 8-bit terminal would obey it.
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -115,7 +117,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   int best_distance = static_cast<int>(std::max<std::size_t>(word.size() / 3, 2)) + 1;
   for (const std::string& c : candidates) {
     const std::size_t longer = std::max(word.size(), c.size()) - std::min(word.size(), c.size());
-    if (longer >= static_cast<std::size_t>(best_distance)) continue;  // at least so many letters differ
+    if (longer >= static_cast<std::size_t>(best_distance)) continue;  // at least this many letters differ
     const int d = edit_distance(word, c);
     if (d < best_distance) {
       best_distance = d;

@@ -1,4 +1,4 @@
-// What is said about a user's input: where, which key, what is wrong, and how to mend it.
+// Faults in a user's input: the place, the key, the problem and the fix.
 #pragma once
 
 #include <stdexcept>
@@ -15,7 +15,7 @@ struct SourcePos {
   int column = 0;
 };
 
-/// One fault in the input. `key` may be empty where no key is concerned.
+/// One fault in the input. `key` is empty where the fault concerns no key.
 struct Diagnostic {
   SourcePos at;
   std::string key;
@@ -23,11 +23,11 @@ struct Diagnostic {
   std::string fix;
 };
 
-/// "file:line:col: key: problem" and, on a second line, "  fix: ...". Control characters are replaced by '?',
-/// so that a hostile file cannot drive the terminal.
+/// "file:line:col: key: problem" and, on a second line, "  fix: ...". Replaces control characters by '?', so
+/// that a hostile file cannot drive the terminal.
 std::string to_string(const Diagnostic& d);
 
-/// The user's input is wrong (exit code 2). Carries every fault that was found, never none.
+/// An error in the user's input (exit code 2). Carries every fault that was found; there is at least one.
 class InputError : public std::runtime_error {
  public:
   explicit InputError(std::vector<Diagnostic> faults);
@@ -38,14 +38,15 @@ class InputError : public std::runtime_error {
   std::vector<Diagnostic> faults_;
 };
 
-/// The candidate with the smallest edit distance to `word`, or "" when none is near (more than a third of the
-/// letters differ). Equal distances: the first one wins. Cost: O(|word| * sum of candidate lengths).
+/// The candidate with the smallest edit distance to `word`, or "" when more than a third of the letters
+/// differ in each. Among equals the first one wins. Cost: O(|word| * sum of candidate lengths).
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// `text` with '?' for controls, what reorders or hides text, and bad UTF-8; cut at `limit` bytes with "...".
+/// `text` with '?' in place of control characters, characters that reorder or hide text, and bad UTF-8; cut
+/// at `limit` bytes with "...".
 std::string printable(std::string_view text, std::size_t limit = 200);
 
-/// What the user wrote, in double quotes: printable, and cut at `limit` bytes.
+/// `text`, as the user wrote it, in double quotes: printable, and cut at `limit` bytes.
 std::string in_quotes(std::string_view text, std::size_t limit = 60);
 
 }  // namespace trnplan

@@ -75,8 +75,8 @@ SourcePos position_of(const std::string& text, std::size_t offset, const std::st
   return at;
 }
 
-/// Bytes of the well-formed UTF-8 character that starts at `i`, 0 when it is malformed (Unicode 15, table
-/// 3-7).
+/// Number of bytes of the well-formed UTF-8 character that starts at `i`; 0 when it is malformed (Unicode 15,
+/// table 3-7).
 std::size_t utf8_length(const std::string& text, std::size_t i) {
   const auto byte = [&](std::size_t k) {
     return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u;
@@ -97,8 +97,8 @@ std::size_t utf8_length(const std::string& text, std::size_t i) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-/// Control characters are refused because neither YAML nor JSON allows them, and yaml-cpp takes one (0x04)
-/// for the end of the file.
+/// Refuses control characters, because neither YAML nor JSON allows them and yaml-cpp takes one (0x04) for
+/// the end of the file.
 void check_characters(const std::string& text, const std::string& name) {
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -141,7 +141,7 @@ const Node* Node::at_path(std::string_view dotted) const {
 std::string read_text(const std::filesystem::path& path, std::size_t limit_bytes) {
   const std::string name = path.string();
   struct stat status {};
-  // Asked before opening: to open a device or a pipe may already do something.
+  // This check comes before opening, because opening a device or a pipe may already have an effect.
   if (::stat(path.c_str(), &status) != 0) refuse_errno(name, errno);
   require_regular(name, status);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -156,7 +156,7 @@ std::string read_text(const std::filesystem::path& path, std::size_t limit_bytes
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse_errno(name, errno);
     if (got == 0) return text;
-    // The file may have grown since its size was asked.
+    // The file may have grown since its size was read.
     if (text.size() + static_cast<std::size_t>(got) > limit_bytes) refuse_size(name, limit_bytes);
     text.append(chunk.data(), static_cast<std::size_t>(got));
   }

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Numbers in the form that people read.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace trnplan {
 
-/// Rounded, in groups of three digits: "17,334".
+/// The rounded value in groups of three digits: "17,334".
 std::string grouped(double value);
 
-/// "1 node", "2 nodes".
+/// The count and its noun: "1 node", "2 nodes".
 std::string counted(std::int64_t count, std::string_view noun);
 /// The ending of a noun after `count`: "" or "s".
 constexpr const char* plural(std::int64_t count) {

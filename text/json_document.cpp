@@ -1,4 +1,4 @@
-// JSON as a tree: the events of nlohmann's parser, and where in the text they are.
+// JSON as a tree, built from the events of nlohmann's parser and their positions in the text.
 #include <cstdint>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace trnplan::document {
 
 namespace {
 
-/// Tells the handler how far nlohmann's lexer has read: its events carry no position.
+/// An iterator that counts how far nlohmann's lexer has read, because the lexer's events carry no position.
 struct CountingIterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -59,7 +59,8 @@ class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return open(Node::Kind::sequence); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
-    // "[name of the exception] parse error at line 1, column 2: what is wrong"; or without the middle part
+    // Either "[name of the exception] parse error at line 1, column 2: what is wrong", or that without the
+    // middle part.
     const std::string what = e.what();
     const std::size_t name = what.find("] "), place = what.find(": ");
     const std::size_t message = place != std::string::npos ? place : name;
@@ -82,7 +83,7 @@ class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  /// Offsets only grow, so the lines are counted once over the whole parse.
+  /// Line and column of an offset. Offsets only grow, so the whole parse counts the lines once.
   SourcePos at(std::size_t offset) {
     for (; counted_ < offset && counted_ < text_.size(); ++counted_) {
       if (text_[counted_] != '\n') continue;
@@ -92,8 +93,8 @@ class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
     const std::size_t column = offset >= line_start_ ? offset - line_start_ + 1 : 1;
     return tree_.position(line_, static_cast<int>(column));
   }
-  /// Start of the token that ends at the last character read, going back over characters of `set`. A number
-  /// or a literal may have been read one character too far.
+  /// Start of the token that ends at the last character read; goes back over characters of `set`. After a
+  /// number or a literal the lexer may have read one character too many.
   SourcePos back_over(std::string_view set) {
     const auto in_set = [&](std::size_t i) { return set.find(text_[i]) != std::string_view::npos; };
     std::size_t start = read_;
@@ -125,7 +126,8 @@ class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-/// nlohmann's parser keeps its own stack of one bit per level, so nesting cannot exhaust ours.
+/// Parses JSON. nlohmann's parser keeps its own stack of one bit per level, so nesting cannot exhaust the
+/// program's.
 Node parse_json(const std::string& text, const std::string& name, const DocumentLimits& limits) {
   TreeBuilder tree(name, limits);
   std::size_t read = 0;

@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kDepth = 64;
 constexpr std::size_t kKey = 256;
-constexpr std::size_t kToken = 400;  ///< no number is longer
+constexpr std::size_t kToken = 400;  ///< longer than any number
 
 }  // namespace
 
-/// The next chunk of a stream in place of the one that is read; false at the end.
+/// Replaces the current chunk by the stream's next one. Returns false at the end.
 bool JsonReader::more() {
   if (stream_ == nullptr) return false;
   line();
@@ -148,7 +148,7 @@ std::string_view JsonReader::token() {
   };
   scan();
   if (at_ < text_.size() || stream_ == nullptr) return text_.substr(start, at_ - start);
-  // Over the end of a chunk; of a long one the start is enough to be no number.
+  // The scalar crosses the end of a chunk. Of a long one the start suffices to see that it is not a number.
   token_ = text_.substr(start);
   while (more()) {
     scan();

@@ -1,7 +1,7 @@
-// Reads JSON piece by piece, without a tree: logs of tools are long, and often cut.
+// A reader of JSON that works piece by piece, without a tree, because logs of tools are long and often cut.
 //
-// It is lenient with what it skips and never looks back, so what stands before a fault is read. Reading costs
-// time linear in the text; memory is one key or text at a time, and of a stream one chunk.
+// It is lenient with what it skips and never looks back, so it reads everything before a fault. Time is
+// linear in the text. Memory is one key or text at a time and, of a stream, one chunk.
 #pragma once
 
 #include <cstddef>
@@ -14,36 +14,36 @@
 
 namespace trnplan {
 
-/// Use:
+/// A reader of one JSON text. Use:
 ///
 ///   JsonReader json(text);
 ///   json.object([&](std::string_view key) {
-///     if (key == "time") time = json.number();          // a value nobody reads is skipped
-///     if (key == "rows") json.array([&] { ... });       // the same for elements
+///     if (key == "time") time = json.number();          // skips a value that is not read here
+///     if (key == "rows") json.array([&] { ... });       // does the same with elements
 ///   });
 ///   if (json.failed()) ... json.problem(), json.line()
 ///
-/// After a fault nothing more is read, and all loops end. More than 64 levels are a fault.
+/// After a fault it reads nothing more, and all loops end. More than 64 levels are a fault.
 class JsonReader {
  public:
   enum class Kind { object, array, text, number, word, none };
 
-  /// Starts at the byte `offset` of `text`, in its line `line`.
+  /// Starts at byte `offset` of `text`, which is in line `line`.
   explicit JsonReader(std::string_view text, std::size_t offset = 0, int line = 1)
       : text_(text),
         at_(offset),
         line_(line),
         counted_(offset),
         line_start_(static_cast<std::int64_t>(offset)) {}
-  /// Reads from a stream, from where it stands.
+  /// Reads a stream from its current position.
   explicit JsonReader(ByteStream& stream) : stream_(&stream) {}
   JsonReader(const JsonReader&) = delete;
   JsonReader& operator=(const JsonReader&) = delete;
 
-  /// What comes next; none at the end and after a fault.
+  /// The kind of the next value; none at the end and after a fault.
   Kind peek();
 
-  /// Calls each(key) for all entries of the object that comes next; a value of another kind is skipped.
+  /// Calls each(key) for all entries of the next value if it is an object; skips a value of another kind.
   template <class Each>
   void object(Each each) {
     if (!open('{')) return;
@@ -55,7 +55,7 @@ class JsonReader {
     }
   }
 
-  /// Calls each() for all elements of the list that comes next; a value of another kind is skipped.
+  /// Calls each() for all elements of the next value if it is a list; skips a value of another kind.
   template <class Each>
   void array(Each each) {
     if (!open('[')) return;
@@ -66,29 +66,30 @@ class JsonReader {
     }
   }
 
-  /// The finite number that comes next, perhaps in quotes; other values are skipped, with nullopt.
+  /// The next value if it is a finite number, perhaps in quotes; skips other values and returns nullopt.
   std::optional<double> number();
-  /// The same for whole numbers from 0 to 2^63 - 1, exactly: a time in ns is beyond a double.
+  /// The next value if it is a whole number from 0 to 2^63 - 1. Exact, because a time in ns does not fit a
+  /// double.
   std::optional<std::int64_t> whole();
-  /// The text that comes next, at most `limit` bytes of it, with \u escapes left as they are; "" for other
-  /// values.
+  /// The next value if it is a text: at most `limit` bytes of it, with \u escapes left as they are. "" for
+  /// other values.
   std::string text(std::size_t limit = 4096);
-  /// The number or word that comes next, as it stands there, cut at `limit`; "" for other values, which are
-  /// skipped. Valid until the next call.
+  /// The next value if it is a number or a word: its characters, cut at `limit`. Skips other values and
+  /// returns "". Valid until the next call.
   std::string_view scalar(std::size_t limit);
-  /// The word that comes next: true, false, null, NaN; "" for other values, which are skipped. Valid until
+  /// The next value if it is a word: true, false, null or NaN. Skips other values and returns "". Valid until
   /// the next call.
   std::string_view word();
   void skip();
 
   bool failed() const { return failed_; }
   const std::string& problem() const { return problem_; }
-  /// Reads nothing more, as after a fault.
+  /// Stops reading, as after a fault.
   void stop() { fail("stopped"); }
   std::size_t offset() const { return dropped_ + at_; }
-  /// Of the place reached. Cost: the bytes since the last call.
+  /// Line of the place reached. Cost: linear in the bytes since the last call.
   int line();
-  /// Of the place reached, in bytes from 1. Cost as line().
+  /// Column of the place reached, in bytes from 1. Cost as for line().
   int column();
 
  private:
@@ -104,15 +105,15 @@ class JsonReader {
   void fail(std::string problem);
 
   ByteStream* stream_ = nullptr;
-  std::string buffer_, token_;  ///< of a stream: the chunk, and a token over two of them
+  std::string buffer_, token_;  ///< of a stream: the chunk, and a token that crosses two chunks
   std::size_t dropped_ = 0;     ///< bytes of the stream before the chunk
-  std::string_view text_;       ///< all, or the chunk
+  std::string_view text_;       ///< the whole text, or the chunk
   std::size_t at_ = 0;
   int line_ = 1;
-  std::size_t counted_ = 0;      ///< line ends before are counted
-  std::int64_t line_start_ = 0;  ///< of the last line counted; below 0 in an earlier chunk
+  std::size_t counted_ = 0;      ///< line ends before this offset are counted
+  std::int64_t line_start_ = 0;  ///< start of the last line counted; negative if in an earlier chunk
   int depth_ = 0;
-  bool first_ = false;  ///< within a bracket just opened
+  bool first_ = false;  ///< directly after an opening bracket
   bool failed_ = false;
   std::string problem_;
 };

@@ -9,8 +9,8 @@ void LineSplitter::count() {
   if (number_ < std::numeric_limits<int>::max()) ++number_;
 }
 
-/// Where bytes_ has its next line end; its size where there is none. The place of the next \n is remembered:
-/// a log of progress bars may have a thousand \r before it.
+/// Position of the next line end in bytes_; its size where there is none. Remembers the place of the next
+/// , because a log of progress bars may have a thousand \r before it.
 std::size_t LineSplitter::line_end() {
   if (newline_ == kUnknown) newline_ = std::min(bytes_.find('\n'), bytes_.size());
   return std::min(bytes_.substr(0, newline_).find('\r'), newline_);

@@ -1,4 +1,4 @@
-// Cuts bytes that come piece by piece into lines.
+// A splitter that cuts bytes that arrive in pieces into lines.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,19 @@
 
 namespace trnplan {
 
-/// A line as it stands in the file.
+/// One line of the file.
 struct RawLine {
-  std::string_view text;  ///< without its end, the first kLineKept bytes; valid until the next line
-  int number = 0;         ///< counts from 1; stays at the greatest int
-  bool ended = true;      ///< by a line end, not by the end of the bytes
+  std::string_view text;  ///< without its end; the first kLineKept bytes; valid until the next line
+  int number = 0;         ///< counts from 1; stays at the largest int
+  bool ended = true;      ///< a line end closes it, not the end of the bytes
 };
 
-/// Of a longer line the rest is not kept.
+/// The most bytes of a line that are kept; the rest of a longer line is dropped.
 inline constexpr std::size_t kLineKept = std::size_t{1024} * 1024;
 
-/// Lines end at \n, \r\n or \r. Holds at most kLineKept bytes, however the bytes are cut. Cost: linear.
+/// Splits at
+/// , \r
+///  and \r. Holds at most kLineKept bytes, however the bytes are cut. Cost: linear.
 class LineSplitter {
  public:
   /// Calls each(RawLine) for every line that ends within the bytes.
@@ -35,7 +37,7 @@ class LineSplitter {
     each(RawLine{pending_, number_, false});
     pending_.clear();
   }
-  /// Bytes that it holds now.
+  /// Number of bytes that it holds now.
   std::size_t held() const { return pending_.size(); }
 
  private:
@@ -45,9 +47,9 @@ class LineSplitter {
   std::size_t line_end();
   void keep(std::string_view piece);
 
-  std::string pending_;  ///< the start of a line that is not over
-  bool given_ = false;   ///< pending_ was given out and is to be forgotten
-  bool return_ = false;  ///< the last line ended at \r, so that a \n belongs to it
+  std::string pending_;  ///< the start of an unfinished line
+  bool given_ = false;   ///< pending_ was given out and can be dropped
+  bool return_ = false;  ///< the last line ended at \r, so a \n that follows belongs to it
   int number_ = 0;
   std::string_view bytes_, line_;   ///< within feed()
   std::size_t newline_ = kUnknown;  ///< bytes of bytes_ before its next \n

@@ -1,4 +1,4 @@
-// Lines of a text that is held whole.
+// Lines of a text that is in memory as a whole.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 namespace trnplan {
 
-/// Without their ends; an end behind the last one makes no further line. They refer to `text`.
+/// The lines without their ends; a line end at the end of the text adds no empty line. The views refer to
+/// `text`.
 inline std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   for (std::size_t at = 0; at < text.size();) {

@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::size_t kLongLine = 65536;
 constexpr std::size_t kRankDigits = 7;
-constexpr std::size_t kPodLength = 600;  ///< names of pods end at 253 bytes, of containers at 63
+constexpr std::size_t kPodLength = 600;  ///< pod names have at most 253 bytes, container names 63
 constexpr double kHoursMost = 1e6;
 
 bool digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The digits at `start`, when there are 1 to kRankDigits of them and then `close`.
+/// The digits at `start` if there are 1 to kRankDigits of them and `close` follows.
 std::string_view rank_at(std::string_view text, std::size_t start, std::string_view close) {
   std::size_t end = start;
   while (end < text.size() && end - start < kRankDigits && digit(text[end])) ++end;
@@ -28,12 +28,12 @@ std::string_view rank_at(std::string_view text, std::size_t start, std::string_v
   return text.substr(start, end - start);
 }
 
-/// The label that `text` starts with, and what follows it; an empty one when there is none.
+/// The label at the start of `text` and the text after it; the label is empty when there is none.
 struct Label {
   std::string_view of, rest;
 };
 
-/// "[pod/NAME/CONTAINER] " of kubectl logs --prefix; the name.
+/// Name in the label "[pod/NAME/CONTAINER] " of kubectl logs --prefix.
 Label pod_label(std::string_view text) {
   constexpr std::string_view kPod = "[pod/";
   if (!text.starts_with(kPod)) return {{}, text};
@@ -42,7 +42,7 @@ Label pod_label(std::string_view text) {
   return {text.substr(kPod.size(), slash - kPod.size()), text.substr(end + 2)};
 }
 
-/// "0: " of srun --label.
+/// Number in the label "0: " of srun --label.
 Label task_label(std::string_view text) {
   const std::size_t start = std::min(text.find_first_not_of(" \t"), text.size());
   const std::string_view rank = rank_at(text, start, ":");
@@ -52,7 +52,7 @@ Label task_label(std::string_view text) {
   return {rank, text.substr(std::min(end + 1, text.size()))};
 }
 
-/// "[default7]:" or "[rank7]:" of torchrun.
+/// Number in the label "[default7]:" or "[rank7]:" of torchrun.
 Label process_label(std::string_view text) {
   static constexpr std::string_view kTorchrun[] = {"[default", "[rank"};
   const std::size_t start = std::min(text.find_first_not_of(" \t"), text.size());
@@ -64,7 +64,8 @@ Label process_label(std::string_view text) {
   return {{}, text};
 }
 
-/// Takes the labels off. Where there are several, `clean` holds their names, joined by slashes, behind the text.
+/// Takes the labels off. Where there are several, appends their names to `clean` behind the text, joined by
+/// slashes.
 void split_label(LogLine& line, std::string& clean) {
   std::string_view labels[3];
   std::size_t count = 0;

@@ -1,4 +1,4 @@
-// The lines of a log, and numbers and words in them.
+// The lines of a log, and the numbers and words in them.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,18 @@ namespace trnplan {
 /// One line without terminal colours and without the label of its rank.
 struct LogLine {
   std::string_view text;  ///< valid until the next line is read
-  /// Of "[pod/NAME/CONTAINER] " (kubectl logs --prefix) the name, of "0: " (srun --label) and of "[default7]:" or
-  /// "[rank7]:" (torchrun) the number; of several of them, in this order, all: "worker-1/7". Else empty.
+  /// Name or number of the rank; else empty. It is the name in "[pod/NAME/CONTAINER] " (kubectl logs
+  /// --prefix), the number in "0: " (srun --label), "[default7]:" or "[rank7]:" (torchrun), and all of them
+  /// in this order where a line has several: "worker-1/7".
   std::string_view rank;
-  int number = 0;    ///< counts from 1; ends at \n, \r\n or \r, so one line of a file may be many
-  bool cut = false;  ///< the text ends within it
+  int number = 0;    ///< counts from 1, by \n, \r\n or \r: one line of a file may be many lines
+  bool cut = false;  ///< the bytes end within this line
 };
 
-/// The line of a log; `clean` holds its text where it had colours or several labels, and `text` and `rank` point
+/// The line of a log. `clean` holds its text where it had colours or several labels; `text` and `rank` point
 /// into it or into `raw`.
-/// Of a line longer than 64 KiB only the start is given, except that one starting with '{' is given as it is:
-/// it may be a report in JSON.
+/// Of a line longer than 64 KiB only the start is kept, except that a line that starts with '{' is kept
+/// whole: it may be a report in JSON.
 LogLine log_line(std::string_view raw, int number, bool cut, std::string& clean);
 
 /// Reads a text line by line in time and memory linear in it.
@@ -39,38 +40,38 @@ class LogLines {
   LogLine line_;
 };
 
-/// `text` without terminal escapes (ESC [ parameters letter), in place of what `clean` holds.
+/// Replaces `clean` by `text` without terminal escapes (ESC [ parameters letter).
 void copy_without_escapes(std::string_view text, std::string& clean);
 
-/// Space, tab, vertical tab or form feed.
+/// True for space, tab, vertical tab and form feed.
 bool blank(char c);
 
 struct Word {
   std::string_view text;
   int column = 1;
 };
-/// The first words of a line, at most `most`.
+/// The first words of a line, at most `most` of them.
 std::vector<Word> words_of(std::string_view line, std::size_t most);
 
 /// `text` without blanks at its ends.
 std::string_view trimmed(std::string_view text);
 
-/// The finite number that is all of `text`; nullopt else. A leading '+' is no part of a number.
+/// The finite number that makes up all of `text`; else nullopt. A leading '+' is not part of a number.
 std::optional<double> number_of(std::string_view text);
-/// The same for a whole number of at least 0.
+/// The whole number of at least 0 that makes up all of `text`; else nullopt.
 std::optional<std::int64_t> whole_number_of(std::string_view text);
 
-/// Walks over a line from left to right.
+/// A position in a line that moves from left to right.
 class Scan {
  public:
   explicit Scan(std::string_view text) : rest_(text) {}
 
-  /// Goes behind the first `word`; false, and unreachable, when there is none.
+  /// Goes behind the first `word`. Returns false, and does not move, when there is none.
   bool past(std::string_view word);
-  /// Skips blanks, then takes `word` when it comes next.
+  /// Skips blanks, then takes `word` if it comes next.
   bool take(std::string_view word);
-  /// Skips blanks, then takes a finite number when one comes next. "nan", "inf" and numbers beyond a double
-  /// are none.
+  /// Skips blanks, then takes a finite number if one comes next. "nan", "inf" and numbers beyond a double do
+  /// not count.
   std::optional<double> number();
   std::optional<std::int64_t> whole();
   std::string_view rest() const { return rest_; }
@@ -80,12 +81,12 @@ class Scan {
   std::string_view rest_;
 };
 
-/// Seconds of "MM:SS", "H:MM:SS" with any number of hours, "D day(s), H:MM:SS", the seconds perhaps with a
-/// fraction; nullopt for other texts.
+/// Seconds of "MM:SS", "H:MM:SS" with any number of hours, or "D day(s), H:MM:SS". The seconds may have a
+/// fraction. Other texts give nullopt.
 std::optional<double> clock_seconds(std::string_view text);
 
-/// Seconds since 1970 of a C asctime such as "Thu Sep 29 22:30:10 2022" (it names no zone; UTC is taken) that
-/// `scan` comes to next.
+/// Seconds since 1970 of a C asctime such as "Thu Sep 29 22:30:10 2022", if `scan` comes to one next. An
+/// asctime names no time zone; this reads it as UTC.
 std::optional<double> asctime_seconds(Scan& scan);
 
 }  // namespace trnplan

@@ -1,4 +1,4 @@
-// MapReader: typed values of a map, with every fault collected.
+// MapReader: typed values of a map, with all faults collected.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -74,7 +74,7 @@ std::string short_number(double value) {
   return out.str();
 }
 
-/// More of them only hide the others' message.
+/// The most unknown keys that are reported; more would only hide the other messages.
 constexpr std::size_t unknown_keys_told = 20;
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -95,7 +95,7 @@ MapReader::MapReader(const Node& node, std::string where, std::vector<Diagnostic
   if (node.is_map() || node.is_null()) return;
   faults.push_back({node.at, where_, kind_name(node) + " is here instead of keys with values",
                     "write \"key: value\" lines here"});
-  node_ = nullptr;  // so that its keys are not reported missing as well
+  node_ = nullptr;  // so that finish() does not report its keys as missing too
 }
 
 std::string MapReader::full(std::string_view key) const {

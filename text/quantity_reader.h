@@ -1,4 +1,4 @@
-// Quantities with their units in the catalogue's files: {"value": 95, "unit": "TFLOPS", "source": ...}.
+// A reader of quantities with units in the catalogue's files: {"value": 95, "unit": "TFLOPS", "source": ...}.
 #pragma once
 
 #include <limits>
@@ -14,10 +14,11 @@ enum class Dimension { none, flops_per_second, hertz, bytes, bytes_per_second, s
 
 inline constexpr int whole_most = std::numeric_limits<int>::max();
 
-/// Reads the quantities of one map. Faults are added to the list; what is refused reads as the least or as 0.
+/// Reads the quantities of one map. Appends faults to the list; a value that is refused reads as the least
+/// allowed or as 0.
 class QuantityReader {
  public:
-  /// `where`: the path of the map in its file. Keeps references to the map and the faults.
+  /// `where` is the path of the map in its file. Keeps references to the map and the faults.
   QuantityReader(MapReader& map, std::string where, std::vector<Diagnostic>& faults)
       : map_(map), where_(std::move(where)), faults_(faults) {}
 
@@ -25,11 +26,11 @@ class QuantityReader {
   double quantity(std::string_view key, Dimension dimension, double least);
   double positive(std::string_view key, Dimension dimension) { return quantity(key, dimension, 1e-9); }
 
-  /// A dimensionless whole number; a bare number is accepted too. Absent gives `fallback`.
+  /// A whole number without a dimension; a bare number is accepted too. `fallback` when absent.
   int whole(std::string_view key, int fallback, int least);
   int required_whole(std::string_view key, int least);
 
-  /// The list under key.value (or key itself); null when absent.
+  /// The list under key.value, or under key itself; null when absent.
   const Node* list(std::string_view key);
 
  private:

@@ -1,5 +1,5 @@
-// OpenSSL's own interface for hashes would pull its name look-ups and plug-ins into the program without
-// shared libraries.
+// Keeps OpenSSL's older interface: the newer one would pull name look-ups and plug-ins into the program
+// without shared libraries.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "text/sha256.h"

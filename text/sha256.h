@@ -1,4 +1,4 @@
-// Fingerprints of input files (OpenSSL inside).
+// Fingerprints of input files, computed by OpenSSL.
 #pragma once
 
 #include <memory>
@@ -7,16 +7,16 @@
 
 namespace trnplan {
 
-/// SHA-256 of the bytes, 64 hexadecimal digits. Throws std::runtime_error when the library cannot.
+/// SHA-256 of the bytes, 64 hexadecimal digits. Throws std::runtime_error when the library fails.
 std::string sha256(std::string_view bytes);
 
-/// The same of bytes that come piece by piece.
+/// SHA-256 of bytes that arrive in pieces.
 class Sha256 {
  public:
   Sha256();
   ~Sha256();
   void add(std::string_view bytes);
-  /// Of all bytes so far; more may follow.
+  /// Digits of all bytes so far; more bytes may follow.
   std::string digits() const;
 
  private:

@@ -1,4 +1,4 @@
-// Words of a command line.
+// The words of a command line.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace trnplan {
 
-/// The arguments as a person could type them, each quoted where a shell needs it.
+/// The arguments as a command line that a person could type, quoted where a shell needs it.
 [[nodiscard]] std::string command_line(const std::vector<std::string>& arguments);
 
 }  // namespace trnplan

@@ -1,4 +1,4 @@
-// How a tree of text/document.h is built from the events of a parser. Private to text/.
+// A builder of the tree of text/document.h from the events of a parser. Private to text/.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace trnplan::document {
 
 /// Throws InputError.
 [[noreturn]] void refuse(const SourcePos& at, std::string problem, std::string fix);
-/// A file above so many bytes. Throws InputError.
+/// Refuses a file above `limit` bytes. Throws InputError.
 [[noreturn]] void refuse_size(const std::string& name, std::size_t limit);
 
 /// Builds the tree from events, for both parsers, and enforces the limits.
@@ -83,7 +83,7 @@ class TreeBuilder {
     Subtree subtree;
     std::size_t anchor = 0;
     std::optional<Node::Entry> pending;       // the key whose value comes next
-    std::map<std::string, std::size_t> seen;  // key to its index, so that long maps stay linear
+    std::map<std::string, std::size_t> seen;  // index of each key, so that long maps stay linear
   };
 
   bool expects_key() const {
@@ -110,7 +110,7 @@ class TreeBuilder {
 
   void finish(Subtree subtree, std::size_t anchor) {
     if (anchor != 0) {
-      // The stored copy costs as much as an alias does: nested anchors would otherwise multiply the memory.
+      // The stored copy costs as much as an alias does: otherwise nested anchors would multiply the memory.
       count(subtree.nodes, subtree.node.at);
       anchors_.insert_or_assign(anchor, subtree);
     }
@@ -162,7 +162,7 @@ class TreeBuilder {
   Node root_;
 };
 
-/// The tree of a text of that format. Throws InputError.
+/// Parses a text in the format of the name. Throws InputError.
 [[nodiscard]] Node parse_yaml(const std::string& text, const std::string& name, const DocumentLimits& limits);
 [[nodiscard]] Node parse_json(const std::string& text, const std::string& name, const DocumentLimits& limits);
 [[nodiscard]] Node parse_toml(const std::string& text, const std::string& name, const DocumentLimits& limits);

@@ -3,7 +3,7 @@
 
 namespace trnplan {
 
-/// "0.1.0", as CMakeLists.txt states it.
+/// The version in CMakeLists.txt, for example "0.1.0".
 [[nodiscard]] const char* program_version();
 
 }  // namespace trnplan

@@ -1,4 +1,4 @@
-// Warnings of a reader, in a list that a hostile file cannot make long.
+// The warnings of a reader, in a list that a hostile file cannot make long.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@ namespace trnplan {
 
 class Warnings {
  public:
-  /// Keeps the first 50; the rest are only counted, in one more that stands where the first of them was.
+  /// Keeps the first 50 warnings. One more warning, at the place of the first that did not fit, gives the
+  /// number of the rest.
   void add(SourcePos at, std::string_view key, std::string problem, std::string fix);
 
-  /// What was added since the last call, in that order.
+  /// Returns the warnings since the last call, in the order in which they were added.
   std::vector<Diagnostic> take() {
     more_ = 0;
     return std::exchange(list_, {});

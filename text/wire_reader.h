@@ -1,4 +1,5 @@
-// Reads protocol buffer messages, field by field (developers.google.com/protocol-buffers/docs/encoding).
+// A reader of protocol buffer messages, field by field
+// (developers.google.com/protocol-buffers/docs/encoding).
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 namespace trnplan {
 
-/// A little-endian number of N bytes at the start of `bytes`, which has as many.
+/// The little-endian number at the start of `bytes`. Requires: `bytes` is at least that long.
 template <class Unsigned>
 Unsigned little_endian(std::string_view bytes) {
   Unsigned value = 0;
@@ -16,23 +17,23 @@ Unsigned little_endian(std::string_view bytes) {
   return value;
 }
 
-/// Use: WireReader fields(bytes); while (fields.next()) switch (fields.field) ...
+/// The fields of one message. Use: WireReader fields(bytes); while (fields.next()) switch (fields.field) ...
 class WireReader {
  public:
   enum class Wire { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
   explicit WireReader(std::string_view message) : rest_(message) {}
 
-  /// False at the end, and at a fault: a cut field, a group, field number 0.
+  /// Reads the next field. Returns false at the end and at a fault: a cut field, a group, field number 0.
   bool next();
   bool failed() const { return failed_; }
 
   int field = 0;
   Wire wire = Wire::varint;
-  std::uint64_t number = 0;  ///< varint, fixed64, fixed32
-  std::string_view bytes;    ///< bytes
+  std::uint64_t number = 0;  ///< value of varint, fixed64 or fixed32
+  std::string_view bytes;    ///< value of bytes
 
-  double real() const;  ///< a double (fixed64) or a float (fixed32)
+  double real() const;  ///< value of fixed64 as a double, of fixed32 as a float
 
  private:
   bool varint(std::uint64_t& value);

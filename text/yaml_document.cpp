@@ -1,4 +1,4 @@
-// YAML as a tree: yaml-cpp's events.
+// YAML as a tree, built from yaml-cpp's events.
 #include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -52,7 +52,7 @@ class YamlHandler : public YAML::EventHandler {
   void OnMapEnd() override { tree_.close(); }
 
  private:
-  /// yaml-cpp counts lines and columns from 0.
+  /// Position of a mark; yaml-cpp counts lines and columns from 0.
   SourcePos at(const YAML::Mark& mark) const { return tree_.position(mark.line + 1, mark.column + 1); }
 
   void check_tag(const std::string& tag, const YAML::Mark& mark) const {
@@ -81,7 +81,8 @@ class YamlHandler : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-/// yaml-cpp queues the tokens of an unclosed bracket, some 200 bytes each, before it reports the first one.
+/// The most bytes of a YAML text: yaml-cpp queues the tokens of an unclosed bracket, some 200 bytes each,
+/// before it reports the first one.
 constexpr std::size_t yaml_bytes_most = 1u << 20;
 
 }  // namespace

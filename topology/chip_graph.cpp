@@ -25,7 +25,7 @@ Edge edge(int a, int b) {
   return {std::min(a, b), std::max(a, b)};
 }
 
-/// Every link as two arcs, targets ascending.
+/// The graph with every link as two arcs; targets ascend.
 Graph make_graph(int chips, int switches, const std::vector<Link>& links) {
   if (chips < 1) throw std::invalid_argument("a node needs at least one chip");
   if (switches < 0) throw std::invalid_argument("a node cannot have a negative number of switches");
@@ -46,7 +46,7 @@ Graph make_graph(int chips, int switches, const std::vector<Link>& links) {
   return {boost::edges_are_sorted, arcs.begin(), arcs.end(), static_cast<std::size_t>(vertices)};
 }
 
-/// Other ends of the vertex's links, ascending.
+/// The other ends of the vertex's links, ascending.
 auto linked(const Graph& g, int vertex) {
   const auto ends = boost::adjacent_vertices(static_cast<std::size_t>(vertex), g);
   return boost::make_iterator_range(ends.first, ends.second);
@@ -77,8 +77,8 @@ std::vector<std::vector<int>> neighbour_lists(const Graph& g, int chips) {
   return lists;
 }
 
-/// Depth-first search for Hamiltonian cycles of the chips in `members`, in lexicographic order, until
-/// `accept` says yes to one or the steps are used up.
+/// Depth-first search for Hamiltonian cycles of the chips in `members`, in lexicographic order. It ends when
+/// `accept` takes a cycle or the steps are used up.
 class RingSearch {
  public:
   using Usable = std::function<bool(int, int)>;
@@ -107,10 +107,10 @@ class RingSearch {
   bool usable(int a, int b) const { return !usable_ || usable_(a, b); }
   bool member(int chip) const { return open_[static_cast<std::size_t>(chip)]; }
 
-  /// What every cycle needs: a connected set, two neighbours for each chip, and, where the set falls into two
-  /// colours without neighbours of the same one, as many chips of either. One pass over a set of chips that
-  /// changes with every call: Boost.Graph's breadth_first_search and is_bipartite would be three passes over a
-  /// filtered graph, and the balance of the colours a fourth.
+  /// True if the necessary conditions of a cycle hold: the set is connected, each chip has two neighbours
+  /// and, where the set is bipartite, both sides have the same number of chips. One pass over a set of chips
+  /// that changes with every call: Boost.Graph's breadth_first_search and is_bipartite would be three passes
+  /// over a filtered graph, and the balance of the sides a fourth.
   bool possible() const {
     std::vector<signed char> colour(neighbours_.size(), -1);
     std::vector<int> queue{path_.front()};
@@ -168,16 +168,17 @@ bool take_any(const std::vector<int>&) {
   return true;
 }
 
-/// How many first rings are tried before a set is taken to have no second one. The 4x4 torus needs fewer than
-/// ten.
+/// Number of first rings that are tried before a set counts as having no second one. The 4x4 torus needs
+/// fewer than ten.
 constexpr int kMostRingsTried = 2000;
-/// Chips a search may add to its paths: some 10 ms.
+/// Number of chips that a search may add to its paths: some 10 ms.
 constexpr std::int64_t kMostSteps = 1'000'000;
-/// Steps that looking at the links of one chip of a ring is worth.
+/// Cost of checking the links of one chip of a ring, in steps.
 constexpr std::int64_t kStepsOfLinks = 8;
 
-/// Block after block, back along each block's first chip: a ring when the blocks are rings and equal places
-/// of consecutive blocks are neighbours. `order` is the ring of the first block as places 0..order.size()-1.
+/// A path through block after block that returns along each block's first chip. It is a ring when the blocks
+/// are rings and equal places of consecutive blocks are neighbours. `order` is the ring of the first block as
+/// places 0..order.size()-1.
 std::vector<int> snake(const std::vector<int>& members, const std::vector<std::size_t>& order) {
   const std::size_t columns = order.size(), rows = members.size() / columns;
   std::vector<int> path{members[order[0]]};
@@ -216,11 +217,11 @@ struct ChipGraph::Tables {
     return std::binary_search(next.begin(), next.end(), b);
   }
 
-  /// What the step between two vertices that share a link counts.
+  /// Hops of the step between two vertices that share a link.
   int length(int from, int to) const { return from < chips && to >= chips ? 0 : 1; }
 
-  /// Made when first asked for. Of threads that ask at the same time one keeps its row, the others drop
-  /// theirs.
+  /// Computes a row when it is first needed. If several threads need it at the same time, one row is kept and
+  /// the others are dropped.
   const Row& distances_to(int chip) const {
     if (chip < 0 || chip >= chips) throw std::out_of_range("not a chip of the node");
     std::atomic<const Row*>& row = rows[static_cast<std::size_t>(chip)];
@@ -230,7 +231,7 @@ struct ChipGraph::Tables {
     return row.compare_exchange_strong(first, fresh.get()) ? *fresh.release() : *first;
   }
 
-  /// Dijkstra's search against the direction of the steps; -1 where no way leads to the chip.
+  /// Dijkstra's search against the direction of the steps; -1 for a vertex without a path to the chip.
   Row search_back(int chip) const {
     constexpr int kUnreachable = std::numeric_limits<int>::max();
     const std::size_t vertices = boost::num_vertices(graph);
@@ -278,7 +279,7 @@ struct ChipGraph::Tables {
     return used;
   }
 
-  /// Whether route(a, b) of two neighbours avoids the links.
+  /// True if route(a, b) of two neighbours avoids the links.
   bool avoids(int a, int b, const std::set<Edge>& links) const {
     if (switches == 0) return links.count(edge(a, b)) == 0;
     const std::vector<int> path = route(a, b);

@@ -8,7 +8,7 @@ namespace trnplan::topology {
 
 namespace {
 
-/// One torus of rows x columns whose chips are numbered from `first`.
+/// One torus of rows x columns with chips numbered from `first`.
 class Drawing {
  public:
   Drawing(const Instance& instance, const std::vector<int>& marked)
@@ -31,7 +31,7 @@ class Drawing {
   }
 
  private:
-  /// "[12]" or " 12 ".
+  /// The chip's label: "[12]" if marked, else " 12 ".
   std::string chip(int number) const {
     const bool marked = std::find(marked_.begin(), marked_.end(), number) != marked_.end();
     return fmt::format("{:<{}}", marked ? fmt::format("[{}]", number) : fmt::format(" {}", number), width_);
@@ -63,7 +63,7 @@ std::string draw_torus(const Instance& instance, const std::vector<int>& marked)
 }
 
 std::string draw_switch(const Instance& instance) {
-  constexpr int kMost = 16;  // on a line of 100 columns
+  constexpr int kMost = 16;  // chips on a line of 100 columns
   const int chips = instance.chips;
   if (instance.switches != 1 || chips < 1 || chips > kMost) return "";
   if (instance.links.size() != static_cast<std::size_t>(chips)) return "";

@@ -1,4 +1,4 @@
-// Which stage runs on which core, and which nodes are alike.
+// The pipeline stage of each core, and the nodes that are alike.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace trnplan::topology {
 
-/// Nodes grouped into classes: two nodes are alike when the same local core holds the same pipeline stage on
-/// both. Data-parallel replicas are alike, so everything a node of a class does, every node of it does at the
-/// same time; one representative is enough. Cost: O(ranks).
+/// Nodes grouped into classes. Two nodes are alike when the same local core holds the same pipeline stage on
+/// both. Data-parallel replicas are alike, so all nodes of a class do the same at the same time and one
+/// representative is enough. Cost: O(ranks).
 class Placement {
  public:
   Placement(const Cluster& cluster, const RankOrder& order);
-  /// Every node does the same: one class.
+  /// A placement with one class: every node does the same.
   static Placement uniform(const Cluster& cluster);
-  /// Every node a class of its own, for simulations that leave out no node.
+  /// A placement with a class for each node, for simulations that leave out no node.
   static Placement flat(const Cluster& cluster);
 
   int node_of(int rank) const { return rank / cores_; }

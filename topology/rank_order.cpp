@@ -20,14 +20,14 @@ std::string_view to_string(GroupKind kind) {
   return "?";
 }
 
-/// A rule is a permutation of the row-major ranks that moves ranks by an `extent`, found from cluster and
-/// degrees; without an extent the order is row-major after all. The permutation stays inside blocks that are
-/// no larger than a pipeline stage.
+/// A rule is a permutation of the row-major ranks that moves ranks by an `extent`, which cluster and degrees
+/// determine. Without an extent the order is row-major. The permutation stays inside blocks that are no
+/// larger than a pipeline stage.
 struct RankRule {
   int (*extent)(const Cluster& cluster, const Degrees& degrees);
   int (*rank_of)(int contiguous, int extent);
   int (*contiguous_of)(int rank, int extent);
-  /// Why the order cannot be formed with that extent, or "".
+  /// The reason why the order cannot be formed with that extent, or "".
   std::string (*obstacle)(const Degrees& degrees, int extent);
 };
 
@@ -71,7 +71,7 @@ std::string column_obstacle(const Degrees& d, int columns) {
 
 constexpr int kLogic2Cores = 128;  ///< physical cores of one instance; an UltraServer joins four instances
 
-/// A quarter of an instance's ranks where LOGIC2 applies, else 0.
+/// A quarter of an instance's ranks where LOGIC2 applies; else 0.
 int quarter_for(const Cluster& cluster, const Degrees& d) {
   if (cluster.instance.core.lnc < 1) return 0;
   const int ranks = kLogic2Cores / cluster.instance.core.lnc;
@@ -191,7 +191,7 @@ std::vector<std::vector<int>> RankOrder::groups(GroupKind kind) const {
   };
   switch (kind) {
     case GroupKind::kv_replicas:
-      break;  // kv_groups() knows how many
+      break;  // needs `replicas`: see kv_groups()
     case GroupKind::tensor:
       collect(d.tensor, d.pipeline * d.data * d.context, [&](int o, int i) {
         return rank(o / (d.data * d.context), o / d.context % d.data, o % d.context, i);

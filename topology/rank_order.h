@@ -1,4 +1,4 @@
-// Which rank sits where: NxD's order of ranks, and the replica groups that follow from it.
+// The place of each rank: NxD's order of ranks, and the replica groups that follow from it.
 #pragma once
 
 #include <cstdint>
@@ -24,35 +24,37 @@ struct Degrees {
 };
 
 enum class GroupKind { tensor, pipeline, data, context, kv_replicas };
-/// "tp", "pp", "dp", "cp", "kv".
+/// "tp", "pp", "dp", "cp" or "kv".
 std::string_view to_string(GroupKind kind);
 
 struct RankRule;
 
 /// The bijection between ranks and coordinates (pipeline, data, context, tensor).
 ///
-/// Row-major [PP, DP, CP, TP], TP fastest. Two rules (Traits::rank_order) make exceptions:
-///  columns_of_four (trn1), TP 4: strided ranks (0, 8, 16, 24 of a node: a torus column on trn1.32xlarge), so
-///  that DP*CP must be a multiple of cores/4 per pipeline stage. half_instances (trn2), TP of half an instance
-///  (LNC 2: 32, LNC 1: 64), at least one whole instance ("LOGIC2"): the first TP group of an instance is its
-///  first and last quarter of ranks, the second the two between: torus rows 0 and 3, 1 and 2. With contiguous
-///  groups "0 and 32 cant communicate directly", two hops apart. The other groups follow by position.
-/// Another rule is a RankRule in rank_order.cpp and its name in Traits.
+/// The order is row-major [PP, DP, CP, TP], TP fastest, with two exceptions (Traits::rank_order):
+///  columns_of_four  (trn1) TP 4 takes strided ranks: 0, 8, 16, 24 of a node, a torus column on
+///                   trn1.32xlarge. DP*CP must be a multiple of cores/4 per pipeline stage.
+///  half_instances   (trn2, "LOGIC2") TP of half an instance (LNC 2: 32, LNC 1: 64) on at least one whole
+///                   instance. The first TP group of an instance is its first and last quarter of ranks, the
+///                   second the two between: torus rows 0 and 3, 1 and 2. With contiguous groups "0 and 32
+///                   cant communicate directly", two hops apart.
+/// The other groups follow by position. Another rule is a RankRule in rank_order.cpp and its name in Traits.
 /// Source: aws-neuron/neuronx-distributed@fbac349b,
 /// src/neuronx_distributed/parallel_layers/parallel_state.py:177-371.
 class RankOrder {
  public:
-  /// Throws std::invalid_argument when degrees are not positive, do not multiply to the cluster's cores, or
-  /// need the TP 4 column order where it cannot be formed; obstacle() says so without throwing.
+  /// Throws std::invalid_argument when degrees are not positive, when their product is not the number of the
+  /// cluster's cores, or when they need the TP 4 column order where it cannot be formed; obstacle() gives the
+  /// reason without throwing.
   RankOrder(const Cluster& cluster, Degrees degrees);
 
-  /// Why the order cannot be formed, or "" when it can.
+  /// The reason why the order cannot be formed, or "" when it can.
   static std::string obstacle(const Cluster& cluster, Degrees degrees);
 
   const Degrees& degrees() const { return degrees_; }
-  /// True when the TP 4 column order is in force.
+  /// True if the TP 4 column order applies.
   bool column_order() const;
-  /// True when the order of half instances (LOGIC2) is in force.
+  /// True if the order of half instances (LOGIC2) applies.
   bool half_order() const;
   int rank(int pipeline, int data, int context, int tensor) const;
   /// Pipeline stage of a rank. O(1).
@@ -63,18 +65,18 @@ class RankOrder {
   /// closing pair (last, 0); aws-neuron/neuronx-distributed, src/neuronx_distributed/pipeline/comm.py.
   std::vector<std::vector<int>> groups(GroupKind kind) const;
 
-  /// Ranks that hold copies of the same KV heads when each is replicated `replicas` times: ranks j, j + T/r,
-  /// j + 2T/r, ... of each tensor-parallel group, or r adjacent ones where Traits::adjacent_kv_copies says so
-  /// (trn2; parallel_state.py:1605-1645).
-  /// None for one replica. Throws std::invalid_argument when `replicas` does not divide TP.
+  /// Ranks that hold copies of the same KV heads when each head is replicated `replicas` times: ranks j, j +
+  /// T/r, j + 2T/r, ... of each tensor-parallel group, or r adjacent ones if Traits::adjacent_kv_copies is
+  /// set (trn2; parallel_state.py:1605-1645). Empty for one replica. Throws std::invalid_argument when
+  /// `replicas` does not divide TP.
   std::vector<std::vector<int>> kv_groups(int replicas) const;
-  /// Those of one tensor-parallel group.
+  /// The same groups of one tensor-parallel group.
   std::vector<std::vector<int>> kv_groups_of(const std::vector<int>& tensor_group, int replicas) const;
 
  private:
   Degrees degrees_;
   const RankRule* rule_;  ///< never null
-  int extent_ = 0;        ///< by which the rule moves ranks; 0 where the order is row-major
+  int extent_ = 0;        ///< distance by which the rule moves ranks; 0: row-major
   bool adjacent_copies_ = false;
 };
 

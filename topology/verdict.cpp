@@ -87,19 +87,19 @@ constexpr const char* kEvidenceTrn2EightByEight =
     "since Neuron 2.24 (aws-neuron/aws-neuron-sdk@1db4d74e "
     "release-notes/runtime/aws-neuronx-runtime-lib/index.rst)";
 
-/// A rule that looks for rings of neighbours: what it rests on, and where machines differ.
+/// A rule that looks for rings of neighbours: its sources, and the points in which machines differ.
 struct RingRule {
   const char *sets, *pairs, *two_chips;  ///< sources
-  bool even_shares;        ///< equally many cores of each chip will do, not only all of them or one
+  bool even_shares;        ///< equal numbers of cores of each chip are accepted, not only all or one
   int one_rank_each_most;  ///< chips that may take part with one rank each
-  bool two_hop_rings;      ///< with LNC 2 eight ranks may form a ring of steps of two hops
+  bool two_hop_rings;      ///< with LNC 2, eight ranks may form a ring of two-hop steps
 };
 constexpr int kAnyNumber = std::numeric_limits<int>::max();
 constexpr RingRule kTorusRing{kEvidenceSets, kEvidencePairs, kEvidenceTwoChips, false, 4, false};
 constexpr RingRule kLogic2Mesh{
     kEvidenceTrn2Sets, kEvidenceTrn2Pairs, kEvidenceTrn2EightByEight, true, kAnyNumber, true};
 
-/// The part of a group that does not depend on which ranks these are: what the rule looks at.
+/// The part of a group that the rule looks at; it does not depend on the numbers of its ranks.
 struct Local {
   std::vector<int> cores;  ///< local cores on the first node, ascending
   std::vector<int> chips;  ///< their chips, ascending, unique
@@ -126,7 +126,8 @@ struct Ruling {
   std::string rule, message, source;
 };
 
-/// `cores`: "" when each chip holds one rank, else which of its cores.
+/// Rules on a pair of chips. `cores` is "" when each chip holds one rank; else it names the cores of each
+/// chip.
 Ruling judge_pair_of_chips(const RingRule& rule, const ChipGraph& graph, GroupKind kind, int a, int b,
                            std::string_view cores) {
   const int hops = graph.hops(a, b);
@@ -148,7 +149,7 @@ Ruling judge_pair_of_chips(const RingRule& rule, const ChipGraph& graph, GroupKi
   return {Verdict::refused, "not-adjacent", apart, rule.pairs};
 }
 
-/// Every chip holds as many cores of the group.
+/// True if every chip holds the same number of the group's cores.
 bool evenly_spread(const Instance& instance, const Local& local) {
   std::map<int, std::size_t> count;
   for (const int c : local.cores) ++count[instance.chip_of(c)];
@@ -156,7 +157,7 @@ bool evenly_spread(const Instance& instance, const Local& local) {
                      [&](const auto& n) { return n.second * local.chips.size() == local.cores.size(); });
 }
 
-/// The chips with cores outside the group.
+/// The chips that have cores outside the group.
 std::vector<int> partial_chips(const Instance& instance, const Local& local) {
   std::map<int, int> count;
   for (const int c : local.cores) ++count[instance.chip_of(c)];
@@ -167,7 +168,8 @@ std::vector<int> partial_chips(const Instance& instance, const Local& local) {
   return partial;
 }
 
-/// The mesh 8x8 with LNC 2 has groups of every second chip: a ring of steps of at most two hops.
+/// True if the chips form a ring of steps of at most two hops: the mesh 8x8 with LNC 2 has groups of every
+/// second chip.
 bool is_two_hop_ring(const Instance& instance, const ChipGraph& graph, const std::vector<int>& chips) {
   constexpr std::size_t kRanks = 8;
   if (instance.core.lnc != 2 || chips.size() != kRanks) return false;
@@ -197,7 +199,7 @@ Ruling judge_ring(const RingRule& rule, const Instance& instance, const ChipGrap
   return {Verdict::supported, "ring", fmt::format("chips {} form a ring", number_list(chips)), rule.sets};
 }
 
-/// The part of a group inside a node.
+/// Rules on the part of a group inside a node.
 Ruling judge_local(const RingRule& rule, const Instance& instance, const ChipGraph& graph, GroupKind kind,
                    const Local& local) {
   const auto& chips = local.chips;
@@ -227,7 +229,8 @@ Ruling judge_local(const RingRule& rule, const Instance& instance, const ChipGra
   return judge_ring(rule, instance, graph, chips, one_each, whole_chips);
 }
 
-/// The first rank that passes on to a chip of its node without a link to its own chip, as a ruling.
+/// A ruling on the first rank that passes on to a chip of its node that has no link to its own chip; nullopt
+/// if there is none.
 std::optional<Ruling> judge_permute(const Instance& instance, const ChipGraph& graph,
                                     const std::vector<int>& ranks) {
   const int cores = instance.cores();
@@ -264,7 +267,7 @@ Ruling judge_rings(const RingRule& rule, const Cluster& cluster, const ChipGraph
   return {Verdict::refused, "unequal-nodes", "its nodes hold different local cores", kEvidenceNodes};
 }
 
-/// Devices behind a switch reach each other alike, so no group is refused but for a missing network.
+/// Rules on devices behind a switch: all reach each other equally, so only a missing network refuses a group.
 Ruling judge_any(const Cluster& cluster, const Local& local) {
   constexpr const char* kSource = "a switch joins every device with every other (the instance's links)";
   const std::size_t devices = local.chips.size();
@@ -280,7 +283,7 @@ Ruling judge_any(const Cluster& cluster, const Local& local) {
           fmt::format("{} {}s on a switch", devices, chip_word(cluster.instance)), kSource};
 }
 
-/// The links are known, what the runtime makes of them is not.
+/// Rules where the links are known but the runtime's use of them is not.
 Ruling judge_unpublished(const Cluster& cluster, const Local& local) {
   constexpr const char* kSource = "no list of groups was found for this machine (catalog/instances)";
   if (local.nodes == 1 && local.cores.size() == 1)
@@ -293,7 +296,7 @@ Ruling judge_unpublished(const Cluster& cluster, const Local& local) {
           kSource};
 }
 
-/// By the rule that the instance's traits name.
+/// Rules by the rule that the instance's traits name.
 Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind kind,
                     const std::vector<int>& ranks, const Local& local) {
   switch (cluster.instance.traits.groups) {
@@ -327,14 +330,14 @@ GroupVerdict judge(const Cluster& cluster, const ChipGraph& graph, GroupKind kin
 
 namespace {
 
-/// The rulings on groups of one kind. Groups that look alike up to which nodes they sit on get the same one.
+/// The rulings on groups of one kind. Groups that are alike up to the nodes they occupy get the same ruling.
 class Rulings {
  public:
   Rulings(const Cluster& cluster, const ChipGraph& graph, GroupKind kind)
       : cluster_(cluster), graph_(graph), kind_(kind), cores_(cluster.instance.cores()) {}
 
   const GroupVerdict& of(const std::vector<int>& ranks) {
-    // Looks come in runs or in turns, so the ruling given last is tried first, then those after it.
+    // Similar groups come in a row or in turns, so the last ruling is tried first, then those after it.
     for (std::size_t i = 0; i < known_.size(); ++i) {
       const std::size_t place = (last_ + i) % known_.size();
       if (!alike(known_[place].ranks, ranks)) continue;
@@ -346,7 +349,7 @@ class Rulings {
   }
 
  private:
-  /// The same but for a shift by whole nodes.
+  /// True if the groups differ only by a shift of whole nodes.
   bool alike(const std::vector<int>& a, const std::vector<int>& b) const {
     const int shift = b.front() - a.front();
     if (a.size() != b.size() || shift % cores_ != 0) return false;

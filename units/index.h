@@ -5,7 +5,7 @@
 
 namespace trnplan {
 
-/// Requires: `i` is not negative.
+/// `i` as an index. Requires: `i` is not negative.
 [[nodiscard]] constexpr std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }

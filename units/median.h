@@ -5,7 +5,8 @@
 
 namespace trnplan {
 
-/// Of an even number of values the mean of the two in the middle. Requires: at least one value, none of them NaN.
+/// The median; of an even number of values, the mean of the two in the middle. Requires: at least one value,
+/// and no value is NaN.
 [[nodiscard]] double median(std::vector<double> values);
 
 }  // namespace trnplan

@@ -8,7 +8,7 @@ namespace {
 
 namespace policies = boost::math::policies;
 
-/// Answers NaN and infinity instead of throwing, and stays with double.
+/// Boost.Math policy: returns NaN and infinity instead of throwing, and computes in double.
 using Policy =
     policies::policy<policies::domain_error<policies::ignore_error>,
                      policies::overflow_error<policies::ignore_error>, policies::promote_double<false>>;

@@ -1,4 +1,4 @@
-// The normal distribution. Boost.Math does the work, out of this header's sight.
+// The normal distribution. Boost.Math computes it; this header does not include Boost.
 #pragma once
 
 namespace trnplan {
@@ -6,13 +6,13 @@ namespace trnplan {
 /// Two-sided 90 % of a normal distribution, in standard deviations.
 inline constexpr double kNinetyPercent = 1.6448536269514722;
 
-/// Phi(z), the probability that a standard normal lies below `z`; NaN of NaN.
+/// Phi(z), the probability that a standard normal is below `z`; NaN if `z` is NaN.
 [[nodiscard]] double normal_probability(double z);
 
-/// phi(z), its density.
+/// phi(z), the density.
 [[nodiscard]] double normal_density(double z);
 
-/// Phi^-1(p); minus and plus infinity of 0 and 1, NaN outside.
+/// Phi^-1(p); minus infinity at 0, plus infinity at 1, NaN outside [0, 1].
 [[nodiscard]] double normal_quantile(double p);
 
 }  // namespace trnplan

@@ -7,7 +7,7 @@
 
 namespace trnplan {
 
-/// The product, or the largest int64 when it does not fit. Factors must not be negative.
+/// The product, or the largest int64 when the product does not fit. Requires: no factor is negative.
 constexpr std::int64_t saturating_product(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t f : factors) {

@@ -6,7 +6,7 @@ namespace trnplan {
 
 namespace {
 
-// The largest double below 2^63: anything above does not fit the clock.
+// The largest double below 2^63; anything above does not fit the clock.
 constexpr double kLargestTick = 9223372036854774784.0;
 
 }  // namespace

@@ -16,7 +16,7 @@ struct SimTime {
 
   constexpr auto operator<=>(const SimTime&) const = default;
   constexpr SimTime& operator+=(SimTime o) { return *this = *this + o; }
-  /// Sums and multiples throw std::overflow_error instead of wrapping.
+  /// Sums and multiples throw std::overflow_error when they leave the range; they never wrap.
   friend constexpr SimTime operator+(SimTime a, SimTime b) {
     SimTime sum;
     if (__builtin_add_overflow(a.ps, b.ps, &sum.ps))
@@ -29,7 +29,7 @@ struct SimTime {
       throw std::overflow_error("the simulation clock overflowed");
     return product;
   }
-  /// For times of one run, which are never negative.
+  /// Differences may wrap: they are meant for times of one run, which are never negative.
   friend constexpr SimTime operator-(SimTime a, SimTime b) { return {a.ps - b.ps}; }
 };
 
@@ -37,8 +37,7 @@ constexpr Seconds to_seconds(SimTime t) {
   return Seconds(static_cast<double>(t.ps) * 1e-12);
 }
 
-/// Nearest tick to `s`. Throws std::overflow_error beyond the clock's range or for a value that is not a
-/// number.
+/// Nearest tick to `s`. Throws std::overflow_error when `s` is beyond the clock's range or NaN.
 SimTime to_sim_time(Seconds s);
 
 }  // namespace trnplan

@@ -24,7 +24,7 @@ const LayoutRule* rule_of(const LayoutRules& rules, std::string_view column, std
   return it == rules.rules.end() ? nullptr : &*it;
 }
 
-/// The same words for all rows, so that they can be counted.
+/// Reason for a missing value, in the same words for all rows, so that they can be counted.
 std::string not_stated(const LayoutRun& run, bool network_known) {
   if (!network_known) {
     if (run.layers < 1 || run.hidden < 1 || run.heads < 1) return "the network is not stated";
@@ -45,7 +45,7 @@ std::string not_stated(const LayoutRun& run, bool network_known) {
   return "";
 }
 
-/// The network as the columns and the source's rule state it. Plain MLPs are GPT's, gated ones Llama's.
+/// The network that the columns and the source's rule state. Plain MLPs are GPT's, gated ones Llama's.
 models::Architecture network_of(const LayoutRun& run, const LayoutRule& source) {
   models::Architecture a;
   a.name = run.model.empty() ? run.id : run.model;
@@ -70,7 +70,8 @@ models::Architecture network_of(const LayoutRun& run, const LayoutRule& source) 
   return a;
 }
 
-/// Appends `more`, "key=value,key=value", in place of the same keys of `keys`, of which each begins with a comma.
+/// Appends `more`, "key=value,key=value", and removes the same keys from `keys`, in which each begins with a
+/// comma.
 void put_keys(std::string& keys, std::string_view more) {
   while (!more.empty()) {
     const std::string_view one = more.substr(0, more.find(','));
@@ -82,7 +83,7 @@ void put_keys(std::string& keys, std::string_view more) {
   }
 }
 
-/// Whole nodes, or a part of one; 0 when the GPUs are no number of nodes.
+/// Number of whole nodes, or 1 with a part of one; 0 if the GPUs do not fill whole nodes.
 int nodes_of(int gpus, topology::Instance& instance) {
   const int cores = instance.cores();
   if (gpus < cores && gpus % instance.cores_per_chip == 0) {

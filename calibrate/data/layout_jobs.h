@@ -1,6 +1,6 @@
-// Rows of a table of layouts (logs/table/layout_runs.h) as jobs and strategies, by rules that stand in data
-// (catalog/scoring.json): on which machine a source's GPUs stand, what trained, what its words for sharding, recompute
-// and precision mean. Nothing here knows a source, a machine or a framework.
+// Conversion of a table of layouts (logs/table/layout_runs.h) to jobs and strategies, by rules in data
+// (catalog/scoring.json): the machine of a source's GPUs, the model that trained, and the meaning of its
+// words for sharding, recompute and precision. Nothing here knows a source, a machine or a framework.
 #pragma once
 
 #include <functional>
@@ -14,50 +14,52 @@
 
 namespace trnplan::calibrate {
 
-/// What the text of a column means. Of the rules of a column the first that matches counts.
+/// Meaning of the text of a column. The first rule of a column that matches counts.
 struct LayoutRule {
   std::string column;  ///< "source", "gpu", "sharding", "recompute", "precision", "model" or "task"
-  std::string text;    ///< the whole text; of "source" and "model" how it begins
-  std::string source;  ///< how the row's source begins; "": any
-  /// Of the strategy grammar, "shard=zero1"; "" for none. In place of the same keys of columns before it: source, gpu,
-  /// sharding, recompute, precision.
+  std::string text;    ///< the whole text; for "source" and "model" its beginning
+  std::string source;  ///< beginning of the row's source; "": any
+  /// Keys of the strategy grammar, "shard=zero1"; "" for none. They replace the same keys of columns before
+  /// it: source, gpu, sharding, recompute, precision.
   std::string keys;
-  std::string refused;                          ///< why such rows are not predicted; "" where they are
-  std::string instance;                         ///< of "gpu": the type its nodes are
-  std::optional<models::Architecture> network;  ///< of "model": where its rows state none
-  // Of "source": what its models are that the columns do not say.
+  /// Reason for not predicting such rows; "" if they are predicted.
+  std::string refused;
+  std::string instance;                         ///< of "gpu": type of its nodes
+  std::optional<models::Architecture> network;  ///< of "model": if its rows state none
+  // Of "source": properties of its models that the columns do not state.
   std::optional<bool> biases, learned_positions, tied;
-  std::optional<int> tied_below;  ///< embeddings are tied where the MLP's inner size is below
-  std::string mlp;                ///< where the row states none
+  std::optional<int> tied_below;  ///< embeddings are tied if the MLP's inner size is below
+  std::string mlp;                ///< if the row states none
   int vocabulary = 0;             ///< as `mlp`
   bool memory_allocated = false;  ///< its memory is the peak of tensors, without what else a GPU holds
   int vocabulary_multiple = 1;    ///< the framework pads it to a multiple of this times TP
 };
 struct LayoutRules {
   std::vector<LayoutRule> rules;
-  std::string name;  ///< of their file, for messages
+  std::string name;  ///< of the rules' file, for messages
 };
 
-/// A row that can be asked for, or why it cannot.
+/// A row as a job, or the reason for refusing it.
 struct LayoutJob {
   models::Job job;
-  std::string strategy;  ///< in the grammar of --strategy, complete but for what the rules leave open
+  /// Strategy in the grammar of --strategy, complete except for parts that the rules leave open.
+  std::string strategy;
   bool memory_allocated = false;  ///< the row's memory is the peak of tensors alone
-  std::string refused;            ///< a reason that equal cases share word for word; "" where there is none
+  std::string refused;            ///< a reason that equal cases share word for word; "" if there is none
 };
 
-/// `instance_named` gives a machine of the catalogue. GPUs that are fewer than a node's make a part of one node:
-/// part_of(). Throws what `instance_named` throws.
+/// Converts a row. `instance_named` gives a machine of the catalogue. Fewer GPUs than a node's become a part
+/// of one node: part_of(). Throws what `instance_named` throws.
 [[nodiscard]] LayoutJob layout_job(
     const logs::LayoutRun& run, const LayoutRules& rules,
     const std::function<topology::Instance(const std::string&)>& instance_named);
 
-/// The first `chips` chips of a node whose groups may be any, with all of its switches and NICs.
-/// Requires: 1 <= chips <= instance.chips.
+/// The first `chips` chips of a node, which may form any groups, with all of its switches and NICs. Requires:
+/// 1 <= chips <= instance.chips.
 [[nodiscard]] topology::Instance part_of(topology::Instance instance, int chips);
 
-/// Rows of one group differ in layout alone: source, layers, hidden size (or the model, where these are not stated), GPUs,
-/// sequence and global batch.
+/// Group of a row. Rows of one group differ in layout alone: source, layers, hidden size (or the model, if
+/// these are not stated), GPUs, sequence and global batch are the same.
 [[nodiscard]] std::string layout_group(const logs::LayoutRun& run);
 
 /// The source without the part that differs from row to row: up to the first ':' or blank.

@@ -23,7 +23,7 @@ constexpr int kBertPositions = 512;
 
 /// The dialect of measured runs: they state the MLP, and of an encoder the model or what trained it.
 bool is_encoder(const MeasuredRun& run) {
-  return says(run.model, "BERT") || run.framework == "bert";
+  return says(run.model, "BERT") || (run.framework && models::stack_named(*run.framework).trains_encoders);
 }
 
 models::Architecture architecture_of(const MeasuredRun& run) {
@@ -129,8 +129,7 @@ MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instan
     step.seconds = *run.step_seconds * quantity.ratio;
     step.log_sd = quantity.log_sd;
     step.at_most = quantity.at_most;
-    // BERT-Large's config.json, and the defaults of Megatron-LM, have dropout of 0.1 on probabilities.
-    step.job.architecture.dropout = framework == "bert" || framework == "megatron";
+    step.job.architecture.dropout = models::stack_named(framework).drops_in_runs;
     step.strategy = run.strategy;
     step.strategy.precision = precision_of(reading, run.strategy.precision, framework, release);
     step.job.training.precision = step.strategy.precision;

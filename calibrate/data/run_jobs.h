@@ -1,7 +1,7 @@
 // Published training runs as jobs that the simulator can predict.
 //
-// A row of a measured-runs table states the network, the layout and the batch; what it leaves open is filled
-// in here, the same for every row and never by its time:
+// A row of a measured-runs table states the network, the layout and the batch. Values that it leaves open are
+// filled in here, the same for every row and never by its time:
 //   machine     the catalogue's trn1.32xlarge, also where the table says trn1.32xlarge/trn1n.32xlarge
 //   network     from the columns; BERT by its name, else gated MLPs are Llama's and plain ones GPT's
 //   stack       the column `framework`: "nemo-megatron", "megatron" (Megatron-LM reference port), "bert" (the
@@ -22,22 +22,23 @@
 
 namespace trnplan::calibrate {
 
-/// A step time with what ran.
+/// A measured step and the job that ran.
 struct MeasuredStep {
   std::string id, group;  ///< equal groups with equal programs are one observation
   std::string quality;
   std::string configuration;  ///< model, nodes, layout, sequence, recompute; releases and batches share it
   std::string kind;           ///< "decoder", "bert"
-  bool outlier = false;       ///< the table calls it one
+  bool outlier = false;       ///< marked as one by the table
   bool framework_guessed = false;  ///< from source, precision and sequence parallel
-  bool own = false;                ///< from a log that the user gives, not published
-  SourcePos at;                    ///< where it stands, of such a log
+  bool own = false;                ///< from a log of the user, not published
+  SourcePos at;                    ///< position in such a log
   models::Job job;
   models::Strategy strategy;
-  double seconds = 0;  ///< from step to step, where that is known
-  double printed = 0;  ///< s, of a log that says less of the step itself, without what is between two; else 0
-  double log_sd = 0;   ///< of the seconds, beside that of repeated runs
-  bool at_most = false;  ///< only a bound is known: the step took no longer
+  double seconds = 0;  ///< from step to step, if that is known
+  /// S, for a log that reports less than a whole step, without the time between two; else 0.
+  double printed = 0;
+  double log_sd = 0;     ///< of the seconds, besides that of repeated runs
+  bool at_most = false;  ///< only a bound is known: the step took at most this long
 };
 
 struct ExcludedRun {
@@ -50,11 +51,11 @@ struct MappedRuns {
 };
 
 /// The training rows of quality A and B on trn1 as jobs on `instance`; every other training row with the
-/// reason why not. `reading` says what their figures mean.
+/// reason for its exclusion. `reading` says what their figures mean.
 MappedRuns map_runs(const std::vector<models::MeasuredRun>& runs, const topology::Instance& instance,
                     const RunReading& reading = {});
 
-/// "TP 8 PP 4 DP 32 on 32 nodes of Llama2-13B, sequence 4096, recompute full": what a configuration is.
+/// A configuration in words: "TP 8 PP 4 DP 32 on 32 nodes of Llama2-13B, sequence 4096, recompute full".
 std::string configuration_of(const std::string& model, const models::Job& job,
                              const models::Strategy& strategy);
 

@@ -253,8 +253,7 @@ CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& point
   for (const Setup& s : bench.setups()) observations.push_back({s.point->seconds, noise});
   FitOptions options;
   options.scale_noise = true;
-  options.least_gain =
-      1e-6;  // far below what the noise lets one see; along a kink steps gain little for long
+  options.least_gain = 1e-6;  // below what noise lets one see: along a kink steps gain little for long
   const FitResult result = fit(
       parameters, observations,
       [&](const std::vector<double>& values) {
@@ -267,7 +266,9 @@ CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& point
   std::vector<double> rounded;
   for (const double x : result.median) rounded.push_back(four_digits(x));
   out.profile = with_values(prior, rounded);
-  out.profile.calibration = nullptr;  // its covariance is of the prior's spreads
+  // What an earlier fit added does not hold of these values: its covariance, which is of the prior's spreads, and with
+  // it the factors of stacks.
+  out.profile.calibration = nullptr;
   for (std::size_t i = 0; i < kCollectiveParameters.size(); ++i) {
     const models::Parameter p = kCollectiveParameters[i];
     out.profile.value(p).log_sd = four_digits(result.log_sd[i]);

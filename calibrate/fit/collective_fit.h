@@ -1,9 +1,9 @@
 // Physical parameters of collectives, fitted to nccom-test points.
 //
-// What nccom-test prints is models::nccom_seconds of the runtime's choice of algorithm: seven parameters
-// enter, kCollectiveParameters; all others of the profile stay as they are. Priors are the profile's own; the
-// fit is that of calibrate/fit/fit.h with a soft-L1 loss and scaled noise: where the model misses the points
-// by more than the noise stated, the spreads grow by as much.
+// The printed time of nccom-test is models::nccom_seconds of the runtime's choice of algorithm. Seven
+// parameters enter, kCollectiveParameters; all others of the profile stay as they are. Priors are the
+// profile's own. The fit is that of calibrate/fit/fit.h with a soft-L1 loss and scaled noise: if the model
+// misses the points by more than the stated noise, the spreads grow by as much.
 #pragma once
 
 #include <array>
@@ -26,20 +26,21 @@ inline constexpr std::array kCollectiveParameters = {
     models::neuron::barrier,
 };
 
-/// A median error above this is no fit.
+/// Largest median error of a usable fit.
 inline constexpr double kMostMedianError = 0.25;
 
-/// A point that teaches nothing here, and how it could.
+/// A point that is not used here, and the remedy.
 struct LeftOut {
   logs::MeasuredCollective point;
   std::string reason, fix;
 };
 
-/// Which of the points can be predicted on a machine.
+/// The points that can be predicted on a machine.
 struct Selection {
   std::vector<logs::MeasuredCollective> points;
-  std::vector<LeftOut> left_out;  ///< by its table, not modelled, no place on the machine, no way
-  int repeated = 0;               ///< points that equal an earlier one in everything but their origin
+  /// Excluded by its table, not modelled, no place on the machine, or no path.
+  std::vector<LeftOut> left_out;
+  int repeated = 0;  ///< points that equal an earlier one in everything but their origin
 };
 
 struct CollectiveFit {
@@ -54,31 +55,31 @@ struct CollectiveFit {
     models::Parameter parameter{};
     models::Value prior, posterior;
     double prior_share = 1;
-    std::string_view verdict;  ///< as verdict() says
+    std::string_view verdict;  ///< as of verdict()
   };
   models::Profile profile;
   std::vector<Estimate> estimates;
   std::vector<Row> rows;
   double median_error = 0, worst_error = 0;  ///< of |error|
   const Row* worst = nullptr;
-  double noise_scale =
-      1;  ///< c of calibrate/fit/fit.h: how much more than the noise the model misses, squared
+  /// c of calibrate/fit/fit.h: ratio of the model's misses to the noise, squared.
+  double noise_scale = 1;
   int iterations = 0;
   bool converged = false;
 
   bool explains() const { return median_error <= kMostMedianError; }
 };
 
-/// The rows of a table as points; none where it does not say operation and ranks, or where an option says who
-/// talks to whom (NccomTable::partners), and not those that contradict themselves.
+/// The rows of a table as points, without those that contradict themselves. Empty if the table does not state
+/// operation and ranks, or if an option changes which ranks talk (NccomTable::partners).
 std::vector<logs::MeasuredCollective> points_of(const logs::NccomTable& table, const std::string& source);
 
-/// Sorts out what cannot be predicted on `instance` with `profile`; nodes not stated are as few as hold the
-/// ranks.
+/// Selects the points that can be predicted on `instance` with `profile`. Nodes that are not stated are as
+/// few as hold the ranks.
 Selection select_points(const std::vector<logs::MeasuredCollective>& points,
                         const topology::Instance& instance, const models::Profile& profile);
 
-/// Points that can be predicted, and what profiles say of them.
+/// Points that can be predicted, and their predictions by profiles.
 class CollectivePoints {
  public:
   /// Keeps a reference to `points`. Throws std::invalid_argument as predict_collectives() does.
@@ -86,7 +87,7 @@ class CollectivePoints {
   ~CollectivePoints();
   CollectivePoints(CollectivePoints&&) noexcept;
   CollectivePoints& operator=(CollectivePoints&&) noexcept;
-  /// What nccom-test would print of each. Cost: O(ranks) a point.
+  /// The time that nccom-test would print for each. Cost: O(ranks) a point.
   std::vector<double> seconds(const models::Profile& profile) const;
 
  private:
@@ -94,12 +95,12 @@ class CollectivePoints {
   std::unique_ptr<State> state_;
 };
 
-/// What `profile` says of points that select_points() let through; no estimates. The result refers to
-/// `points`. Throws std::invalid_argument when there is none, or one that cannot be predicted.
+/// Predictions by `profile` for points that select_points() returned; no estimates. The result refers to
+/// `points`. Throws std::invalid_argument if there is none, or one that cannot be predicted.
 CollectiveFit predict_collectives(const std::vector<logs::MeasuredCollective>& points,
                                   const topology::Instance& instance, const models::Profile& profile);
 
-/// Fits `prior` to such points. `noise`: how far a right prediction may lie from a point, standard deviation
+/// Fits `prior` to such points. `noise`: distance of a right prediction from a point, as standard deviation
 /// of the logarithm. Throws as predict_collectives().
 CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& points,
                               const topology::Instance& instance, const models::Profile& prior,

@@ -16,18 +16,18 @@ namespace {
 
 /// A trial step changes no parameter by more than a factor e^2: wide priors would else probe absurd values.
 constexpr double kLongestStep = 2;
-/// A median that went further, in prior standard deviations, is not where the prior had it.
+/// Least move of a median, in prior standard deviations, that counts as moved.
 constexpr double kMoved = 0.1;
 /// Gains of the cost below this share of it are rounding.
 constexpr double kRounding = 1e-15;
-/// Parameters wider than this, in prior standard deviations, are the prior's, which is Gaussian.
+/// Share of the prior's standard deviation above which a parameter keeps its prior, which is Gaussian.
 constexpr double kAtPrior = 0.9;
-/// Where alternatives are looked for: so many prior standard deviations faster.
+/// Step to look for alternatives: so many prior standard deviations faster.
 constexpr double kFaster = 2;
-/// Profiles end here, in prior standard deviations.
+/// End of profiles, in prior standard deviations.
 constexpr double kEndPrior = 5;
 constexpr int kSettling = 3;  ///< Gauss-Newton steps of the other parameters at each point of a profile
-/// Optima closer than that, in squared posterior standard deviations, are one.
+/// Distance below which two optima are one, in squared posterior standard deviations.
 constexpr double kSameOptimum = 1;
 
 /// An optimum, with the Laplace covariance in z.
@@ -40,7 +40,7 @@ struct Optimum {
   bool converged = false;
 };
 
-/// Laplace, in z, at the optimum.
+/// Sets the Laplace covariance in z at the optimum.
 void take_covariance(const FitProblem& problem, MatrixXd hessian, Optimum& at) {
   const Index n = problem.size();
   const FitOptions& options = problem.options();
@@ -57,7 +57,7 @@ void take_covariance(const FitProblem& problem, MatrixXd hessian, Optimum& at) {
   at.covariance = ((hessian - of_prior) / at.noise_scale + of_prior).llt().solve(identity);
 }
 
-/// The step, shortened to kLongestStep.
+/// Shortens the step to kLongestStep.
 void shorten(const FitProblem& problem, VectorXd& step) {
   double longest = 0;
   for (Index j = 0; j < step.size(); ++j) longest = std::max(longest, std::abs(step[j]) * problem.log_sd(j));
@@ -78,7 +78,7 @@ Optimum optimum_from(const FitProblem& problem, const VectorXd& start) {
   at.converged = n == 0;
   while (!at.converged && at.iterations < options.max_iterations) {
     ++at.iterations;
-    // Towards the optimum of the damped linear model, shorter until the cost falls.
+    // Step towards the optimum of the damped linear model, shortened until the cost falls.
     bool moved = false;
     while (!moved && !at.converged) {
       MatrixXd damped = hessian;
@@ -86,7 +86,7 @@ Optimum optimum_from(const FitProblem& problem, const VectorXd& start) {
       VectorXd step = damped.llt().solve(-gradient);
       if (!step.allFinite()) break;
       shorten(problem, step);
-      // Where even the model promises less than rounding can show, or nothing moves, this is the optimum.
+      // This is the optimum if the model predicts less than rounding can show, or nothing moves.
       const double promised = -(gradient.dot(step) + 0.5 * step.dot(hessian * step));
       const bool still = step.lpNorm<Eigen::Infinity>() <= options.tolerance;
       const bool hopeless = promised <= options.least_gain * at.cost;
@@ -122,7 +122,7 @@ Optimum optimum_from(const FitProblem& problem, const VectorXd& start) {
   return at;
 }
 
-/// The lowest cost that a few steps of all parameters but j find from `at`, which is moved there.
+/// The lowest cost after a few steps of all parameters but j from `at`, which is moved there.
 double settle(const FitProblem& problem, Index j, VectorXd& at) {
   double lowest = std::numeric_limits<double>::infinity();
   VectorXd trial = at;
@@ -147,7 +147,7 @@ double settle(const FitProblem& problem, Index j, VectorXd& at) {
   return lowest;
 }
 
-/// The width of parameter j from the profile of the cost over its width by the curvature, at least 1.
+/// Ratio of the width of parameter j from the profile of the cost to that by the curvature, at least 1.
 double widening(const FitProblem& problem, const Optimum& best, Index j) {
   const double sd = std::sqrt(best.covariance(j, j));
   const VectorXd along = best.covariance.col(j) / best.covariance(j, j);
@@ -160,7 +160,7 @@ double widening(const FitProblem& problem, const Optimum& best, Index j) {
   return std::max(1.0, profile_width(side(-1), side(+1), sd, kEndPrior) / sd);
 }
 
-/// Of the covariance in z, without the constant all of them share.
+/// Logarithm of the optimum's weight, without the constant that all share.
 double log_observations(const Optimum& optimum) {
   const MatrixXd root = optimum.covariance.llt().matrixL();
   return root.diagonal().array().log().sum() - optimum.cost;
@@ -171,7 +171,7 @@ bool same(const Optimum& a, const Optimum& b) {
   return apart.dot(b.covariance.llt().solve(apart)) < kSameOptimum;
 }
 
-/// The optimum that `best` is, and those in which another rate is the narrowest.
+/// The optimum `best`, and those in which another rate is the narrowest.
 std::vector<Optimum> alternatives_of(const FitProblem& problem, const Optimum& best) {
   std::vector<Optimum> all{best};
   for (Index j = 0; j < problem.size(); ++j) {
@@ -186,7 +186,7 @@ std::vector<Optimum> alternatives_of(const FitProblem& problem, const Optimum& b
   return all;
 }
 
-/// Makes the covariance of `best` that of FitOptions::profile_widths, and `best` the lowest optimum it meets.
+/// Gives `best` the covariance of FitOptions::profile_widths, and moves it to the lowest optimum on the path.
 void take_profile_widths(const FitProblem& problem, Optimum& best) {
   std::vector<Optimum> optima = alternatives_of(problem, best);
   std::iter_swap(optima.begin(),

@@ -9,21 +9,21 @@
 // Covariance (Laplace): (J' W J / c + I)^-1 in z at the optimum, J = dr/dz by central differences. c = 1, or,
 // with scale_noise, c = max(1, X), X the robust reduced chi-square
 //   X = sum_i w_i r_i^2 / max(1, n - f),   f = free parameters - trace((J' W J + I)^-1),
-// where n counts the observations and f the parameters they decide: residuals larger than the noise that was
-// stated say that the noise is larger, and no parameter is surer than its prior for it. The optimum is that
-// of the stated noise.
+// where n counts the observations and f the parameters that they determine. Residuals larger than the stated
+// noise mean that the noise is larger, and no parameter becomes surer than its prior by them. The optimum is
+// that of the stated noise.
 //
-// With profile_widths, where costs have kinks and more than one optimum (a time follows the narrowest of
+// With profile_widths, for costs with kinks and more than one optimum (a time follows the narrowest of
 // several rates):
-// - From the optimum with each `alternative` made faster, another optimum is looked for. Where there are several,
-//   the lowest is the result and the covariance that of their mixture around it, each with the weight
-//   exp(-cost) sqrt(det S) of its Laplace approximation (D. MacKay, Information Theory, Inference, and
-//   Learning Algorithms, 2003, ch. 27 and 28).
-// - The width of each parameter that `bends` is the second moment of exp(-profile) around the optimum, where
-//   the profile is the rise of the cost with all others at their best, if that is wider than the curvature
-//   says; its row and column of the covariance grow alike, which keeps it positive semi-definite. (Tierney
-//   and Kadane, Accurate Approximations for Posterior Moments and Marginal Densities, 1986, without the ratio
-//   of determinants.)
+// - From the optimum with each `alternative` made faster, another optimum is sought. If there are several,
+// the lowest is the result. The covariance is that of their mixture around it, each with the weight
+// exp(-cost) sqrt(det S) of its Laplace approximation (D. MacKay, Information Theory, Inference, and Learning
+// Algorithms, 2003, ch. 27 and 28).
+// - The width of each parameter that `bends` is the second moment of exp(-profile) around the optimum, if
+// that is wider than by the curvature. The profile is the rise of the cost with all others at their best. The
+// parameter's row and column of the covariance grow alike, which keeps it positive semi-definite. (Tierney
+// and Kadane, Accurate Approximations for Posterior Moments and Marginal Densities, 1986, without the ratio
+// of determinants.)
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@
 
 namespace trnplan::calibrate {
 
-/// Whether a parameter is one of several rates of which the narrowest sets a time, and where it does not.
+/// Direction in which a parameter is one of several rates, the narrowest of which sets a time.
 enum class Alternative { no, faster_above, faster_below };
 
 /// A parameter and its prior: log-normal, by median and standard deviation of the logarithm.
@@ -41,14 +41,14 @@ struct FitParameter {
   std::string name;
   double median = 0;
   double log_sd = 0;  ///< 0: fixed
-  /// Student's t with 4 degrees of freedom in place of the normal prior: 5/2 log(1 + z^2 / 4) in place of
-  /// 1/2 z^2. For effects of which few are large.
+  /// Student's t with 4 degrees of freedom replaces the normal prior: 5/2 log(1 + z^2 / 4) for 1/2 z^2. For
+  /// effects of which few are large.
   bool heavy_tails = false;
   bool bends = false;  ///< predictions may bend within its spread; see profile_widths
   Alternative alternative = Alternative::no;
 };
 
-/// A measurement and how far a right prediction may lie from it: the scale of the loss in logarithms, which
+/// A measurement and the distance of a right prediction from it: the scale of the loss in logarithms, which
 /// is the standard deviation of a Gaussian one and a factor sqrt 2 below that of Student's t.
 struct Observation {
   double measured = 0;
@@ -70,16 +70,16 @@ enum class Loss { gaussian, soft_l1, student_t };
 
 struct FitOptions {
   int max_iterations = 100;
-  double tolerance = 1e-9;  ///< converged when no parameter moves by more, in prior standard deviations
-  /// Converged, too, when the model promises to lower the cost, or (above 1e-15) a step lowers it, by less
-  /// than this share of it.
+  double tolerance = 1e-9;  ///< converged if no parameter moves by more, in prior standard deviations
+  /// Also converged if the model predicts to lower the cost, or (above 1e-15) a step lowers it, by less than
+  /// this share of it.
   double least_gain = 1e-15;
   Loss loss = Loss::soft_l1;
   double step = 1e-4;        ///< of the differences, in the logarithm of the parameter
   bool scale_noise = false;  ///< c above may exceed 1
   /// Covariance with the second derivative of the loss, 2 rho'(s) + 4 s rho''(s) over 2 but at least 0 and at
-  /// most its expectation, in place of the weights: what is far off then says nothing of how sure the optimum
-  /// is, and ordinary residuals say less than a Gaussian's.
+  /// most its expectation, instead of the weights. Outliers then do not make the optimum surer, and ordinary
+  /// residuals count for less than a Gaussian's.
   bool exact_curvature = false;
   bool profile_widths = false;  ///< as above; costs some ten predictions for each parameter that bends
 };
@@ -96,24 +96,24 @@ struct FitResult {
   std::vector<double> prior_share;  ///< posterior log_sd over prior log_sd; 1 where fixed
 };
 
-/// Cost: (1 + 2 x free parameters) predictions and O(observations x free^2 + free^3) per iteration. The same
-/// input gives the same bits. Without observations `predict` is not called. Throws std::invalid_argument: a
-/// median, measurement or spread that is not finite and positive (a prior's spread may be 0), options out of
-/// range, a wrong number of predictions. Throws std::domain_error naming the observation when a prediction is
-/// not finite and positive; a trial step that merely overflows (0 or infinity) is shortened instead. What
-/// `predict` throws passes through.
+/// Fits the parameters. Cost: (1 + 2 x free parameters) predictions and O(observations x free^2 + free^3) per
+/// iteration. The same input gives the same bits. Without observations `predict` is not called. Throws
+/// std::invalid_argument: a median, measurement or spread that is not finite and positive (a prior's spread
+/// may be 0), options out of range, a wrong number of predictions. Throws std::domain_error naming the
+/// observation if a prediction is not finite and positive; a trial step that merely overflows (0 or infinity)
+/// is shortened instead. Exceptions of `predict` pass through.
 FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Observation>& observations,
               const Predict& predict, const FitOptions& options = {});
 
-/// The same with the derivatives that `linearise` gives, in place of differences: one call an iteration.
-/// Throws std::invalid_argument also when the gradient has another shape.
+/// The same with the derivatives of `linearise` instead of differences: one call an iteration. Throws
+/// std::invalid_argument also if the gradient has another shape.
 FitResult fit_linearised(const std::vector<FitParameter>& parameters,
                          const std::vector<Observation>& observations, const Linearise& linearise,
                          const FitOptions& options = {});
 
-/// What the data say about a parameter: "identified" (prior_share below 0.5), "weakly" (below 0.9), "moved"
-/// (no surer than before, but elsewhere: the median moved by a tenth of its prior's spread or more) or "at
-/// prior". `moved` in prior standard deviations.
+/// Verdict of the data on a parameter: "identified" (prior_share below 0.5), "weakly" (below 0.9), "moved"
+/// (no surer than before, but the median moved by a tenth of its prior's spread or more) or "at prior".
+/// `moved` in prior standard deviations.
 std::string_view verdict(double prior_share, double moved = 0);
 
 }  // namespace trnplan::calibrate

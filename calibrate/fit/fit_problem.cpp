@@ -23,10 +23,9 @@ double rho(Loss loss, double s) {
   return s;
 }
 
-/// d^2/dr^2 of rho(r^2) / 2, at least 0. Student's t: at most its expected information, (v + 1) / (v + 3)
-/// (K. Lange, R. Little and J. Taylor, Robust Statistical Modeling Using the t Distribution, 1989): a fit
-/// with many parameters comes closer to its data than the truth does, which makes no single one of them
-/// surer.
+/// d^2/dr^2 of rho(r^2) / 2, at least 0. Student's t: at most its expected information, (v + 1) / (v + 3) (K.
+/// Lange, R. Little and J. Taylor, Robust Statistical Modeling Using the t Distribution, 1989): a fit with
+/// many parameters comes closer to its data than the truth does, which makes no single parameter surer.
 double curvature(Loss loss, double s) {
   switch (loss) {
     case Loss::soft_l1:
@@ -166,7 +165,7 @@ MatrixXd FitProblem::curvature_at(const VectorXd& z, const VectorXd& r) const {
     of_data[i] = silent(i, r[i]) ? 0 : curvature(options_.loss, r[i] * r[i]);
   }
   MatrixXd hessian = jacobian.transpose() * of_data.asDiagonal() * jacobian;
-  // Priors with their weights: a prior that is left behind must not leave its parameter without any.
+  // The weights of priors: a prior far from its parameter must not leave it without a weight.
   hessian.diagonal() += prior_weights(z);
   return hessian;
 }

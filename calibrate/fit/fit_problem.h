@@ -15,13 +15,13 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// rho'(s): how much a residual of that square counts.
+/// rho'(s): weight of a residual of that square.
 [[nodiscard]] double weight(Loss loss, double s);
 
 /// The problem in z, the free parameters in units of their prior.
 class FitProblem {
  public:
-  /// Throws std::invalid_argument as fit() does. Keeps references to all of it.
+  /// Throws std::invalid_argument as fit() does. Keeps references to all arguments.
   FitProblem(const std::vector<FitParameter>& parameters, const std::vector<Observation>& observations,
              const Predict& predict, const Linearise& linearise, const FitOptions& options);
 
@@ -31,11 +31,11 @@ class FitProblem {
   double log_sd(Index j) const { return parameter(j).log_sd; }
   Index size() const { return static_cast<Index>(free_.size()); }
 
-  /// Of all parameters, the fixed ones too.
+  /// Values of all parameters, including the fixed ones.
   std::vector<double> values(const VectorXd& z) const;
-  /// log(predicted / measured); nullopt when a prediction over- or underflows and `trial` allows it.
+  /// log(predicted / measured); nullopt if a prediction over- or underflows and `trial` allows it.
   std::optional<VectorXd> logs(const VectorXd& z, bool trial) const;
-  /// The same in units of their noise; 0 of a bound that is kept.
+  /// The same in units of their noise; 0 for a bound that is kept.
   VectorXd scaled(VectorXd logs) const;
   double cost(const VectorXd& z, const VectorXd& r) const;
   /// J' W J + V and J' W r + V z, V the weights of the priors.
@@ -46,9 +46,9 @@ class FitProblem {
   VectorXd prior_weights(const VectorXd& z) const;
 
  private:
-  /// In units of the noise.
+  /// Logarithms in units of the noise.
   VectorXd divided(VectorXd logs) const;
-  /// Whether observation i is a bound that the prediction keeps, so that it weighs nothing.
+  /// True if observation i is a bound that the prediction keeps, so that it has no weight.
   bool silent(Index i, double r) const {
     return observations_[static_cast<std::size_t>(i)].at_most && r <= 0;
   }
@@ -63,7 +63,7 @@ class FitProblem {
   const Predict& predict_;
   const Linearise& linearise_;
   const FitOptions& options_;
-  mutable Linearised last_;  ///< at last_at_: the trial that is accepted is linearised for free
+  mutable Linearised last_;  ///< at last_at_: an accepted trial is linearised for free
   mutable VectorXd last_at_;
   std::vector<std::size_t> free_;
 };

@@ -50,7 +50,7 @@ Seconds least_time(const logs::Kernel& k, const topology::Core& core) {
              core.bf16;
     }
     case logs::KernelOp::norm:
-      // One pass at least, however it is fused: the five of the model are a count.
+      // One pass at least, however it is fused: the five passes of the model are a count.
       return models::device_of(core).least_elements(core, 1, k.rows * k.width);
     case logs::KernelOp::vector:
       return models::device_of(core).least_elements(core, k.passes, k.elements);

@@ -1,4 +1,4 @@
-// What profiles say of kernels alone, for a fit (calibrate/fit/step_fit.h).
+// Predictions of single kernels by profiles, for a fit (calibrate/fit/step_fit.h).
 //
 // The time of a kernel is that of the operator in a layer (models/device/device.h): on a NeuronCore whole
 // tiles, the slower of tensor engine and HBM, passes of the vector engine. No launch, no layer_overhead.
@@ -19,8 +19,9 @@ namespace trnplan::calibrate {
 [[nodiscard]] models::Work work_of(const logs::Kernel& kernel, const topology::Core& core,
                                    const models::Profile& profile);
 
-/// Below this no core of that kind can be: the operations at the published peak, or the vector engine's lanes
-/// and clock. 0 for a stream: the core alone may take more than its share of the chip's HBM.
+/// Lower bound of the time on any core of that kind: the operations at the published peak, or the vector
+/// engine's lanes and clock. 0 for a stream: a core that runs alone may take more than its share of the
+/// chip's HBM.
 Seconds least_time(const logs::Kernel& kernel, const topology::Core& core);
 
 /// Kernels that count in a fit: equal ones are one observation, the mean of their logarithms.
@@ -30,11 +31,12 @@ class KernelBench {
     logs::Kernel kernel;
     double log_seconds = 0;
   };
-  /// In the order of their texts, whatever the order of `points`.
+  /// Orders kernels by their texts, whatever the order of `points`.
   KernelBench(const std::vector<logs::MeasuredKernel>& points, const topology::Core& core);
   const std::vector<Observation>& observations() const { return observations_; }
 
-  /// log seconds, and d / d log of the parameters that set it, at most two: exact.
+  /// log seconds, and their derivatives by the logarithms of the parameters that set them, at most two:
+  /// exact.
   struct Answer {
     double log_seconds = 0;
     std::vector<std::pair<models::Parameter, double>> gradient;
@@ -46,14 +48,14 @@ class KernelBench {
   std::vector<Observation> observations_;
 };
 
-/// A kernel beside what a profile says of it.
+/// A kernel and its prediction.
 struct KernelRow {
   logs::MeasuredKernel point;
   double predicted = 0;  ///< s
   double error = 0;      ///< predicted / measured - 1
 };
 
-/// In the order of their texts and times.
+/// Compares kernels with their predictions, ordered by texts and times.
 std::vector<KernelRow> compare_kernels(const std::vector<logs::MeasuredKernel>& kernels,
                                        const topology::Core& core, const models::Profile& profile);
 

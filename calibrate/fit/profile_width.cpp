@@ -14,7 +14,7 @@ constexpr double kSteep = 1.5;    ///< rise at the first look
 constexpr double kEndRise = 5;
 constexpr int kSlices = 50;  ///< of the density between two points
 
-/// Of a density over the distance from the optimum, on one side.
+/// Moments of a density over the distance from the optimum, on one side.
 struct Moments {
   double mass = 0, second = 0;
 };
@@ -47,7 +47,7 @@ Moments moments_of(const std::vector<Point>& points) {
 
 Moments side_of(const ProfileRise& rise_at, double sd, double end) {
   std::vector<Point> points{{0, 0}};
-  // Two standard deviations on, four, then each time half as far again.
+  // Looks at two standard deviations, four, then each time half as far again.
   for (double far = kFirstLook; far * sd < end; far *= far < 2 * kFirstLook ? 2 : 1.5) {
     const double rise = std::max(0.0, rise_at(far * sd));
     if (points.size() == 1 && rise > kSteep) return gaussian_side(sd);

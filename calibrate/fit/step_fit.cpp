@@ -4,12 +4,10 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <tuple>
 
 #include "calibrate/fit/fit.h"
 #include "models/collective/neuron_parameters.h"
 #include "models/device/neuron_core_parameters.h"
-#include "models/step/step.h"
 #include "models/uncertainty/spread.h"
 
 namespace trnplan::calibrate {
@@ -18,14 +16,12 @@ namespace {
 
 using models::Parameter;
 
-constexpr double kCollectiveStep = 1e-3;  ///< of the differences, in logarithms
 /// What the build of nccom-test and its runtime may reach of, other than the training stacks did.
 constexpr std::array kRates = {models::neuron::dma_fraction, models::neuron::link_fraction,
                                models::neuron::efa_fraction};
 /// Shares of bandwidths that one collective may be bound by.
 constexpr std::array kAlternatives = {models::neuron::dma_fraction, models::neuron::link_fraction,
                                       models::neuron::hbm_fraction};
-constexpr double kGrid = 0.05;  ///< of CollectiveBench, in logarithms
 
 /// Parameters that steps or collectives can move.
 std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
@@ -37,160 +33,6 @@ std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
   }
   return all;
 }
-
-// Keys by which equal programs are found. Every field stands in a list below, so that one that is added does
-// not compile until somebody has said whether it makes another program.
-
-auto key_of(const models::Architecture& a) {
-  const auto& [name, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
-               norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
-               qkv_bias, qk_norm, flash_attention, dropout, rope_theta, rms_norm_eps, experts,
-               experts_per_token, capacity_factor, blocks, rope_scaling, source_config] = a;
-  // Not: what names it, settings of the network that change no shape, and the blocks of models without a time.
-  return std::tuple(layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
-                    norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
-                    qkv_bias, qk_norm, flash_attention, dropout, experts, experts_per_token, capacity_factor,
-                    blocks.output_bias, blocks.mlp_bias);
-}
-
-/// All but names, reasons, prices, how a run is started and what is for drawing.
-auto key_of(const topology::Instance& t) {
-  const auto& [name, family, traits, untimed, chips, switches, cores_per_chip, core, links, link,
-               link_for_collectives, ll_bandwidths, in_switch_efficiency, torus_rows, torus_columns,
-               torus_depth, nics, nic, network_devices, nic_of_chip, rails, oversubscription, network_latency,
-               vcpus, host_memory, hosts, ec2_type, device_name, kubernetes_resource, hyperpod_type,
-               ultraserver_mode, prices] = t;
-  const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
-               vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts] =
-      core;
-  std::vector<std::tuple<int, int, double>> wires;
-  for (const topology::Link& l : links) {
-    const auto& [chip_a, chip_b, per_direction] = l;
-    wires.emplace_back(chip_a, chip_b, per_direction.value);
-  }
-  std::vector<double> ll;
-  for (const BytesPerSecond rate : ll_bandwidths) ll.push_back(rate.value);
-  return std::tuple(
-      std::tuple(device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
-                 vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts),
-      traits, chips, switches, cores_per_chip, std::move(wires), link, link_for_collectives, std::move(ll),
-      in_switch_efficiency, nics, nic, nic_of_chip, rails, network_latency, host_memory);
-}
-
-auto program_key(const MeasuredStep& s) {
-  // Not: what is asked of a whole run or left to the search, what it learns with, where its files lie and what could be
-  // installed.
-  const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, space, learning,
-               run, neuron_releases] = s.job;
-  const auto& [sequence, global_batch, tokens, precision] = training;
-  const auto& [instance, nodes, oversubscription] = cluster;
-  // Framework and release have factors of the fit's own.
-  const auto& [framework, release, in_flight, version, fuse_qkv, sequential_move] = software;
-  return std::tuple(key_of(architecture), sequence, global_batch, precision, key_of(instance), nodes,
-                    oversubscription, models::stack_of(software).fuses_softmax, in_flight, s.strategy);
-}
-
-std::vector<double> medians(const models::Profile& profile) {
-  std::vector<double> all;
-  for (const models::Value& v : profile.values) all.push_back(v.median);
-  return all;
-}
-
-}  // namespace
-
-StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
-  // In the order of ids, so that the order of the input does not matter.
-  std::vector<std::size_t> order(steps.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return steps[a].id < steps[b].id; });
-  std::map<decltype(program_key(steps.front())), std::size_t> programs;
-  std::map<decltype(key_of(steps.front().job.cluster.instance)), std::size_t> machines;
-  std::map<std::tuple<std::size_t, std::string, std::string, std::string, bool>, std::size_t> known;
-  for (const std::size_t i : order) {
-    const MeasuredStep& s = steps[i];
-    const auto [program, fresh] = programs.try_emplace(program_key(s), programs_.size());
-    if (fresh) {
-      const topology::Instance& instance = s.job.cluster.instance;
-      const auto [machine, unseen] = machines.try_emplace(key_of(instance), graphs_.size());
-      if (unseen) graphs_.push_back(std::make_unique<topology::ChipGraph>(instance));
-      programs_.push_back({i, graphs_[machine->second].get()});
-    }
-    const std::string group = s.group.empty() ? "row " + s.id : s.group;
-    const auto [it, first] = known.try_emplace(
-        {program->second, s.job.software.framework, s.job.software.release, group, s.at_most},
-        observations_.size());
-    if (first)
-      observations_.push_back({{}, program->second, s.configuration, s.job.software, 0, s.log_sd, s.at_most});
-    observations_[it->second].rows.push_back(i);
-  }
-  memories_.resize(programs_.size());
-  for (StepObservation& o : observations_) {
-    for (const std::size_t row : o.rows) o.log_seconds += std::log(steps[row].seconds);
-    o.log_seconds /= static_cast<double>(o.rows.size());
-  }
-}
-
-ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) const {
-  models::Profile profile = of_all;
-  profile.calibration = nullptr;  // the stack's factor is the fit's own
-  constexpr std::size_t kMostProfiles = 512;
-  if (known_.size() > kMostProfiles) known_.clear();
-  auto& of_profile = known_[medians(profile)];
-  const auto found = of_profile.find(program);
-  if (found != of_profile.end()) return found->second;
-  const models::StepReport report = this->report(program, profile);
-  ProgramTime time{std::log(report.step.value), models::log_gradient(report)};
-  return of_profile.emplace(program, std::move(time)).first->second;
-}
-
-models::StepReport StepBench::report(std::size_t program, const models::Profile& of_all) const {
-  models::Profile profile = of_all;
-  profile.calibration = nullptr;
-  const MeasuredStep& step = steps_[programs_[program].step];
-  return models::StepModel(step.job, step.strategy, profile, *programs_[program].graph, &memories_[program])
-      .simulate();
-}
-
-CollectiveBench::CollectiveBench(std::vector<logs::MeasuredCollective> points,
-                                 const topology::Instance& instance)
-    : points_(std::move(points)), timed_(points_, instance) {}
-
-CollectiveBench::Answer CollectiveBench::at(const models::Profile& profile) const {
-  models::Profile near = profile;
-  std::vector<int> key;
-  std::vector<double> offset;
-  for (const Parameter p : kCollectiveParameters) {
-    const double steps = std::log(profile[p]) / kGrid;
-    key.push_back(static_cast<int>(std::lround(steps)));
-    near.value(p).median = std::exp(key.back() * kGrid);
-    offset.push_back((steps - key.back()) * kGrid);
-  }
-  const auto [found, fresh] = known_.try_emplace(key);
-  Answer& known = found->second;
-  if (fresh) {
-    for (const double seconds : timed_.seconds(near)) known.log_seconds.push_back(std::log(seconds));
-    for (const Parameter p : kCollectiveParameters) {
-      models::Profile above = near, below = near;
-      above.value(p).median *= std::exp(kCollectiveStep);
-      below.value(p).median *= std::exp(-kCollectiveStep);
-      const std::vector<double> more = timed_.seconds(above), less = timed_.seconds(below);
-      std::vector<double>& of_parameter = known.gradient.emplace_back();
-      for (std::size_t i = 0; i < more.size(); ++i) {
-        of_parameter.push_back(std::log(more[i] / less[i]) / (2 * kCollectiveStep));
-      }
-    }
-  }
-  Answer answer = known;
-  for (std::size_t j = 0; j < offset.size(); ++j) {
-    for (std::size_t i = 0; i < answer.log_seconds.size(); ++i) {
-      answer.log_seconds[i] += offset[j] * known.gradient[j][i];
-    }
-  }
-  return answer;
-}
-
-namespace {
 
 /// The unknowns and observations of a fit.
 class Problem {
@@ -286,7 +128,8 @@ class Problem {
       calibration->stacks.push_back({stack.first, stack.second, fit.median[unknown], fit.log_sd[unknown]});
       where.push_back(unknown);
     }
-    calibration->covariance.assign(where.size(), std::vector<double>(where.size(), 0));
+    calibration->covariance.resize(where.size());
+    for (std::vector<double>& row : calibration->covariance) row.resize(where.size());
     for (std::size_t i = 0; i < where.size(); ++i) {
       for (std::size_t j = 0; j < where.size(); ++j) {
         if (where[i] == unknowns.size() || where[j] == unknowns.size()) {

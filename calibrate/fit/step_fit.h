@@ -13,91 +13,21 @@
 // Observations: the logarithm of a step (the mean over a run group) with repeat_spread, of a collective with
 // `collective_noise`, of a kernel (the mean of equal ones) with `kernel_noise`; all with the tails of
 // Student's t (calibrate/fit/fit.h).
-// Derivatives of steps come from the critical path of their simulation, which is done anew for each trial;
-// programs that are equal are simulated once, whatever stack ran them.
+// Derivatives of steps come from the critical path of their simulation, which is done anew for each trial
+// (calibrate/fit/step_bench.h).
 #pragma once
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "calibrate/data/run_jobs.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/kernel_bench.h"
-#include "models/collective/collective_memory.h"
+#include "calibrate/fit/step_bench.h"
 #include "models/parameters/profile.h"
-#include "models/report/step_report.h"
-#include "topology/chip_graph.h"
-#include "topology/instance.h"
 
 namespace trnplan::calibrate {
-
-/// Rows that are one observation: one run group of one program on one stack.
-struct StepObservation {
-  std::vector<std::size_t> rows;  ///< of the measured steps
-  std::size_t program = 0;
-  std::string configuration;
-  models::Software software;
-  double log_seconds = 0;  ///< mean of the logarithms
-  double log_sd = 0;       ///< of it, beside repeat_spread
-  bool at_most = false;    ///< a bound
-};
-
-/// What a simulation says of a program.
-struct ProgramTime {
-  double log_seconds = 0;
-  std::vector<double> gradient;  ///< models::log_gradient
-};
-
-/// The programs of measured steps. Keeps a reference to the steps.
-class StepBench {
- public:
-  explicit StepBench(const std::vector<MeasuredStep>& steps);
-  const std::vector<MeasuredStep>& steps() const { return steps_; }
-  const std::vector<StepObservation>& observations() const { return observations_; }
-  /// Of a program on no stack. Remembers the answers for the latest few hundred profiles' values.
-  ProgramTime time(std::size_t program, const models::Profile& profile) const;
-  /// The whole simulation of a program on no stack; not remembered.
-  models::StepReport report(std::size_t program, const models::Profile& profile) const;
-  std::size_t programs() const { return programs_.size(); }
-
- private:
-  const std::vector<MeasuredStep>& steps_;
-  std::vector<StepObservation> observations_;
-  struct Program {
-    std::size_t step;  ///< the first of it
-    const topology::ChipGraph* graph;
-  };
-  std::vector<Program> programs_;
-  std::vector<std::unique_ptr<topology::ChipGraph>> graphs_;  ///< of each kind of machine
-  mutable std::vector<models::CollectiveMemory> memories_;    ///< of each program
-  mutable std::map<std::vector<double>, std::map<std::size_t, ProgramTime>> known_;
-};
-
-/// Points of nccom-test that count along with the steps. Remembers what it was asked.
-class CollectiveBench {
- public:
-  /// `points` as select_points() lets through. Throws std::invalid_argument as predict_collectives() does.
-  CollectiveBench(std::vector<logs::MeasuredCollective> points, const topology::Instance& instance);
-  CollectiveBench(const CollectiveBench&) = delete;  // timed_ refers to points_
-  CollectiveBench& operator=(const CollectiveBench&) = delete;
-  const std::vector<logs::MeasuredCollective>& points() const { return points_; }
-
-  /// Logarithms of the seconds with d / d log of kCollectiveParameters, at `profile` to first order from the
-  /// nearest point of a grid of 5 % in each of these: the second order is far below their noise.
-  struct Answer {
-    std::vector<double> log_seconds;
-    std::vector<std::vector<double>> gradient;  ///< [parameter][point]
-  };
-  Answer at(const models::Profile& profile) const;
-
- private:
-  std::vector<logs::MeasuredCollective> points_;
-  CollectivePoints timed_;
-  mutable std::map<std::vector<int>, Answer> known_;
-};
 
 /// Standard deviations beyond which a time is not believed to be of the job or kernel it is given for: one of
 /// 1,000 would be, of normal errors (the fit's own have heavier tails, so this doubts rather too often).

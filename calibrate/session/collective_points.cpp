@@ -42,7 +42,7 @@ CollectiveReading take_points(const std::vector<MeasuredCollective>& points, con
   return r;
 }
 
-/// Whether the command of a table says something else than the options.
+/// True if the command of a table contradicts the options.
 bool overrules(const logs::NccomTable& table, const logs::NccomCommand& stated) {
   const bool op = !stated.op.empty() && stated.op != table.op;
   return op || (stated.ranks && stated.ranks != table.ranks) || (stated.nodes && stated.nodes != table.nodes);

@@ -18,8 +18,8 @@ namespace {
 
 using logs::MeasuredKernel;
 
-/// A kernel takes as long on the one as on the other: all but the size of its memory and the DMA engines,
-/// for which kernels of one core do not wait. A field that is added does not compile until it stands here.
+/// True if a kernel takes as long on both: all fields are equal but the size of memory and the DMA engines,
+/// for which kernels of one core do not wait. A field that is added does not compile until it is listed here.
 bool same_core(const topology::Core& a, const topology::Core& b) {
   const auto all = [](const topology::Core& c) {
     const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
@@ -39,7 +39,7 @@ class Taker {
 
   void take(const std::string& said) {
     const LogFile* file = nullptr;
-    for (const LogFile& f : files_) {  // the longest: a path may hold "="
+    for (const LogFile& f : files_) {  // the longest: a path may contain "="
       const bool named =
           said.size() > f.path.size() && said.starts_with(f.path) && said[f.path.size()] == '=';
       if (named && (file == nullptr || f.path.size() > file->path.size())) file = &f;
@@ -176,7 +176,7 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
 
 void remark_short(const std::vector<MeasuredKernel>& kernels, const models::Profile& profile,
                   Remarks& remarks) {
-  // That of the ten or so operators of a layer: a tenth of it is a tenth of such a kernel.
+  // The overhead of the ten or so operators of a layer: a tenth of it is a tenth of such a kernel.
   const double limit = profile[models::neuron::layer_overhead];
   for (const MeasuredKernel& point : kernels) {
     if (point.seconds >= limit) continue;

@@ -15,23 +15,23 @@
 
 namespace trnplan::calibrate {
 
-/// The instance of that name; nullopt where there is none.
+/// The instance of that name; nullopt if there is none.
 using KnownInstance = std::function<std::optional<topology::Instance>(const std::string&)>;
 
 /// All kernels that a fit can use: of the files that `said` ("FILE=matmul,m=...") names, measured on
-/// `instance`, and of tables. Remarks on rows left out. Throws InputError with every fault: a text that is no
-/// kernel, a file that is not among `files` or holds no one device time, a time that no core reaches, and
-/// when all files are tables without a row of use.
+/// `instance`, and of tables. Remarks on excluded rows. Throws InputError with every fault: a text that is no
+/// kernel, a file that is not among `files` or does not have exactly one device time, a time that no core
+/// reaches, and tables without a useful row if all files are tables.
 [[nodiscard]] std::vector<logs::MeasuredKernel> take_kernels(const std::vector<LogFile>& files,
                                                              const std::vector<std::string>& said,
                                                              const topology::Instance& instance,
                                                              const KnownInstance& known, Remarks& remarks);
 
-/// Kernels that are further from the profile than one of 1,000 would be.
+/// Doubts about kernels that are farther from the profile than one in 1,000 would be.
 [[nodiscard]] std::vector<Diagnostic> doubts_of_kernels(const std::vector<logs::MeasuredKernel>& kernels,
                                                         const topology::Core& core,
                                                         const models::Profile& profile);
-/// Remarks on those so short that latencies which no kernel of the model has may count.
+/// Remarks on kernels so short that latencies may count that no kernel of the model has.
 void remark_short(const std::vector<logs::MeasuredKernel>& kernels, const models::Profile& profile,
                   Remarks& remarks);
 

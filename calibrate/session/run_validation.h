@@ -1,4 +1,4 @@
-// Measured runs beside predictions that have not seen them.
+// Measured runs and predictions that have not seen them.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace trnplan::calibrate {
 
-/// The rows refer to `data`.
+/// A validation of runs. The rows refer to `data`.
 struct RunValidation {
   std::unique_ptr<StepData> data;
   StepValidation validation;
-  StepValidation without_stacks;      ///< the same of fits that know no stack; no rows with LeaveOut::none
-  std::vector<ExcludedRun> excluded;  ///< of those that were asked for
+  StepValidation without_stacks;      ///< the same by fits without stacks; no rows with LeaveOut::none
+  std::vector<ExcludedRun> excluded;  ///< among those that were asked for
 };
 
-/// Fits leave out of the published rows and of those `asked` for what they predict; only the latter are scored
-/// (without any all published ones). A row replaces the published one of its id. A profile that was fitted gives
-/// way to its prior, but with LeaveOut::none.
+/// Validates runs. Fits use the published rows and those `asked` without the ones that they predict; only the
+/// latter are scored (all published ones if nothing is asked). A row replaces the published one of its id.
+/// The prior replaces a fitted profile, except with LeaveOut::none.
 [[nodiscard]] RunValidation validate_runs(const Published& published,
                                           const std::optional<std::vector<models::MeasuredRun>>& asked,
                                           const models::Profile& profile, LeaveOut leave_out,

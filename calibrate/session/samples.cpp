@@ -14,7 +14,7 @@ bool differs(const std::optional<double>& stated, int wanted) {
   return stated && wanted > 0 && *stated != wanted;
 }
 
-/// The sample with what the job says; nullopt, with a remark, when it is of another job.
+/// The sample with the job's values; nullopt, with a remark, if it is of another job.
 std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& remarks) {
   const models::Training& training = ran.job.training;
   for (const auto& [stated, wanted, what] :
@@ -28,7 +28,7 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
   }
   if (!s.global_batch && training.global_batch > 0) s.global_batch = training.global_batch;
   if (!s.sequence && training.sequence > 0) s.sequence = training.sequence;
-  // What the user says outweighs what the words of a log hint at.
+  // The user's statement outweighs hints in the words of a log.
   if (!ran.job.software.framework.empty()) s.framework = ran.job.software.framework;
   if (s.release.empty()) s.release = ran.job.software.release;
   if (!s.wall_seconds && s.sequences_per_second && s.global_batch) {

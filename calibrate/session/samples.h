@@ -1,4 +1,4 @@
-// Files of logs, what ran when they were written, and the steps they show.
+// Log files, the job that wrote them, and the steps in them.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace trnplan::calibrate {
 
-/// The configuration of the runs whose logs are read.
+/// The configuration of the runs that wrote the logs.
 struct WhatRan {
   models::Job job;
-  std::optional<models::Strategy> strategy;  ///< absent: a job without --strategy
-  std::string from;                          ///< the file that says so
+  std::optional<models::Strategy> strategy;  ///< absent for a job without --strategy
+  std::string from;                          ///< the file that states it
 };
 
 /// One file that was read.
@@ -25,20 +25,20 @@ struct LogFile {
   logs::Detected content;
 };
 
-/// Steps of logs, and what ran when they were written.
+/// Steps of logs, and the job that wrote them.
 struct RanSamples {
   std::vector<logs::StepSample> samples;
   std::optional<WhatRan> ran;
-  std::string folder;  ///< that tells logs of one name apart; may be empty
+  std::string folder;  ///< distinguishes logs of one name; may be empty
 };
 
-/// The step samples of all files that can be compared with a prediction, in the order of files and lines.
-/// Where `ran` is known, they state its framework, release, batch and sequence; a sample that states another
-/// batch or sequence is left out, with a remark.
+/// The step samples of all files that can be compared with a prediction, in the order of files and lines. If
+/// `ran` is known, it sets their framework, release, batch and sequence; a sample that states another batch
+/// or sequence is excluded, with a remark.
 [[nodiscard]] std::vector<logs::StepSample> step_samples(const std::vector<LogFile>& files,
                                                          const std::optional<WhatRan>& ran, Remarks& remarks);
 
-/// Nothing but points of nccom-test.
+/// True if the content is nothing but points of nccom-test.
 [[nodiscard]] bool only_points(const logs::Detected& content);
 
 }  // namespace trnplan::calibrate

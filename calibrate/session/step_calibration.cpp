@@ -23,7 +23,7 @@ double four_digits(double x) {
   return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr);
 }
 
-/// As a file holds it, so that the profile predicts the same before and after it was written.
+/// Rounds the values as in a file, so that the profile predicts the same before and after it was written.
 void round_values(models::Profile& profile, const std::vector<StepFit::Estimate>& estimates) {
   for (const StepFit::Estimate& e : estimates) {
     models::Value& v = profile.value(e.parameter);
@@ -41,7 +41,7 @@ void round_values(models::Profile& profile, const std::vector<StepFit::Estimate>
   profile.calibration = std::move(c);
 }
 
-/// "2 steps and 83 nccom-test points", with kernels where there are any.
+/// "2 steps and 83 nccom-test points", with kernels if there are any.
 std::string data_text(const StepFit& fit) {
   std::string text =
       fmt::format("{} step{}{}{} nccom-test points", fit.observations, fit.observations == 1 ? "" : "s",
@@ -62,8 +62,8 @@ void add_sources(StepFit& fit) {
   }
 }
 
-/// What a configuration of the user is called: as a published step of the same program (tables write
-/// Llama3-70B, jobs llama3-70b), else with all that sets it apart from another strategy of the same layout.
+/// Name of a user's configuration: that of a published step of the same program (tables write Llama3-70B,
+/// jobs llama3-70b), else all that distinguishes it from another strategy of the same layout.
 std::string known_as(const MeasuredStep& own, const std::vector<MeasuredStep>& steps) {
   const std::string configuration = configuration_of(own.job.architecture.name, own.job, own.strategy);
   const auto lower = [](std::string text) {
@@ -83,7 +83,7 @@ std::string known_as(const MeasuredStep& own, const std::vector<MeasuredStep>& s
                      own.job.training.global_batch, describe(own.strategy));
 }
 
-/// Steps of the user's own logs beside the published ones.
+/// Adds steps of the user's own logs to the published ones.
 void add_samples(const RanSamples& log, MappedRuns& runs) {
   if (!log.ran || !log.ran->strategy) return;
   for (const logs::StepSample& s : log.samples) {
@@ -131,8 +131,8 @@ std::vector<OwnStep> own_steps(const StepData& data, const models::Profile& befo
   return steps;
 }
 
-/// The user's own steps that are far from what the profile says of the job they are given for: most likely
-/// they are of another one.
+/// Doubts about the user's own steps that are far from the prediction for the given job: most likely they are
+/// of another job.
 std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& profile) {
   const auto v = own_rows(data, profile);
   std::vector<Diagnostic> doubts;
@@ -150,7 +150,7 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
   return doubts;
 }
 
-/// The published tables, for a profile that was fitted to them.
+/// Adds the published tables, for a profile that was fitted to them.
 void add_published(StepInputs& inputs, const Published& published) {
   std::set<std::string> ids;
   for (const auto& run : inputs.runs) ids.insert(run.id);
@@ -163,7 +163,7 @@ void add_published(StepInputs& inputs, const Published& published) {
   inputs.files.push_back(published.points_file);
 }
 
-/// From where to where the fitted steps reach.
+/// Ranges that the fitted steps cover.
 std::vector<models::FittedRange> ranges_of(const std::vector<MeasuredStep>& steps) {
   std::vector<models::FittedRange> ranges;
   for (const MeasuredStep& step : steps) {
@@ -179,7 +179,7 @@ std::vector<models::FittedRange> ranges_of(const std::vector<MeasuredStep>& step
   return ranges;
 }
 
-/// Kernels of a table of runs, which says no shapes, by name.
+/// Adds the kernels in a table of runs, which states no shapes, to the excluded rows.
 void name_kernels(const std::vector<models::MeasuredRun>& runs, std::vector<ExcludedRun>& excluded) {
   for (const models::MeasuredRun& run : runs) {
     if (run.kind != "kernel") continue;
@@ -191,7 +191,7 @@ void name_kernels(const std::vector<models::MeasuredRun>& runs, std::vector<Excl
   }
 }
 
-/// Remarks on all doubts and on what kernels leave open.
+/// Remarks on all doubts, and on parameters that kernels leave open.
 void tell_kernels(const StepInputs& inputs, const models::Profile& profile, StepCalibration& c,
                   Remarks& remarks) {
   const std::vector<Diagnostic> doubts = doubts_of_kernels(inputs.kernels, inputs.core, profile);
@@ -211,7 +211,7 @@ bool fitted_to(const Published& published, const models::Profile& profile) {
                      [&](const auto& file) { return file.name == published.runs_file.name; });
 }
 
-/// A fit starts from priors: what a fitted profile was made from must be there again.
+/// Remarks that a fit starts from priors: the inputs of a fitted profile must be given again.
 void remark_refit(const StepInputs& inputs, const models::Profile& profile, const Published& published,
                   Remarks& remarks) {
   const models::Calibration& c = *profile.calibration;

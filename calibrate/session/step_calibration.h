@@ -1,5 +1,5 @@
-// A fit to whole steps (published runs, or logs of a known job), or kernels: what joins it, what it starts from and
-// what in it is doubtful.
+// A fit to whole steps (published runs, or logs of a known job), or kernels: its inputs, its start and its
+// doubts.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace trnplan::calibrate {
 
-/// All that one fit is made from.
+/// All inputs of one fit.
 struct StepInputs {
   std::vector<models::MeasuredRun> runs;
   std::vector<logs::MeasuredCollective> points;  ///< of one nccom-test build
@@ -21,16 +21,16 @@ struct StepInputs {
   bool with_catalogue = false;  ///< the catalogue's runs join, whatever the profile was fitted to
   std::vector<models::CalibrationFile> files;
   std::vector<logs::MeasuredKernel> kernels;
-  topology::Core core;         ///< that the kernels ran on
-  bool profile_stated = true;  ///< false: chosen because of what is given
-  std::string tool;            ///< that fits, with its version
+  topology::Core core;         ///< core that the kernels ran on
+  bool profile_stated = true;  ///< false: chosen by the inputs
+  std::string tool;            ///< program that fits, with its version
 };
 
-/// A step of the user's own beside what is said of it.
+/// A step of the user's own and its predictions.
 struct OwnStep {
   std::string id;                                      ///< file and line
   double seconds = 0, printed = 0;                     ///< as of MeasuredStep
-  double before = 0, before_low = 0, before_high = 0;  ///< by the profile at hand, 90 %
+  double before = 0, before_low = 0, before_high = 0;  ///< by the current profile, 90 %
   double after = 0, after_low = 0, after_high = 0;     ///< by the fitted one
 };
 
@@ -38,20 +38,20 @@ struct StepCalibration {
   std::unique_ptr<StepData> data;
   std::vector<Diagnostic> doubts;  ///< steps of the user that can hardly be of the job they are given for,
                                    ///< and kernels that can hardly be what the user says
-  StepFit fit;                     ///< its profile as it is written: named, with sources, rounded
+  StepFit fit;                     ///< with the profile as it is written: named, with sources, rounded
   std::vector<KernelRow> kernels;  ///< by that profile
   std::vector<OwnStep> own;
-  std::string before;  ///< name of the profile at hand
+  std::string before;  ///< name of the current profile
 };
 
-/// Whether these hold a step that can be fitted.
+/// True if the inputs hold a step that can be fitted.
 [[nodiscard]] bool has_steps(const StepInputs& inputs);
-/// Whether it is one of the user's own logs.
+/// True if such a step is from the user's own logs.
 [[nodiscard]] bool has_own_steps(const StepInputs& inputs);
 
-/// Fits the prior of `profile`. A profile that was fitted already gives way to its own prior, and the
-/// catalogue's runs and points, which it stands for, join the inputs (with a remark). Doubts are told. Throws
-/// InputError when there is no kernel and no run is of use.
+/// Fits the prior of `profile`. The prior of a fitted profile replaces it, and the catalogue's runs and
+/// points, which it represents, join the inputs (with a remark). Reports doubts. Throws InputError if there
+/// is no kernel and no useful run.
 [[nodiscard]] StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile,
                                               const Published& published, const std::string& name,
                                               Remarks& remarks);

@@ -1,4 +1,4 @@
-// What step validation and calibration fit to: published runs and nccom-test points, prepared.
+// Data for step validation and calibration: published runs and nccom-test points, prepared.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace trnplan::calibrate {
 
-/// What a catalogue publishes for fits.
+/// Data that a catalogue publishes for fits.
 struct Published {
-  topology::Instance instance;            ///< that its runs and points are of
+  topology::Instance instance;            ///< instance of its runs and points
   RunReading reading;                     ///< of its runs
   std::vector<models::MeasuredRun> runs;  ///< measured-runs.csv
-  std::vector<logs::MeasuredCollective>
-      points;  ///< of measured-collectives.csv those of one build on `instance`
+  /// Points of measured-collectives.csv of one build on `instance`.
+  std::vector<logs::MeasuredCollective> points;
   models::CalibrationFile runs_file, points_file;
   std::function<models::Profile(const std::string&)> profile;  ///< by its name; throws InputError
 };
@@ -31,15 +31,15 @@ struct StepData {
   std::vector<LeftOut> left_out;                 ///< of the points
 };
 
-/// `runs` on the instance of `published`, with `points` (of one nccom-test build) beside them. `add` may put
-/// further runs to them.
+/// Data of `runs` on the instance of `published`, with `points` (of one nccom-test build). `add` may add
+/// further runs.
 [[nodiscard]] std::unique_ptr<StepData> step_data(const Published& published,
                                                   const std::vector<models::MeasuredRun>& runs,
                                                   const std::vector<logs::MeasuredCollective>& points,
                                                   const models::Profile& prior, Remarks& remarks,
                                                   const std::function<void(MappedRuns&)>& add = {});
 
-/// What a profile was fitted from; itself when it was not fitted to steps.
+/// The prior that a profile was fitted from; itself if it was not fitted to steps.
 [[nodiscard]] models::Profile prior_of(const Published& published, const models::Profile& profile);
 
 }  // namespace trnplan::calibrate

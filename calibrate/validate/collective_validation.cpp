@@ -17,7 +17,7 @@ constexpr double kStep = 1e-2;  ///< of the differences, in logarithms
 
 using Points = std::vector<logs::MeasuredCollective>;
 
-/// Of the logarithm of each point's time, by the spreads of `profile`.
+/// Log-sd of each point's time, by the spreads of `profile`.
 std::vector<double> spreads_of(const CollectivePoints& points, const models::Profile& profile,
                                const std::vector<double>& seconds) {
   const double missed = profile[models::common::collective_spread];

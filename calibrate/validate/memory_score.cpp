@@ -17,7 +17,7 @@ namespace {
 
 using MemoryRow = MemoryValidation::Row;
 
-/// Being sure and wrong costs no more than this.
+/// Floor of probabilities, which limits the cost of being sure and wrong.
 constexpr double kLeastProbability = 1e-6;
 
 double probability_of_known(const MemoryRow& row, const models::Profile& profile) {
@@ -28,7 +28,7 @@ double probability_of_known(const MemoryRow& row, const models::Profile& profile
 
 using Rows = std::vector<const MemoryRow*>;
 
-/// Those that say something new.
+/// The rows without repeats of the same outcome.
 Rows without_repeats(const Rows& rows) {
   std::set<std::tuple<std::string, std::string, int, int, int, models::Strategy, double>> known;
   Rows some;
@@ -40,7 +40,7 @@ Rows without_repeats(const Rows& rows) {
   return some;
 }
 
-/// As profiles state it: more digits say nothing.
+/// Rounds as profiles do: more digits mean nothing.
 double in_thousandths(double x) {
   return std::round(x * 1000) / 1000;
 }

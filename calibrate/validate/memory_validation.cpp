@@ -9,7 +9,8 @@ namespace trnplan::calibrate {
 
 namespace {
 
-/// A published upper limit says something about a prediction of at least this share of it.
+/// Least share of a published upper limit that a prediction must reach for the limit to say something about
+/// it.
 constexpr double kLeastOfLimit = 0.5;
 
 MemoryValidation::Row predict(const logs::MemoryCase& c, const Lookup& lookup,

@@ -1,4 +1,4 @@
-// The memory model against published jobs.
+// Validation of the memory model against published jobs.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace trnplan::calibrate {
 
-/// Where networks and machines come from; both throw InputError for an unknown name.
+/// Sources of networks and machines; both throw InputError for an unknown name.
 struct Lookup {
   std::function<models::Architecture(const std::string&)> architecture;
   std::function<topology::Instance(const std::string&)> instance;
 };
 
-/// What ran in a case, or was to. Throws InputError for an unknown network or machine.
+/// Job and strategy of a case, from job_of(), which throws InputError for an unknown network or machine.
 struct CaseJob {
   models::Job job;
   models::Strategy strategy;
@@ -31,8 +31,9 @@ struct MemoryValidation {
     models::Job job;
     models::Memory memory;       ///< its limit is the row's
     double fit_probability = 0;  ///< P(peak <= limit)
-    Bytes limit{};               ///< what the peak is held against: a core's memory, or `published.at_most`
-    /// Fits and refusals as published; a limit kept, and at least half of it needed.
+    Bytes limit{};               ///< a core's memory, or `published.at_most`
+    /// True if fit or refusal is as published; for a limit that was kept, if at least half of it is needed
+    /// too.
     bool right = false;
 
     Bytes peak() const { return memory.worst().peak(); }
@@ -41,7 +42,7 @@ struct MemoryValidation {
   std::vector<Row> rows;
   std::vector<logs::MemoryCase> left_out;
 
-  /// Published rows behind `rows` of a kind ("" = all), and how many of them are predicted wrong.
+  /// Number of published rows behind `rows` of a kind ("" = all), and of those predicted wrong.
   struct Count {
     int layouts = 0, rows = 0, wrong = 0;
   };

@@ -19,10 +19,10 @@ double square(double x) {
   return x * x;
 }
 
-/// Rows of one configuration on one framework, each weighing as its run group says.
+/// Rows of one configuration on one framework, each with the weight of its run group.
 struct Configuration {
   std::string name, framework, kind;
-  const Row* row = nullptr;  ///< whose fit and simulation count
+  const Row* row = nullptr;  ///< the row with the fit and simulation that count
   double error = 0, measured = 0, predicted = 0, weight = 0;
 
   void add(const Row& r) {
@@ -58,7 +58,7 @@ std::vector<Configuration> configurations_of(const std::vector<const Row*>& rows
   return list;
 }
 
-/// What parameters leave unknown of the ratio: the mean over the two fits.
+/// Variance of the ratio from parameters: the mean over the two fits.
 double parameter_variance(const Row& a, const Row& b) {
   std::vector<double> difference = models::log_gradient(*a.report);
   const std::vector<double> other = models::log_gradient(*b.report);
@@ -86,7 +86,7 @@ PairValidation::Part part_of(std::vector<ConfigurationPair>::const_iterator from
 PairValidation validate_pairs(const std::vector<const Row*>& rows) {
   const std::vector<Configuration> all = configurations_of(rows);
   PairValidation out;
-  std::vector<double> variance;  // but for what jobs differ in
+  std::vector<double> variance;  // without the further difference of jobs
   std::vector<std::pair<const Configuration*, const Configuration*>> members;
   double configuration = 0, of_operators = 0;
   for (auto a = all.begin(); a != all.end(); ++a) {

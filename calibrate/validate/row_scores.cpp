@@ -51,7 +51,7 @@ std::pair<double, double> bootstrap_median(const std::vector<double>& v) {
   return {medians[kResamples / 20], medians[kResamples - 1 - kResamples / 20]};
 }
 
-/// Ranks from 0; equal values share the mean of theirs.
+/// Ranks from 0; equal values share the mean of their ranks.
 std::vector<double> ranks_of(const std::vector<double>& v) {
   std::vector<std::size_t> order(v.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

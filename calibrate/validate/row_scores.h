@@ -1,5 +1,5 @@
-// How well predictions agree with measured rows, whoever made the predictions: errors by source, what was refused and
-// why, who fits, coverage of intervals, and what choosing by the predictions costs.
+// Agreement of predictions with measured rows, from any predictor: errors by source, refusals and their
+// reasons, fit, coverage of intervals, and the cost of choosing by the predictions.
 #pragma once
 
 #include <map>
@@ -11,18 +11,18 @@
 
 namespace trnplan::calibrate {
 
-/// A row beside what was predicted of it. Times in s, memory in bytes.
+/// A row and its prediction. Times in s, memory in bytes.
 struct ScoredRow {
   std::string id, source, group, quality;
   std::optional<double> measured, measured_memory;
   bool out_of_memory = false;                  ///< it was tried and did not fit
   std::optional<double> predicted, low, high;  ///< low and high: the 90 % interval
   std::optional<double> predicted_memory;
-  std::optional<double> fit_probability;  ///< absent where nothing is said of whether it fits
-  std::optional<models::Strategy>
-      strategy;         ///< that was predicted; absent where the predictions are another tool's
+  std::optional<double> fit_probability;  ///< absent if the predictor does not say whether it fits
+  /// The predicted strategy; absent if the predictions are another tool's.
+  std::optional<models::Strategy> strategy;
   int nodes = 0;        ///< likewise
-  std::string skipped;  ///< why nothing is predicted; equal cases in equal words
+  std::string skipped;  ///< reason for the lack of a prediction; equal cases in equal words
 
   bool fits() const { return fit_probability && *fit_probability >= 0.5; }
   bool scored() const { return measured && predicted; }
@@ -39,21 +39,22 @@ struct ScoreSummary {
   std::size_t intervals = 0;
   double coverage_90 = 0, half_width = 0;  ///< of `intervals` rows; median half-width over the prediction
 };
-/// Cost: O(rows log rows); 2,000 resamples below 30 rows. Deterministic.
+/// Summary of rows. Cost: O(rows log rows); 2,000 resamples below 30 rows. Deterministic.
 [[nodiscard]] ScoreSummary score_of(const std::vector<const ScoredRow*>& rows);
 
 /// A group of at least `least` measured layouts.
 struct GroupRegret {
   std::string group, source;
   std::size_t layouts = 0, predicted = 0;
-  std::string picked, best;  ///< ids; "" where nothing was predicted
-  double regret =
-      0;  ///< measured time of the predicted best over that of the measured best, minus 1; that of the mean layout where nothing was predicted
-  double random = 0;            ///< the same of a layout picked blindly
+  std::string picked, best;  ///< ids; "" if nothing was predicted
+  /// Measured time of the predicted best over that of the measured best, minus 1; that of the mean layout if
+  /// nothing was predicted.
+  double regret = 0;
+  double random = 0;            ///< the same for a layout picked blindly
   double rank_correlation = 0;  ///< Spearman's, of the predicted rows; 0 below 3 of them
 };
-/// Rows of quality `without` are left out ("D": slow states). Groups in order of their names. Rows that were not
-/// predicted cannot be picked, but can be the best.
+/// Regrets of groups in the order of their names. Rows of quality `without` are left out ("D": slow states).
+/// Rows that were not predicted cannot be picked, but can be the best.
 [[nodiscard]] std::vector<GroupRegret> group_regrets(const std::vector<ScoredRow>& rows, std::size_t least,
                                                      const std::string& without);
 struct RegretSummary {
@@ -62,7 +63,7 @@ struct RegretSummary {
 };
 [[nodiscard]] RegretSummary regret_of(const std::vector<const GroupRegret*>& groups);
 
-/// Did it fit? A row that nothing is said of counts as wrong.
+/// Score of predicted fit. A row without a prediction counts as wrong.
 struct FitScore {
   std::size_t rows = 0, right = 0, unknown = 0;
   std::size_t oom = 0, oom_caught = 0;          ///< runs that did not fit
@@ -70,7 +71,7 @@ struct FitScore {
 };
 [[nodiscard]] FitScore fit_score_of(const std::vector<const ScoredRow*>& rows);
 
-/// Peak memory of the rows that state and have one.
+/// Errors of the peak memory of rows that have both a measured and a predicted one.
 struct MemoryErrors {
   std::size_t rows = 0;
   double mape = 0, median_ape = 0, bias = 0;
@@ -80,14 +81,15 @@ struct MemoryErrors {
 struct RowScores {
   std::vector<ScoredRow> rows;  ///< in the table's order
   std::vector<GroupRegret> groups;
-  std::map<std::string, std::size_t> skipped;  ///< how many rows for each reason
+  std::map<std::string, std::size_t> skipped;  ///< number of rows for each reason
 
-  /// Of all sources ("") or one; without quality `without`, or of `only` where that is not empty.
+  /// Rows of all sources ("") or one; without quality `without`, or only of quality `only` unless that is
+  /// empty.
   [[nodiscard]] std::vector<const ScoredRow*> of(const std::string& source, const std::string& without = "",
                                                  const std::string& only = "") const;
   [[nodiscard]] std::vector<std::string> sources() const;
 };
-/// Groups of at least five layouts without quality D.
+/// Scores of rows, with groups of at least five layouts without quality D.
 [[nodiscard]] RowScores row_scores(std::vector<ScoredRow> rows);
 
 }  // namespace trnplan::calibrate

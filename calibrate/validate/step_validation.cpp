@@ -100,7 +100,7 @@ double stack_effect(const models::Profile& profile, const models::Software& soft
   return effect;
 }
 
-/// What a fold leaves out; "" with LeaveOut::none, where there is one.
+/// Name of the rows that a fold leaves out; "" with LeaveOut::none, which has one fold.
 std::string fold_of(const StepObservation& o, const MeasuredStep& s, LeaveOut leave_out) {
   if (leave_out == LeaveOut::none) return "";
   if (leave_out == LeaveOut::configuration) return o.configuration;
@@ -129,7 +129,8 @@ StepValidation validate_steps(const StepBench& bench, const CollectiveBench* col
     models::Profile fitted = profile;
     if (leave_out != LeaveOut::none) {
       StepFitOptions without = options;
-      without.profile_widths = false;  // a fit for each fold: intervals are rather narrower than a profile's
+      // A fit for each fold: intervals are somewhat narrower than a profile's.
+      without.profile_widths = false;
       without.use = [&, name = fold](const StepObservation& o) {
         return fold_of(o, steps[o.rows.front()], leave_out) != name && (!options.use || options.use(o));
       };
@@ -139,7 +140,7 @@ StepValidation validate_steps(const StepBench& bench, const CollectiveBench* col
     for (const StepObservation* o : left_out) {
       const ProgramTime time = bench.time(o->program, fitted);
       const double center = time.log_seconds + stack_effect(fitted, o->software);
-      // A fit that knows no stack says of none what it differs by.
+      // A fit without stacks has no difference for any.
       const models::Software stack = options.stacks ? o->software : models::Software{};
       const double spread =
           models::log_spread(fitted, stack, time.gradient, steps[o->rows.front()].job.architecture.causal);

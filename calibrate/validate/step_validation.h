@@ -1,8 +1,8 @@
-// Predicted steps beside measured ones, each predicted without having seen it.
+// Measured steps and their predictions by fits that have not seen them.
 //
-// A row's prediction comes from a fit to all rows but those of its fold: of its configuration (over all
+// The prediction of a row comes from a fit to all rows but those of its fold: of its configuration (over all
 // releases and batches), of its run group, or, with `none`, from the profile as it is. Its 90 % interval is
-// that of models/uncertainty/spread.h. Rows of one run group weigh together as one in every mean and
+// that of models/uncertainty/spread.h. Rows of one run group together weigh as one in every mean and
 // quantile.
 #pragma once
 
@@ -29,8 +29,8 @@ struct StepValidation {
     double spread = 0;                        ///< log-sd
     double weight = 1;                        ///< 1 / rows of its run group
     double by_mfu = 0;  ///< s, from the mean MFU of the other configurations of its kind
-    double by_oracle =
-        0;  ///< s, from the mean of its own configuration, precision and batch: the noise floor
+    /// s, from the mean of its own configuration, precision and batch: the noise floor.
+    double by_oracle = 0;
     /// The fit that predicted it, and its simulation on no stack; the rows of one observation share them.
     std::shared_ptr<const models::Profile> fit;
     std::shared_ptr<const models::StepReport> report;
@@ -40,7 +40,8 @@ struct StepValidation {
   std::vector<Row> rows;  ///< by id
 };
 
-/// Of some rows. Quantiles are weighted; 0 without rows. Bounds count as measurements here: leave them out.
+/// Summary of some rows. Quantiles are weighted; 0 without rows. Bounds count as measurements here: leave
+/// them out.
 struct StepSummary {
   std::size_t rows = 0;
   double groups = 0;  ///< sum of weights
@@ -50,16 +51,16 @@ struct StepSummary {
 };
 StepSummary summary_of(const std::vector<const StepValidation::Row*>& rows);
 
-/// Bounds among some rows: predicted within, or within the interval.
+/// Bounds among some rows: number predicted within, and number with the bound above the interval's low end.
 struct BoundsKept {
   std::size_t rows = 0, kept = 0, covered = 0;
 };
 BoundsKept bounds_kept(const std::vector<const StepValidation::Row*>& rows);
 
-/// log of seconds a model FLOP and core.
+/// Logarithm of seconds per model FLOP and core.
 [[nodiscard]] double log_slowness(const MeasuredStep& step, double seconds);
 
-/// A job (network, nodes, sequence, batch, precision) that was measured with several strategies, on whatever
+/// A job (network, nodes, sequence, batch, precision) that was measured with several strategies, on any
 /// stacks and releases.
 struct Regret {
   std::string job;
@@ -69,8 +70,8 @@ struct Regret {
 };
 std::vector<Regret> regrets_of(const std::vector<StepValidation::Row>& rows);
 
-/// Predicts the rows that `score` says (empty: all) of the bench. With LeaveOut::none `profile` predicts as
-/// it is, else it is the prior. Cost: one fit per fold.
+/// Predicts the rows of the bench for which `score` is true (empty: all). With LeaveOut::none `profile`
+/// predicts as it is, else it is the prior. Cost: one fit per fold.
 StepValidation validate_steps(const StepBench& bench, const CollectiveBench* collectives,
                               const models::Profile& profile, LeaveOut leave_out,
                               const StepFitOptions& options = {},

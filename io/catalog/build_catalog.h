@@ -1,4 +1,4 @@
-// Where a program that was built and not installed finds the catalogue.
+// Catalogue of a program that was built and not installed.
 #pragma once
 
 namespace trnplan::io {

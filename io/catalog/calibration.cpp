@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_stacks = 1000;
 constexpr double most_log_sd = 100;
-/// Medians and covariance are written with few digits: a spread and its variance may differ by this.
+/// Relative difference allowed between a spread and its variance, because both are written with few digits.
 constexpr double rounding = 0.01;
 
 models::StackFactor stack_from(const Node& node, const std::string& where, std::vector<Diagnostic>& faults) {
@@ -25,7 +25,7 @@ models::StackFactor stack_from(const Node& node, const std::string& where, std::
   return s;
 }
 
-/// The list under `key`, at most `most` long; empty, with a fault, when it is none.
+/// The list under `key`, at most `most` long; empty, with a fault, if it is no list.
 const std::vector<Node>& list_of(MapReader& map, std::string_view key, std::size_t most) {
   static const std::vector<Node> none;
   const Node* node = map.raw(key);

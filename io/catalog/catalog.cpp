@@ -175,7 +175,7 @@ std::string Catalog::instance_of_ranks(int ranks, bool several_nodes) const {
   const topology::Accelerator usual = instance(default_instance()).traits.accelerator;
   for (const std::string& name : machines()) {
     const topology::Instance type = instance(name);
-    // A cluster of single chips is nobody's guess.
+    // Nobody guesses a cluster of single chips.
     const bool joins = type.nics > 0 && type.chips > 1;
     if (type.traits.accelerator == usual && type.host_cores() == ranks && (!several_nodes || joins))
       return name;

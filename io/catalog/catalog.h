@@ -16,19 +16,18 @@
 
 namespace trnplan::io {
 
-/// With what a model was trained, as its `source` publishes it.
+/// Sequence and batch with which a model was trained, as its `source` publishes them.
 struct PublishedTraining {
   int sequence = 0, global_batch = 0;
   std::string source;
 };
 
-/// A folder with instances/NAME.json, models/NAME.json and profiles/NAME.json. Reads a file each time it is
-/// asked.
+/// A folder with instances/NAME.json, models/NAME.json and profiles/NAME.json. Reads a file at each call.
 class Catalog {
  public:
   explicit Catalog(std::filesystem::path folder);
-  /// $TRNPLAN_CATALOG, else ../share/trnplan/catalog beside the running program, else the folder given at
-  /// build time. Throws InputError when the variable names no folder, or when none of them exists.
+  /// The folder $TRNPLAN_CATALOG, else ../share/trnplan/catalog next to the running program, else the folder
+  /// given at build time. Throws InputError if the variable names no folder, or if none of them exists.
   static Catalog standard();
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -36,31 +35,33 @@ class Catalog {
   std::vector<std::string> instances() const;
   std::vector<std::string> models() const;
 
-  /// Throws InputError for an unknown name (with the nearest known one) or a damaged file.
+  /// The named instance. Throws InputError for an unknown name (with the nearest known one) or a damaged
+  /// file.
   topology::Instance instance(std::string_view name) const;
   models::Architecture architecture(std::string_view name) const;
-  /// `training` of the model's file; nullopt where it has none.
+  /// `training` of the model's file; nullopt if it has none.
   std::optional<PublishedTraining> training(std::string_view model) const;
-  /// The type that is meant where none is named.
+  /// The type that is used if none is named.
   std::string default_instance() const;
-  /// The model that stands in where nothing says what ran.
+  /// The model that is assumed if nothing says what ran.
   std::string default_model() const;
-  /// Stacks that are searched where a job names none, each on machines that it trains on; the first is the usual one.
+  /// Stacks that are searched if a job names none, each on machines that it trains on; the first is the usual
+  /// one.
   std::vector<std::string> searched_stacks() const;
-  /// The profile that holds where nobody names one; "" where the defaults state none.
+  /// The profile that is used if none is named; "" if the defaults state none.
   std::string default_profile() const;
-  /// All types, the default before the others: the order in which they are guessed.
+  /// All types, the default first: the order in which they are guessed.
   std::vector<std::string> machines() const;
-  /// The type of the default's kind of accelerator whose hosts run so many ranks, the default before others; ""
-  /// when there is none.
+  /// The type with hosts that run so many ranks, of the default's kind of accelerator, the default before
+  /// others; "" if there is none.
   std::string instance_of_ranks(int ranks, bool several_nodes) const;
-  /// Its `base` is its own name: whoever builds on it needs no other.
+  /// The named profile. Its `base` is its own name: a profile that builds on it needs no other.
   models::Profile profile(std::string_view name) const;
   /// Versions of the Neuron SDK that folders may pin; never nullptr.
   std::shared_ptr<const models::NeuronReleases> neuron_releases() const;
-  /// As it stands in its file.
+  /// The tree of a profile's file.
   Node profile_file(std::string_view name) const;
-  /// The file of a name in `kind` ("measured-collectives.csv").
+  /// The path of a file in the catalogue ("measured-collectives.csv").
   std::filesystem::path file(std::string_view name) const { return folder_ / name; }
 
  private:

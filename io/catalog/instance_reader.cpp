@@ -16,10 +16,10 @@ namespace trnplan::io {
 
 namespace {
 
-/// Far above any node; the bound keeps cores() and the tables small.
+/// Most chips of a node, far above any; the bound keeps cores() and the tables small.
 constexpr int kChipsMost = 4096;
 
-/// One of the words that `E` is spelled by in the files.
+/// Reads a word that stands for a value of `E` in the files.
 template <class E, std::size_t N>
 E word_of(MapReader& fields, const char* key, const E (&known)[N]) {
   const std::string text = fields.required_text(key);
@@ -64,7 +64,7 @@ topology::Traits traits_from(MapReader& map, std::vector<Diagnostic>& faults) {
   return t;
 }
 
-/// A core: what every one has, and what its device asks for.
+/// Reads a core: the common keys, and those of its device.
 topology::Core core_from(MapReader& map, topology::Accelerator accelerator, std::vector<Diagnostic>& faults) {
   const Node* node = map.raw("core");
   if (node == nullptr) {
@@ -193,7 +193,7 @@ std::vector<topology::Price> prices_from(const Node* list, std::vector<Diagnosti
   return prices;
 }
 
-/// What the collective library makes of the links.
+/// Reads the rates that the collective library achieves on the links.
 void read_collective_rates(QuantityReader& read, MapReader& map, topology::Instance& instance,
                            std::vector<Diagnostic>& faults) {
   if (map.has("in_switch_efficiency")) {
@@ -239,7 +239,7 @@ void read_torus(MapReader& map, topology::Instance& instance, std::vector<Diagno
   }
 }
 
-/// A text that stands alone or as the `value` of a map with its source.
+/// A text that is the value itself or the `value` of a map with its source.
 std::string sourced_text(MapReader& map, const char* key) {
   const Node* node = map.raw(key);
   if (node == nullptr || node->is_null()) return "";
@@ -249,7 +249,7 @@ std::string sourced_text(MapReader& map, const char* key) {
   return "";
 }
 
-/// "trn2u.48xlarge": family and size.
+/// True for "trn2u.48xlarge": family and size.
 bool is_ec2_type(const std::string& type) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyz0123456789-";
   const std::size_t dot = type.find('.');
@@ -258,7 +258,7 @@ bool is_ec2_type(const std::string& type) {
          type.find_first_not_of(kPlain, dot + 1) == std::string::npos;
 }
 
-/// The hosts of a node, and what EC2 calls one of them. Each has an equal share.
+/// Reads the hosts of a node, and EC2's name of one of them. Each has an equal share.
 void read_hosts(QuantityReader& read, MapReader& map, topology::Instance& i) {
   i.hosts = read.whole("hosts", 1, 1);
   i.ec2_type = sourced_text(map, "ec2_type");
@@ -331,7 +331,7 @@ topology::Instance instance_from(const Node& node) {
   i.prices = prices_from(read.list("prices"), faults);
   if (i.links.empty() && i.chips > 1 && !map.has("links"))
     map.fault("links", "this key is missing", "list the pairs of chips that links join, or [] when none are");
-  map.finish(false);  // the catalogue also holds facts for readers
+  map.finish(false);  // the catalogue also holds facts for human readers
   if (!faults.empty()) throw InputError(std::move(faults));
   return i;
 }

@@ -6,7 +6,7 @@
 
 namespace trnplan::io {
 
-/// From a parsed file. Throws InputError with all faults. Cost: O(size of the file).
+/// Reads an instance type from a parsed file. Throws InputError with all faults. Cost: O(size of the file).
 topology::Instance instance_from(const Node& node);
 
 }  // namespace trnplan::io

@@ -1,4 +1,4 @@
-// The file of what measuring takes: catalog/measuring.json.
+// The file of measuring times: catalog/measuring.json.
 #pragma once
 
 #include "planner/confidence/experiment.h"
@@ -7,8 +7,8 @@
 
 namespace trnplan::io {
 
-/// `compile` and `nccom_test` must be there with median, log_sd, unit "s" and source; `start` is the medians'
-/// `restart` of `reliability`. Throws InputError with all faults.
+/// Reads the times. `compile` and `nccom_test` are required, with median, log_sd, unit "s" and source;
+/// `start` is the medians' `restart` of `reliability`. Throws InputError with all faults.
 planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliability& reliability);
 
 }  // namespace trnplan::io

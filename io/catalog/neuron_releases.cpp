@@ -15,7 +15,7 @@ constexpr std::string_view kDigits = "0123456789.";
 constexpr std::string_view kPlain = "0123456789.abcdefghijklmnopqrstuvwxyz-_:";
 constexpr std::size_t kLongest = 100;
 
-/// Folders write these words into commands, so nothing else may stand in them.
+/// A text of `letters` alone, because folders write these words into commands.
 std::string plain_text(MapReader& fields, const std::string& key, std::string_view letters) {
   std::string text = fields.required_text(key);
   if (text.size() < kLongest && text.find_first_not_of(letters) == std::string::npos) return text;

@@ -1,4 +1,4 @@
-// The file of the versions that make up a release of the Neuron SDK: catalog/neuron-releases.json.
+// The file of versions in each release of the Neuron SDK: catalog/neuron-releases.json.
 #pragma once
 
 #include "models/job/neuron_release.h"
@@ -6,8 +6,8 @@
 
 namespace trnplan::io {
 
-/// Releases ascend, each states its Python and the packages that folders pin; the file says where packages, Python, images
-/// and tags are from. Throws InputError with all faults.
+/// Reads the releases. They ascend, and each states its Python and the packages that folders pin; the file
+/// says where packages, Python, images and tags are from. Throws InputError with all faults.
 [[nodiscard]] models::NeuronReleases neuron_releases_from(const Node& node);
 
 }  // namespace trnplan::io

@@ -43,7 +43,7 @@ bool one_of(MapReader& map, std::string_view key, const std::string& text,
   return false;
 }
 
-/// An object, or what older versions wrote: a text, which says less.
+/// Reads an object, or the text of older versions, which says less.
 void read_strategy(MapReader& map, Observation& e, std::vector<Diagnostic>& faults) {
   const Node* node = map.raw("strategy");
   if (node == nullptr || node->kind != Node::Kind::scalar) {

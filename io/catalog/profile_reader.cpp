@@ -37,13 +37,13 @@ models::AlgorithmLimits algorithms_from(const Node& node, std::vector<Diagnostic
 
 constexpr ValueLimits kValues{1e-30, 1e30, 100, false};
 
-/// A chain of bases this long is a circle.
+/// Length from which a chain of bases is a cycle.
 constexpr int kMostBases = 8;
 
 models::Profile read_profile(const Node& node, const Catalog* catalog, int bases);
 
-/// The profile that `map` is based on, if it is. Its own faults are thrown at once: of the rest little can be
-/// said.
+/// The profile that `map` is based on, if any. Its own faults are thrown at once, because little can be said
+/// of the rest.
 models::Profile base_of(MapReader& map, const std::string& base, const Catalog* catalog, int bases) {
   if (base.empty()) return {};
   if (catalog == nullptr) {
@@ -69,7 +69,7 @@ models::Profile base_of(MapReader& map, const std::string& base, const Catalog* 
   }
 }
 
-/// What it states, "schema"; absent: that of its base, or the default.
+/// Reads "schema"; absent: that of its base, or the default.
 void read_schema(MapReader& map, models::Profile& profile) {
   const std::string name = map.text("schema", profile.schema->name());
   const models::ParameterSchema* schema =
@@ -86,7 +86,7 @@ void read_schema(MapReader& map, models::Profile& profile) {
   if (schema != nullptr) profile.schema = schema;
 }
 
-/// What the file states; without a base it must state all.
+/// Reads the parameters; without a base the file must state all.
 void read_parameters(const Node& parameters, models::Profile& profile, std::vector<Diagnostic>& faults) {
   MapReader fields(parameters, "parameters", faults);
   for (const models::Parameter parameter : profile.schema->parameters()) {
@@ -126,7 +126,7 @@ models::NetworkState network_from(const Node& node, std::vector<Diagnostic>& fau
   return n;
 }
 
-/// What is peculiar to frameworks and clusters.
+/// Reads the factors of frameworks and clusters.
 void read_factors(const Node& node, models::Profile& profile, std::vector<Diagnostic>& faults) {
   auto all = std::make_shared<std::vector<models::Factors>>();
   for (const Node& one : node.items) {
@@ -182,7 +182,7 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   }
   if (const Node* factors = map.raw("factors")) read_factors(*factors, profile, faults);
   if (const Node* observations = map.raw("evidence"))
-    observations_from(*observations, faults);  // read_evidence() gives it
+    observations_from(*observations, faults);  // read_evidence() returns it
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
   return profile;

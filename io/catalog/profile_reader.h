@@ -9,8 +9,8 @@ namespace trnplan::io {
 
 class Catalog;
 
-/// A profile that names a `base` takes what it does not state from that profile of `catalog`. Faults about
-/// the base stand at its place in the file. Throws InputError with all faults.
+/// Reads a profile. One that names a `base` takes values that it does not state from that profile of
+/// `catalog`. Faults about the base have its position in the file. Throws InputError with all faults.
 models::Profile profile_from(const Node& node, const Catalog* catalog = nullptr);
 
 }  // namespace trnplan::io

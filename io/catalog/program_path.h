@@ -1,12 +1,12 @@
-// Where the running program lies.
+// Path of the running program.
 #pragma once
 
 #include <filesystem>
 
 namespace trnplan::io {
 
-/// Its absolute path, symbolic links resolved. What the kernel says of it serves where /proc is not mounted,
-/// as in containers and chroots; empty when neither names a file.
+/// Absolute path of the program, symbolic links resolved. Without /proc, as in containers and chroots, it is
+/// the path that the kernel passed to the program; empty if neither names a file.
 std::filesystem::path program_path();
 
 }  // namespace trnplan::io

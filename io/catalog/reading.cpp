@@ -13,7 +13,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// A figure further than that from its step is not one of a step.
+/// Largest ratio of a figure to its step, and of a step to its figure.
 constexpr double kRatioMost = 10;
 constexpr double kReadingSpreadMost = 1;
 

@@ -1,4 +1,4 @@
-// The file that says how figures of published runs are read: catalog/reading.json.
+// Rules for reading the figures of published runs: catalog/reading.json.
 #pragma once
 
 #include "calibrate/data/run_reading.h"
@@ -6,7 +6,7 @@
 
 namespace trnplan::io {
 
-/// Every entry must have a source. Throws InputError with all faults.
+/// Reads the rules. Every entry must have a source. Throws InputError with all faults.
 [[nodiscard]] calibrate::RunReading reading_from(const Node& node);
 
 }  // namespace trnplan::io

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLeast = 1e-6, kMost = 1e9;
 
-/// The map under `key`; a fault where there is none.
+/// The map under `key`; a fault if there is none.
 template <class Read>
 void read_map(MapReader& map, const char* key, std::vector<Diagnostic>& faults, const Read& read) {
   const Node* node = map.raw(key);

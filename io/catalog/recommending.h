@@ -1,4 +1,4 @@
-// The file of what a recommendation weighs: catalog/recommending.json.
+// Parameters of a recommendation: catalog/recommending.json.
 #pragma once
 
 #include "planner/confidence/recommendation.h"
@@ -6,8 +6,8 @@
 
 namespace trnplan::io {
 
-/// Every parameter and the weight of every trait must be there with median, log_sd, unit and source. Throws InputError
-/// with all faults.
+/// Reads the parameters. Every parameter and the weight of every trait are required, with median, log_sd,
+/// unit and source. Throws InputError with all faults.
 [[nodiscard]] planner::RecommendingParameters recommending_from(const Node& node);
 
 }  // namespace trnplan::io

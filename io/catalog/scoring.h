@@ -1,4 +1,4 @@
-// What the words of tables of layouts mean, from JSON: catalog/scoring.json.
+// Meaning of the words in tables of layouts, from JSON: catalog/scoring.json.
 #pragma once
 
 #include "calibrate/data/layout_jobs.h"
@@ -6,7 +6,8 @@
 
 namespace trnplan::io {
 
-/// Throws InputError with every fault: unknown columns, a rule that says nothing or two things at once.
+/// Reads the rules. Throws InputError with every fault: unknown columns, a rule that states nothing or two
+/// things at once.
 [[nodiscard]] calibrate::LayoutRules scoring_from(const Node& node);
 
 }  // namespace trnplan::io

@@ -12,14 +12,14 @@ namespace trnplan::io {
 
 inline constexpr double kLogSdMost = 10;  ///< of a value
 
-/// What a file may state; medians and log_sd are in the unit of the parameter.
+/// Bounds of a value in a file; medians and log_sd are in the unit of the parameter.
 struct ValueLimits {
   double least, most;  ///< medians
   double spread;       ///< the largest log_sd
-  bool needs_source;   ///< else a source may be left out
+  bool needs_source;   ///< false: the source may be left out
 };
 
-/// The parameter under `key` of `map`, which is the file's "parameters". `remarks`: further keys, for
+/// The parameter under `key` of `map`, which is the file's "parameters". `remarks`: further keys, for human
 /// readers. Faults are added to the list.
 models::Value value_from(MapReader& map, std::string_view key, std::string_view unit,
                          const ValueLimits& limits, std::initializer_list<std::string_view> remarks,

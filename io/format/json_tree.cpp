@@ -4,7 +4,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// The triangle as a line for each row: thousands of lines are nobody's reading.
+/// Writes a triangle with a line for each row: nobody reads thousands of lines.
 std::string with_short_rows(const std::string& text) {
   const std::size_t start = text.find("\"lower\": [");
   if (start == std::string::npos) return text;

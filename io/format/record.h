@@ -1,5 +1,5 @@
-// What a JSON object holds, said once: a row a key. From its rows come the object in a document, the attributes of Python's record of
-// that name, and the table of docs/keys.md. Private to io/: it is not installed.
+// Description of a JSON object, a row a key. The object in a document, the attributes of Python's record of
+// that name, and the table of docs/keys.md come from its rows. Private to io/: it is not installed.
 #pragma once
 
 #include <array>
@@ -19,36 +19,36 @@
 
 namespace trnplan::io {
 
-/// Whether a key without a value stands there with null, or not at all.
+/// Treatment of a key without a value: null, or left out.
 enum class Absent { null, left_out };
 
 /// A record without the C++ type that it is written from.
 struct Description {
   struct Key {
     std::string_view name;
-    std::string type;       ///< as Python spells it: "int", "Optional[float]", "List[Plan]"
-    std::string_view says;  ///< Markdown, for docs/keys.md; "" where name and type say it
+    std::string type;       ///< Python's spelling: "int", "Optional[float]", "List[Plan]"
+    std::string_view says;  ///< Markdown, for docs/keys.md; "" if name and type say it
     Absent absent;
   };
-  std::string_view name;                         ///< of Python's class; "" where Python has a dict
+  std::string_view name;                         ///< of Python's class; "" if Python has a dict
   std::string_view says;                         ///< its first line of documentation
   std::vector<Key> keys;                         ///< in the order of the document
-  const Description* base = nullptr;             ///< whose keys come first
-  std::vector<const Description& (*)()> inside;  ///< of records that are values of its keys
+  const Description* base = nullptr;             ///< record with keys that come first
+  std::vector<const Description& (*)()> inside;  ///< records that are values of its keys
 };
 
 template <class T>
 class Record;
 
-/// The one description of `T`: a specialisation beside what writes documents of it.
+/// The one description of `T`: a specialisation next to the code that writes documents of it.
 template <class T>
 const Record<T>& record();
 
-/// Values by a name each, in their order.
+/// Named values, in their order.
 template <class V>
 using ByName = std::vector<std::pair<std::string, V>>;
 
-/// How a value of C++ stands in JSON, and as which type in Python. What is none of the below is a record.
+/// JSON of a C++ value, and its type in Python. A type without a specialisation below is a record.
 template <class V>
 struct Shown {
   static Json json(const V& v) { return record<V>()(v); }
@@ -89,7 +89,7 @@ struct Shown<Quantity<Unit>> : Plain<Quantity<Unit>> {
   static Json json(Quantity<Unit> v) { return v.value; }
   static std::string type() { return "float"; }
 };
-/// By its name, which `to_string` gives.
+/// Written as the name that `to_string` returns.
 template <class V>
 requires std::is_enum_v<V>
 struct Shown<V> : Plain<V> {
@@ -101,7 +101,7 @@ struct Shown<std::optional<V>> : Shown<V> {
   static Json json(const std::optional<V>& v) { return v ? Shown<V>::json(*v) : Json(); }
   static std::string type() { return "Optional[" + Shown<V>::type() + "]"; }
 };
-/// A part that another object holds, which need not be there.
+/// An optional part that another object holds.
 template <class V>
 requires(!std::convertible_to<const V*, std::string_view>) struct Shown<const V*> : Shown<std::optional<V>> {
   static Json json(const V* v) { return v == nullptr ? Json() : Shown<V>::json(*v); }
@@ -139,7 +139,7 @@ struct Shown<std::map<std::string, V>> : Shown<V> {
   static std::string type() { return Shown<ByName<V>>::type(); }
 };
 
-/// What `inner` gives of what `outer` gives or points to: `path(&Row::step, &MeasuredStep::id)`.
+/// Member `inner` of the object that `outer` returns or points to: `path(&Row::step, &MeasuredStep::id)`.
 template <class Outer, class Inner>
 auto path(Outer outer, Inner inner) {
   return [=](const auto& t) {
@@ -151,12 +151,12 @@ auto path(Outer outer, Inner inner) {
   };
 }
 
-/// What writes a `T`, and what is known of its keys.
+/// The writer of a `T`, and the description of its keys.
 template <class T>
 class Record {
  public:
   struct Field {
-    /// `get`, a member or a function of `T`, gives the value.
+    /// `get`, a member or a function of `T`, returns the value.
     template <class Get>
     Field(std::string_view name, Get get, std::string_view says = "", Absent absent = Absent::null)
         : key{name, of<Get>::type(), says, absent}, inside(&of<Get>::add) {
@@ -184,7 +184,7 @@ class Record {
       f.inside(described_);
     }
   }
-  /// All keys of a record that `T` is, or holds, come before its own; `base` gives it.
+  /// All keys of a record that `T` is, or holds, come before its own; `base` returns it.
   template <class Get>
   Record(std::string_view name, std::string_view says, Get base, std::vector<Field> fields)
       : Record(name, says, std::move(fields)) {

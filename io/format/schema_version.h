@@ -7,8 +7,8 @@ namespace trnplan::io {
 
 inline constexpr int kSchemaVersion = 1;
 
-/// Records a fault when the file states a schema_version other than kSchemaVersion: its keys may mean
-/// something else. One that states none was written by a person.
+/// Records a fault if the file states a schema_version other than kSchemaVersion: its keys may mean something
+/// else. A file without one was written by a person.
 void check_schema(MapReader& map);
 
 }  // namespace trnplan::io

@@ -34,7 +34,7 @@ std::vector<int> whole_list(MapReader& map, std::string_view key) {
   return {};
 }
 
-/// A strategy without it would silently be another one.
+/// Reads a required boolean, without which a strategy would silently be another one.
 bool required_boolean(MapReader& map, std::string_view key) {
   if (!map.has(key)) map.fault(key, "this key is missing", "keep what plan wrote: true or false");
   return map.boolean(key, false);
@@ -50,14 +50,14 @@ class Prose {
     rest_.remove_prefix(words.size());
     return true;
   }
-  /// A number of at least `least` after `words`; else nothing is taken.
+  /// Takes a number of at least `least` after `words`; else takes nothing.
   bool take(std::string_view words, int& number, int least = 1) {
     const std::string_view before = rest_;
     if (take(words) && (number = whole()) >= least) return true;
     rest_ = before;
     return false;
   }
-  /// As take(), where the words may be missing.
+  /// The same, but the words may be missing.
   bool maybe(std::string_view words, int& number) { return !rest_.starts_with(words) || take(words, number); }
   std::string_view word() {
     const std::string_view found = rest_.substr(0, rest_.find(','));
@@ -103,7 +103,7 @@ Known known_of(const MapReader& map) {
 
 namespace {
 
-/// nullopt where a fault was told.
+/// The value of a key; nullopt with a fault.
 std::optional<models::StrategyValue> read_value(MapReader& map, const StrategyKey& key) {
   switch (key.kind) {
     case StrategyKey::Kind::whole:
@@ -121,7 +121,8 @@ std::optional<models::StrategyValue> read_value(MapReader& map, const StrategyKe
   return word;
 }
 
-/// What follows from other keys where nobody says, and must not contradict them where it is said.
+/// Sets values that follow from other keys if they are not stated, and records faults where they contradict
+/// them.
 void settle(MapReader& map, const models::Pin& stated, models::Strategy& s) {
   const auto refuse = [&](const char* key, const char* problem) {
     map.fault(key, problem, "keep what plan wrote");

@@ -11,7 +11,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// Names of a hostile file may be many.
+/// Most groups in a message: a hostile file may have many.
 constexpr std::size_t groups_told = 20;
 
 std::string list_of(const std::vector<ClusterGroup>& groups) {
@@ -52,7 +52,7 @@ std::optional<ClusterGroup> named_group(const std::vector<ClusterGroup>& groups,
   return std::nullopt;
 }
 
-/// Reads the items of a list that must be there.
+/// Reads the items of a required list.
 template <class Item>
 void each_item(MapReader& map, const char* key, const std::string& where, std::vector<Diagnostic>& faults,
                const Item& item) {
@@ -66,7 +66,7 @@ void each_item(MapReader& map, const char* key, const std::string& where, std::v
     item(list->items[i], where + std::string(key) + "[" + std::to_string(i) + "]");
 }
 
-/// Far above any cluster; what is too large for one is told when the group is chosen.
+/// Far above any cluster; a count that is too large for one is reported when the group is chosen.
 constexpr int count_most = 1'000'000;
 
 // ---- HyperPod ----
@@ -160,7 +160,7 @@ class ParallelClusterReader {
               [&](const Node& node, const std::string& where) { read_queue(node, where); });
   }
 
-  /// A queue whose Trainium resources are of one type is one group, else each resource is.
+  /// A queue with Trainium resources of one type is one group, else each resource is.
   std::vector<ClusterGroup> groups() const {
     std::vector<ClusterGroup> all;
     for (const ComputeResource& r : resources_) {
@@ -181,7 +181,7 @@ class ParallelClusterReader {
     return all;
   }
 
-  /// Every resource for itself, for a user who names one.
+  /// Each resource by itself, for a user who names one.
   std::vector<ClusterGroup> resources() const {
     std::vector<ClusterGroup> all;
     for (const ComputeResource& r : resources_)
@@ -206,7 +206,7 @@ class ParallelClusterReader {
   }
 
  private:
-  /// A queue of one resource may be called by the resource's name.
+  /// Other names of a queue: that of its resource, if it has one only.
   std::vector<std::string> aliases_of(const std::string& queue) const {
     std::vector<std::string> names;
     for (const ComputeResource& r : resources_) {
@@ -359,7 +359,7 @@ ClusterReading read_parallelcluster(const std::filesystem::path& path, const Cat
   if (faults.empty()) {
     const std::vector<ClusterGroup> groups = reader.groups(), resources = reader.resources();
     const auto called = [&](const ClusterGroup& g) { return is_called(g, group); };
-    // A name of a part of a queue means that part, where no queue is called so.
+    // The name of a part of a queue means that part, unless a queue has the name.
     const bool part = !group.empty() && std::none_of(groups.begin(), groups.end(), called) &&
                       std::any_of(resources.begin(), resources.end(), called);
     chosen = choose_group(part ? resources : groups, group, "queue", root.at, faults);

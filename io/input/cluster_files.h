@@ -1,14 +1,14 @@
-// Files that describe a cluster somebody has: how many Trainium nodes, and of which type.
+// Files that describe an existing cluster: the number and the type of its Trainium nodes.
 //
-//   HyperPod         what `aws sagemaker create-cluster --cli-input-json` reads: InstanceGroups[] with
+//   HyperPod         input of `aws sagemaker create-cluster --cli-input-json`: InstanceGroups[] with
 //                    InstanceGroupName, InstanceType ("ml.trn1.32xlarge") and InstanceCount
-//   ParallelCluster  what `pcluster create-cluster --cluster-configuration` reads: Scheduling.SlurmQueues[]
+//   ParallelCluster  input of `pcluster create-cluster --cluster-configuration`: Scheduling.SlurmQueues[]
 //                    with Name and ComputeResources[] {Name, InstanceType or Instances[].InstanceType,
 //                    MinCount, MaxCount, Efa.Enabled}
-//   sinfo            what `sinfo -N -o "%N %t %f %P"` prints
-// Only keys named here are read; AWS adds others, so those are no fault. Groups of other hardware
-// (controller, login nodes) are left aside. Two or more groups of Trainium nodes are a fault that lists them,
-// unless `group` names one. Sources: awslabs/ai-on-sagemaker-hyperpod@b13e484,
+//   sinfo            output of `sinfo -N -o "%N %t %f %P"`
+// Only the keys above are read; AWS adds others, so those are no fault. Groups of other hardware (controller,
+// login nodes) are ignored. Two or more groups of Trainium nodes are a fault that lists them, unless `group`
+// names one. Sources: awslabs/ai-on-sagemaker-hyperpod@b13e484,
 // aws-neuron/aws-neuron-parallelcluster-samples@54075e9 examples/cluster-configs/trn1-16-nodes-pcluster.md.
 #pragma once
 
@@ -22,36 +22,39 @@
 namespace trnplan::io {
 
 struct ClusterReading {
-  std::string instance;  ///< a name of the catalogue; empty when a sinfo file names no type that is known
+  std::string instance;  ///< a name of the catalogue; empty if a sinfo file names no known type
   int nodes = 0;         ///< of the catalogue, at least 1; without an instance hosts
-  int hosts = 0;  ///< what the file counts: several make a node of some machines (topology::Instance::hosts)
-  std::string
-      unknown;  ///< what a sinfo file says of the kind of its nodes where that is no name of the catalogue
+  /// Number that the file counts: several hosts make a node of some machines (topology::Instance::hosts).
+  int hosts = 0;
+  /// Kind of the nodes in a sinfo file if that is not a name of the catalogue.
+  std::string unknown;
   std::string group;  ///< instance group, queue or partition
   std::vector<std::string> notes;
 };
 
-/// All three throw InputError with every fault of the file: keys missing or of the wrong kind, an unknown
-/// Trainium type, no Trainium group or several, a `group` that is not there, no node, fewer hosts than a node has, more
-/// than kMostNodes.
-/// Cost: linear in the file, which is limited in size and depth (text/document.h).
+/// Reads a HyperPod file. All three readers throw InputError with every fault of the file: keys missing or of
+/// the wrong kind, an unknown Trainium type, no Trainium group or several, a missing `group`, no node, fewer
+/// hosts than a node has, more than kMostNodes. Cost: linear in the file, which is limited in size and depth
+/// (text/document.h).
 ClusterReading read_hyperpod(const std::filesystem::path& path, const Catalog& catalog,
                              const std::string& group = "", const Files& files = disk());
 
-/// Counts MaxCount, which is what the queue can grow to, and says so when MinCount is less. `group` names a
-/// queue, a compute resource, or QUEUE/RESOURCE. A queue whose resources are of one type is one group.
+/// Reads a ParallelCluster file. Counts MaxCount, to which the queue can grow, and says so if MinCount is
+/// less. `group` names a queue, a compute resource, or QUEUE/RESOURCE. A queue with resources of one type is
+/// one group.
 ClusterReading read_parallelcluster(const std::filesystem::path& path, const Catalog& catalog,
                                     const std::string& group = "", const Files& files = disk());
 
-/// Columns are found by their titles, in any order: NODELIST or HOSTNAMES and STATE are needed; PARTITION
-/// tells groups apart, AVAIL_FEATURES (ACTIVE_FEATURES) names instance types where the scheduler was told
-/// them, GRES says that nodes have GPUs. Node lists such as ip-10-1-65-[134,171] are expanded, so the plain output of sinfo will do as well.
-/// Nodes that are down, drained, failed or do not answer are not counted, and listed in a note; those that
-/// are powered down until they are needed count. Words of the states: SchedMD/slurm doc/man/man1/sinfo.1.
+/// Reads the output of sinfo. Columns are found by their titles, in any order: NODELIST or HOSTNAMES and
+/// STATE are needed; PARTITION distinguishes groups, AVAIL_FEATURES (ACTIVE_FEATURES) names instance types if
+/// the scheduler knows them, GRES says that nodes have GPUs. Node lists such as ip-10-1-65-[134,171] are
+/// expanded, so the plain output of sinfo will do as well. Nodes that are down, drained, failed or do not
+/// answer are not counted, and listed in a note; those that are powered down until they are needed count.
+/// Words of the states: SchedMD/slurm doc/man/man1/sinfo.1.
 ClusterReading read_sinfo(const std::filesystem::path& path, const Catalog& catalog,
                           const std::string& group = "", const Files& files = disk());
 
-/// The flavour of Kubernetes (io/output/emit_kubernetes.h) of a HyperPod file: its Orchestrator.Eks tells it.
+/// The flavour of Kubernetes (io/output/emit_kubernetes.h) of a HyperPod file, by its Orchestrator.Eks.
 /// Throws InputError for a file that has none. Keys: awslabs/awsome-distributed-training@0edaf15
 /// 1.architectures/7.sagemaker-hyperpod-eks.
 [[nodiscard]] std::string kubernetes_flavour_of(const std::filesystem::path& path,

@@ -14,7 +14,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// `others`: under which other key another word may be one.
+/// `others`: the other key, which may have the word.
 std::string near_or_all(const std::string& name, const std::vector<std::string>& known,
                         const std::string& others) {
   const std::string near = nearest(name, known);

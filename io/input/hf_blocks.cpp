@@ -11,13 +11,13 @@ namespace {
 
 using models::Architecture;
 
-/// More than one reason, in the order found.
+/// Adds a reason; there may be more than one, in the order found.
 void add_untimed(Architecture& a, const std::string& why) {
   a.blocks.untimed += (a.blocks.untimed.empty() ? "" : "; ") + why;
 }
 
-/// Layers of a mixture that are dense: the first ones (first_k_dense_replace), those listed in mlp_only_layers,
-/// and those between every decoder_sparse_step-th.
+/// Dense layers of a mixture: the first ones (first_k_dense_replace), those listed in mlp_only_layers, and
+/// those between every decoder_sparse_step-th.
 int dense_layers(MapReader& map, const Architecture& a) {
   const int first = map.whole("first_k_dense_replace", 0, 0, model_limits.layers);
   const int step = map.whole("decoder_sparse_step", 1, 1, model_limits.layers);
@@ -55,7 +55,7 @@ void read_experts(MapReader& map, const Dialect& d, Architecture& a) {
     map.fault("num_experts_per_tok", "a token uses more experts than there are",
               "make it at most " + std::string(d.experts));
   }
-  // No key of Hugging Face: a person's statement for the training loop.
+  // Not a key of Hugging Face: a person's statement for the training loop.
   if (map.raw("capacity_factor") != nullptr)
     a.capacity_factor = map.number("capacity_factor", 0, 0, model_limits.capacity_factor);
   if (d.expert_width.empty()) return;
@@ -97,7 +97,7 @@ void read_biases(MapReader& map, const Dialect& d, Architecture& a) {
     map.fault("attention_bias", "biases of latent attention are not supported", "set it to false");
 }
 
-/// Layers from max_window_layers on have a window, where use_sliding_window is set.
+/// Reads windows: layers from max_window_layers on have one if use_sliding_window is set.
 void read_windows(MapReader& map, Architecture& a) {
   const int first = map.whole("max_window_layers", a.layers, 0, model_limits.layers);
   if (map.boolean("use_sliding_window", false) && map.has("sliding_window") && first < a.layers)

@@ -12,7 +12,8 @@ namespace {
 
 using models::Architecture;
 
-/// Where the keys of sizes stand; `node` itself, with a fault, where they should stand deeper and do not.
+/// The map with the keys of sizes; `node` itself, with a fault, if the deeper map that should have them is
+/// missing.
 const Node& part_of(const Node& node, const Dialect& d, MapReader& map) {
   if (!d.text_part) return node;
   const Node* part = map.raw("text_config");
@@ -22,7 +23,7 @@ const Node& part_of(const Node& node, const Dialect& d, MapReader& map) {
   return node;
 }
 
-/// The dialect of model_type or, without one, of `architectures`; llama (with a note) when neither is there.
+/// The dialect of model_type or, without one, of `architectures`; llama (with a note) if both are missing.
 const Dialect* recognise(MapReader& map, std::vector<std::string>& notes) {
   const std::string type = map.text("model_type", "");
   const Node* classes = map.raw("architectures");
@@ -69,7 +70,7 @@ void read_gpt2_shape(MapReader& map, Architecture& a) {
   a.max_positions = map.required_whole("n_positions", 1, model_limits.positions);
 }
 
-/// 0: none. A null says so too, where an absent key means the default.
+/// The window; 0: none. A null states that too, whereas an absent key means the default.
 int window_of(MapReader& map, const Dialect& d) {
   const Node* stated = map.raw("sliding_window");
   const int window = map.whole("sliding_window", stated == nullptr ? d.window : 0, 1, model_limits.positions);
@@ -144,7 +145,7 @@ ArchitectureReading hf_config_from(const Node& node, std::string name) {
 
 ArchitectureReading read_hf_config(const std::filesystem::path& path, const Files& files) {
   const std::filesystem::path folder = path.parent_path();
-  // ".../Llama-3-8B/config.json" is better known by its folder.
+  // The folder is the better name for ".../Llama-3-8B/config.json".
   const bool generic = path.filename() == "config.json" && folder.has_filename() && folder.filename() != "..";
   const std::string text = files.text(path);
   ArchitectureReading reading = hf_config_from(

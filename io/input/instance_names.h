@@ -1,4 +1,4 @@
-// What to write where a type of machine is not known.
+// Fixes for unknown types of machines.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace trnplan::io {
 
-/// The types that begin so ("p5": p5.48xlarge, p5e.48xlarge, ...), or the near one, or all there are.
+/// The types that begin with `name` ("p5": p5.48xlarge, p5e.48xlarge, ...), or the nearest one, or all that
+/// exist.
 [[nodiscard]] std::string instance_fix(const std::string& name, const std::vector<std::string>& known);
 
 }  // namespace trnplan::io

@@ -22,7 +22,7 @@ bool is_known(const Catalog& catalog, const std::string& instance) {
   return std::find(names.begin(), names.end(), instance) != names.end();
 }
 
-/// What to write beside a file that names no machine of the catalogue: those of the kind that it tells of.
+/// Fix for a file that names no machine of the catalogue: the machines of the kind that it indicates.
 std::string machines_instead(const Catalog& catalog, std::string_view unknown) {
   if (unknown.empty()) return "add instance: " + catalog.default_instance() + " next to it";
   if (unknown.starts_with("ml.")) unknown.remove_prefix(3);
@@ -69,8 +69,8 @@ void take_cluster(JobDraft& d, MapReader& fields, const ClusterReading& read, co
   }
 }
 
-/// Takes type and number of nodes from a file that describes the cluster. True when one is named, be it
-/// good or not.
+/// Reads type and number of nodes from a file that describes the cluster. True if a file is named, good or
+/// not.
 bool read_cluster_file(JobDraft& d, MapReader& fields, std::string& instance, bool nodes_stated) {
   using Reader = ClusterReading (*)(const fs::path&, const Catalog&, const std::string&, const Files&);
   const std::pair<const char*, Reader> kinds[] = {
@@ -88,7 +88,7 @@ bool read_cluster_file(JobDraft& d, MapReader& fields, std::string& instance, bo
       continue;
     }
     key = kind;
-    if (name.empty()) continue;  // no text: a fault already
+    if (name.empty()) continue;  // not a text: already a fault
     const fs::path file = d.beside_job(name);
     if (!d.files.has(file)) {
       fields.fault(kind, in_quotes(name) + " is not a file", "give the path relative to the job");
@@ -130,7 +130,7 @@ void read_listing(JobDraft& d, MapReader& fields, const std::string& listing, co
   }
 }
 
-/// The smallest machine of logical cores, each of two physical ones as they come.
+/// The smallest machine with logical cores, each of two physical ones, as it is delivered.
 std::optional<std::string> smallest_of_pairs(const Catalog& catalog) {
   std::optional<std::string> found;
   int chips = 0;
@@ -143,7 +143,7 @@ std::optional<std::string> smallest_of_pairs(const Catalog& catalog) {
   return found;
 }
 
-/// An NxDT file states ranks per node but no instance type.
+/// Chooses the instance of an NxDT file, which states ranks per node but no instance type.
 void instance_of_nxdt(JobDraft& d, MapReader& map) {
   if (d.devices == 0) return;  // the file could not be read; its own faults say so
   std::optional<std::string> found;
@@ -163,7 +163,7 @@ void instance_of_nxdt(JobDraft& d, MapReader& map) {
   d.collect([&] { d.job().cluster.instance = d.catalog.instance(*found); });
 }
 
-/// num_nodes of an NxDT file counts hosts, of which a node of the catalogue may be several.
+/// Converts num_nodes of an NxDT file, which counts hosts, several of which may be a node of the catalogue.
 void nodes_of_hosts(JobDraft& d, MapReader& fields) {
   topology::Cluster& cluster = d.job().cluster;
   const int hosts = cluster.nodes, of_one = cluster.instance.hosts;

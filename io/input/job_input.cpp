@@ -11,7 +11,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// In what job_from says of the strategy of an NxDT YAML.
+/// Word in job_from()'s notes on the strategy of an NxDT YAML.
 constexpr std::string_view kPinned = " pinned";
 
 namespace fs = std::filesystem;
@@ -56,7 +56,7 @@ Node map_node() {
   return node;
 }
 
-/// "4", or of "4,8" the list.
+/// "4", or the list of "4,8".
 Node value_node(const std::string& text, bool list) {
   if (!list || text.find(',') == std::string::npos) return scalar(text);
   Node node;
@@ -70,7 +70,7 @@ Node value_node(const std::string& text, bool list) {
   return node;
 }
 
-/// The entry of that key, made when it is missing. Requires: `map` is a map.
+/// The entry of that key, created if it is missing. Requires: `map` is a map.
 Node& entry(Node& map, const char* key) {
   for (Node::Entry& e : map.entries) {
     if (e.key == key) return e.value;
@@ -80,7 +80,7 @@ Node& entry(Node& map, const char* key) {
   return map.entries.back().value;
 }
 
-/// What a person wrote, on one line.
+/// A person's text, on one line.
 std::string shown(const Node& node) {
   if (node.kind == Node::Kind::scalar) return printable(node.scalar, 60);
   std::string all;
@@ -93,7 +93,7 @@ std::string shown(const Node& node) {
   return all;
 }
 
-/// Puts the options into the job; returns what was there and is not what they say: "--nodes 4 (job: 1)".
+/// Puts the options into the job; returns the values that they replace, if different: "--nodes 4 (job: 1)".
 std::string override_keys(Node& root, const JobOptions& options) {
   std::string told;
   for (const Stated& s : kStated) {
@@ -112,7 +112,7 @@ std::string override_keys(Node& root, const JobOptions& options) {
   return told;
 }
 
-/// The tag of an HF config.json, which has no key of a job.
+/// True for an HF config.json, which has no key of a job.
 bool looks_like_hf_config(const Node& root) {
   if (!root.is_map()) return false;
   for (const char* key : {"model", "training", "cluster"}) {
@@ -124,7 +124,7 @@ bool looks_like_hf_config(const Node& root) {
   return false;
 }
 
-/// The catalogue's model of the same program; "" when there is none.
+/// The catalogue's model with the same program; "" if there is none.
 std::string same_shape(const models::Architecture& a, const Catalog& catalog) {
   const auto shape = [](const models::Architecture& m) {
     return std::array<int, 12>{static_cast<int>(m.mlp),
@@ -146,7 +146,7 @@ std::string same_shape(const models::Architecture& a, const Catalog& catalog) {
   return {};
 }
 
-/// The job of a model alone, in the making.
+/// The job of a model alone, under construction.
 class ModelInput {
  public:
   ModelInput(std::string model, JobOptions options, const Catalog& catalog)
@@ -155,8 +155,8 @@ class ModelInput {
     entry(root_, "model") = scalar(model_);
   }
 
-  /// `published`: whose training is taken for what no option states, "" = nobody's. `positions`: what the
-  /// model was made for.
+  /// Sets values that no option states. `published`: model with the training to use, "" = none. `positions`:
+  /// the model's own number.
   void assume_training(const std::string& published, int positions) {
     constexpr int kUsualSequence = 8192, kUsualBatch = 1024;  // of NxDT's shipped configs
     const auto training = published.empty() ? std::nullopt : catalog_.training(published);
@@ -217,11 +217,11 @@ class ModelInput {
   const Catalog& catalog_;
   Node root_;
   std::string assumed_;
-  std::string taken_;   ///< of the published training: "sequence and batch"
+  std::string taken_;   ///< values taken from the published training: "sequence and batch"
   std::string source_;  ///< a long path: last, so that it breaks no line of words
 };
 
-/// Neither a file nor a model: a path keeps the message of a missing file.
+/// Refuses an argument that is neither a file nor a model; for a path with the message of a missing file.
 [[noreturn]] void refuse_unknown(const std::string& argument, const Catalog& catalog, const Files& files) {
   const bool path = argument.empty() || argument.find('/') != std::string::npos ||
                     argument.ends_with(".yaml") || argument.ends_with(".yml") || argument.ends_with(".json");
@@ -255,7 +255,7 @@ JobReading read_job_file(Node root, const std::string& file, const JobOptions& o
   return reading;
 }
 
-/// Takes the pins of an NxDT YAML back, and what was said of them.
+/// Removes the pins of an NxDT YAML, and the notes on them.
 void free_strategy(JobReading& reading, const std::string& file) {
   reading.job.pin = {};
   reading.job.software.in_flight = 0;

@@ -1,6 +1,6 @@
 // The argument of plan, simulate, export and whatif: a job file, or a model alone, with options for the rest.
 //
-// What an argument is, its content decides:
+// The content of an argument decides its kind:
 //
 //   job.yaml              a job
 //   NXDT.yaml             the job `model: NXDT.yaml`
@@ -16,15 +16,16 @@
 
 namespace trnplan::io {
 
-/// What the command line says of a job, in the words of the job's keys; empty = nothing. Lists have commas.
+/// Statements of the command line on a job, in the words of the job's keys; empty = nothing. Lists have
+/// commas.
 struct JobOptions {
   std::string instance, nodes, sequence, global_batch, tokens, precision, release, objective, deadline,
       budget, scheduler;
-  /// What is to train the job; empty: the target of its software. It decides what is assumed to come from where.
+  /// Target that trains the job; empty: the target of its software. It decides the source of assumed values.
   std::string target;
-  /// The command asks for nodes or types in its own way: what is assumed of them is not told.
+  /// True if the command asks for nodes or types itself: assumptions on them are then not reported.
   bool own_nodes = false, own_instances = false;
-  /// Of an NxDT YAML the strategy is not pinned, only what it trains is taken.
+  /// True if the strategy of an NxDT YAML is not pinned, and only its model and training are used.
   bool free_strategy = false;
 };
 
@@ -36,20 +37,20 @@ struct JobInput {
 };
 
 /// Reads the job that `argument` names, with each option in place of the job's key; a note says what it
-/// replaces. Of a model alone what no option states is assumed, and a note says so: sequence and batch as
-/// published for the model (Catalog::training), or for the catalogue's model of the same shape; one node of
-/// the catalogue's default type. A batch or sequence that nobody published is a fault. Throws InputError as
-/// read_job does; faults of an option name the option.
+/// replaces. For a model alone, values that no option states are assumed, and a note says so: sequence and
+/// batch as published for the model (Catalog::training), or for the catalogue's model of the same shape; one
+/// node of the catalogue's default type. A batch or sequence that is not published is a fault. Throws
+/// InputError as read_job does; faults of an option name the option.
 JobInput read_job_input(const std::string& argument, const JobOptions& options, const Catalog& catalog,
                         const Files& files = disk());
 
-/// What read_job_input takes `argument` for. Throws InputError where it is neither a file nor a model.
+/// The kind of `argument` for read_job_input(). Throws InputError if it is neither a file nor a model.
 JobSource job_source(const std::string& argument, const Catalog& catalog, const Files& files = disk());
 
-/// "--global-batch" of "training.global_batch"; "" when no option states that key.
+/// "--global-batch" for "training.global_batch"; "" if no option states that key.
 std::string option_of(std::string_view key);
 
-/// Where a fault of the command line stands.
+/// Position of a fault of the command line.
 inline constexpr const char* kCommandLine = "command line";
 
 }  // namespace trnplan::io

@@ -20,10 +20,10 @@ namespace trnplan::io {
 namespace {
 
 constexpr int kMostSteps = std::numeric_limits<int>::max();
-/// What scripts and configs may hold: Hydra takes , = { } [ ] ( ) $ and quotes for its own.
+/// Characters allowed in scripts and configs: Hydra uses , = { } [ ] ( ) $ and quotes itself.
 constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-+@";
 
-/// Tells `keys` each key of the section with its member and bounds.
+/// Calls `keys` for each key of the section with its member and bounds.
 template <class Section, class Keys>
 void each_key_of_learning(Section& l, Keys&& keys) {
   keys.word("optimizer", l.optimizer, models::kOptimizerNames);
@@ -51,7 +51,7 @@ void each_key_of_run(Section& run, Keys&& keys) {
   keys.word("scheduler", run.scheduler, models::kSubmitNames);
 }
 
-/// Takes what a section states.
+/// Reads the stated values of a section.
 struct ReadKeys {
   MapReader& fields;
 
@@ -109,7 +109,7 @@ struct ReadKeys {
   }
 };
 
-/// Writes what is stated.
+/// Writes the stated values.
 struct WriteKeys {
   Json object = Json::object();
 

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using models::Pin;
 
-/// "meta-llama/Meta-Llama-3.1-8B", "Llama-3.1-8B" and "llama3.1-8b" are one model.
+/// Name without its spelling: "meta-llama/Meta-Llama-3.1-8B", "Llama-3.1-8B" and "llama3.1-8b" are one model.
 std::string folded_model(std::string_view name) {
   if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos)
     name.remove_prefix(slash + 1);
@@ -39,7 +39,7 @@ void take_notes(JobDraft& d, const fs::path& file, const std::vector<std::string
   for (const std::string& n : notes) d.note(file.string() + ": " + n, "model");
 }
 
-/// Data parallel follows from the cluster, which the job may change.
+/// Pins without data parallel, which follows from the cluster, which the job may change.
 Pin pins_of(const models::Strategy& s) {
   Pin pin;
   for (const models::StrategyKey& key : models::strategy_keys()) {
@@ -74,7 +74,7 @@ void read_nxdt_model(JobDraft& d, const fs::path& file) {
     d.note(file.string() + ": pipeline_cuts are not pinned", "pinned");
 }
 
-/// A model whose parameters are known and whose step is not.
+/// Refuses a model with known parameters but without a timed step.
 void refuse_untimed(JobDraft& d, const models::Architecture& a, const Node& config) {
   if (a.blocks.untimed.empty()) return;
   std::string counts = fmt::format("{:.2f}B parameters", static_cast<double>(models::parameters(a)) / 1e9);

@@ -19,12 +19,12 @@ namespace {
 
 using models::Pin;
 
-/// "any" leaves it to the search.
+/// True for "any", which leaves the value to the search.
 bool is_any(const Node& node) {
   return node.kind == Node::Kind::scalar && node.scalar == "any";
 }
 
-/// A key of the strategy as documents state it.
+/// Reads a key of the strategy, as in documents.
 void read_key(MapReader& fields, const models::StrategyKey& key, Pin& pin) {
   using Kind = models::StrategyKey::Kind;
   if (key.kind == Kind::whole) {
@@ -39,7 +39,7 @@ void read_key(MapReader& fields, const models::StrategyKey& key, Pin& pin) {
   }
 }
 
-/// Training loops that may train the job, each once: that of the stack which is stated or pinned, else those that are
+/// Training loops that may train the job, each once: that of the stated or pinned stack, else those that are
 /// searched, on every machine that the job may use.
 using Loops = std::vector<const models::Framework*>;
 
@@ -74,7 +74,7 @@ std::string named(const Loops& loops) {
   return names;
 }
 
-/// One that a training loop has; others are what-ifs of `simulate`.
+/// Checks that a training loop has the schedule; others are what-ifs of `simulate`.
 void check_schedule(MapReader& fields, const Loops& loops, const Pin& pin) {
   if (!pin.schedule) return;
   std::vector<std::string> offered;
@@ -88,7 +88,7 @@ void check_schedule(MapReader& fields, const Loops& loops, const Pin& pin) {
                  "write any, or one of: " + joined(offered));
 }
 
-/// Keys of the plan's JSON that are no free part of a strategy, or not yet.
+/// Refuses keys of the plan's JSON that are no free part of a strategy, or not yet.
 void refuse_pins(MapReader& fields) {
   const std::pair<const char*, const char*> elsewhere[] = {
       {"precision", "write training.precision"},
@@ -102,7 +102,7 @@ void refuse_pins(MapReader& fields) {
   }
 }
 
-/// What the training loop shards over how many ranks.
+/// Checks what the training loop shards, and over how many ranks.
 void check_sharding(MapReader& fields, const Loops& loops, const Pin& pin) {
   if (pin.sharding) {
     std::string offered = "none";
@@ -133,7 +133,7 @@ void read_job_pin(JobDraft& d, MapReader& map) {
   if (node == nullptr || node->is_null()) return;
   MapReader fields = job_section(*node, "pin", d.faults);
   Pin& pin = d.job().pin;
-  // That of an NxDT YAML goes with its TP.
+  // The replicator of an NxDT YAML belongs to its TP.
   if (fields.has("tensor_parallel") && !fields.has("kv_replicator")) pin.kv_replicator.reset();
   for (const models::StrategyKey& key : models::strategy_keys()) {
     if (key.pinned == models::StrategyKey::Pinned::by_strategy) continue;

@@ -1,4 +1,4 @@
-// The sections of a job, and what has been read of it so far. Private to the reader of jobs.
+// The sections of a job, and the parts of it read so far. Private to the reader of jobs.
 #pragma once
 
 #include <optional>
@@ -22,18 +22,18 @@ struct JobDraft {
   JobReading reading;
   std::vector<Diagnostic> faults;
   bool from_nxdt = false;      ///< the model is an NxDT file, which states more than a model
-  bool logical_cores = false;  ///< that file describes a machine whose cores are pairs
+  bool logical_cores = false;  ///< that file describes a machine with paired cores
   int devices = 0;             ///< ranks per node of that file
 
   models::Job& job() { return reading.job; }
-  /// `id`: of the row of api/rules that explains it; "" = none does.
+  /// `id`: the row of api/rules that explains the note; "" = none.
   void note(std::string text, std::string_view id = "") {
     reading.notes.push_back(with_id(std::move(text), id));
   }
   void add(const SourcePos& at, std::string key, std::string problem, std::string fix) {
     faults.push_back({at, std::move(key), std::move(problem), std::move(fix)});
   }
-  /// Runs `step`, keeping its faults with ours, so that one bad file does not hide the others' faults.
+  /// Runs `step` and adds its faults, so that one bad file does not hide the others' faults.
   template <class Step>
   void collect(const Step& step) {
     try {
@@ -47,15 +47,15 @@ struct JobDraft {
   }
 };
 
-/// Names with commas between.
+/// Names separated by commas.
 [[nodiscard]] std::string joined(const std::vector<std::string>& names);
 
-/// Each reads its key of `map`, the job's top level.
+/// Each function reads its key of `map`, the job's top level.
 void read_job_model(JobDraft& d, MapReader& map);
 void read_job_training(JobDraft& d, MapReader& map);
 void read_job_cluster(JobDraft& d, MapReader& map);
 void read_job_pin(JobDraft& d, MapReader& map);
-/// Where an NxDT file states another number of ranks than the nodes have.
+/// Notes that an NxDT file states another number of ranks than the nodes have.
 void note_devices(JobDraft& d);
 
 }  // namespace trnplan::io

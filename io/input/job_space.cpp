@@ -12,7 +12,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// Each cluster is a search.
+/// Most clusters, each of which is a search.
 constexpr std::size_t kMostClusters = 64;
 
 bool is_range(const Node& node) {
@@ -32,8 +32,7 @@ void read_batch_range(MapReader& training, const std::string& text, models::Job&
   job.training.global_batch = *last;
 }
 
-/// What "any" means: the types on which a step is timed, of the default one's family, as one profile times one
-/// family.
+/// Types for "any": those with timed steps, of the default type's family, as one profile times one family.
 std::vector<std::string> timed_types(const Catalog& catalog) {
   std::vector<std::string> names = catalog.instances();
   const std::string family = catalog.instance(catalog.default_instance()).family;
@@ -98,7 +97,7 @@ void read_budget(MapReader& root, models::Job& job) {
   job.budget = value.value_or(0);
 }
 
-/// Money needs a price of every type.
+/// Checks that every type has a price, which money needs.
 void check_prices(MapReader& root, const char* key, const models::Job& job) {
   std::vector<topology::Instance> all = job.space.instances;
   if (all.empty()) all.push_back(job.cluster.instance);
@@ -185,7 +184,7 @@ void read_goal(MapReader& root, models::Job& job) {
   read_objective(root, job);
   read_deadline(root, job);
   read_budget(root, job);
-  // Without tokens the limits ask how far the run gets; that is no way to choose a number of nodes.
+  // Without tokens the limits ask how far the run gets; that does not choose a number of nodes.
   if (job.objective == models::Objective::deadline && job.deadline.value > 0 && job.training.tokens <= 0)
     root.fault("objective", "training.tokens is not stated, so the length of the run is not known",
                "add tokens to training, for example tokens: 2T, or write objective: step_time");

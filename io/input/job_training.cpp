@@ -58,7 +58,7 @@ void read_precision(JobDraft& d, MapReader& fields) {
   if (const auto precision = models::precision_from(text)) {
     d.job().training.precision = *precision;
   } else if (!text.empty()) {
-    const std::vector<std::string> known{"mixed_precision", "autocast", "bf16SR", "fp32", "manual", "fp8"};
+    const std::vector<std::string> known(models::kPrecisionNames.begin(), models::kPrecisionNames.end());
     const std::string near = nearest(text, known);
     fields.fault("precision", "unknown precision " + in_quotes(text),
                  near.empty() ? "use one of: " + joined(known) + ", any" : "did you mean \"" + near + "\"?");

@@ -34,7 +34,7 @@ LogStream::LogStream(const std::string& path) : name_(path) {
     regular_ = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode) && ::lseek(file_, 0, SEEK_CUR) == 0;
     return;
   }
-  // Asked before opening: to open a device may already do something.
+  // Checked before opening, because opening a device may already have an effect.
   if (::stat(path.c_str(), &status) != 0) refuse_errno(name_, errno);
   if (S_ISDIR(status.st_mode))
     refuse(name_, "this is a folder, but a file was expected", "name a file in it");
@@ -57,7 +57,7 @@ std::size_t LogStream::read(char* out, std::size_t size) {
   } while (got < 0 && errno == EINTR);
   if (got < 0) refuse_errno(name_, errno);
   const auto count = static_cast<std::size_t>(got);
-  // What is read again after rewind() is hashed once.
+  // Bytes that are read again after rewind() are hashed once.
   if (at_ + count > hashed_ && at_ <= hashed_) {
     const auto known = static_cast<std::size_t>(hashed_ - at_);
     hash_.add({out + known, count - known});

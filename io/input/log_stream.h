@@ -10,7 +10,7 @@
 
 namespace trnplan::io {
 
-/// What stands for standard input among the names of logs, and its name in messages.
+/// Name of standard input among the names of logs, and in messages.
 inline constexpr const char* kStandardInput = "-";
 inline constexpr const char* kStandardInputName = "standard input";
 
@@ -24,15 +24,15 @@ class LogStream : public ByteStream {
   bool rewind() override;
   bool rewindable() const override { return regular_; }
 
-  /// Of all bytes: reads those that were not asked for.
+  /// Hash of all bytes: reads those that were not read.
   std::string sha256();
-  /// Of the bytes that were read.
+  /// Hash of the bytes that were read.
   std::string hash_so_far() const { return hash_.digits(); }
-  /// The first bytes of a file, as they are now; reading goes on where it was.
+  /// The first bytes of a file, as they are now; reading continues where it was.
   std::string at_start(std::size_t bytes) const;
-  /// Where the next byte is read.
+  /// Position of the next byte that is read.
   std::uint64_t offset() const { return at_; }
-  /// Goes on at `offset` of a file; false where that cannot be.
+  /// Continues at `offset` of a file; false if that is impossible.
   bool seek(std::uint64_t offset);
   int descriptor() const { return file_; }
 

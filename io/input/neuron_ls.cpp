@@ -153,7 +153,7 @@ bool same_links(const std::vector<topology::Link>& a, const std::vector<topology
   return pairs(a) == pairs(b);
 }
 
-/// Gives each printed link the rate that the catalogue states for it alone.
+/// Gives each printed link the rate that the catalogue states for that very link.
 void keep_rates(std::vector<topology::Link>& links, const std::vector<topology::Link>& known) {
   std::map<std::pair<int, int>, BytesPerSecond> rates;
   for (const topology::Link& l : known) rates[std::minmax(l.chip_a, l.chip_b)] = l.per_direction;
@@ -163,7 +163,7 @@ void keep_rates(std::vector<topology::Link>& links, const std::vector<topology::
   }
 }
 
-/// The printed machine with the catalogue's rates. neuron-ls names no switches: where the catalogue has some,
+/// The printed machine with the catalogue's rates. neuron-ls names no switches: if the catalogue has some,
 /// its links stay.
 topology::Instance merge(topology::Instance instance, const std::vector<ListedDevice>& devices,
                          const SourcePos& at) {
@@ -210,7 +210,7 @@ topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catal
   std::vector<Diagnostic> faults;
   const DeviceListing listing =
       json ? read_json(parse_document(text, name), faults) : read_neuron_ls_table(text, name, faults);
-  // Rows that could not be read would only be reported missing once more.
+  // Rows that could not be read would only be reported as missing again.
   const auto devices = listing.devices.empty() || !faults.empty()
                            ? std::nullopt
                            : DeviceChecker(listing.devices, faults).run();

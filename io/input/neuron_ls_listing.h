@@ -1,4 +1,4 @@
-// What neuron-ls printed, before it is checked. Private to the reader.
+// Output of neuron-ls, before it is checked. Private to the reader.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct DeviceListing {
 inline constexpr int kMostDevices = 4096;
 inline constexpr int kMostDeviceCores = 1024;
 
-/// The table that neuron-ls prints. Records faults of the file `name`.
+/// Reads the table that neuron-ls prints. Records faults of the file `name`.
 [[nodiscard]] DeviceListing read_neuron_ls_table(const std::string& text, const std::string& name,
                                                  std::vector<Diagnostic>& faults);
 

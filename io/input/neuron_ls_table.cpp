@@ -10,7 +10,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// A file with more faults is no neuron-ls output at all.
+/// Most faults reported: a file with more is no neuron-ls output at all.
 constexpr std::size_t faults_most = 50;
 
 std::string_view trim(std::string_view text) {
@@ -34,7 +34,7 @@ struct Cell {
   int column = 0;  ///< in the line, from 1
 };
 
-/// Cells of "| a | b |"; empty when the line is no table row or its last bar is missing.
+/// Cells of "| a | b |"; empty if the line is no table row or its last bar is missing.
 std::vector<Cell> cells_of(std::string_view line) {
   const std::string_view row = trim(line);
   if (row.size() < 2 || row.front() != '|' || row.back() != '|') return {};
@@ -88,8 +88,8 @@ class TableReader {
     }
   }
 
-  /// A "+----+" line: the first opens the header, the second the rows; one after a row ends the table, unless
-  /// more rows follow (with processes printed, rules stand between devices).
+  /// Handles a "+----+" line: the first opens the header, the second the rows; one after a row ends the
+  /// table, unless more rows follow (with processes printed, there are rules between devices).
   void rule() {
     if (state_ == State::before) {
       state_ = State::header;
@@ -163,7 +163,7 @@ class TableReader {
     return std::nullopt;
   }
 
-  /// neuron-ls prints powers of two as "32 GB" (--json-output says 34359738368).
+  /// Memory of a device: neuron-ls prints powers of two as "32 GB" (--json-output says 34359738368).
   std::optional<Bytes> memory_of(const Cell& cell) {
     const std::string_view text = cell.text;
     const std::size_t space = text.find(' ');
@@ -175,7 +175,7 @@ class TableReader {
     return std::nullopt;
   }
 
-  /// Placement counts on consecutive core numbers: device d holds cores d*n to d*n + n-1.
+  /// Checks core numbers: placement assumes consecutive ones, device d with cores d*n to d*n + n-1.
   void check_core_ids(const Cell& cell, const ListedDevice& device) {
     const int first = device.number * device.cores;
     const int last = first + device.cores - 1;

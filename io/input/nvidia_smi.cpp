@@ -35,7 +35,7 @@ std::optional<GpuListing> row_of_gpu(std::string_view line) {
   return GpuListing{std::string(line.substr(0, comma)), 1, mebibytes(*size)};
 }
 
-/// "80GB" among the words of the name, dashes between them too.
+/// Memory in the name, "80GB" as a word, which dashes may separate.
 Bytes memory_in_name(std::string_view name) {
   for (std::size_t end = name.find("GB"); end != std::string_view::npos; end = name.find("GB", end + 1)) {
     const std::size_t before = name.find_last_not_of("0123456789", end == 0 ? 0 : end - 1);

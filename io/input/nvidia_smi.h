@@ -1,4 +1,4 @@
-// What nvidia-smi printed of the GPUs of a node, and which machines of the catalogue have such ones.
+// GPUs of a node in the output of nvidia-smi, and the machines of the catalogue that have them.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@
 namespace trnplan::io {
 
 struct GpuListing {
-  std::string name;  ///< of each of them: "NVIDIA H100 80GB HBM3"
+  std::string name;  ///< of each GPU: "NVIDIA H100 80GB HBM3"
   int count = 0;
-  Bytes memory{};  ///< of one; by its name where the listing has none, 0 where that has none
+  Bytes memory{};  ///< of one; from its name if the listing has none, 0 if the name has none
 };
 
-/// Whether the text is of `nvidia-smi -L` or `nvidia-smi --query-gpu=name,memory.total --format=csv`.
+/// True for the output of `nvidia-smi -L` or `nvidia-smi --query-gpu=name,memory.total --format=csv`.
 [[nodiscard]] bool looks_like_nvidia_smi(const std::string& text);
-/// Throws InputError where a line is neither, no GPU is listed, or they differ. Cost: linear in the text.
+/// Reads that output. Throws InputError if a line is neither, no GPU is listed, or they differ. Cost: linear
+/// in the text.
 [[nodiscard]] GpuListing read_nvidia_smi(const std::string& text, const std::string& file);
 
-/// Types of the catalogue with as many GPUs of that name and memory, those that EC2 has first, then by name.
+/// Types of the catalogue with as many GPUs of that name and memory, those of EC2 first, then by name.
 [[nodiscard]] std::vector<std::string> machines_with(const GpuListing& gpus, const Catalog& catalog);
 
 }  // namespace trnplan::io

@@ -23,7 +23,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Every name in the config that people put the model's name into.
+/// Every name in the config that often contains the model's name.
 std::string name_hints(const NxdtConfig& config) {
   std::string all;
   for (const char* key : {"name", "exp_manager.name", "exp_manager.checkpoint_callback_params.filename",
@@ -37,7 +37,7 @@ bool is_moe(const NxdtConfig& config) {
   return config.has_section("model.moe") || contains(folded_name(config.text("name")), "mixtral");
 }
 
-// ---- HF: from the config.json beside it ----
+// ---- HF: from the config.json next to it ----
 
 std::optional<std::filesystem::path> model_config_file(const NxdtConfig& config, const Files& files) {
   const std::string named = config.text("model.model_config");
@@ -49,7 +49,7 @@ std::optional<std::filesystem::path> model_config_file(const NxdtConfig& config,
 
 // ---- HF: from the catalogue ----
 
-/// How well a catalogue model fits what the config states; 0 when it cannot be.
+/// Score of a catalogue model against the config's statements; 0 if they contradict it.
 int fit(const NxdtConfig& config, const Architecture& a, const std::string& hints) {
   if (config.whole("model.hidden_size") != a.hidden || a.mlp != models::Mlp::gated) return 0;
   if (is_moe(config) != (a.experts > 0)) return 0;
@@ -111,8 +111,8 @@ ArchitectureReading from_hf(const NxdtConfig& config, const Catalog& catalog, co
 
 // ---- Megatron: the YAML states the shape ----
 
-/// What tokenizers of the shipped configs have: Llama-2's 32000 and GPT-2's 50257. Padded as the Megatron
-/// path does it, to a multiple of make_vocab_size_divisible_by x TP
+/// Vocabulary sizes of the shipped configs' tokenizers: Llama-2's 32000 and GPT-2's 50257. Padded as the
+/// Megatron path does it, to a multiple of make_vocab_size_divisible_by x TP
 /// (aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/lightning_modules/data/base.py).
 int padded_vocabulary(const NxdtConfig& config, int vocabulary) {
   const auto stated = [&](std::string_view key, int fallback) {

@@ -18,7 +18,7 @@ namespace {
 using targets::Change;
 using targets::NxdtKey;
 
-/// Lines of the file from `first` on (from 0): `count` go, `added` come in their place.
+/// Lines of the file from `first` on (from 0): `count` are removed, `added` replace them.
 struct Hunk {
   std::size_t count = 0;
   std::vector<std::string> added;
@@ -34,8 +34,8 @@ bool blank(std::string_view line) {
   return first == std::string_view::npos || line[first] == '#';
 }
 
-/// Where a value ends that begins at `from`: before a comment, at the end of the line; a bracket that stays
-/// open goes on below.
+/// End of a value that begins at `from`: before a comment, at the end of the line; an open bracket continues
+/// below.
 std::size_t value_end(std::string_view line, std::size_t from, int& open) {
   char quote = 0;
   std::size_t end = from;
@@ -61,7 +61,7 @@ std::string last_part(const std::string& key) {
   return key.substr(key.rfind('.') + 1);
 }
 
-/// Where a key stands on its own line.
+/// Position of a key on its own line.
 struct Place {
   std::size_t line = 0, value = 0;  ///< of the value the column, from 0
   std::size_t last = 0;             ///< line on which the value ends
@@ -107,7 +107,7 @@ bool replace(const std::vector<std::string>& lines, const NxdtKey& leaf, const C
   return true;
 }
 
-/// Behind the last key that stands directly in the same section.
+/// Inserts after the last key that is directly in the same section.
 bool insert(const std::vector<std::string>& lines, const targets::NxdtConfig& config, const Change& change,
             Hunks& hunks) {
   const std::string section = change.key.substr(0, change.key.rfind('.') + 1);
@@ -154,7 +154,7 @@ std::string edited(const std::vector<std::string>& lines, const Hunks& hunks) {
   return text;
 }
 
-/// The text reads as it should.
+/// True if the text reads back as wanted.
 bool states(const std::string& text, const std::string& file, const targets::NxdtConfig& wanted,
             const std::vector<Change>& changes) {
   try {
@@ -196,7 +196,7 @@ std::optional<NxdtEdit> edit_nxdt(const std::string& text, const targets::NxdtCo
     else
       leaf->text = c.to;
   }
-  // What follows from the others may stay as it is.
+  // Values that follow from the others may stay as they are.
   std::vector<std::string> follow;
   for (const Change* c : interpolated) {
     if (states(edited(lines, hunks), config.file, wanted, {*c})) {

@@ -23,7 +23,7 @@ namespace {
 constexpr int kMost = std::numeric_limits<int>::max();
 constexpr double kMostSeconds = 1e9;  ///< far above what the simulation clock holds
 
-/// The number a scalar states; -1 when it is none.
+/// The number that a scalar states; -1 if it is not a number.
 double stated(const Node& node) {
   return number_of(node).value_or(-1);
 }
@@ -66,7 +66,7 @@ constexpr Dimension kShape[] = {{"num_hidden_layers", &models::Architecture::lay
                                 {"vocab_size", &models::Architecture::vocabulary},
                                 {"num_local_experts", &models::Architecture::experts}};
 
-/// A config.json that is of another model than the plan.
+/// Compares a config.json with the plan, which may be of another model.
 void compare_shape(const models::Architecture& planned, const models::Architecture& found,
                    const std::string& file, std::vector<Diagnostic>& faults) {
   for (const Dimension& d : kShape) {
@@ -80,7 +80,7 @@ void compare_shape(const models::Architecture& planned, const models::Architectu
   }
 }
 
-/// Numbers of the file that contradict each other: somebody changed it.
+/// Checks numbers of the file that would contradict each other if somebody changed it.
 void check_sums(const Node& root, const PlanFile& plan, MapReader& map) {
   const auto refuse = [&](const char* key, std::string problem) {
     map.fault(key, std::move(problem), "write the file again with plan --out");
@@ -106,7 +106,7 @@ void check_sums(const Node& root, const PlanFile& plan, MapReader& map) {
   refuse("tokens_per_second", "is not that of the step and of the job's sequence and global batch");
 }
 
-/// The architecture that the plan is of, which the config.json beside it has to have.
+/// Reads the plan's architecture, which the config.json next to it must have.
 void read_architecture(const std::filesystem::path& path, PlanFile& plan, const Files& files) {
   const std::filesystem::path file = path.parent_path() / "config.json";
   models::Architecture found = read_hf_config(file, files).architecture;
@@ -127,7 +127,7 @@ constexpr const char* kVersionKey = "trnplan_version";
 constexpr const char* kHashKey = "sha256";
 constexpr std::size_t kHashDigits = 64;
 
-/// Where the hash stands in the text; npos where it has none.
+/// Position of the hash in the text; npos if it has none.
 std::size_t hash_place(const std::string& text) {
   const std::string before = std::string("\"") + kHashKey + "\": \"";
   const std::size_t at = text.rfind(before);
@@ -135,7 +135,7 @@ std::size_t hash_place(const std::string& text) {
   return at + before.size();
 }
 
-/// With zeros in the hash's place.
+/// Hash of the text with zeros in the hash's place.
 std::string hash_of(std::string text, std::size_t place) {
   return sha256(text.replace(place, kHashDigits, kHashDigits, '0'));
 }

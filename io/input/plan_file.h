@@ -1,4 +1,4 @@
-// plan.json of a folder that `plan --out` wrote: the plan object, and what is needed to judge a run by it.
+// plan.json of a folder that `plan --out` wrote: the plan object, and the data to judge a run by it.
 #pragma once
 
 #include <filesystem>
@@ -14,35 +14,36 @@
 
 namespace trnplan::io {
 
-/// What is put beside the plan object.
+/// Additions to the plan object.
 struct PlanStory {
-  std::string target;    ///< what trains: the name of a planner::Target
-  std::string software;  ///< versions it needs and how long they are supported
+  std::string target;    ///< the name of the planner::Target that trains
+  std::string software;  ///< required versions, and how long they are supported
 };
 
-/// The keys of plan_json(), then `target`, `software` and `job`: {model, config, sequence, global_batch, tokens, framework,
-/// release}, where `config` is what config.json says; `trnplan_version` and `sha256`, of the text with zeros in its place. All
-/// that the other files of the folder are written from. Ends in a newline.
+/// The keys of plan_json(), then `target`, `software` and `job`: {model, config, sequence, global_batch,
+/// tokens, framework, release}, where `config` is the content of config.json; `trnplan_version` and `sha256`,
+/// of the text with zeros in its place. All other files of the folder are written from this. Ends in a
+/// newline.
 std::string plan_file_json(const models::Job& job, const planner::Plan& plan, const PlanStory& story);
 
 struct PlanFile {
-  models::Job job;  ///< architecture as planned; of an older file that of the config.json beside it
+  models::Job job;  ///< architecture as planned; for an older file that of the config.json next to it
   models::Strategy strategy;
   Seconds step{}, low{}, high{};  ///< predicted, with the 90 % interval
   Bytes peak{};                   ///< predicted for the worst core
   double usd_per_hour = 0;        ///< of all nodes; 0: no price was known
   std::string target;
-  std::string version;     ///< of the program that wrote it; "" = an older one, which did not say it
-  bool unchanged = false;  ///< since then, to the byte
-  Node config;             ///< what config.json has to say; null in an older file
+  std::string version;     ///< of the program that wrote it; "" = an older one, which did not state it
+  bool unchanged = false;  ///< to the byte, since it was written
+  Node config;             ///< content for config.json; null in an older file
 };
 
-/// Throws InputError with every fault: keys that are missing or of the wrong kind, an unknown instance type,
-/// those of config.json, and a config.json of another shape than the plan's.
+/// Reads plan.json. Throws InputError with every fault: keys that are missing or of the wrong kind, an
+/// unknown instance type, those of config.json, and a config.json of another shape than the plan's.
 PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalog,
                         const Files& files = disk());
 
-/// PlanFile::version of a text that may be damaged otherwise; "" where it states none.
+/// PlanFile::version of a text that may be damaged otherwise; "" if it states none.
 std::string plan_version(const std::string& text);
 
 }  // namespace trnplan::io

@@ -1,4 +1,4 @@
-// Files a user hands over: job.yaml, an HF config.json, the output of neuron-ls.
+// Files from a user: job.yaml, an HF config.json, the output of neuron-ls.
 //
 // A reader takes its file, and the files that one names, from `files`; the catalogue stays on disk.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace trnplan::io {
 
-/// A job and what was noticed while reading it (for example that rope scaling is ignored).
+/// A job and notes on reading it (for example that rope scaling is ignored).
 struct JobReading {
   models::Job job;
   std::vector<std::string> notes;
@@ -28,41 +28,41 @@ struct JobReading {
 /// Throws InputError with every fault: unknown or duplicate keys (with the nearest known key), missing keys,
 /// values of the wrong kind or range, an unknown instance or model.
 JobReading read_job(const std::filesystem::path& path, const Catalog& catalog, const Files& files = disk());
-/// The same of a document that was read already; `path` is its own. Pins are those of the training loop that the stack
-/// `target` runs; "" = of the job's own.
+/// The same for a document that was read already; `path` is its own. Pins are those of the training loop that
+/// the stack `target` runs; "" = the job's own.
 JobReading job_from(Node root, const std::filesystem::path& path, const Catalog& catalog,
                     const Files& files = disk(), const std::string& target = "");
-/// The catalogue's name of a model, however it is spelled: llama3-8b for "meta-llama/Meta-Llama-3-8B".
+/// The catalogue's name of a model, in any spelling: llama3-8b for "meta-llama/Meta-Llama-3-8B".
 std::optional<std::string> known_model(const std::string& name, const Catalog& catalog);
 
-/// An HF config.json: the model types of hf_dialects.h (or the class in `architectures`). Missing required
-/// keys are faults. rope_scaling is ignored with a note. Of some families parameters are counted, and
-/// `blocks.untimed` says why no more is: a job of one is refused. Whether flash attention runs is no matter of
-/// this file: taken as on for Llama and its kin, off for the others.
+/// Reads an HF config.json: the model types of hf_dialects.h (or the class in `architectures`). Missing
+/// required keys are faults. rope_scaling is ignored with a note. For some families only parameters are
+/// counted, for the reason in `blocks.untimed`: a job of one is refused. This file does not state whether
+/// flash attention runs: assumed on for Llama and its derivatives, off for the others.
 struct ArchitectureReading {
   models::Architecture architecture;
   std::vector<std::string> notes;
 };
 ArchitectureReading read_hf_config(const std::filesystem::path& path, const Files& files = disk());
 ArchitectureReading hf_config_from(const Node& node, std::string name);
-/// The config.json of an architecture: the text it was read from, unchanged, or for one of the catalogue
-/// (LlamaConfig fields; those of its own model_type for GPT, BERT and
-/// Mixtral), ending in a newline. Reading it back gives the same architecture except its name and
-/// flash_attention. Throws std::invalid_argument for a model that is only counted and comes from no file.
+/// The config.json of an architecture, ending in a newline: the text that it was read from, unchanged, or the
+/// text for a model of the catalogue (LlamaConfig fields; those of its own model_type for GPT, BERT and
+/// Mixtral). Reading it back gives the same architecture except its name and flash_attention. Throws
+/// std::invalid_argument for a model that is only counted and comes from no file.
 std::string hf_config_json(const models::Architecture& a);
 
-/// What an NxDT config trains, with a note on everything assumed. An HF config's shape comes from the file
-/// `model.model_config` names (relative to the YAML) when that can be read, else from the catalogue model of
-/// the same hidden size whose rope_theta, layers, positions and name fit best; what the YAML states overrides
-/// both. A Megatron config states its shape itself, except the vocabulary. Throws InputError when nothing
-/// fits or the shape contradicts itself.
+/// The architecture that an NxDT config trains, with a note on every assumption. An HF config's shape comes
+/// from the file that `model.model_config` names (relative to the YAML) if that can be read, else from the
+/// catalogue model of the same hidden size with the best match of rope_theta, layers, positions and name;
+/// statements of the YAML override both. A Megatron config states its shape itself, except the vocabulary.
+/// Throws InputError if nothing fits or the shape contradicts itself.
 ArchitectureReading architecture_of_nxdt(const targets::NxdtConfig& config, const Catalog& catalog,
                                          const Files& files = disk());
 
-/// `neuron-ls` output, the table or --json-output: the instance with chips, cores, memory and links as
-/// printed; what it does not print (rates, NICs, prices) is taken from the catalogue's instance of the
-/// printed type, or of `instance` when the file names none. Faults: truncated table, rows that do not parse,
-/// a device listed twice or missing, asymmetric links (chip 3 lists 7, 7 does not list 3).
+/// Reads `neuron-ls` output, the table or --json-output: the instance with chips, cores, memory and links as
+/// printed. Values that it does not print (rates, NICs, prices) are those of the catalogue's instance of the
+/// printed type, or of `instance` if the file names none. Faults: truncated table, rows that do not parse, a
+/// device listed twice or missing, asymmetric links (chip 3 lists 7, 7 does not list 3).
 topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catalog& catalog,
                                   const std::string& instance, const Files& files = disk());
 

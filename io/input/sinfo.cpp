@@ -17,7 +17,8 @@ namespace trnplan::io {
 
 namespace {
 
-/// Enough for every node of an UltraCluster in many partitions; bounds what a hostile list expands to.
+/// Most names: enough for every node of an UltraCluster in many partitions; bounds the expansion of a hostile
+/// list.
 constexpr std::size_t names_most = 100'000;
 constexpr std::size_t line_most = 1 << 16;
 constexpr std::size_t unusable_told = 10;
@@ -42,8 +43,8 @@ std::vector<Word> words_of(std::string_view line) {
 
 // ---- host lists ----
 
-/// Appends prefix + each number of "134,171" or "001-004" + suffix, whose own brackets are expanded.
-/// False when the text is no host list or expands to too many.
+/// Appends prefix + each number of "134,171" or "001-004" + suffix, in which brackets are expanded too. False
+/// if the text is no host list or expands to too many.
 bool expand(const std::string& prefix, std::string_view rest, std::vector<std::string>& names) {
   const std::size_t open = rest.find('[');
   if (open == std::string_view::npos) {
@@ -99,13 +100,13 @@ std::optional<std::vector<std::string>> hosts_of(std::string_view list) {
 
 enum class State { usable, unusable, unknown };
 
-/// By the first letters, since sinfo shortens long ones; the marks behind a state say more.
+/// State by its first letters, since sinfo shortens long ones, and by the marks after it.
 State state_of(std::string_view text) {
   std::string word;
   bool away = false;
   for (const char c : text) {
     if (c == '*' || c == '$') away = true;  // does not answer; reserved for maintenance
-    if (c == '+') break;                    // "mixed+planned", "idle+drain": what follows is looked at below
+    if (c == '+') break;                    // "mixed+planned", "idle+drain": the rest is examined below
     if (std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_')
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
@@ -157,7 +158,7 @@ class SinfoReader {
     }
   }
 
-  /// Where some nodes name a Trainium type, those that do not are other hardware.
+  /// Partitions; if some nodes name a Trainium type, those that do not are other hardware.
   std::vector<Partition> partitions() const {
     std::vector<Partition> all;
     for (const auto& [key, p] : partitions_) {
@@ -192,9 +193,9 @@ class SinfoReader {
     });
   }
 
-  /// Titles are cut where the column is narrow: AVAIL_FE for AVAIL_FEATURES.
+  /// Reads the titles, which are cut if the column is narrow: AVAIL_FE for AVAIL_FEATURES.
   void take_header(const std::vector<Word>& words) {
-    if (!header_.empty()) return;  // the same again, from several calls put together
+    if (!header_.empty()) return;  // the same again, from several concatenated outputs
     for (const Word& w : words) header_.emplace_back(w.text);
     const auto column = [&](const auto& fits) -> std::optional<std::size_t> {
       const auto found = std::find_if(header_.begin(), header_.end(), fits);
@@ -218,7 +219,7 @@ class SinfoReader {
   }
 
   void take_row(const std::vector<Word>& words) {
-    // A reason at the end of sinfo -l may be of several words.
+    // A reason at the end of sinfo -l may have several words.
     const bool longer = words.size() > header_.size() && header_.back() == "REASON";
     if (words.size() != header_.size() && !longer) {
       fault(words.front().column, "",
@@ -285,7 +286,7 @@ class SinfoReader {
     return {};
   }
 
-  /// What the row says of the kind of its nodes where that is no name of the catalogue; "" where it says nothing.
+  /// Kind of the row's nodes if that is not a name of the catalogue; "" if the row does not state it.
   std::string unknown_type(const std::vector<Word>& words) const {
     std::string_view features = features_ ? words[*features_].text : std::string_view();
     std::string gpu;
@@ -301,12 +302,12 @@ class SinfoReader {
     return resources.starts_with("gpu") ? std::string(resources.substr(0, resources.find('('))) : gpu;
   }
 
-  /// Spelt as EC2 does: "ml.p6e-gb200.36xlarge".
+  /// True for EC2's spelling: "ml.p6e-gb200.36xlarge".
   static bool is_ec2_type(std::string_view word) {
     const std::size_t dot = word.rfind('.');
     return dot != std::string_view::npos && dot > 0 && word.ends_with("xlarge");
   }
-  /// Spelt as NVIDIA calls its parts: "h100", "gb200".
+  /// True for NVIDIA's names of its parts: "h100", "gb200".
   static bool is_gpu(std::string_view word) {
     const std::size_t digits = word.find_first_of("0123456789");
     return digits >= 1 && digits <= 2 && word.size() >= digits + 3 && word.size() <= digits + 4 &&

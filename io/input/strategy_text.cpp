@@ -182,9 +182,9 @@ void set_schedule(Strategy& s, models::Schedule schedule, const SourcePos& place
     refuse(
         s.virtual_pipeline > 1 ? "with virtual stages it is interleaved" : "interleaved needs virtual stages",
         "choose another vpp, or leave the schedule away");
-  throw InputError({place, key, models::schedule_of(s).obstacle(models::shape_of(s)),
-                    fmt::format("choose vpp={}, or leave the schedule away",
-                                s.virtual_pipeline < chunks.least ? chunks.least : chunks.most)});
+  throw InputError(
+      {place, key, models::schedule_of(s).obstacle(models::shape_of(s)),
+       fmt::format("choose vpp={}, or leave the schedule away", chunks.nearest(s.virtual_pipeline))});
 }
 
 Strategy parse_strategy(const std::string& text, Job job) {

@@ -8,12 +8,12 @@
 
 namespace trnplan::io {
 
-/// The strategy that `text` describes for `job`, in the keys of models/framework/strategy_keys.h by their brief names; what it
-/// leaves out takes the defaults of planner::default_strategy. Throws InputError with every fault: unknown or repeated keys,
-/// values that do not parse, a dp that contradicts the cluster.
+/// The strategy that `text` describes for `job`, in the keys of models/framework/strategy_keys.h by their
+/// brief names; missing keys take the defaults of planner::default_strategy. Throws InputError with every
+/// fault: unknown or repeated keys, values that do not parse, a dp that contradicts the cluster.
 models::Strategy parse_strategy(const std::string& text, models::Job job);
 
-/// Gives a strategy a schedule. Throws InputError, at `place`, where its pipeline cannot have it.
+/// Gives a strategy a schedule. Throws InputError, at `place`, if its pipeline cannot have it.
 void set_schedule(models::Strategy& s, models::Schedule schedule, const SourcePos& place, const char* key);
 
 }  // namespace trnplan::io

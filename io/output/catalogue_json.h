@@ -1,4 +1,4 @@
-// What the catalogue holds, for people who choose from it (docs/json.md, "models and instances").
+// Contents of the catalogue, for people who choose from it (docs/json.md, "models and instances").
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ struct KnownModel {
 };
 struct KnownInstance {
   topology::Instance instance;
-  std::string ending;  ///< that all software which trains on it is published no longer; "" while some is
+  std::string ending;  ///< notice that no published software trains on it any more; "" while some does
   bool step_modelled = false;  ///< a training step on it is timed; else groups and memory alone are judged
 };
 
-/// All of them by name. Throws InputError when a file is damaged.
+/// All models and instances by name. Throws InputError if a file is damaged.
 std::vector<KnownModel> known_models(const Catalog& catalog);
 std::vector<KnownInstance> known_instances(const Catalog& catalog);
 

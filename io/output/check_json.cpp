@@ -82,7 +82,7 @@ const Record<ShownCheck>& record() {
         "why there is none"},
        {"nearest", [](const C& c) { return c.nearest; },
         "where the strategy is refused: configs of the same cluster, batch, sequence and precision that are "
-        "accepted and fit, at "
+        "accepted and fit with at least 90 %, at "
         "most three, those without a new warning first, then fewest keys, then the faster"}});
   return described;
 }

@@ -15,7 +15,7 @@ using topology::GroupVerdict;
 
 namespace {
 
-/// What is the same for all sizes.
+/// The values that are the same for all sizes.
 struct CollectiveSetting {
   const topology::Cluster* cluster;
   const models::Profile* profile;
@@ -66,7 +66,7 @@ std::array<std::optional<double>, 2> interval_of(const SecondsRange& r) {
   return {seconds_of(r.low), seconds_of(r.high)};
 }
 
-/// Absent where there is no time.
+/// Rate in GB/s; absent if there is no time.
 std::optional<double> gbps(double rate, const CollectiveTiming& t) {
   return seconds_of(t.nccom_seconds) ? std::optional(rate / 1e9) : std::nullopt;
 }

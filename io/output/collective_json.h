@@ -11,7 +11,7 @@ namespace trnplan::io {
 /// Both return a document that ends in a newline.
 std::string collective_json(const topology::Cluster& cluster, const models::Profile& profile,
                             const models::TimedCollective& timed);
-/// The same for many sizes of one operation on the same ranks. Needs at least one.
+/// The same for many sizes of one operation on the same ranks. Requires: at least one.
 std::string collective_sweep_json(const topology::Cluster& cluster, const models::Profile& profile,
                                   const std::vector<models::TimedCollective>& all);
 

@@ -13,7 +13,7 @@ std::optional<double> above_zero(double x) {
   return x > 0 ? std::optional(x) : std::nullopt;
 }
 
-/// What short runs measure, and when the second plan is the better guess by it.
+/// Times of short runs, and when the second plan is the better guess by them.
 struct Decision {
   std::string_view measured, is;
   double value;
@@ -27,7 +27,7 @@ Decision decision_of(const Experiment& m) {
           m.above ? "above" : "below", m.threshold};
 }
 
-/// What holds of runs alone, not of tables.
+/// A getter for values of runs alone, not of tables.
 template <class Get>
 auto of_runs(Get get) {
   return [get](const Experiment& m) {

@@ -1,4 +1,4 @@
-// How sure a ranking is, as part of the document of plan. Private to io/: it is not installed.
+// Confidence of a ranking, as part of the document of plan. Private to io/: it is not installed.
 #pragma once
 
 #include "io/output/json_tree.h"
@@ -6,7 +6,7 @@
 
 namespace trnplan::io {
 
-/// With the `sure` that was asked for.
+/// A comparison, with the `sure` that was asked for.
 struct ShownComparison {
   const planner::Comparison* of;
   double sure;

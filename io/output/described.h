@@ -1,4 +1,4 @@
-// The documents that commands print, for what describes them. Private to io/: it is not installed.
+// Descriptions of the documents that commands print. Private to io/: it is not installed.
 #pragma once
 
 #include "io/format/record.h"

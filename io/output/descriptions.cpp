@@ -9,7 +9,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// In the order of docs/json.md. All but their schema_version.
+/// All documents in the order of docs/json.md, without their schema_version.
 std::vector<const Description*> documents() {
   return {&search_document(),
           &simulation_document(),

@@ -1,12 +1,13 @@
-// What documents, strategies and jobs consist of, as data: Python's records, its stub and the tables of docs/ are made of it.
+// Descriptions of documents, strategies and jobs as data: the source of Python's records, its stub and the
+// tables of docs/.
 #pragma once
 
 #include <string>
 
 namespace trnplan::io {
 
-/// A list of {"name", "says", "base", "keys": [{"name", "type", "says"}]}: each record of each document, what it is built on and what it
-/// holds before it. Types are spelled as Python's.
+/// A list of {"name", "says", "base", "keys": [{"name", "type", "says"}]}: each record of each document,
+/// after its base and the records that it holds. Types have Python's spelling.
 [[nodiscard]] std::string records_json();
 
 /// A list of [name, brief name] of the keys of a strategy.

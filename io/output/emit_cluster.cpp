@@ -36,7 +36,7 @@ std::int64_t fsx_gib(Bytes needed) {
 
 namespace {
 
-/// What a section of nodes runs when a node starts: install_neuron.sh, from a bucket.
+/// Action of a section of nodes at the start of a node: install_neuron.sh, from a bucket.
 std::string install(int indent) {
   const std::string pad(static_cast<std::size_t>(indent), ' ');
   return fmt::format(
@@ -46,7 +46,7 @@ std::string install(int indent) {
       pad, kSetMe);
 }
 
-/// A node of the plan that is several instances: a line of a comment.
+/// A comment line for a node of the plan that is several instances.
 std::string whole_nodes(const ClusterSpec& s) {
   if (s.cluster.instance.hosts == 1) return "";
   return fmt::format(
@@ -54,8 +54,9 @@ std::string whole_nodes(const ClusterSpec& s) {
       hosts_text(s.cluster));
 }
 
-/// A block needs its reservation, as many nodes at least as at most, and no placement group: aws/aws-parallelcluster@451cc532
-/// cli/src/pcluster/validators (cluster_validators.py, ec2_validators.py).
+/// Capacity of a queue. A block needs its reservation, equal least and largest numbers of nodes, and no
+/// placement group: aws/aws-parallelcluster@451cc532 cli/src/pcluster/validators (cluster_validators.py,
+/// ec2_validators.py).
 std::string capacity(bool block) {
   if (!block) return "      CapacityType: ONDEMAND\n";
   return fmt::format(
@@ -67,7 +68,8 @@ std::string capacity(bool block) {
 
 }  // namespace
 
-/// Images of ParallelCluster hold NVIDIA's driver and EFA; Neuron's are installed.
+/// A cluster configuration. Neuron's driver is installed: images of ParallelCluster hold NVIDIA's driver and
+/// EFA.
 std::string parallelcluster_yaml(const ClusterSpec& s) {
   const topology::Instance& i = s.cluster.instance;
   const bool neuron = i.traits.accelerator == topology::Accelerator::neuron_core;
@@ -130,7 +132,7 @@ HeadNode:
 
 namespace {
 
-/// What a tag of AWS may hold: letters, digits, blanks and + - = . _ : / @, at most 256.
+/// Text for a tag of AWS: letters, digits, blanks and + - = . _ : / @, at most 256.
 std::string tag_value(const std::string& text) {
   std::string value;
   for (const char c : text.substr(0, 256)) {
@@ -155,7 +157,7 @@ Json instance_group(const char* name, const std::string& type, int count) {
 constexpr const char* kController = "controller-machine";
 constexpr const char* kWorkers = "worker-group-1";
 
-/// Of a machine that is sold in blocks alone with the training plan that reserves it.
+/// Workers; with the training plan that reserves them, for a machine that is sold in blocks alone.
 Json worker_group(const topology::Cluster& cluster) {
   Json group = instance_group(kWorkers, cluster.instance.hyperpod_type, cluster.hosts());
   const std::string set(kSetMe);

@@ -27,7 +27,7 @@ std::string head(const ClusterSpec& s, const std::string& folder, std::string_vi
       s.compiles ? "compiles, waits and trains" : "starts the training", manifest_name(*fits, mode));
 }
 
-/// A whole host: its chips, its EFA devices where it has any, the shared folder and the host's memory.
+/// Resources of a whole host: its chips, its EFA devices if any, the shared folder and the host's memory.
 std::string resources(const topology::Instance& i, int indent) {
   const std::string pad(static_cast<std::size_t>(indent), ' ');
   std::string amounts = fmt::format("{}    {}: {}\n", pad, i.kubernetes_resource, i.host_chips());
@@ -129,9 +129,10 @@ constexpr const char* kOnFew = R"(              preferredDuringSchedulingIgnored
                     topologyKey: {place}
 )";
 
-/// Keeps the pods of a job on the hosts of the same nodes, and those of others away; nothing where a node is one host. Of one
-/// node it is required; of several, which one rule cannot keep apart, it is asked for, and node_run.sh looks whether they are
-/// whole. aws-neuron/aws-neuron-sdk@3afa0fdf deploy/eks/ultraserver.rst.
+/// Affinity that keeps the pods of a job on the hosts of the same nodes, and other jobs away; "" if a node is
+/// one host. It is required for a single node. For several nodes, which one rule cannot keep apart, it is
+/// preferred, and node_run.sh checks that they are whole. aws-neuron/aws-neuron-sdk@3afa0fdf
+/// deploy/eks/ultraserver.rst.
 std::string together(const ClusterSpec& s, const std::string& job) {
   const int hosts = s.cluster.instance.hosts;
   if (hosts == 1) return "";
@@ -153,7 +154,7 @@ std::string mpijob(const ClusterSpec& s, const std::string& folder, std::string_
 }
 
 struct PyTorchPods {
-  std::string role;  ///< of the operator: "Master" or "Worker"
+  std::string role;  ///< the operator's: "Master" or "Worker"
   int replicas;
   std::string selector;  ///< lines of the node selector
   std::string_view memory;
@@ -217,7 +218,7 @@ spec:
   pytorchReplicaSpecs:
 )";
 
-/// As in the sample; compiling again gives the same failure.
+/// Restarts of training, as in the sample. None for compiling, which would give the same failure again.
 constexpr int kTrainRestarts = 100;
 
 std::string hyperpod_job(const ClusterSpec& s, const std::string& folder, std::string_view mode) {

@@ -23,7 +23,7 @@ struct ShownSummary {
   const StepFit* of_runs = nullptr;
 };
 
-/// A fit, or what the files say; absent is what the kind of fit lacks.
+/// A fit, or the contents of the files; values that the kind of fit lacks are absent.
 struct ShownCalibration {
   const ReadLogs* logs;
   std::optional<std::string> profile, prior, instance;
@@ -146,7 +146,7 @@ const Record<StepFit>& record() {
   return described;
 }
 
-/// As the kind of fit has it.
+/// Keys by the kind of fit.
 template <>
 struct Shown<ShownSummary> : Shown<CollectiveFit> {
   static Json json(const ShownSummary& s) {

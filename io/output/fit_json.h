@@ -1,4 +1,4 @@
-// What `calibrate` answers: fits and what they read, as JSON for scripts (docs/json.md, calibrate).
+// Answers of `calibrate`: fits and their inputs, as JSON for scripts (docs/json.md, calibrate).
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 
 namespace trnplan::io {
 
-/// What was understood of a log or profile. A path or a text that is no UTF-8 gets replacement characters.
+/// Content of a log or profile. Invalid UTF-8 in a path or text is replaced.
 struct ReadLog {
   std::string path;
   const logs::Detected* content;
 };
-/// All that was read, and the samples that can be compared with predictions.
+/// All files that were read, and the samples that can be compared with predictions.
 struct ReadLogs {
   std::vector<ReadLog> files;
   std::vector<logs::StepSample> steps;
@@ -26,7 +26,7 @@ struct ReadLogs {
 /// All return a document that ends in a newline.
 std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out,
                           const std::vector<calibrate::KernelRow>& kernels, const ReadLogs& logs);
-/// What `profile` says of kernels, without a fit.
+/// Predictions of kernels by `profile`, without a fit.
 std::string kernels_json(const std::vector<calibrate::KernelRow>& kernels, const std::string& profile,
                          const ReadLogs& logs);
 std::string collective_fit_json(const calibrate::CollectiveFit& fit,

@@ -1,4 +1,4 @@
-// Nodes as nccom-test shows them, as JSON (docs/json.md, collective --measured).
+// Health of nodes by nccom-test, as JSON (docs/json.md, collective --measured).
 #pragma once
 
 #include <optional>
@@ -20,9 +20,9 @@ struct HealthRow {
 struct HealthTest {
   std::vector<std::string> nodes;
   std::vector<HealthRow> rows;
-  std::optional<double> ratio;  ///< the median of those of its rows; nullopt: it failed
-  bool slow = false;            ///< or failed
-  std::string failure;          ///< why it failed; else ""
+  std::optional<double> ratio;  ///< the median of its rows' ratios; nullopt: it failed
+  bool slow = false;            ///< true if it failed, too
+  std::string failure;          ///< reason for the failure; else ""
   std::string file;
   int line = 0;
 };
@@ -32,13 +32,13 @@ struct SlowNode {
   std::string name;
   bool alone = false, in_pairs = false;
   std::string problem, fix;
-  std::vector<std::string> command;  ///< of the fix: takes the node out
+  std::vector<std::string> command;  ///< of the fix: removes the node
 };
 
 struct HealthReport {
   std::string instance, profile;
-  double factor = 0;                    ///< a run is slow when its ratio is above
-  int nodes = 0, alone = 0, pairs = 0;  ///< that were tested; runs of one node, of several
+  double factor = 0;                    ///< a run is slow if its ratio is above this
+  int nodes = 0, alone = 0, pairs = 0;  ///< number of nodes tested; runs on one node, on several
   std::vector<SlowNode> slow;           ///< by name
   std::vector<HealthTest> tests;        ///< in the order they were given
 };

@@ -15,7 +15,7 @@
 
 namespace trnplan::io {
 
-/// With nothing but its schema_version.
+/// A document with nothing but its schema_version.
 [[nodiscard]] Json document();
 /// A whole document: its schema_version before its record.
 template <class T>
@@ -25,26 +25,26 @@ template <class T>
   return dumped(all, indent);
 }
 
-/// A strategy where it runs.
+/// A strategy and its cluster.
 struct PlacedStrategy {
   models::Strategy strategy;
   int micro_batches = 0, nodes = 0;
   std::string instance;
 };
-/// On the job's cluster, with its batch.
+/// A strategy on the job's cluster, with its batch.
 [[nodiscard]] PlacedStrategy placed(const models::Strategy& s, const models::Job& job);
 [[nodiscard]] PlacedStrategy placed(const planner::Plan& p);
 
-/// What a stage needs of a core.
+/// Memory of a core that a stage needs.
 struct ShownMemory {
   const models::StageMemory* of = nullptr;
   Bytes limit{};
-  std::optional<double> fit_probability;  ///< of the whole; absent of a stage alone
+  std::optional<double> fit_probability;  ///< of the whole; absent for a single stage
 };
-/// The memory of the worst stage, and the chance that it fits.
+/// The memory of the worst stage, and the probability that it fits.
 [[nodiscard]] ShownMemory worst_of(const models::Memory& memory);
 
-/// Of a node and hour.
+/// A price of a node and hour.
 struct ShownPrice {
   const topology::Price* of;
   bool sourced = false;  ///< with terms and source
@@ -78,7 +78,7 @@ template <>
 const Record<ShownLeftOut>& record();
 
 [[nodiscard]] std::int64_t whole_bytes(Bytes b);
-/// What JSON has as a number.
+/// The number, if JSON has it; nullopt for infinite and NaN.
 [[nodiscard]] std::optional<double> finite(double x);
 
 }  // namespace trnplan::io

@@ -4,7 +4,7 @@
 
 namespace trnplan::io {
 
-/// As the library's tree, which writes numbers and text.
+/// Converts to the library's tree, which writes numbers and text.
 struct JsonWriter {
   Json operator()(std::monostate) const { return nullptr; }
   Json operator()(const JsonValue::List& list) const {

@@ -1,4 +1,4 @@
-// A value of JSON for floors above io/, which build documents of their own without a library's headers.
+// A value of JSON for layers above io/, which build documents of their own without a library's headers.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace trnplan::io {
 
-/// null, true or false, a number, text, a list, or an object whose keys keep their order.
+/// null, true or false, a number, text, a list, or an object with keys in their order.
 class JsonValue {
  public:
   using List = std::vector<JsonValue>;
@@ -23,7 +23,7 @@ class JsonValue {
   JsonValue(bool value) : value_(value) {}
   template <std::integral T>
   JsonValue(T value) : value_(static_cast<std::int64_t>(value)) {}
-  JsonValue(double value) : value_(value) {}  ///< what is no number, or infinite, is written as null
+  JsonValue(double value) : value_(value) {}  ///< NaN and infinite are written as null
   JsonValue(std::string value) : value_(std::move(value)) {}
   JsonValue(std::string_view value) : value_(std::string(value)) {}
   JsonValue(const char* value) : value_(std::string(value)) {}
@@ -38,7 +38,7 @@ class JsonValue {
     value_ = std::move(list);
   }
   template <class T>
-  JsonValue(const T*) = delete;  ///< a pointer is no truth value
+  JsonValue(const T*) = delete;  ///< a pointer is not a truth value
 
   [[nodiscard]] static JsonValue object(
       std::initializer_list<std::pair<std::string, JsonValue>> members = {}) {
@@ -46,7 +46,7 @@ class JsonValue {
     value.value_ = Object(members);
     return value;
   }
-  /// Of an object: adds a member. Of a list: adds a value.
+  /// Adds a member to an object, or a value to a list.
   void add(std::string key, JsonValue value) {
     std::get<Object>(value_).emplace_back(std::move(key), std::move(value));
   }
@@ -57,8 +57,8 @@ class JsonValue {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Object> value_;
 };
 
-/// On one line, in ASCII, what is no UTF-8 replaced, and `<`, `>` and `&` as escapes: no text in it ends the element
-/// of an HTML page that holds it, and none begins another.
+/// The value on one line, in ASCII, invalid UTF-8 replaced, and `<`, `>` and `&` as escapes: no text in it
+/// ends the element of an HTML page that holds it, and none begins another.
 [[nodiscard]] std::string json_in_html(const JsonValue& value);
 
 }  // namespace trnplan::io

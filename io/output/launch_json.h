@@ -1,4 +1,4 @@
-// What launch did, as JSON (docs/json.md).
+// Actions of launch, as JSON (docs/json.md).
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct LaunchStory {
   std::string scheduler;
   bool dry_run = false;
   bool already = false;                                   ///< submitted before
-  std::vector<std::pair<std::string, std::string>> jobs;  ///< what, id
+  std::vector<std::pair<std::string, std::string>> jobs;  ///< name, id
   std::vector<std::vector<std::string>> commands;         ///< argument vectors, of a dry run
-  std::vector<Diagnostic> faults;                         ///< of a dry run: what keeps them from being run
+  std::vector<Diagnostic> faults;                         ///< of a dry run: faults that would stop them
 };
 
 /// A document that ends in a newline.

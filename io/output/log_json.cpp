@@ -10,7 +10,7 @@ using logs::StepSample;
 
 namespace {
 
-/// What was left out of a log.
+/// A part of a log that was left out.
 struct SkippedPiece {
   Diagnostic why;
 };
@@ -26,7 +26,7 @@ std::vector<SkippedPiece> skipped_of(const ReadLog& log) {
   return all;
 }
 
-/// The line of what was read.
+/// Line of a sample.
 template <class Sample>
 int line_of(const Sample& s) {
   return s.at.line;

@@ -25,7 +25,7 @@ const T* pointer(const std::optional<T>& value) {
   return value ? &*value : nullptr;
 }
 
-/// A strategy that was refused, on the cluster that it was refused on.
+/// A refused strategy and its cluster.
 struct ShownRefusal {
   const planner::Refusal* of;
   PlacedStrategy strategy;
@@ -54,7 +54,7 @@ struct ShownBaseline {
   [[nodiscard]] bool compares() const { return of->plan && of->runs() && winner != nullptr; }
 };
 
-/// What the baseline takes more than the winner, a step of the winner's batch.
+/// Time by which the baseline exceeds the winner, per step of the winner's batch.
 std::optional<models::CategorySeconds> seconds_saved(const ShownBaseline& b) {
   if (!b.compares()) return std::nullopt;
   const double scale = static_cast<double>(b.winner->global_batch) / b.of->plan->global_batch;
@@ -88,10 +88,10 @@ const Plan& plan_of_cluster(const ClusterPlan& c) {
   return c.plan;
 }
 
-/// All that `plan` answers.
+/// The whole answer of `plan`.
 struct ShownSearch {
   const planner::SearchResult& result;
-  models::Job home;  ///< the job on the winner's cluster; without a winner on the first that was looked at
+  models::Job home;  ///< the job on the winner's cluster; without a winner on the first that was searched
   double seconds;
   const targets::Baseline* baseline;
   const planner::Confidence* confidence;

@@ -18,21 +18,21 @@
 
 namespace trnplan::io {
 
-/// All return a document that ends in a newline.
-/// `baseline` and `confidence`, which is of the result's plans, and `run` may be null.
+/// Result of `plan`. All functions return a document that ends in a newline.
+/// `baseline`, `confidence` (for the result's plans) and `run` may be null.
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
                         const targets::Baseline* baseline = nullptr,
                         const planner::Confidence* confidence = nullptr,
                         const planner::ForecastRun* run = nullptr,
                         const std::vector<planner::Outlook>& outlooks = {});
-/// One plan object, as `simulate` prints it and `plan --out` writes it. `findings` may be empty.
+/// One plan object, as `simulate` prints it and `plan --out` writes it. `broken` may be empty.
 std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
-/// In place of a plan object when a strategy cannot be simulated: only why.
+/// Replaces a plan object if a strategy cannot be simulated: only the reasons.
 std::string refusal_json(const std::vector<planner::Violation>& broken);
-/// A config near one that is refused, and how to get there.
+/// A legal config near a refused one, and the changes that lead to it.
 struct NearestJson {
   targets::NearConfig config;
-  std::string diff;  ///< of the file; "" where it cannot be told
+  std::string diff;  ///< of the file; "" if it cannot be made
 };
 /// `prediction` may be null.
 std::string check_json(const std::string& verdict, const std::vector<targets::Finding>& findings,

@@ -18,7 +18,7 @@ using planner::Violation;
 
 namespace {
 
-/// A stage's memory with the micro-batches behind it.
+/// A stage's memory, and the micro-batches that cause it.
 struct ShownStage {
   const StageMemory* of;
   Bytes limit;
@@ -29,7 +29,8 @@ struct KnownGraph {
   std::int64_t instructions;
 };
 
-/// Components are rounded to bytes; the peak is their sum, so that the parts add up exactly.
+/// Peak in bytes. Components are rounded to bytes, and the peak is their sum, so that the parts add up
+/// exactly.
 std::int64_t whole_peak(const StageMemory& m) {
   return whole_bytes(m.parameters) + whole_bytes(m.gradients) + whole_bytes(m.optimizer) +
          whole_bytes(m.activations) + whole_bytes(m.logits) + whole_bytes(m.staging) + whole_bytes(m.runtime);
@@ -296,7 +297,7 @@ const Record<Plan>& record() {
 
 namespace {
 
-/// `simulate` of a strategy that has a program.
+/// Result of `simulate` for a strategy that has a program.
 struct ShownSimulation {
   const Plan& plan;
   const std::vector<planner::Violation>& broken;

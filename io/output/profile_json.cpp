@@ -68,7 +68,7 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
   if (base) j["base"] = base->name;
   if (!profile.instance.empty()) j["instance"] = profile.instance;
   if (profile.transferred && !(base && base->transferred)) j["transferred"] = true;
-  // Without the key it is the default, as in files that were written before there was a second one.
+  // Without the key it is the default, as in files that were written before there was a second schema.
   if (profile.schema->name() != models::kDefaultSchema) j["schema"] = profile.schema->name();
   j["description"] = description;
   if (!note.empty()) j["note"] = note;

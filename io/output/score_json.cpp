@@ -19,7 +19,7 @@ struct SlowSummary {
   ScoreSummary of;
 };
 
-/// Of some rows and groups; quality D stands apart.
+/// Scores of some rows and groups; quality D is separate.
 struct ShownScore {
   ScoreSummary timed;
   MemoryErrors memory;
@@ -28,7 +28,7 @@ struct ShownScore {
   FitScore fit;
 };
 
-/// Of all sources ("") or one.
+/// Scores of all sources ("") or one.
 ShownScore score_of_source(const RowScores& scores, const std::string& source) {
   std::vector<const GroupRegret*> groups;
   for (const GroupRegret& g : scores.groups) {

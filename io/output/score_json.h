@@ -1,4 +1,4 @@
-// Scores of predictions beside measured rows, as JSON for scripts.
+// Scores of predictions against measured rows, as JSON for scripts.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace trnplan::io {
 
-/// What an id stands for in one set of rules or remarks.
+/// Meaning of an id in one set of rules or remarks.
 struct ExplainedRule {
   std::string id, set, what, why, fix;
   std::vector<std::string> sources;
@@ -17,7 +17,7 @@ struct TargetOfPair {
   std::string name, why_not, ending;
 };
 
-/// How far a model goes on a type of machine.
+/// Support of a model on a type of machine.
 struct SupportedPair {
   std::string model, instance;
   bool timed = false, planned = false;

@@ -22,7 +22,7 @@ struct ShownGroup {
   StepSummary summary;
   std::optional<PairValidation> ratios;
 };
-/// With the same of the rows that are no outliers.
+/// Rows, and the same without outliers.
 struct ShownRows {
   ShownGroup all, typical;
 };
@@ -39,7 +39,7 @@ ShownGroup group_of(const Rows& rows) {
   return {calibrate::summary_of(rows), calibrate::validate_pairs(rows)};
 }
 
-/// What stands in the summary behind its kinds.
+/// Keys of the summary after its kinds.
 struct ShownRest {
   std::optional<Groups<ShownGroup>> without_stacks;
   calibrate::BoundsKept bounds;
@@ -75,7 +75,7 @@ struct ShownSteps {
   ShownSummaryOfSteps summary;
 };
 
-/// What pairs say only where there are some.
+/// A getter for values of pairs, absent if there are none.
 template <class Get>
 auto of_pairs(Get get) {
   return [get](const PairValidation& v) {
@@ -243,7 +243,7 @@ const Record<ShownRest>& record() {
   return described;
 }
 
-/// The kinds stand between its own keys by their names.
+/// Adds the kinds by their names between its own keys.
 template <>
 struct Shown<ShownSummaryOfSteps> : Shown<ShownRows> {
   static Json json(const ShownSummaryOfSteps& s) {

@@ -1,4 +1,4 @@
-// Predicted steps beside measured ones, as JSON for scripts.
+// Predicted and measured steps, as JSON for scripts.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace trnplan::io {
 std::string step_validation_json(const calibrate::RunValidation& v, const std::string& profile,
                                  calibrate::LeaveOut leave_out);
 
-/// Tables of nccom-test that were left out, and all of them.
+/// Tables of nccom-test that were left out, and the summary of all.
 std::string collective_validation_json(const std::vector<calibrate::LeftOutTable>& tables,
                                        const std::string& profile);
 

@@ -1,4 +1,4 @@
-// What a watched run looks like now, as JSON (docs/json.md).
+// State of a watched run, as JSON (docs/json.md).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace trnplan::io {
 struct WatchAlarm {
   std::string kind;  ///< docs/json.md lists them
   std::string message, cause, fix;
-  std::optional<std::int64_t> step;  ///< where it began
-  int line = 0;                      ///< of the log; 0: of no single one
+  std::optional<std::int64_t> step;  ///< the step where it began
+  int line = 0;                      ///< of the log; 0: of no single line
   bool fatal = false;                ///< the run has failed, although it may go on
 };
 
@@ -22,7 +22,7 @@ struct WatchFailure {
   std::string file;
   int line = 0, count = 0;
   std::vector<int> ranks, chips;
-  std::string next;  ///< strategy, as describe() puts it; "" none
+  std::string next;  ///< strategy in the words of describe(); "" none
   std::optional<double> next_step_seconds;
   bool went_on = false;  ///< steps were done after it
 };
@@ -43,7 +43,7 @@ struct WatchReport {
   std::optional<std::pair<double, double>> predicted_90;
   std::optional<double> tokens_per_second, loss;
   std::optional<double> memory_bytes, predicted_memory_bytes;  ///< of the fullest core
-  std::string_view device = "core";                            ///< what people call what a rank runs on
+  std::string_view device = "core";                            ///< the usual word for the device of a rank
   std::optional<double> wall_seconds, goodput, eta_seconds, usd_so_far, usd_total;
   int restarts = 0;
   std::int64_t lost_steps = 0;
@@ -54,12 +54,12 @@ struct WatchReport {
   std::vector<std::string> remarks;
 };
 
-/// Whether the run broke and no step was done since.
+/// True if the run broke and no step was done since.
 [[nodiscard]] bool broke(const WatchReport& report);
-/// The same, or what it does is of no use any more.
+/// True if it broke, or if its work is of no use any more.
 [[nodiscard]] bool failed(const WatchReport& report);
 
-/// One object on one line, ending in a newline; what is not known is null.
+/// One object on one line, ending in a newline; unknown values are null.
 std::string watch_json(const WatchReport& report);
 
 }  // namespace trnplan::io

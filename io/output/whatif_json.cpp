@@ -45,7 +45,7 @@ std::optional<double> tokens_90(const RunAnswer& run) {
   return run.tokens_50 > 0 ? std::optional(run.tokens_90) : std::nullopt;
 }
 
-/// Of a RunQuestion or a WhatIfQuestion.
+/// Keys of a RunQuestion or a WhatIfQuestion.
 template <class Question>
 std::string_view asked(const Question& question) {
   return question.asks_for_tokens() ? "tokens" : "time_and_money";
@@ -68,7 +68,7 @@ struct ShownPoint {
   double tokens;
 };
 
-/// What holds of a point with a plan.
+/// A getter for values of a point with a plan.
 template <class Outer, class Inner>
 auto planned(Outer outer, Inner inner) {
   return [get = path(outer, inner)](const ShownPoint& p) {

@@ -1,4 +1,4 @@
-// Clusters compared, and published uptimes beside predicted ones, as JSON (docs/json.md).
+// Comparison of clusters, and of published uptimes with predicted ones, as JSON (docs/json.md).
 #pragma once
 
 #include <string>

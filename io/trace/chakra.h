@@ -32,11 +32,12 @@ class ChakraWriter {
 /// The bytes of the file of a whole trace.
 std::string chakra_trace(const models::RankTrace& trace);
 
-/// What a node takes in such a file, rather more than less, to ask a disk for room: of Llama-3 8B 61.6 bytes
-/// over 4.8 million nodes and 62.8 over 37.3 million; tags and numbers of longer traces take a few more.
+/// Bytes of a node in such a file, slightly overestimated, to check the disk for space: for Llama-3 8B 61.6
+/// bytes over 4.8 million nodes and 62.8 over 37.3 million; tags and numbers of longer traces take a few
+/// more.
 inline constexpr double kChakraBytesPerNode = 68;
 
-/// Which ranks are in which group, for ASTRA-sim's --comm-group-configuration.
+/// Ranks of each group, for ASTRA-sim's --comm-group-configuration.
 std::string comm_groups_json(const std::vector<std::vector<int>>& groups);
 
 }  // namespace trnplan::io

@@ -98,7 +98,7 @@ class PerfettoWriter {
     if (s.flow != 0) event.fixed64(s.receives ? kEndingFlows : kFlows, s.flow);
   }
 
-  /// Nothing for -1.
+  /// Adds an annotation; nothing for -1.
   static void annotate(ProtoMessage& event, std::string_view name, int value) {
     if (value < 0) return;
     event.message(

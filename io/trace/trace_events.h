@@ -14,11 +14,11 @@ struct TraceEvent {
   std::size_t index = 0;  ///< in Timeline::slices or samples
 };
 
-/// By time. Within a track, begins and ends are in the order of a stack; the sending end of a message begins
-/// before the receiving one. Throws std::logic_error when the slices of a track do not nest.
+/// Events sorted by time. Within a track, begins and ends are in the order of a stack; the sending end of a
+/// message begins before the receiving one. Throws std::logic_error if the slices of a track do not nest.
 std::vector<TraceEvent> trace_events(const models::Timeline& timeline);
 
-/// Whole nanoseconds, rounded down: what nests or abuts in picoseconds still does.
+/// Whole nanoseconds, rounded down: slices that nest or abut in picoseconds still do.
 inline std::int64_t nanoseconds(SimTime t) {
   return t.ps / 1000;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "logs/detect/json_kind.h"
 #include "logs/detect/log_reader.h"
 #include "logs/nccom/nccom_json.h"
 #include "logs/profile/kineto.h"
@@ -28,65 +29,6 @@ constexpr std::size_t kBinaryProbe = 4096;
 constexpr std::size_t kHead = 1 << 20;     ///< bytes that tell what a file is
 constexpr std::size_t kReport = 16 << 20;  ///< bytes of one report of neuron-monitor
 constexpr std::size_t kTable = 64 << 20;   ///< bytes of a table that is read whole
-
-enum class Json { none, nccom, monitor, summary, device, kineto, results, trainer, system };
-
-/// By the keys at the top, and one level below.
-class JsonKind {
- public:
-  static Json of(JsonReader& json) {
-    JsonKind kind(json);
-    if (json.peek() == JsonReader::Kind::array) {
-      json.array([&] { kind.read_element(); });
-    } else {
-      json.object([&](std::string_view key) { kind.read_entry(key); });
-    }
-    return kind.found_;
-  }
-
- private:
-  explicit JsonKind(JsonReader& json) : json_(json) {}
-
-  void note(Json kind) {
-    if (found_ == Json::none) found_ = kind;
-    json_.stop();
-  }
-
-  void read_element() {
-    if (found_ != Json::none || json_.peek() != JsonReader::Kind::object) return;
-    json_.object([&](std::string_view key) {
-      if (key == "size(B)") note(Json::nccom);
-      if (key == "ph") note(Json::kineto);
-    });
-  }
-
-  void read_entry(std::string_view key) {
-    static constexpr std::pair<std::string_view, Json> kKeys[] = {{"neuron_runtime_data", Json::monitor},
-                                                                  {"traceEvents", Json::kineto},
-                                                                  {"trace_events", Json::system},
-                                                                  {"summary", Json::device},
-                                                                  {"instruction", Json::device},
-                                                                  {"cc_ops", Json::device},
-                                                                  {"train_steps_per_second", Json::trainer},
-                                                                  {"train_runtime", Json::trainer},
-                                                                  {"total_time", Json::summary}};
-    for (const auto& [name, kind] : kKeys) {
-      if (key == name) note(kind);
-    }
-    if (found_ != Json::none) return;
-    if (key == "results") {
-      if (json_.peek() == JsonReader::Kind::array) note(Json::nccom);
-      if (json_.peek() == JsonReader::Kind::object) note(Json::results);
-    } else if (json_.peek() == JsonReader::Kind::object) {
-      json_.object([&](std::string_view inner) {
-        if (inner == "total_time") note(Json::summary);
-      });
-    }
-  }
-
-  JsonReader& json_;
-  Json found_ = Json::none;
-};
 
 /// Text of which a report, and what is read ahead, is held.
 class ReportWindow {
@@ -238,38 +180,38 @@ class Detector {
   bool read_json() {
     const std::size_t start = head_.find_first_not_of(kBlanks);
     if (start == std::string_view::npos || (head_[start] != '{' && head_[start] != '[')) return false;
-    const Json kind = json_kind();
-    if (kind == Json::none) return false;
-    if (kind == Json::monitor) return read_monitor();
+    const JsonKind kind = json_kind();
+    if (kind == JsonKind::none) return false;
+    if (kind == JsonKind::monitor) return read_monitor();
     JsonReader json(bytes_);
     switch (kind) {
-      case Json::nccom:
+      case JsonKind::nccom:
         result_.tables.push_back(read_nccom_report(json, fallback_, name_));
         found("nccom-test report", 1);
         break;
-      case Json::summary:
+      case JsonKind::summary:
         read_summaries(json);
         break;
-      case Json::trainer:
+      case JsonKind::trainer:
         read_trainer(json);
         break;
-      case Json::device:
+      case JsonKind::device:
         read_device_profile(json, name_, samples_);
         found("device profile", 1);
         break;
-      case Json::kineto:
+      case JsonKind::kineto:
         read_kineto(json, name_, samples_);
         found("Kineto trace", 1);
         break;
-      case Json::results:
+      case JsonKind::results:
         json.object([&](std::string_view key) {
           if (key == "results") read_results(json, name_, samples_);
         });
         found("results.json", 1);
         break;
-      case Json::system:
-      case Json::monitor:
-      case Json::none:
+      case JsonKind::system:
+      case JsonKind::monitor:
+      case JsonKind::none:
         found("system profile", 1);
         samples_.warnings.add({name_, 1, 1}, "trace_events",
                               "a system profile: it says nothing of steps that is read",
@@ -284,12 +226,12 @@ class Detector {
   }
 
   /// What is told by keys behind the head is only found where the bytes can be read twice.
-  Json json_kind() {
+  JsonKind json_kind() {
     JsonReader head(head_);
-    const Json kind = JsonKind::of(head);
-    if (kind != Json::none || head_.size() < kHead || !bytes_.twice()) return kind;
+    const JsonKind kind = json_kind_of(head);
+    if (kind != JsonKind::none || head_.size() < kHead || !bytes_.twice()) return kind;
     JsonReader all(bytes_);
-    const Json found = JsonKind::of(all);
+    const JsonKind found = json_kind_of(all);
     bytes_.rewind();
     return found;
   }

@@ -1,10 +1,10 @@
-// What is in a file, found by its content and not by its name.
+// Detection of a file's content, by the content and not by its name.
 //
 // Files of one kind: event files of TensorBoard; JSON of nccom-test, neuron-monitor, neuron-profile, Kineto,
-// results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives,
-// of measured runs and of measured kernels. All else is a log, for example what Slurm collects, in which
-// lines of any kind may stand between others: progress bars, steps of NxD, iterations of Megatron, metrics of
-// the Trainer, nccom-test tables, reports of neuron-monitor, what the compiler says of memory.
+// results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives, of
+// measured runs and of measured kernels. All else is a log, for example one that Slurm collects. Lines of any
+// kind may be mixed in it: progress bars, steps of NxD, iterations of Megatron, metrics of the Trainer,
+// nccom-test tables, reports of neuron-monitor, the compiler's messages on memory.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace trnplan::logs {
 
 struct Detected {
   struct Kind {
-    std::string name;        ///< of one: "progress-bar line", "nccom-test table", ...
+    std::string name;        ///< of one piece: "progress-bar line", "nccom-test table", ...
     std::size_t pieces = 0;  ///< at least 1
   };
   std::vector<Kind> kinds;        ///< never empty
@@ -35,27 +35,28 @@ struct Detected {
   std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
   std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs
   KernelTable kernels;                     ///< of a CSV of measured kernels
-  std::vector<Diagnostic> skipped;         ///< what was left out and why, in the order of lines; where many,
-                                           ///< some are only counted
+  /// Left out, and why, in the order of lines; if many, some are only counted.
+  std::vector<Diagnostic> skipped;
 };
 
-/// Everything the bytes hold. `name` stands in messages; `fallback` says what nccom-test's tables without a
-/// command are of; `sink` is told of the steps as they are read. Damaged files give what is sound, and
-/// warnings. Time is linear in the bytes; memory is that of what was found (at most a million steps of each
-/// format), except that tables of measured collectives, runs and kernels are read whole. Throws InputError
-/// when nothing in it is known (also when it is empty, packed, or of a known binary format that is not read),
-/// when there are more nccom-test tables or rows than parse_nccom_test takes, and with all bad rows of a CSV
-/// of measured collectives, runs or kernels.
+/// Reads everything that the bytes hold. `name` is used in messages; `fallback` is the command of
+/// nccom-test's tables that state none; `sink` receives the steps as they are read. Damaged files give the
+/// sound parts, and warnings. Time is linear in the bytes. Memory is that of the result (at most a million
+/// steps of each format), except that tables of measured collectives, runs and kernels are read whole. Throws
+/// InputError if nothing in it is known (also if it is empty, packed, or of a known binary format that is not
+/// read), if there are more nccom-test tables or rows than parse_nccom_test takes, and with all bad rows of a
+/// CSV of measured collectives, runs or kernels.
 Detected detect(ByteStream& bytes, const std::string& name, const NccomCommand& fallback = {},
                 StepSink* sink = nullptr);
 Detected detect(std::string_view text, const std::string& name, const NccomCommand& fallback = {});
 
-/// Throws InputError where a file that starts so is packed, or of a known binary format that is not read.
+/// Throws InputError if the beginning of a file is that of a packed one, or of a known binary format that is
+/// not read.
 void refuse_unread(std::string_view head, const std::string& name);
-/// Throws InputError where the text is of a table that trnplan made for a compiled graph, which looks like
+/// Throws InputError if the text has a table that trnplan made for a compiled graph, which looks like
 /// nccom-test's.
 void refuse_own_table(std::string_view text, const std::string& name);
-/// Puts what was read into `result`, in the order of lines.
+/// Moves the samples into `result`, in the order of lines.
 void take_samples(Samples&& samples, Detected& result);
 
 }  // namespace trnplan::logs

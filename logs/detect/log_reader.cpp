@@ -14,7 +14,7 @@ template <class Tuple, std::size_t... I>
 Tuple made_of(const std::string& name, std::index_sequence<I...>) {
   return Tuple(std::tuple_element_t<I, Tuple>(name)...);
 }
-/// Each of them made of the file's name.
+/// Constructs each reader from the file's name.
 template <class Tuple>
 Tuple made_of(const std::string& name) {
   return made_of<Tuple>(name, std::make_index_sequence<std::tuple_size_v<Tuple>>());
@@ -68,7 +68,7 @@ void LogReader::read_tables(const RawLine& line) {
   }
 }
 
-/// Words without a table, or too many tables: the rest of the log still counts.
+/// Adds the tables. Words without a table, or too many tables, do not affect the rest of the log.
 void LogReader::finish_tables(Detected& result) {
   if (!table_words_) return;
   try {

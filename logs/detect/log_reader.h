@@ -23,25 +23,27 @@
 
 namespace trnplan::logs {
 
-/// The readers of lines, in the order in which a line is offered to them: the first that takes it ends that. One with lines
-/// of a new kind is a type here: `kKind` as Detected::kinds has it, a constructor from the file's name, `bool read(const
-/// LogLine&, Samples&)` and `finish(Samples&)`; it is copied with what it holds.
+/// The readers of lines, in the order in which they are offered a line: the first that takes it ends the
+/// search. A reader of a new kind of line is a type in this list. It has `kKind` as in Detected::kinds, a
+/// constructor from the file's name, `bool read(const LogLine&, Samples&)` and `finish(Samples&)`; it is
+/// copied with its contents.
 using LineReaders = std::tuple<ProgressBars, NxdLines, MegatronLines, TitanLines, CompilerLines>;
 
-/// Holds what the lines so far say, and no line. A copy of it can be finished while the log still grows.
+/// Reads a log. It holds the samples of the lines so far, and no line. A copy of it can be finished while the
+/// log still grows.
 class LogReader {
  public:
   explicit LogReader(const std::string& name, const NccomCommand& fallback = {});
 
-  /// The line as other readers of logs see it; valid until the next one. Each step that it states is told to
-  /// `sink`. Throws InputError for a table that trnplan itself made.
+  /// Reads a line and returns it as other readers of logs see it, valid until the next one. `sink` receives
+  /// each step that it states. Throws InputError for a table that trnplan itself made.
   const LogLine& read(const RawLine& line, StepSink* sink = nullptr);
 
-  /// What the log holds; without a kind when nothing in it is known. No line may follow. Throws InputError,
-  /// when nothing else is known, for words of nccom-test without a table, and for too many tables.
+  /// The samples of the log; without a kind if nothing in it is known. No line may follow. Throws InputError,
+  /// if nothing else is known, for words of nccom-test without a table, and for too many tables.
   Detected finish();
 
-  /// Every line was empty, or blank.
+  /// True if every line was empty or blank.
   bool blank() const { return blank_; }
 
  private:
@@ -50,14 +52,14 @@ class LogReader {
 
   std::string name_;
   Samples samples_;
-  HfMetrics trainer_;  ///< its lines may hold another's, a progress bar
+  HfMetrics trainer_;  ///< its lines may contain another reader's, a progress bar
   LineReaders readers_;
   NeuronMonitor monitor_;
   NccomLines tables_;
-  std::optional<InputError> table_faults_;  ///< too many of them: all are left out
+  std::optional<InputError> table_faults_;  ///< for too many tables: all are left out
   bool table_words_ = false;                ///< a line names the first column of a table
   std::size_t trainer_lines_ = 0;
-  std::array<std::size_t, std::tuple_size_v<LineReaders>> lines_{};  ///< that each of the readers took
+  std::array<std::size_t, std::tuple_size_v<LineReaders>> lines_{};  ///< number that each of the readers took
   bool blank_ = true;
   std::string clean_;
   LogLine line_;

@@ -1,4 +1,4 @@
-// What a measured collective may state: more is an error of its file.
+// Largest values of a measured collective: more is an error of its file.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Single collectives of a profile, gathered into one sample for each size of each kind.
+// Single collectives of a profile, grouped into one sample for each size of each kind.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace trnplan::logs {
 
-/// One collective as a profile lists it.
+/// One collective in the list of a profile.
 struct TimedOperation {
   std::string op;  ///< as printed: AllGather, allreduce, _allgather_base, ...
   std::string type, algorithm;
@@ -20,17 +20,18 @@ struct TimedOperation {
   double seconds = 0;
 };
 
-/// canonical_op() of a name, whatever its case, dashes and underscores; else the name, made printable.
+/// canonical_op() of a name, ignoring case, dashes and underscores; else the name, made printable.
 std::string operation_name(std::string_view printed);
 
-/// Ranks of the first group in "[[0, 1], [2, 3]]"; 0 when there is none or it is elided with "...".
+/// Ranks of the first group in "[[0, 1], [2, 3]]"; 0 if there is none or it is elided with "...".
 int first_group_size(std::string_view text);
 
 class CollectiveGroups {
  public:
-  /// False, and nothing, when bytes or seconds are beyond reason, or there are more than 100,000 kinds.
+  /// Adds an operation. False, without adding it, if bytes or seconds are beyond reason, or there are more
+  /// than 100,000 kinds.
   bool add(const TimedOperation& operation, const SourcePos& at);
-  /// Samples in the order of kind and size.
+  /// Writes samples in the order of kind and size.
   void finish(Samples& out);
 
  private:

@@ -11,7 +11,7 @@ namespace trnplan::logs {
 
 namespace {
 
-/// Where the last call of nccom-test starts: the word itself, perhaps with a path or in quotes.
+/// Position of the last call of nccom-test: the word itself, perhaps with a path or in quotes.
 std::size_t program_in(std::string_view line) {
   for (std::size_t at = line.rfind(kNccomTest); at != std::string_view::npos;
        at = at == 0 ? std::string_view::npos : line.rfind(kNccomTest, at - 1)) {

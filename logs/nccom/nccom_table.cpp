@@ -43,17 +43,18 @@ std::optional<Printed> printed(std::string_view text) {
   return p;
 }
 
-/// busbw over algbw; the operations with sizes of their own per rank are counted as the others.
+/// Ratio of busbw to algbw; operations with a size of their own for each rank count as the others.
 std::optional<double> bus_factor(std::string_view op, std::optional<int> ranks) {
   if (op.ends_with("_v")) op.remove_suffix(2);
   const auto known = models::collective_op(op);
   if (!known) return std::nullopt;
   if (ranks) return models::bus_factor(*known, *ranks);
   const double two = models::bus_factor(*known, 2);
-  return two == models::bus_factor(*known, 3) ? std::optional(two) : std::nullopt;  // of any number of ranks
+  // The same for any number of ranks.
+  return two == models::bus_factor(*known, 3) ? std::optional(two) : std::nullopt;
 }
 
-/// Whether bandwidth and size over time may be the same number before rounding (or cutting) to print.
+/// True if bandwidth and size over time may be the same number before rounding (or cutting) to print.
 bool agree(double bytes, const Printed& us, const Printed& bandwidth, double giga) {
   constexpr double slack = 1e-6;
   const double slowest = bytes / ((us.value + us.ulp) * 1e-6) / giga;
@@ -64,7 +65,7 @@ bool agree(double bytes, const Printed& us, const Printed& bandwidth, double gig
          bandwidth.value - bandwidth.ulp <= fastest * (1 + slack);
 }
 
-/// What a row printed, kept until the whole table is known.
+/// The numbers that a row printed, kept until the whole table is known.
 struct PrintedRow {
   NccomRow row;
   std::optional<Printed> us, algbw, busbw;
@@ -154,12 +155,12 @@ class TableReader {
       warnings_.add(p.row.at, "time", "neither an average nor a median; the first printed time is used",
                     "run nccom-test with --stats avg");
     }
-    // Bandwidths follow the average.
+    // Bandwidths are those of the average.
     if (!average_us) p.us.reset();
     rows_.push_back(std::move(p));
   }
 
-  /// Each row that fits only one of the two units votes for it.
+  /// Decides the unit: each row that fits only one of the two votes for it.
   void decide_giga() {
     int decimal = 0, binary = 0;
     for (const PrintedRow& p : rows_) {

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kCommandLines = 64;
 constexpr std::size_t kTables = 1000;
 
-/// Words that srun --label puts in front: "0:".
+/// Number of words that srun --label puts in front: "0:".
 std::ptrdiff_t label_words(const std::vector<Word>& words) {
   if (words.empty() || words[0].text.size() > 8 || !words[0].text.ends_with(':')) return 0;
   return parse_whole(words[0].text.substr(0, words[0].text.size() - 1)) ? 1 : 0;
@@ -40,7 +40,7 @@ void NccomLines::read(const RawLine& line) {
   const bool telling = open_ || !waiting_.empty() || line.text.find(kNccomTest) != std::string_view::npos ||
                        line.text.find(kNccomSize) != std::string_view::npos ||
                        line.text.find('\x1b') != std::string_view::npos;
-  if (!telling) return;  // of most logs no line is
+  if (!telling) return;  // most lines of most logs do not
   Line& next = waiting_.emplace_back();
   copy_without_escapes(line.text, next.text);
   next.number = line.number;
@@ -54,7 +54,7 @@ std::vector<NccomTable> NccomLines::finish() {
   return std::move(tables_);
 }
 
-/// The next line is there, and those on which a command goes on.
+/// True if the next line is there, and those on which a command continues.
 bool NccomLines::complete() const {
   if (waiting_.size() < 2) return false;
   if (waiting_.front().text.find(kNccomTest) == std::string::npos) return true;
@@ -110,7 +110,7 @@ void NccomLines::read_line() {
   if (!open_) return;
   if (words[0].text == "Avg" && line.find("bandwidth") != std::string_view::npos) return end_table();
   if (line.find("errors found") != std::string_view::npos) {
-    // Each failed size is one of them and is left out anyway; of others nobody knows which rows they mean.
+    // Each failed size is one of them and is left out anyway; nobody knows which rows the others are.
     const auto errors = parse_whole(std::string(words[0].text));
     doubtful_ = !errors || *errors > failures_;
     if (doubtful_) {

@@ -1,7 +1,7 @@
 // Output of nccom-test, the collective benchmark of the Neuron SDK.
 //
-// Formats: aws-neuron/aws-neuron-sdk@81ce03ae:tools/neuron-sys-tools/nccom-test.rst. What a table does not
-// say (operation, ranks, nodes) stands in the command line above it, if at all.
+// Formats: aws-neuron/aws-neuron-sdk@81ce03ae:tools/neuron-sys-tools/nccom-test.rst. Values that a table does
+// not state (operation, ranks, nodes) are in the command line above it, if at all.
 #pragma once
 
 #include <deque>
@@ -16,14 +16,14 @@
 
 namespace trnplan::logs {
 
-/// Reads tables from lines that come one after the other; a line is taken up when the lines are there that it
-/// needs: the next one, and those on which a command goes on.
+/// Reads tables from consecutive lines. A line is processed once the lines that it needs are there: the next
+/// one, and those on which a command continues.
 class NccomLines {
  public:
   explicit NccomLines(std::string name, NccomCommand fallback = {});
-  /// Throws InputError as parse_nccom_test, but for a missing table.
+  /// Throws InputError as parse_nccom_test, except for a missing table.
   void read(const RawLine& line);
-  /// No line follows. The tables; none when no line starts with size(B).
+  /// Returns the tables; none if no line starts with size(B). No line may follow.
   std::vector<NccomTable> finish();
 
  private:
@@ -55,21 +55,21 @@ class NccomLines {
   // The table being read.
   bool open_ = false;
   bool doubtful_ = false;  ///< nccom-test itself reports errors in it
-  int failures_ = 0;       ///< rows that say so
+  int failures_ = 0;       ///< number of rows that say so
   SourcePos header_at_;
   std::vector<std::string> headings_;
   std::vector<NccomRecord> records_;
   Warnings notes_;
 };
 
-/// What is said of a text without a table.
+/// The error for a text without a table.
 InputError no_nccom_table(const std::string& name);
 
 /// All tables in a text: with old or new headings, among prompts, log lines and Slurm output (also labelled
-/// by srun --label), with tabs, CRLF, CR, terminal colours. `name` stands in messages. Lines end at \n, \r\n
-/// or \r. A table without a command of its own takes that of the table before it, with a warning; `fallback`
-/// stands above the first one, and says what a command does not. Time and memory are linear in the text.
-/// Throws InputError when there is no table or there are more than 1000 (or 20,000 rows).
+/// by srun --label), with tabs, CRLF, CR, terminal colours. `name` is used in messages. Lines end at LF, CRLF
+/// or CR. A table without a command takes that of the table before it, with a warning; `fallback` is that of
+/// the first one, and fills in values that a command does not state. Time and memory are linear in the text.
+/// Throws InputError if there is no table or there are more than 1000 (or 20,000 rows).
 std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::string& name,
                                          const NccomCommand& fallback = {});
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kNodes = "[trnplan] nodes", kEnded = "[trnplan] nccom-test ended with ";
 constexpr std::size_t kMostRuns = 10'000, kMostNodes = 64, kMostName = 253, kMostWords = 200;
-/// What nccom-test says of a run that failed (tools/neuron-sys-tools/nccom-test.rst).
+/// Messages of nccom-test for a run that failed (tools/neuron-sys-tools/nccom-test.rst).
 constexpr std::string_view kFailures[] = {"Failure running neuron-bench", "errors found - test failed",
                                           "Neuron DKMS Driver is not running"};
 
@@ -113,7 +113,7 @@ class Reader {
 
   const std::string& name_;
   std::vector<NodeTest> tests_;
-  std::optional<NccomLines> lines_;  ///< of the run that is read
+  std::optional<NccomLines> lines_;  ///< of the current run
   std::string ended_, failed_;
 };
 

@@ -94,7 +94,7 @@ class TraceReader {
       return;
     }
     TimedOperation& o = event.operation;
-    // Waiting and barriers move no bytes.
+    // Waits and barriers move no bytes.
     if (o.op.empty() || o.op == "wait" || o.op == "barrier") return;
     o.bytes = event.elements * scalar_bytes(o.type);
     o.seconds = *event.microseconds * kMicro;

@@ -13,9 +13,9 @@ namespace trnplan::logs {
 
 /// Reads the object {"traceEvents": [...], "deviceProperties": [...], ...}, or the bare list of events.
 ///
-/// Collectives are events with a "Collective name": those of devices where there are any, else those of the
-/// host, whose durations are only launches (a warning says so). Steps are the annotations ProfilerStep#N.
-/// A trace of GPUs is read, with a warning.
+/// Collectives are events with a "Collective name": those of devices if there are any, else those of the
+/// host, the durations of which are only launches (a warning says so). Steps are the annotations
+/// ProfilerStep#N. A trace of GPUs is read, with a warning.
 void read_kineto(JsonReader& json, const std::string& name, Samples& out);
 
 }  // namespace trnplan::logs

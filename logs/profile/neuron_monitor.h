@@ -16,9 +16,9 @@ namespace trnplan::logs {
 class NeuronMonitor {
  public:
   explicit NeuronMonitor(std::string name) : name_(std::move(name)) {}
-  /// Reads the report that comes next. What stands before a fault counts; the fault becomes a warning.
+  /// Reads the next report. Values before a fault count; the fault becomes a warning.
   void read(JsonReader& json, Samples& out);
-  /// A sample for each core that was in use: the most over all reports.
+  /// Writes a sample for each core that was in use: the most over all reports.
   void finish(Samples& out);
   int reports() const { return reports_; }
 

@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::size_t kColumns = 256;
 constexpr std::size_t kQuoted = 65536;  ///< bytes of a field; a quote open for longer is a stray one
-constexpr std::size_t kAhead = std::size_t{1024} * 1024;  ///< bytes of a row that are seen at once
+constexpr std::size_t kAhead = std::size_t{1024} * 1024;  ///< bytes of a row that are visible at once
 constexpr double kNano = 1e-9;
 
-/// One row after the other, as views into the text, valid until the next row. Doubled quotes stay doubled: no
-/// column read here has any.
+/// Rows one after the other, as views into the text, valid until the next row. Doubled quotes stay doubled:
+/// no column read here has any.
 class Rows {
  public:
   explicit Rows(std::string_view text) : rest_(text) {}
@@ -67,7 +67,7 @@ class Rows {
     while (end < most && (rest_[end] != '"' || (end + 1 < most && rest_[end + 1] == '"'))) {
       end += rest_[end] == '"' ? 2 : 1;
     }
-    if (end >= most) {  // goes on behind this line
+    if (end >= most) {  // it continues below this line
       sound = false;
       return plain();
     }
@@ -84,7 +84,7 @@ class Rows {
     if (next_line_ < std::numeric_limits<int>::max() / 2) ++next_line_;
   }
 
-  /// Holds the bytes of any row that is not hostile.
+  /// Reads ahead far enough for any row that is not hostile.
   void look_ahead() {
     if (stream_ == nullptr || rest_.size() >= kAhead) return;
     std::string text(rest_);
@@ -103,7 +103,7 @@ class Rows {
   int next_line_ = 1;
 };
 
-/// Where the columns stand.
+/// Positions of the columns.
 class Heading {
  public:
   explicit Heading(const std::vector<std::string_view>& names) : names_(names.begin(), names.end()) {}

@@ -1,7 +1,7 @@
 // Tables of Neuron Explorer as CSV: CcOp (one row a collective) and Instruction.
 //
 // Columns: aws-neuron/aws-neuron-sdk@81ce03ae, the schema reference of Neuron Explorer (SDK 2.31); times are
-// whole nanoseconds. Columns are found by name; others are passed over. Parquet is not read: write it as CSV.
+// whole nanoseconds. Columns are found by name; others are skipped. Parquet is not read: write it as CSV.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace trnplan::logs {
 
 inline constexpr std::size_t kEnginesMost = 64;  ///< of one device
 
-/// What a heading line of a CSV makes of its table; none for other tables.
+/// The table that a heading line of a CSV opens; none for other tables.
 enum class ProfileTable { none, collectives, instructions };
 ProfileTable profile_table_of(std::string_view heading);
 
-/// Samples of the collectives, or one device sample: the span of all rows and the seconds by engine. Bad rows
-/// become warnings. Row by row: time linear in the table, memory in what is told of it. A row above 1 MiB may
-/// be taken for several.
+/// Reads samples of the collectives, or one device sample: the span of all rows and the seconds by engine.
+/// Bad rows become warnings. Reads row by row: time linear in the table, memory in the result. A row above 1
+/// MiB may be read as several.
 void read_profile_table(ByteStream& table, const std::string& name, Samples& out);
 
 }  // namespace trnplan::logs

@@ -14,7 +14,7 @@ namespace trnplan::logs {
 
 namespace {
 
-/// Above what any tensor of one core has: its 16 GiB of HBM hold fewer elements along one side, or in all.
+/// Larger than any tensor of one core: its 16 GiB of HBM hold fewer elements along one side, or in all.
 constexpr double kMostSide = 1e9, kMostInAll = 1e13;
 constexpr double kMostSeconds = 86400;  ///< a day, as logs/profile/neuron_profile.cpp
 constexpr double kLeastSeconds = 1e-9;  ///< some cycles of a core
@@ -33,7 +33,7 @@ struct Form {
   bool dtype = false, causal = false;
 };
 
-/// In the order of KernelOp.
+/// Forms of kernels in the order of KernelOp.
 const std::array<Form, static_cast<std::size_t>(KernelOp::count)>& forms() {
   static const std::vector<Size> kFlash = {{"heads", &Kernel::heads, kMostSide},
                                            {"sequence", &Kernel::sequence, kMostSide},
@@ -189,7 +189,7 @@ double seconds_of(CsvReader& csv) {
   return *time * kMicro;
 }
 
-/// A row, or with `left_out` why it is none for a fit.
+/// Reads a row; with `left_out`, the reason why it is not for a fit.
 void read_row(CsvReader& csv, KernelTable& table) {
   ++table.rows;
   MeasuredKernel point{std::string(csv.text("id")), {}, seconds_of(csv), "", csv.at("id")};

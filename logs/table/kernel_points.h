@@ -6,9 +6,9 @@
 //   norm,rows=4096,width=4096                                 as in a layer: with the residual's addition
 //   vector,elements=16777216,passes=3                         the vector engine over each element
 //   stream,bytes=268435456                                    read from and written to HBM, in all
-// dtype: bf16 or fp16 (2 bytes, the full rate), fp32. Keys may stand in any order; only batch may be left
-// out. A device time runs from the first to the last instruction on the core, as neuron-profile's total_time
-// does: loads and stores of HBM are in it, the host's launch and the framework's dispatch are not.
+// dtype: bf16 or fp16 (2 bytes, the full rate), fp32. Keys may be in any order; only batch may be left out. A
+// device time runs from the first to the last instruction on the core, as neuron-profile's total_time does:
+// loads and stores of HBM are part of it, the host's launch and the framework's dispatch are not.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,7 @@ namespace trnplan::logs {
 enum class KernelOp : std::size_t { matmul, flash_forward, flash_backward, norm, vector, stream, count };
 std::string_view to_string(KernelOp op);
 
-/// What ran. Sizes that the operator does not have are 0.
+/// A kernel that ran. Sizes that the operator does not have are 0.
 struct Kernel {
   KernelOp op = KernelOp::matmul;
   double m = 0, k = 0, n = 0;                               ///< matmul
@@ -39,15 +39,15 @@ struct Kernel {
   auto operator<=>(const Kernel&) const = default;
 };
 
-/// As it is written above, keys in that order: equal kernels have equal texts.
+/// Text of a kernel, as above, with the keys in that order: equal kernels have equal texts.
 std::string to_string(const Kernel& kernel);
 
-/// A kernel, or what is wrong with its text (problem and fix; all of it).
+/// A kernel, or all faults of its text (problem and fix).
 struct KernelText {
   struct Fault {
     std::string problem, fix;
   };
-  std::optional<Kernel> kernel;  ///< exactly when there are no faults
+  std::optional<Kernel> kernel;  ///< present exactly if there are no faults
   std::vector<Fault> faults;
 };
 KernelText parse_kernel(std::string_view text);
@@ -56,7 +56,7 @@ struct MeasuredKernel {
   std::string id;
   Kernel kernel;
   double seconds = 0;    ///< device time of one call
-  std::string instance;  ///< where it was measured; empty: not stated
+  std::string instance;  ///< machine that measured it; empty: not stated
   SourcePos at;
 };
 
@@ -68,12 +68,12 @@ struct KernelTable {
 };
 
 /// Parses a measured-kernels CSV (catalog/measured-kernels.md). Throws InputError listing every fault:
-/// missing columns, a kernel that cannot be read, a time that is no positive number, a row without id,
-/// quality or source. The kernel of a row of quality C or D is not read: what is missing cannot be.
+/// missing columns, a kernel that cannot be read, a time that is not a positive number, a row without id,
+/// quality or source. The kernel of a row of quality C or D is not read, since its parts are missing.
 KernelTable parse_measured_kernels(std::string_view text, const std::string& name);
 
-/// The one device time of a profile as that kernel. Appends to `faults` and gives nullopt when the file holds
-/// none, several, or collectives: no kernel of one core has these.
+/// The one device time of a profile as a measurement of that kernel. Appends to `faults` and returns nullopt
+/// if the file holds none, several, or collectives: no kernel of one core has these.
 std::optional<MeasuredKernel> measured_kernel(const std::vector<DeviceSample>& devices, const Kernel& kernel,
                                               const std::string& file, std::vector<Diagnostic>& faults);
 

@@ -16,8 +16,8 @@ namespace trnplan::logs {
 
 namespace {
 
-/// Megatron-LM's functional tests of these suites run on one node of 8 GPUs (tests/test_utils/recipes, `nodes: 1`,
-/// `gpus: 8`).
+/// Megatron-LM's functional tests of these suites run on one node of 8 GPUs (tests/test_utils/recipes,
+/// `nodes: 1`, `gpus: 8`).
 constexpr int kSuiteGpus = 8;
 
 bool yes(std::string_view text) {
@@ -38,7 +38,7 @@ void read_network(CsvReader& csv, LayoutRun& run) {
   run.recompute = csv.text("recompute");
 }
 
-/// "measured all-reduce 180.4 GB/s" of a note.
+/// Rate in a note: "measured all-reduce 180.4 GB/s".
 std::optional<double> all_reduce_of(std::string_view note) {
   constexpr std::string_view kWords = "measured all-reduce ";
   const auto at = note.find(kWords);
@@ -147,7 +147,7 @@ std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::strin
     }
   };
   while (csv.next()) {
-    unread(csv.take_faults());  // rows before this one that have another number of fields
+    unread(csv.take_faults());  // rows before this one with another number of fields
     LayoutRun run = memory ? memory_case(csv) : gpu_run(csv);
     const auto [first, fresh] = lines.emplace(run.id, run.at.line);
     if (!fresh && !run.id.empty())

@@ -1,4 +1,4 @@
-// Tables of training runs of any machine, a row each with its layout: what catalog/gpu-runs.csv holds, and peak
+// Tables of training runs of any machine, a row each with its layout: that of catalog/gpu-runs.csv, and peak
 // memory of Megatron-LM's continuous integration.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace trnplan::logs {
 
-/// A row as it states itself: numbers that are not stated are 0, texts "". Nothing is interpreted here.
+/// A row as it is stated: numbers that are not stated are 0, texts "". Nothing is interpreted here.
 struct LayoutRun {
   SourcePos at;
   std::string id, source, quality, model, gpu;
@@ -24,23 +24,24 @@ struct LayoutRun {
       expert_parallel = 1, data_parallel = 0;
   int micro_batch = 0, global_batch = 0;
   bool out_of_memory = false;          ///< it was tried and did not fit
-  std::optional<double> step_seconds;  ///< absent where it ran out of memory or none is stated
+  std::optional<double> step_seconds;  ///< absent if it ran out of memory or none is stated
   std::optional<double> memory_bytes;  ///< peak, as the source counts it
-  std::optional<double> all_reduce;  ///< bytes a second that the run itself measured, where its note says so
-  std::vector<Diagnostic> faults;    ///< why parts of the row could not be read; such a row says nothing
+  std::optional<double> all_reduce;    ///< bytes a second that the run itself measured, if its note says so
+  /// Reasons why parts of the row could not be read; such a row states nothing.
+  std::vector<Diagnostic> faults;
 };
 
-/// Which columns a table has.
+/// Kinds of tables, by their columns.
 enum class RunTable {
   neuron_runs,  ///< catalog/measured-runs.csv: `id`, `kind`, `hardware`
   gpu_runs,     ///< catalog/gpu-runs.csv: `id`, `gpu`, `gpus`, `measured`
   gpu_memory    ///< `case`, `suite`, `gpu`, `mem_max`
 };
-/// By its header; nullopt when it is none of them. Cost: the first line.
+/// Kind of a table by its header; nullopt if it is none of them. Cost: the first line.
 [[nodiscard]] std::optional<RunTable> table_of(std::string_view text);
 
-/// All rows of a gpu_runs or gpu_memory table in their order. A row that cannot be read carries its faults; the
-/// others are not affected. Throws InputError where the table has no rows to speak of: no header, columns missing
+/// All rows of a gpu_runs or gpu_memory table in their order. A row that cannot be read carries its faults;
+/// the others are not affected. Throws InputError if the table has no usable rows: no header, columns missing
 /// or named twice, quotes that are never closed. Cost: linear; each record is held once.
 [[nodiscard]] std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::string& name,
                                                        RunTable table);

@@ -22,14 +22,14 @@ struct MeasuredCollective {
   std::string build;   ///< the nccom-test build, by date: "2023-04"
   std::string algorithm;
   std::string source;
-  std::string left_out;  ///< why the table does not want it used; empty: it may be
+  std::string left_out;  ///< reason of the table for not using it; empty: it may be used
   std::string note;
   SourcePos at;
 };
 
 /// Parses the text of a measured-collectives CSV (RFC 4180, columns by header name, unknown columns ignored).
-/// `name` stands in messages. Throws InputError listing every fault: missing columns, wrong number of fields,
-/// an unknown operation, numbers that do not parse or are 0, more nodes than ranks, an id used twice.
+/// `name` is used in messages. Throws InputError listing every fault: missing columns, wrong number of
+/// fields, an unknown operation, numbers that do not parse or are 0, more nodes than ranks, an id used twice.
 std::vector<MeasuredCollective> parse_measured_collectives(std::string_view text, const std::string& name);
 
 }  // namespace trnplan::logs

@@ -36,7 +36,7 @@ models::Precision precision_of(std::string_view text) {
   return models::Precision::mixed_precision;
 }
 
-/// Sequences, or "16M tokens" as some publications state it.
+/// Sequences, also from "16M tokens" as some publications state it.
 int batch_of(CsvReader& csv, int sequence) {
   constexpr std::string_view kTokens = " tokens";
   std::string_view t = csv.text("global_batch");
@@ -49,7 +49,7 @@ int batch_of(CsvReader& csv, int sequence) {
              : 0;
 }
 
-/// Of the runs there are; another one is not a name that a stack's factor would be found by.
+/// Frameworks of the runs in the table: a stack's factor could not be found by another name.
 constexpr std::string_view kFrameworks[] = {"bert", "megatron", "nemo-megatron", "nxd", "nxdt"};
 
 std::optional<std::string> framework_of(CsvReader& csv) {

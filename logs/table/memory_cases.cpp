@@ -61,7 +61,7 @@ models::Strategy read_strategy(CsvReader& csv) {
   if (const auto precision = models::precision_from(csv.text("precision"))) {
     s.precision = *precision;
   } else {
-    csv.fault("precision", "no precision", "write mixed_precision, autocast, bf16SR, fp32, manual or fp8");
+    csv.fault("precision", "no precision", "write " + models::precision_words());
   }
   return s;
 }

@@ -18,7 +18,7 @@ struct Column {
   std::string_view name;
   int most;
 };
-/// Tables call one number by several names.
+/// Bounds by column name; tables have several names for one number.
 constexpr Column kColumns[] = {{"layers", model_limits.layers},
                                {"hidden", model_limits.hidden},
                                {"ffn", model_limits.intermediate},

@@ -1,4 +1,4 @@
-// What the columns of tables of runs may state at most.
+// Bounds of the columns of tables of runs.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace trnplan::logs {
 
-/// A whole number of the current row within the bounds of its column; `fallback` where the field is empty or, with a fault,
-/// where it is no such number. Requires: a column that has bounds.
+/// A whole number of the current row within the bounds of its column. `fallback` if the field is empty, or,
+/// with a fault, if it is no such number. Requires: a column that has bounds.
 [[nodiscard]] int count_of(CsvReader& csv, std::string_view column, int fallback);
 
 }  // namespace trnplan::logs

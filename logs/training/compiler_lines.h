@@ -1,4 +1,4 @@
-// What the Neuron compiler says of memory.
+// The Neuron compiler's messages on memory.
 //
 //   [XCG815]  Estimated peak HBM usage (22.839451) exceeds 16GB. Neff won't be able to load on chip
 //
@@ -20,7 +20,7 @@ class CompilerLines {
   static constexpr const char* kKind = "compiler line";
   explicit CompilerLines(std::string name) : name_(std::move(name)) {}
   bool read(const LogLine& line, Samples& out);
-  /// A sample for each different usage, in the order of lines.
+  /// Writes a sample for each different usage, in the order of lines.
   void finish(Samples& out);
 
  private:

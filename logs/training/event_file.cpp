@@ -18,8 +18,8 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kHeader = 12, kFooter = 4;
-constexpr std::uint64_t kRecord = 64u << 20;  ///< of a larger one only the checksum is read
-/// As NxDT and NeMo, and as NxD's scripts write them.
+constexpr std::uint64_t kRecord = 64u << 20;  ///< a larger one is read for its checksum alone
+/// Names of the loss: that of NxDT and NeMo, and that of NxD's scripts.
 constexpr std::string_view kLosses[] = {"reduced_train_loss", "step loss"};
 constexpr std::string_view kNorms[] = {"gradient_norm", "global_norm", "grad-norm"};
 constexpr std::size_t kTags = 1000;
@@ -54,7 +54,7 @@ double scalar_of_tensor(std::string_view message) {
     if (packed && (fields.field == 5 || fields.field == 6)) {
       content = fields.bytes;
     } else if (packed) {
-      // Of packed varints the first.
+      // The first of packed varints.
       const std::string one = "\x08" + std::string(fields.bytes.substr(0, 10));
       WireReader first(one);
       if (first.next()) value = static_cast<double>(static_cast<std::int64_t>(first.number));
@@ -115,8 +115,7 @@ void EventFile::feed(std::string_view bytes) {
   pending_.erase(0, pending_.size() - rest.size());
 }
 
-/// Takes one record, or a part of a large one; false when more bytes are needed, or nothing more can be
-/// found.
+/// Reads one record, or a part of a large one. False if more bytes are needed, or nothing more can be found.
 bool EventFile::take(std::string_view& rest) {
   if (damaged_) return rest = {}, false;
   if (large_) return skip(rest), !rest.empty() && !large_;
@@ -216,7 +215,7 @@ const EventFile::Points* EventFile::points_of(std::string_view tag) const {
   return found == tags_.end() ? nullptr : &found->second;
 }
 
-/// Of `tag`, by step; the last one where a step was written again.
+/// Values of `tag` by step; the last one if a step was written again.
 std::map<std::int64_t, double> EventFile::by_step(std::string_view tag) const {
   std::map<std::int64_t, double> values;
   if (const auto* points = points_of(tag)) {

@@ -18,30 +18,30 @@ namespace trnplan::logs {
 /// CRC-32C (polynomial 0x1EDC6F41, reflected) of `bytes`, rotated and offset as TFRecord masks it.
 std::uint32_t masked_crc32c(std::string_view bytes);
 
-/// The file starts with a record whose length has the right checksum, or names itself brain.Event.
+/// True if the file starts with a record with the right checksum of its length, or names itself brain.Event.
 bool is_event_file(std::string_view bytes);
 
 /// Reads an event file record by record, from bytes that come piece by piece; holds one record and the points
-/// of scalars, at most two million. Of a record above 64 MiB (a graph; no scalar is so large) only the
-/// checksum is looked at.
+/// of scalars, at most two million. A record above 64 MiB (a graph; no scalar is so large) is read for its
+/// checksum alone.
 ///
-/// Seconds of a step from the tags train_step_timing or iteration_time, else from the wall times of the tag
-/// that was written most often. `line` in places counts records. A damaged record is left out with a warning;
-/// behind a damaged length nothing can be found. A record cut by the end of the file is passed over silently:
-/// the run may still write it.
+/// Seconds of a step come from the tags train_step_timing or iteration_time, else from the wall times of the
+/// tag that was written most often. `line` in positions counts records. A damaged record is left out with a
+/// warning; behind a damaged length nothing can be found. A record cut by the end of the file is skipped
+/// silently: the run may still write it.
 class EventFile {
  public:
   explicit EventFile(std::string name) : name_(std::move(name)) {}
   void feed(std::string_view bytes);
-  /// What the records so far say; more may follow. The sink of `out`, where it has one, is told of every
-  /// step.
+  /// Writes the samples of the records so far; more may follow. The sink of `out`, if it has one, receives
+  /// every step.
   void finish(Samples& out) const;
 
  private:
   struct Point {
     std::int64_t step = 0;
     double wall = 0;   ///< s
-    double value = 0;  ///< NaN: no scalar
+    double value = 0;  ///< NaN: not a scalar
     int record = 0;
   };
   using Points = std::vector<Point>;
@@ -59,7 +59,7 @@ class EventFile {
   std::string name_, pending_;
   int record_ = 1;
   bool damaged_ = false;        ///< nothing more can be found
-  std::uint64_t skipping_ = 0;  ///< bytes of a large record that are to come
+  std::uint64_t skipping_ = 0;  ///< bytes of a large record that are still to come
   std::uint32_t crc_ = 0;       ///< of the large record so far
   bool large_ = false;          ///< the footer of a large record comes next, when skipping_ is 0
   std::size_t points_ = 0;

@@ -16,7 +16,7 @@ struct Sign {
   FailureKind kind;
 };
 
-/// The first sign that a line holds tells its kind.
+/// The first sign in a line determines its kind.
 constexpr std::array kSigns = {
     Sign{"failed to init a collective algorithm for provided replica group", FailureKind::replica_group},
     Sign{"ENC:enc_init_comm", FailureKind::replica_group},
@@ -85,8 +85,8 @@ constexpr std::array kSigns = {
     Sign{"Out of memory: Killed process", FailureKind::host_memory},
 };
 
-/// The last line of a traceback: a script that only tries an import mentions it further on in a line. kubectl
-/// logs --timestamps puts a time in front.
+/// True for the last line of a traceback: a script that only tries an import mentions it further on in a
+/// line. kubectl logs --timestamps puts a time in front.
 bool ends_traceback(std::string_view line, std::string_view error) {
   const std::size_t at = line.find(error);
   const std::string_view before = trimmed(line.substr(0, at));
@@ -94,7 +94,7 @@ bool ends_traceback(std::string_view line, std::string_view error) {
 }
 
 bool harmless(std::string_view line) {
-  // The runtime goes on by itself; Slurm starts the job again.
+  // The runtime continues by itself; Slurm starts the job again.
   return line.find("- retrying") != std::string_view::npos ||
          line.find("DUE TO JOB REQUEUE") != std::string_view::npos;
 }
@@ -103,7 +103,8 @@ std::optional<FailureKind> kind_of(std::string_view line) {
   if (harmless(line)) return std::nullopt;
   for (const Sign& sign : kSigns) {
     if (line.find(sign.word) == std::string_view::npos) continue;
-    // A refused group whose line names the devices says so itself; libfabric also reports what is no fault.
+    // A refused group with a line that names the devices says so itself; libfabric also reports things that
+    // are no fault.
     if (sign.word == "libfabric:" && line.find("rror") == std::string_view::npos) continue;
     const bool import = sign.kind == FailureKind::import_error && sign.word.ends_with("Error:");
     if (import && !ends_traceback(line, sign.word)) continue;
@@ -117,7 +118,7 @@ std::optional<FailureKind> kind_of(std::string_view line) {
   return std::nullopt;
 }
 
-/// Every number that stands behind `word`.
+/// Every number that follows `word`.
 std::vector<int> numbers_after(std::string_view line, std::string_view word) {
   std::vector<int> found;
   Scan scan(line);
@@ -143,7 +144,7 @@ std::optional<double> gib_in(std::string_view line) {
   return std::nullopt;
 }
 
-/// Instructions and the most of them, or failed graphs; how many graphs there are is told in a line of its own.
+/// Reads instructions and their limit, or failed graphs; the number of graphs is in a line of its own.
 void numbers_of(std::string_view line, Failure& f) {
   Scan scan(line);
   if (f.kind == FailureKind::compile_failed && scan.past("Total failed compilations:")) {
@@ -202,7 +203,7 @@ void FailureFinder::read(const LogLine& line) {
   if (graphs.past("Total graphs:")) graphs_ = graphs.whole();
   const auto kind = kind_of(line.text);
   if (!kind) {
-    // What fills a core is told some lines below the failure.
+    // The contents of a full core are listed some lines below the failure.
     if (const auto memory = kinds_.find(FailureKind::device_memory); memory != kinds_.end())
       collect(line.text, memory->second);
     return;
@@ -222,7 +223,7 @@ void FailureFinder::read(const LogLine& line) {
 std::vector<Failure> FailureFinder::found() const {
   std::vector<Failure> all;
   for (const auto& [kind, c] : kinds_) {
-    // What is left of a job that failed is cancelled: that is no cause.
+    // The rest of a job that failed is cancelled: that is no cause.
     if (kind == FailureKind::cancelled && kinds_.size() > 1) continue;
     all.push_back(c.failure);
     all.back().devices.assign(c.devices.begin(), c.devices.end());

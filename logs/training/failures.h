@@ -1,13 +1,14 @@
-// Failures that a log of a Neuron job shows, by the words of compiler, runtime and libfabric.
+// Failures in the log of a Neuron job, found by the words of compiler, runtime and libfabric.
 //
 // Words: aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/nrt-troubleshoot.rst, compiler/error-codes,
 // neuron-runtime/explore/device-memory.rst; issues aws-neuron-sdk/884, /1014, huggingface/optimum-neuron/424,
-// /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups); instructions: compiler/error-codes (EBVF030, EXTP004),
-// issues aws-neuron-sdk/819, /987; rendezvous: pytorch/pytorch torch/distributed/elastic/rendezvous/api.py,
-// torch/distributed (DistStoreError), pytorch/pytorch#82160; neuronx-cc's F134, F137 and F139: aws-neuron-sdk#1000,
-// aws-neuron/nki-samples#24, and what it prints itself; Slurm: SchedMD/slurm@002f280:src/slurmd/slurmstepd/req.c; GPUs:
-// pytorch/pytorch@001074d:c10/cuda/CUDACachingAllocator.cpp, pytorch/pytorch@cf1380d:torch/csrc/distributed/c10d/
-// ProcessGroupNCCL.cpp.
+// /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups); instructions: compiler/error-codes (EBVF030,
+// EXTP004), issues aws-neuron-sdk/819, /987; rendezvous: pytorch/pytorch
+// torch/distributed/elastic/rendezvous/api.py, torch/distributed (DistStoreError), pytorch/pytorch#82160;
+// neuronx-cc's F134, F137 and F139: aws-neuron-sdk#1000, aws-neuron/nki-samples#24, and neuronx-cc's own
+// messages; Slurm: SchedMD/slurm@002f280:src/slurmd/slurmstepd/req.c; GPUs:
+// pytorch/pytorch@001074d:c10/cuda/CUDACachingAllocator.cpp,
+// pytorch/pytorch@cf1380d:torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@
 namespace trnplan::logs {
 
 enum class FailureKind {
-  replica_group,      ///< enc_init_comm and its kin: the runtime knows no way to connect a group
+  replica_group,      ///< enc_init_comm and the like: the runtime knows no path that connects a group
   compile_memory,     ///< XCG815, NCC_EOOM: one graph needs more than a core has
   device_memory,      ///< dmem_alloc, log_dev_mem, nrt_tensor_allocate: a core's memory is full
   execution_timeout,  ///< execution timeout, NRT_TIMEOUT, suspected hang in collectives
@@ -33,13 +34,14 @@ enum class FailureKind {
   hardware,           ///< uncorrectable errors of memory, engines or DMA
   compile_failed,     ///< Total failed compilations above 0
   host_memory,        ///< the kernel or Slurm killed a process that used too much
-  instructions,   ///< NCC_EBVF030, NCC_EXTP004, XTP002: a graph of more instructions than the compiler takes
-  import_error,   ///< a module, or a name in one, is not there, or was built for another version
+  /// NCC_EBVF030, NCC_EXTP004, XTP002: a graph with more instructions than the compiler takes.
+  instructions,
+  import_error,   ///< a module, or a name in one, is missing, or was built for another version
   rendezvous,     ///< torchrun's processes do not find each other
   configuration,  ///< a training script refuses its options, its data or its degrees
   time_limit,     ///< the scheduler's time for the job was over
   node_failure,   ///< a node went down
-  cancelled,      ///< somebody, or a job of higher priority, ended it by the scheduler
+  cancelled,      ///< ended through the scheduler by a person, or for a job of higher priority
 };
 /// "replica-group", "compile-memory", ...
 std::string_view to_string(FailureKind k);
@@ -52,20 +54,21 @@ struct Failure {
   int count = 0;     ///< lines
   int last_line = 0;
   std::optional<double> gib;  ///< a graph's peak, or the memory in use when an allocation failed
-  /// Instructions of the graph, or graphs that failed, and of how many at most; nullopt where none is stated.
+  /// Instructions of the graph, or graphs that failed, and the most or the total of these; nullopt if not
+  /// stated.
   std::optional<double> number, of;
   std::vector<int> devices;  ///< cores (nec_dev) that name themselves, ascending
-  std::vector<int> group;    ///< ranks of the refused group where a line lists them, ascending
+  std::vector<int> group;    ///< ranks of the refused group if a line lists them, ascending
   int group_ranks = 0;       ///< the highest rank of a refused group that names itself, plus one; 0: none
 };
 
-/// Looks for failures line by line, and holds no line. Processes that write over each other, as the runtime's
-/// do, leave broken lines: words are looked for anywhere in a line.
+/// Finds failures line by line, and holds no line. Processes that write over each other, as the runtime's do,
+/// leave broken lines, so words are sought anywhere in a line.
 class FailureFinder {
  public:
   explicit FailureFinder(std::string name) : name_(std::move(name)) {}
   void read(const LogLine& line);
-  /// In the order of their first lines; `cancelled` only where nothing else failed.
+  /// Failures in the order of their first lines; `cancelled` only if nothing else failed.
   std::vector<Failure> found() const;
 
  private:
@@ -76,11 +79,11 @@ class FailureFinder {
   static void collect(std::string_view line, Collected& c);
 
   std::string name_;
-  std::optional<std::int64_t> graphs_;  ///< as neuron_parallel_compile counts them
+  std::optional<std::int64_t> graphs_;  ///< number that neuron_parallel_compile counts
   std::map<FailureKind, Collected> kinds_;
 };
 
-/// Those of a whole text.
+/// Failures of a whole text.
 std::vector<Failure> find_failures(std::string_view text, const std::string& name);
 
 }  // namespace trnplan::logs

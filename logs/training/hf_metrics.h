@@ -6,7 +6,7 @@
 //     train_steps_per_second   =      5.898
 //
 // Source: huggingface/transformers:src/transformers/trainer_pt_utils.py (log_metrics). A mean over the whole
-// run, warm-up included; numbers are rounded to three digits behind the point.
+// run, warm-up included; numbers are rounded to three decimals.
 #pragma once
 
 #include <map>

@@ -7,7 +7,7 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr double kSameRate = 0.02;  ///< a throughput this near to batch over time is one of samples
+constexpr double kSameRate = 0.02;  ///< a throughput this near to batch over time is in samples
 
 }  // namespace
 
@@ -60,7 +60,7 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
         "give whole lines");
     return true;
   }
-  // "throughput" is samples or FLOPs, by version.
+  // "throughput" is samples or FLOPs, depending on the version.
   if (!samples_rate && rate && record.batch &&
       std::abs(*rate * *record.seconds - *record.batch) <= kSameRate * *record.batch) {
     samples_rate = rate;

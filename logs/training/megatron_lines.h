@@ -1,11 +1,11 @@
-// Iteration lines of Megatron-LM and what grew out of it.
+// Iteration lines of Megatron-LM and its derivatives.
 //
 //   iteration 64/ 143051 | consumed samples: 65536 | elapsed time per iteration (ms): 7313.1 | global batch
 //   size: 1024 | lm loss: 7.281250E+00 | throughput: 140.022 |
 //
 // Sources: aws-neuron/aws-neuron-parallelcluster-samples@54075e9f:examples/jobs (GPT-3 on trn1);
-// bigscience-workshop/bigscience@9e64edec. The time is a mean over the iterations since the line before; its
-// unit, ms or s, stands in the key.
+// bigscience-workshop/bigscience@9e64edec. The time is a mean over the iterations since the previous line;
+// its unit, ms or s, is in the key.
 #pragma once
 
 #include <string>

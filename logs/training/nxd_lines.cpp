@@ -8,14 +8,14 @@ namespace trnplan::logs {
 
 namespace {
 
-/// The number behind 'key': in a Python dict.
+/// The number after 'key': in a Python dict.
 std::optional<double> entry(std::string_view dict, std::string_view key) {
   Scan scan(dict);
   if (!scan.past(fmt::format("'{}':", key))) return std::nullopt;
   return scan.number();
 }
 
-/// The norm behind `word`; nullopt where it is not stated, or "None": the optimizer does not clip.
+/// The norm after `word`; nullopt if it is not stated, or "None": the optimizer does not clip.
 std::optional<double> norm_after(std::string_view line, std::string_view word) {
   Scan scan(line);
   if (!scan.past(word) || scan.take("None")) return std::nullopt;
@@ -86,7 +86,7 @@ bool NxdLines::read_log(const LogLine& line, Samples& out) {
   return true;
 }
 
-/// What BERT's script adds to results.json at the end of an epoch.
+/// Reads the text that BERT's script adds to results.json at the end of an epoch.
 bool NxdLines::read_dict(const LogLine& line, Samples& out) {
   const std::size_t open = line.text.find('{');
   if (open == std::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// Lines that the training scripts of NxD print, and that of BERT.
+// Lines that the training scripts of NxD print, and those of BERT's script.
 //
 //   step 2 step_time 243.861s throughput 3.98 seq/s loss 13.41 grad norm 1.97
 //   LOG Thu Sep 29 22:30:10 2022 - (0, 78) step_loss : 9.1875  learning_rate : 1.56e-05  throughput : 2873.14
@@ -22,7 +22,7 @@ class NxdLines {
  public:
   static constexpr const char* kKind = "NxD line";
   explicit NxdLines(const std::string& name);
-  /// False when the line is none of these. Lines that state no time but a throughput are counted.
+  /// Reads a line; false if it is none of these. Lines with a throughput but no time are counted.
   bool read(const LogLine& line, Samples& out);
   void finish(Samples& out);
 

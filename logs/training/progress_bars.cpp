@@ -12,7 +12,7 @@ namespace trnplan::logs {
 
 namespace {
 
-/// Keys that tell frameworks apart; "thoughput_peak" is how NeMo spells it.
+/// Keys that distinguish frameworks; "thoughput_peak" is NeMo's spelling.
 constexpr std::string_view kTelling[] = {"iteration_time", "thoughput_peak", "throughput_peak", "lr",
                                          "parameter_norm"};
 
@@ -32,7 +32,7 @@ std::size_t digits_before(std::string_view text, std::size_t end) {
   return start;
 }
 
-/// The bar whose bracket opens at `open`; `from` is where the bar before it ended.
+/// The bar with the bracket that opens at `open`; `from` is the end of the bar before it.
 bool bar_at(std::string_view line, std::size_t from, std::size_t open, Bar& bar) {
   std::size_t end = open;
   while (end > from && line[end - 1] == ' ') --end;
@@ -60,7 +60,7 @@ bool bar_at(std::string_view line, std::size_t from, std::size_t open, Bar& bar)
   return true;
 }
 
-/// The epoch a title names; 0 for "Training"; nullopt when it is no bar of training.
+/// The epoch that a title names; 0 for "Training"; nullopt if it is no bar of training.
 std::optional<std::int64_t> epoch_of(std::string_view title) {
   constexpr std::string_view kEpoch = "Epoch ";
   if (const auto at = title.rfind(kEpoch); at != std::string_view::npos) {

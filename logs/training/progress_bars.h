@@ -4,7 +4,7 @@
 //   consumed_samples=4096.0]
 //
 // Grammar: tqdm/tqdm:tqdm/std.py (format_meter). The rate is a mean since the start, so it is not used: times
-// are differences of the elapsed time, or iteration_time and train_step_timing where they are printed.
+// are differences of the elapsed time, or iteration_time and train_step_timing if they are printed.
 #pragma once
 
 #include <set>
@@ -19,7 +19,7 @@ class ProgressBars {
  public:
   static constexpr const char* kKind = "progress-bar line";
   explicit ProgressBars(std::string name);
-  /// Reads all bars in the line; false when there is none. The bar itself may be any bytes without '|'.
+  /// Reads all bars in the line; false if there is none. The bar itself may be any bytes without '|'.
   bool read(const LogLine& line, Samples& out);
   void finish(Samples& out);
 
@@ -28,7 +28,7 @@ class ProgressBars {
 
   std::string name_;
   StepLog log_;
-  std::set<std::string, std::less<>> keys_;  ///< seen, of those that tell the framework
+  std::set<std::string, std::less<>> keys_;  ///< those seen, of the keys that show the framework
   int other_bars_ = 0, first_other_ = 0;     ///< not of training
   std::string other_title_;
   bool loss_lost_ = false;

@@ -16,7 +16,7 @@
 namespace trnplan::logs {
 
 /// Reads the value of "results". The time of a step is "Time to train" over "Global step", warm-up included;
-/// "Average throughput" is in sequences/s. A warning when one of the two is missing.
+/// "Average throughput" is in sequences/s. A warning if one of the two is missing.
 void read_results(JsonReader& json, const std::string& name, Samples& out);
 
 }  // namespace trnplan::logs

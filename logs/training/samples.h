@@ -1,4 +1,4 @@
-// What logs and profiles of real runs say, whatever tool wrote them.
+// Samples from logs and profiles of real runs, whatever tool wrote them.
 #pragma once
 
 #include <map>
@@ -11,37 +11,37 @@
 
 namespace trnplan::logs {
 
-/// The time of an optimizer step of one run, as a log shows it.
+/// The time of an optimizer step of one run in a log.
 struct StepSample {
-  SourcePos at;        ///< the first line it was taken from
+  SourcePos at;        ///< the first line that it was read from
   int last_line = 0;   ///< the last one
   std::string format;  ///< "progress bar", "NxD step lines", "Megatron iterations", ...
-  std::string basis;   ///< how the seconds were found: "iteration_time as printed", ...
-  std::string
-      framework;  ///< nxdt, nemo-megatron, nxd as in models::Software; megatron, huggingface; "" unknown
+  std::string basis;   ///< origin of the seconds: "iteration_time as printed", ...
+  /// nxdt, nemo-megatron, nxd as in models::Software; megatron, huggingface; "" unknown.
+  std::string framework;
   std::string release;  ///< of the Neuron SDK; "" not stated
   double seconds = 0;   ///< of one step
   /// Standard deviation of a single step, from the median absolute deviation, and at least that of the tick
   /// of the clock; absent with fewer than two values and no such tick.
   std::optional<double> spread;
-  int count = 0;     ///< steps that the seconds rest on
+  int count = 0;     ///< steps that the seconds are based on
   int left_out = 0;  ///< steps that were seen and not used: warm-up, and differences that no clock shows
-  /// From one step to the next, where the log shows that beside a shorter time of the step itself: with
-  /// logging, data loading, checkpoints.
+  /// Time from one step to the next with logging, data loading and checkpoints, if the log shows it in
+  /// addition to a shorter time of the step itself.
   std::optional<double> wall_seconds;
   std::optional<double> global_batch;          ///< sequences of a step
   std::optional<double> sequence;              ///< tokens of a sequence
-  std::optional<double> sequences_per_second;  ///< as the log states it last, often a moving average
+  std::optional<double> sequences_per_second;  ///< the last one that the log states, often a moving average
   std::optional<double> tokens_per_second;
 };
 
 /// Memory of one core.
 struct MemorySample {
   SourcePos at;
-  std::optional<double> bytes;  ///< at its peak; absent: only that it did not fit is known
+  std::optional<double> bytes;  ///< at its peak; absent: known only not to fit
   std::optional<int> core;      ///< of its node; absent: any core that runs the graph
-  std::string where;            ///< who says so, of what
-  int count = 1;                ///< times it was said
+  std::string where;            ///< the source of the report, and its subject
+  int count = 1;                ///< number of reports
 };
 
 /// One collective inside a compiled graph: no launch from the host. Not to be mixed with nccom-test's times.
@@ -51,13 +51,13 @@ struct CollectiveSample {
   std::string type;       ///< of the elements, as printed
   std::string algorithm;  ///< as printed, may be empty
   int ranks = 0;          ///< of a group; 0: not stated
-  double bytes = 0;       ///< the larger of input and output of a rank: what nccom-test calls size
-  double seconds = 0;     ///< the least of them: the others also hold waiting for the last rank
+  double bytes = 0;       ///< the larger of input and output of a rank: nccom-test's size
+  double seconds = 0;     ///< the least of them: the others include waiting for the last rank
   double median_seconds = 0;
   int count = 0;
 };
 
-/// What a profiler says of one run of a compiled graph on one core. Times in seconds; absent: not stated.
+/// A profiler's data on one run of a compiled graph on one core. Times in seconds; absent: not stated.
 struct DeviceSample {
   SourcePos at;
   std::string name;  ///< of the graph, as printed
@@ -67,22 +67,22 @@ struct DeviceSample {
   std::optional<double> hbm_bytes;                  ///< read and written
   std::optional<double> collective_seconds;         ///< sum over collectives
   std::optional<double> collective_active_seconds;  ///< their union
-  std::optional<double> mfu;                        ///< a fraction, with the peak of the tool
+  std::optional<double> mfu;                        ///< a fraction, with the tool's own peak
   std::optional<double> clock_hz;                   ///< cycles over seconds
   std::map<std::string, double> engine_seconds;     ///< busy, by engine
 };
 
 struct StepRecord;
 
-/// Is told of each step that a line states, as the lines are read: by watch, which follows a run.
+/// Receives each step that a line states, as the lines are read: for watch, which follows a run.
 class StepSink {
  public:
   virtual ~StepSink() = default;
-  /// `format` as StepSample::format; `averages`: the seconds are the mean since the line before.
+  /// `format` as StepSample::format; `averages`: the seconds are the mean since the previous line.
   virtual void step(const StepRecord& record, const std::string& format, bool averages) = 0;
 };
 
-/// All that one file gave.
+/// All samples of one file.
 struct Samples {
   std::vector<StepSample> steps;
   std::vector<MemorySample> memory;

@@ -52,7 +52,7 @@ bool StepLog::goes_on(const Run& run, const StepRecord& record) const {
   return !record.clock || !(*record.clock < last.clock);
 }
 
-/// Another rank says what one of the last lines said.
+/// True if another rank repeats one of the last lines.
 bool StepLog::echoes(const Run& run, const StepRecord& record) const {
   if (run.name != record.run) return false;
   const std::size_t recent = std::min(run.steps.size(), kEchoes);
@@ -66,7 +66,7 @@ bool StepLog::echoes(const Run& run, const StepRecord& record) const {
   return false;
 }
 
-/// The batch as stated, or as the growth of consumed samples says it.
+/// Sets the batch as stated, or by the growth of consumed samples.
 void StepLog::note_batch(Run& run, const StepRecord& record) {
   if (record.batch) {
     run.batch_changes |= run.batch && *run.batch != *record.batch;
@@ -120,21 +120,21 @@ void StepLog::add(const StepRecord& record, Samples& out) {
   const bool again =
       !run.steps.empty() && run.steps.back().epoch == record.epoch && run.steps.back().step == record.step;
   if (again) {
-    // The clock is that of the first line: the second is printed a little later.
+    // The first line's clock counts: the second is printed a little later.
     run.steps.back().seconds = kept.seconds;
   } else {
     run.steps.push_back(kept);
     ++records_;
   }
-  // Records may come sorted by step, not by line.
+  // Records may be sorted by step, not by line.
   run.first_line = run.first_line == 0 ? record.line : std::min(run.first_line, record.line);
   run.last_line = std::max(run.last_line, record.line);
   note_batch(run, record);
 }
 
-/// Steps from one line to the next as the log is written: the difference that comes most often, the smallest
-/// of those. A larger one is a gap, as where somebody kept single lines, and the steps in it are not
-/// measured. 1 when no difference comes twice: then nothing tells how many steps a line stands for.
+/// Steps from one line to the next as the log is written: the most frequent difference, the smallest of
+/// those. A larger one is a gap, as where somebody kept single lines, and the steps in it are not measured. 1
+/// if no difference occurs twice: then nothing shows how many steps a line covers.
 std::int64_t StepLog::interval_of(const Run& run) {
   std::map<std::int64_t, int> often;
   const Kept* before = nullptr;
@@ -197,7 +197,7 @@ std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_ou
   for (const Value& v : all) values.emplace_back(v.seconds, v.weight);
   const double middle = weighted_median(std::move(values));
   for (const Value& v : all) {
-    // A difference over many steps is off by a tick in all.
+    // A difference over many steps is off by one tick in total.
     const double slack = std::max(2 * traits_.tick / v.weight, kNear * middle);
     if (std::abs(v.seconds - middle) <= slack) {
       kept.push_back(v);

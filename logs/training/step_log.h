@@ -1,4 +1,4 @@
-// From what single lines say of steps to the time of a step.
+// Time of a step from the statements of single lines.
 #pragma once
 
 #include <cstdint>
@@ -12,53 +12,53 @@
 
 namespace trnplan::logs {
 
-/// What one line says of one step.
+/// Statements of one line on one step.
 struct StepRecord {
   std::string_view rank;          ///< LogLine::rank
-  std::string_view run;           ///< name of the run, where lines have one: another name is another run
+  std::string_view run;           ///< name of the run, if lines have one: another name is another run
   std::int64_t epoch = 0;         ///< the clock and the count of steps start anew with each
   std::int64_t step = 0;          ///< within the epoch
-  std::optional<double> clock;    ///< seconds, cut to whole ticks, since something that stays the same
+  std::optional<double> clock;    ///< seconds, cut to whole ticks, since a fixed moment
   std::optional<double> seconds;  ///< of the step, as the line states it
   std::optional<double> batch;    ///< sequences of the step, as the line states it
   std::optional<double> sequences_per_second;
-  /// For the batch of logs that do not state it: two counts of one line.
+  /// Two counts of one line, for the batch of logs that do not state it.
   std::optional<double> global_step, consumed;
   int line = 0;
-  // For who follows the run; the time of a step rests on nothing of it.
-  std::int64_t total = 0;      ///< steps of the epoch, or of the run, as the line states them; 0: it does not
-  bool since_epoch = false;    ///< the clock and the steps start anew with each epoch, else with nothing
-  std::optional<double> loss;  ///< NaN: what stands there is no number
+  // For those who follow the run; the time of a step does not depend on them.
+  std::int64_t total = 0;      ///< steps of the epoch, or of the run, as stated in the line; 0: not stated
+  bool since_epoch = false;    ///< true if the clock and the steps start anew with each epoch
+  std::optional<double> loss;  ///< NaN if the text is not a number
   std::optional<double> gradient_norm;  ///< the same
 };
 
 /// Collects records of one format and makes a sample of each run.
 ///
 /// A run ends where the step or the clock goes back (a restart), or the name changes. A step that is printed
-/// again replaces the earlier line: progress bars show old values first. Of several ranks that print the
-/// same, the one with most steps is taken.
+/// again replaces the earlier line: progress bars show old values first. If several ranks print the same, the
+/// one with most steps is used.
 ///
-/// The time of a step is the weighted median of what the lines state, where means weigh by the steps they
-/// cover (no more than the log's own interval: what an excerpt leaves out is not measured), without a first
-/// step of the run that holds compiling and loading (it is step 0 or 1, or takes 20 % more than the median of
-/// the others); else the mean of the differences of the clock that lie within two ticks of 1 s, or 10 %, of
-/// their median (the ticks cancel in a sum; pauses for checkpoints and validation fall out), without those
-/// from the start of the clock or to step 1.
+/// The time of a step is the weighted median of the stated seconds. Means weigh by the steps that they cover
+/// (at most the log's own interval: steps that an excerpt leaves out are not measured). A first step of the
+/// run that holds compiling and loading is left out (it is step 0 or 1, or takes 20 % more than the median of
+/// the others). Without stated seconds, the time is the mean of the differences of the clock that are within
+/// two ticks of 1 s, or 10 %, of their median (the ticks cancel in a sum; pauses for checkpoints and
+/// validation fall out), without those from the start of the clock or to step 1.
 ///
-/// At most a million records are kept; what follows is left out, with a warning.
+/// At most a million records are kept; further ones are left out, with a warning.
 class StepLog {
  public:
   struct Traits {
     std::string format;     ///< StepSample::format
     std::string basis;      ///< of stated seconds: "step_time as printed"
-    bool averages = false;  ///< stated seconds are the mean since the line that the log had before
+    bool averages = false;  ///< stated seconds are the mean since the previous line of the log
     double tick = 1;        ///< s, of the clock
   };
   StepLog(Traits traits, std::string name) : traits_(std::move(traits)), name_(std::move(name)) {}
 
   void add(const StepRecord& record, Samples& out);
-  /// Samples in the order of lines, and warnings about runs that show no time. `framework` and `sequence` go
-  /// into each.
+  /// Writes samples in the order of lines, and warnings about runs that show no time. Each has `framework`
+  /// and `sequence`.
   void finish(const std::string& framework, std::optional<double> sequence, Samples& out);
   bool empty() const { return ranks_.empty(); }
 
@@ -98,8 +98,8 @@ class StepLog {
   std::size_t records_ = 0;
 };
 
-/// The middle of values by weight; the mean of the two middle ones where the weight halves between them.
-/// Needs at least one.
+/// The weighted median of values; the mean of the two middle ones if the weight halves between them.
+/// Requires: at least one value.
 double weighted_median(std::vector<std::pair<double, double>> values_and_weights);
 
 }  // namespace trnplan::logs

@@ -11,7 +11,7 @@ namespace {
 constexpr double kMostGiB = 1e5;
 constexpr double kTick = 1e-3;  ///< s, of the printed clock
 
-/// Seconds since 1970 of "2026-08-21 10:15:30,123", behind `mark`; nullopt where no such time stands there.
+/// Seconds since 1970 of "2026-08-21 10:15:30,123", after `mark`; nullopt if there is no such time.
 std::optional<double> printed_clock(std::string_view line, std::string_view mark) {
   Scan scan(line);
   if (!scan.past(mark)) return std::nullopt;

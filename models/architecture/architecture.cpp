@@ -12,7 +12,7 @@ bool has_linear_biases(const Architecture& a) {
 
 namespace {
 
-/// With a norm behind each low rank.
+/// Parameters of latent attention, with a norm after each low rank.
 std::int64_t latent_attention(const LatentAttention& l, std::int64_t h, std::int64_t heads) {
   const std::int64_t query = heads * (l.plain_dim + l.rotary_dim), q = l.query_rank, kv = l.key_value_rank;
   const std::int64_t queries = q > 0 ? h * q + q + q * query : h * query;
@@ -35,7 +35,7 @@ std::int64_t mlp_of_width(const Architecture& a, std::int64_t width, bool bias) 
   return (entering + 1) * h * width + (bias ? entering * width + h : 0);
 }
 
-/// `experts` of a mixture, and `routed` rows of the router.
+/// Parameters of `experts` experts of a mixture, and of `routed` rows of its router.
 std::int64_t mixture(const Architecture& a, std::int64_t experts, std::int64_t routed) {
   const std::int64_t h = a.hidden, router = routed * (a.blocks.expert_bias ? h + 1 : h);
   return experts * mlp_of_width(a, a.intermediate, a.blocks.expert_bias) + router +

@@ -1,4 +1,4 @@
-// What is trained: the shape of a decoder (or encoder) transformer.
+// The architecture to train: the shape of a decoder (or encoder) transformer.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace trnplan::models {
 
 enum class Mlp { gated, plain };  ///< SwiGLU (3 matrices) or GELU (2 matrices)
-enum class Norm { rms, layer };   ///< layer norm has a mean, and a bias where `biases` says so
+enum class Norm { rms, layer };   ///< layer norm has a mean, and a bias if `biases` is set
 
-/// Dimensions and features of a transformer: all that tells families of models apart. Names follow the HF
-/// config.json keys. How a family is spelled stands in the dialect table of each reader and target.
+/// Dimensions and features of a transformer that distinguish families of models. Names follow the HF
+/// config.json keys. The dialect table of each reader and target gives each family's spelling.
 struct Architecture {
   std::string name;       ///< catalogue name or file name, for messages only
   int layers = 0;         ///< num_hidden_layers
@@ -21,7 +21,7 @@ struct Architecture {
   int intermediate = 0;   ///< intermediate_size
   int heads = 0;          ///< num_attention_heads
   int kv_heads = 0;       ///< num_key_value_heads
-  int head_dim = 0;       ///< hidden / heads unless the config says otherwise
+  int head_dim = 0;       ///< hidden / heads unless the config states it
   int vocabulary = 0;     ///< vocab_size
   int max_positions = 0;  ///< max_position_embeddings
   Mlp mlp = Mlp::gated;
@@ -29,48 +29,50 @@ struct Architecture {
   bool tied_embeddings = false;    ///< tie_word_embeddings
   bool learned_positions = false;  ///< GPT-3, BERT: a position table of max_positions x hidden
   int token_types = 0;             ///< rows of a table of segments (BERT: 2); 0 = none
-  bool causal = true;              ///< false: each token sees those after it too (BERT)
-  int sliding_window = 0;       ///< tokens that a token sees, itself among them (Mistral); 0 = all before it
-  bool biases = false;          ///< linear biases (GPT-3, BERT)
-  bool qkv_bias = false;        ///< biases of the query, key and value products alone (Qwen2)
-  bool qk_norm = false;         ///< a norm of each head's queries and keys (Qwen3)
-  bool flash_attention = true;  ///< what the shipped training config of this model uses
-  bool dropout = false;         ///< on attention probabilities while training
+  bool causal = true;              ///< false: each token also sees the tokens after it (BERT)
+  int sliding_window = 0;          ///< tokens that a token sees, with itself (Mistral); 0 = all before it
+  bool biases = false;             ///< biases of all linear products (GPT-3, BERT)
+  bool qkv_bias = false;           ///< biases of the query, key and value products only (Qwen2)
+  bool qk_norm = false;            ///< a norm of each head's queries and keys (Qwen3)
+  bool flash_attention = true;     ///< used by the shipped training config of this model
+  bool dropout = false;            ///< on attention probabilities, in training
   double rope_theta = 10000.0;
   double rms_norm_eps = 1e-5;
   int experts = 0;  ///< Mixtral; 0 = dense
   int experts_per_token = 0;
-  /// Places of all experts over tokens x experts_per_token where the model's config states it; 0 = as many as come.
-  /// Absent: as the training loop has it by itself (models::capacity_factor).
+  /// Places of all experts over tokens x experts_per_token where the model's config states it; 0 = no limit.
+  /// Absent: the training loop's own value (models::capacity_factor).
   std::optional<double> capacity_factor;
-  Blocks blocks;              ///< what layers have beyond those of a Llama
-  std::string rope_scaling;   ///< JSON object of the HF config, carried along; "" = none. No effect on cost
-  std::string source_config;  ///< text of the HF config.json this was read from; "" = from the catalogue
+  Blocks blocks;              ///< parts of layers beyond those of a Llama
+  std::string rope_scaling;   ///< JSON object of the HF config, kept as it is; "" = none. No effect on cost
+  std::string source_config;  ///< text of the HF config.json that this came from; "" = from the catalogue
 
   int kv_dim() const { return kv_heads * head_dim; }
   bool grouped_queries() const { return kv_heads < heads; }
 };
 
-/// A causal decoder with RMS norm and rotary positions, with experts or without: what HF's Llama code can run.
+/// True for a causal decoder with RMS norm and rotary positions, with or without experts, which HF's Llama
+/// code can run.
 bool is_llama_like(const Architecture& a);
 
 /// Trainable parameters: embedding, layers, final norm and head. Llama-3 8B: 8,030,261,248
 /// (meta-llama/Meta-Llama-3-8B).
 std::int64_t parameters(const Architecture& a);
 
-/// Those that a token meets: of the experts only the experts_per_token that it goes to, and what all tokens
-/// share (router, shared experts, embedding and head). As parameters() for a model without experts.
+/// Parameters that a token meets: of the experts, only the experts_per_token that it goes to, and everything
+/// that all tokens share (router, shared experts, embedding and head). Equal to parameters() for a model
+/// without experts.
 std::int64_t active_parameters(const Architecture& a);
 
-/// Biases of linear products, of whichever: what targets for Llama have no word for.
+/// True if any linear product has biases; targets for Llama have no key for them.
 bool has_linear_biases(const Architecture& a);
 
 /// Training FLOPs per token, 6N + 12*L*h*s: full attention square, no recompute (Chowdhery et al. 2022, PaLM,
 /// appendix B).
 double model_flops_per_token(const Architecture& a, int sequence);
 
-/// 6N only, as many tutorials count; of a mixture the experts that a token goes to, and their rows of the
-/// router.
+/// Training FLOPs per token as 6N only, as many tutorials count; of a mixture, N counts the experts that a
+/// token goes to and their rows of the router.
 double six_n_flops_per_token(const Architecture& a);
 
 }  // namespace trnplan::models

@@ -1,9 +1,10 @@
-// What a model may state at most, whichever file states it.
+// The largest values that any file may state for a model.
 #pragma once
 
 namespace trnplan::models {
 
-/// Far above any real model, and small enough that counts of parameters fit 64 bits and a step is predicted in seconds.
+/// Limits far above any real model, yet so small that parameter counts fit 64 bits and a step is predicted in
+/// seconds.
 struct ModelLimits {
   int hidden = 1 << 18;
   int layers = 1 << 12;

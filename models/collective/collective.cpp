@@ -14,8 +14,8 @@ namespace trnplan::models {
 
 namespace {
 
-/// Where a message's bytes go: calls `add(resource, bytes)`. Each end of a message between nodes is its own
-/// node's; a message inside a node is all that node's.
+/// The resources that a message's bytes use: calls `add(resource, bytes)` for each. Each end of a message
+/// between nodes uses its own node's resources.
 class Wiring {
  public:
   explicit Wiring(const Fabric& fabric) : fabric_(fabric), instance_(fabric.cluster().instance) {}
@@ -54,7 +54,7 @@ class Wiring {
   const topology::Instance& instance_;
 };
 
-/// Adds up bytes per resource, and notes the most that one group has on any.
+/// Adds up bytes per resource, and keeps the most that one group puts on any.
 class Sum {
  public:
   explicit Sum(Fabric::Id resources) : cells_(resources) {}
@@ -68,7 +68,7 @@ class Sum {
     scale_ = std::max(scale_, c.mine);
     most_ = std::max(most_, c.bytes);
   }
-  /// Of one group; never less than the engine takes for the sum.
+  /// The load of one group; never less than the engine assumes for the sum.
   double scale() const { return std::max(scale_, most_ / sim::kMostFlowsInOne); }
   Fabric::Load load() {
     Fabric::Load load;
@@ -86,7 +86,7 @@ class Sum {
 
  private:
   struct Cell {
-    double bytes = 0, mine = 0;  ///< of all groups; of `group`
+    double bytes = 0, mine = 0;  ///< of all groups; of `group` alone
     int group = 0;
   };
   std::vector<Cell> cells_;
@@ -95,7 +95,7 @@ class Sum {
   std::vector<Fabric::Id> used_;
 };
 
-/// A group's cores on each of its nodes, ascending, in the order of GroupShape::nodes.
+/// Cores of a group on each of its nodes, ascending, in the order of GroupShape::nodes.
 std::vector<std::vector<int>> cores_by_node(const Fabric& fabric, const GroupShape& shape,
                                             const std::vector<int>& ranks, bool representatives_only) {
   const topology::Placement& placement = fabric.placement();
@@ -120,7 +120,7 @@ std::vector<std::vector<int>> cores_by_node(const Fabric& fabric, const GroupSha
   return cores;
 }
 
-/// Loads of one group's stages, on the representatives among its nodes.
+/// Adds the loads of one group's stages, on the representatives among its nodes.
 void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<int>& ranks,
                const Description& description, std::vector<Sum>& sums) {
   const Wiring wiring(fabric);
@@ -129,7 +129,7 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
   for (std::size_t n = 0; n < cores.size(); ++n) {
     if (cores[n].empty()) continue;
     const int cls = fabric.placement().class_of_node(shape.nodes[n]);
-    // A group whose nodes differ is refused or doubtful; its members are taken in turn.
+    // A group whose nodes differ is refused or doubtful; here its members are taken in turn.
     const auto core = [&](int member) { return cores[n][at(member) % cores[n].size()]; };
     for (std::size_t s = 0; s < description.stages.size(); ++s) {
       const Stage& stage = description.stages[s];
@@ -148,7 +148,7 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
   }
 }
 
-/// The latency of a stage's steps: of the way of one chunk.
+/// The latency of a stage's steps, along the path of one chunk.
 Phase phase_of(const Fabric& fabric, const CollectiveLoads::Steps& stage) {
   const Latencies by = fabric.runtime().latencies(fabric.profile(), stage.protocol);
   const double hop = by.step, efa = by.between + stage.network_more;
@@ -188,7 +188,7 @@ CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vecto
   return out;
 }
 
-/// With the times of a profile.
+/// The collective with the times of the fabric's profile.
 Collective timed(const Fabric& fabric, CollectiveLoads loads) {
   Collective out;
   out.algorithm = std::move(loads.algorithm);
@@ -207,8 +207,8 @@ Collective timed(const Fabric& fabric, CollectiveLoads loads) {
   return out;
 }
 
-/// What each message of a stage waits before it moves: one step. In a ring that leaves nodes, the lesser of
-/// the two latencies; the messages that take longer are in flight for the rest (`flight_of`).
+/// Seconds that each message of a stage waits before it moves: one step. In a ring that leaves nodes it is
+/// the smaller of the two latencies; messages that take longer are in flight for the rest (`flight_of`).
 double start_of(const Fabric& fabric, const Stage& stage) {
   const Latencies by = fabric.runtime().latencies(fabric.profile(), stage.protocol);
   const double efa = by.between + stage.network_more;
@@ -221,7 +221,7 @@ double flight_of(const Fabric& fabric, const Stage& stage, bool between_nodes) {
   return (between_nodes ? by.between + stage.network_more : by.step) - start_of(fabric, stage);
 }
 
-/// The nodes (by index) that a relation sends to from node `n`.
+/// Visits the nodes (by index) that a relation sends to from node `n`.
 template <class Visit>
 void each_peer(const Relation& r, int n, int nodes, Visit&& visit) {
   switch (r.node) {
@@ -299,7 +299,8 @@ Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_no
 
 namespace {
 
-/// On every node of the cluster, in their order: as the resources of a flat placement.
+/// True if the group is on every node of the cluster, in their order, as the resources of a flat placement
+/// are.
 bool is_whole_cluster(const Fabric& fabric, const GroupShape& shape) {
   if (shape.node_count() != fabric.cluster().nodes) return false;
   for (int n = 0; n < shape.node_count(); ++n) {

@@ -35,7 +35,7 @@ GroupShape shape_of(const topology::Cluster& cluster, const std::vector<int>& ra
   GroupShape shape;
   const topology::Instance& instance = cluster.instance;
   const int cores = instance.cores();
-  // Mostly the nodes ascend; where one comes after a later one, the set says whether it is new.
+  // Nodes mostly ascend. Where one follows a later one, the set tells whether it is new.
   std::unordered_set<int> seen;
   std::size_t noted = 0;  // nodes in the set
   int last = -1, most = -1;

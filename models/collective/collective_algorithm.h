@@ -1,21 +1,22 @@
-// Collective algorithms as stages of messages between the members of a group, each written once. Folded into coflows and expanded message by message by models/collective/collective.h.
+// Collective algorithms as stages of messages between the members of a group, each written once.
+// models/collective/collective.h folds them into coflows and expands them message by message.
 //
 // Shape of a group: k nodes that hold the same l local cores on C chips each, q cores to a chip; N = k l
 // ranks. G is the gathered size of an all-gather or reduce-scatter, S the size per rank of an all-reduce,
-// which is a reduce-scatter and an all-gather of S. Between a reduce-scatter and an all-gather the messages
-// are the same, backwards; only what they cost in memory differs.
+// which is a reduce-scatter and an all-gather of S. A reduce-scatter has the messages of an all-gather
+// backwards; only their cost in memory differs.
 //
 //   algorithm           all-gather                                                       steps
 //   ring                chunks of G/l along the local ranks in the order of a ring       l - 1
 //   kangaring           chunks of G/C along the chips, each core its part of them        C - 1
 //                       and, inside each chip, its own G/l to the other cores            1
-//   mesh                every rank sends its G/l to every other, by all shortest ways    1
+//   mesh                every rank sends its G/l to every other, by all shortest paths   1
 //   halving-doubling    the hypercube of the chips, then the cores of a chip: exchanges
 //                       of G/l, 2G/l, 4G/l ... with the partner along one axis           log2 l
 //   torus               ring along the rows, then along the columns                      rows + columns - 2
 //                       (between nodes that are no power of two in Bruck's order: as many rounded up)
 //   hierarchical        between nodes (ring, mesh or halving-doubling over k, of G/l),
-//                       then inside each node; a reduce-scatter the other way round      of both
+//                       then inside each node; a reduce-scatter in reverse               of both
 //   flat-ring           one ring over all N ranks, in as many channels as NICs           N - 1
 //   one-step            (all-reduce) every rank sends all of S to every other            1
 //
@@ -25,10 +26,10 @@
 // Memory accesses per byte of a message, read at the sender and written or read at the receiver: ring, mesh,
 // halving-doubling 1 + 1 (all-gather), 1 + 2 (reduce-scatter); kangaring 1 + q and 1 + (q + 1). With q = 2
 // these are the published 4 and 6 accesses per chip (ring) and 3 and 4 (kangaring), counted per byte that
-// circulates. What circulates reaches every core of the chips it passes but not its owner's siblings: they
-// read it from the owner in one more step inside the chip, 1 + 1 accesses (1 + 2 in a reduce-scatter, where
-// it is the first step: the siblings' parts of what a core sends first). Sources:
-// aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/explore/intranode-collective-comm.rst and
+// circulates. Bytes that circulate reach every core of the chips they pass, but not the siblings of their
+// owner. The siblings read them from the owner in one more step inside the chip, 1 + 1 accesses (1 + 2 in a
+// reduce-scatter, where it is the first step: the siblings' parts of the bytes that a core sends first).
+// Sources: aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/explore/intranode-collective-comm.rst and
 // internode-collective-comm.rst (algorithms, steps, access counts, hierarchy, "2 non-overlapping Hamiltonian
 // cycles"); halving and doubling: R. Thakur, R. Rabenseifner, W. Gropp, Int. J. High Perform. Comput. Appl.
 // 19(1), 2005. Torus: N. Jain, Y. Sabharwal, ICS 2010.
@@ -47,13 +48,13 @@
 namespace trnplan::models {
 
 enum class CollectiveOp { all_gather, reduce_scatter, all_reduce, all_to_all, permute, send_recv };
-/// "all_gather" ...
+/// The name, for example "all_gather".
 std::string_view to_string(CollectiveOp op);
-/// The same backwards; also nccom-test's names allr, allreduce, allg, allgather, redsct, alltoall, sendrecv,
-/// sendrcv.
+/// The operation of a name, as to_string() or nccom-test spells it: allr, allreduce, allg, allgather, redsct,
+/// alltoall, sendrecv, sendrcv.
 std::optional<CollectiveOp> collective_op(std::string_view name);
 
-/// An algorithm, by the name that --algorithm takes. Which there are is said by the runtimes
+/// An algorithm, by the name that --algorithm takes. The runtimes state which algorithms exist
 /// (models/collective/collective_runtime.h). Refers to its name, which must live as long.
 class Algorithm {
  public:
@@ -61,7 +62,7 @@ class Algorithm {
   constexpr std::string_view name() const { return name_; }
   constexpr auto operator<=>(const Algorithm&) const = default;
 
-  /// "auto": the one the runtime would take.
+  /// "auto": the runtime's own choice.
   static const Algorithm automatic;
 
  private:
@@ -71,13 +72,13 @@ inline constexpr Algorithm Algorithm::automatic{"auto"};
 constexpr std::string_view to_string(Algorithm a) {
   return a.name();
 }
-/// The algorithm of that name of any runtime, or `automatic`.
+/// The algorithm of that name in any runtime, or `automatic`.
 [[nodiscard]] std::optional<Algorithm> collective_algorithm(std::string_view name);
 
-/// A group as algorithms see it.
+/// A group in the form that algorithms use.
 struct GroupShape {
   std::vector<int> nodes;    ///< in the order of their first rank
-  std::vector<int> cores;    ///< local cores on the first node, ascending; the others hold the same ones
+  std::vector<int> cores;    ///< local cores on the first node, ascending; the other nodes hold the same
   std::vector<int> chips;    ///< their chips, ascending, unique
   bool whole_chips = false;  ///< every core of each chip is in the group
 
@@ -87,47 +88,44 @@ struct GroupShape {
 };
 GroupShape shape_of(const topology::Cluster& cluster, const std::vector<int>& ranks);
 
-/// A message that a member of every node sends: from the local member `from` (index in GroupShape::cores) to
-/// `to` on the same node or, seen from it, another one.
+/// A message that a member of every node sends, from the local member `from` (an index in GroupShape::cores)
+/// to `to` on the same node or on the node that `node` and `by` name.
 struct Relation {
-  enum class Node : std::uint8_t {
-    same,
-    shift,
-    flip,
-    others
-  };  ///< the next node, n xor `by`, all but one's own
+  /// The same node, n + by, n xor by, all other nodes.
+  enum class Node : std::uint8_t { same, shift, flip, others };
   int from = 0, to = 0;
   Node node = Node::same;
   int by = 0;
   double bytes = 0;
   double read = 1, written = 1;  ///< memory accesses per byte at the sender and at the receiver
-  bool spread = false;           ///< over all shortest ways, not one
+  bool spread = false;           ///< over all shortest paths, not one
   int channel = 0;               ///< a rank's channels do not wait for each other
 };
 
-/// The same messages `steps` times.
+/// The same messages, repeated `steps` times.
 struct Stage {
   std::int64_t steps = 1;
-  /// Of the steps, those that cost an EFA message, not a hop, on the way of a chunk: the most and the fewest.
+  /// Steps that cost an EFA message instead of a hop on the path of a chunk: the most and the fewest.
   std::int64_t between_nodes = 0, between_nodes_least = 0;
   std::vector<Relation> relations;
-  int protocol = 0;         ///< whose latencies its steps have: CollectiveRuntime::latencies()
+  int protocol = 0;         ///< protocol of the latencies of its steps: CollectiveRuntime::latencies()
   double network_more = 0;  ///< seconds that the machine's network adds to each step between nodes
 
-  /// A ring that leaves the nodes now and then. While a chunk is on its way to another node, the next one
-  /// follows: a chunk's own way is what costs latency, not the slowest link times the steps.
+  /// True for a ring that leaves the nodes now and then. While a chunk is on its way to another node, the
+  /// next one follows, so latency follows a chunk's own path and not the slowest link times the steps.
   bool mixed() const { return between_nodes > 0 && between_nodes < steps; }
 };
 
 struct Description {
-  std::string algorithm;  ///< as chosen, "hierarchical (rdh, kangaring)"
+  std::string algorithm;  ///< as chosen, for example "hierarchical (rdh, kangaring)"
   std::vector<Stage> stages;
-  int protocol = 0;  ///< whose start it has: CollectiveRuntime::latencies()
+  int protocol = 0;  ///< protocol of its start: CollectiveRuntime::latencies()
 };
 
-/// The stages of `op` on one group, by the algorithm asked for or, where that is `automatic`, by the one the
-/// fabric's runtime would take (Neuron's goes by Profile::algorithms). `bytes`: G, S, or what each rank sends in all. An algorithm that
-/// cannot run on the shape gives way to ring. A group of one rank has no stages. Cost: O(relations); all but
+/// The stages of `op` on one group, by the requested algorithm. For `automatic` the fabric's runtime chooses
+/// (Neuron's by Profile::algorithms). `bytes` is G, S, or the total that each rank sends. An algorithm that
+/// cannot run on the shape is replaced by ring. A group of one rank has no stages. Cost: O(relations); all
+/// but mesh between nodes and one-step have O(l * stages).
 /// mesh between nodes and one-step have O(l * stages).
 Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape, Bytes bytes,
                      Algorithm algorithm);

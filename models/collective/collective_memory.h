@@ -1,8 +1,8 @@
 // Loads of collectives, remembered by group, operation and size.
 //
-// How many bytes a collective puts on which resource follows from groups, size and algorithm; a profile's
-// rates and latencies only say how long that takes. A fit asks for the same collectives with hundreds of
-// profiles: with a memory it describes them once.
+// The bytes that a collective puts on each resource follow from groups, size and algorithm; a profile's rates
+// and latencies only give the time for them. A fit needs the same collectives with hundreds of profiles: with
+// a memory it describes them once.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace trnplan::models {
 
 /// A collective without the times of a profile.
 struct CollectiveLoads {
-  /// Steps of a stage (models/collective/collective_algorithm.h), as latency goes by them.
+  /// Steps of a stage (models/collective/collective_algorithm.h): the numbers that latency depends on.
   struct Steps {
     std::int64_t steps = 0, between_nodes = 0, between_nodes_least = 0;
     int protocol = 0;
@@ -28,19 +28,19 @@ struct CollectiveLoads {
   struct Phase {
     Fabric::Load load;
     double scale = 0;
-    std::vector<Steps> steps;  ///< of the groups, where they differ: the longest latency counts
+    std::vector<Steps> steps;  ///< one entry per distinct group; the longest latency counts
   };
   std::string algorithm;
   std::vector<Phase> phases;
   int protocol = 0;  ///< Description::protocol
 };
 
-/// Of one placement: whoever shares a memory between fabrics gives them equal clusters and placements.
-/// Thresholds of algorithms (Profile::algorithms) may change; what was remembered is then forgotten. One
-/// thread at a time.
+/// Memory of one placement: fabrics that share it must have equal clusters and placements. When the
+/// thresholds of algorithms (Profile::algorithms) change, it forgets everything. One thread at a time.
 class CollectiveMemory {
  public:
-  /// Valid until the next call with other thresholds. Cost: O(ranks) when known.
+  /// The loads of a collective. Valid until the next call with other thresholds. Cost: O(ranks) when
+  /// remembered.
   const CollectiveLoads& of(const Fabric& fabric, CollectiveOp op,
                             const std::vector<std::vector<int>>& groups, Bytes bytes, Algorithm algorithm);
 

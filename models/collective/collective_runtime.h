@@ -1,8 +1,8 @@
-// Which algorithms a machine's collectives run, and what their latencies and rates are called.
+// The algorithms of a machine's collectives, and the parameters of their latencies and rates.
 //
-// A runtime says for an operation, group and size which stages run; stages fold into coflows and expand into
-// messages in one place for all (models/collective/collective.h). Adding a runtime: a class here beside
-// neuron_runtime.h and switched_runtime.h, its parameters, a line in collective_runtime.cpp.
+// For an operation, group and size a runtime names the stages that run. models/collective/collective.h folds
+// the stages of all runtimes into coflows and expands them into messages. To add a runtime, write a class
+// like neuron_runtime.h or switched_runtime.h, its parameters, and a line in collective_runtime.cpp.
 #pragma once
 
 #include <string>
@@ -16,45 +16,46 @@
 
 namespace trnplan::models {
 
-/// Parameters of a profile that a runtime's times go by.
+/// Parameters of a profile that determine a runtime's times.
 struct RuntimeParameters {
-  Parameter start;    ///< seconds a collective inside a graph or stream takes whatever its size
+  Parameter start;    ///< seconds of a collective inside a graph or stream, whatever its size
   Parameter step;     ///< seconds of a step inside a node
   Parameter between;  ///< seconds of a step between nodes
   Parameter link;     ///< share of the links of a node
   Parameter network;  ///< share of its NICs
-  Parameter barrier;  ///< seconds a collective alone makes nodes wait for each other; none: it does not
+  Parameter barrier;  ///< seconds for which a collective alone makes nodes wait for each other; or none
 };
 
-/// What a collective waits for besides its bytes, in seconds.
+/// Seconds that a collective takes besides the time of its bytes.
 struct Latencies {
   double start = 0;    ///< whatever its size
   double step = 0;     ///< of a step inside a node
   double between = 0;  ///< of a step between nodes
 };
 
-/// Has no state; one of each kind.
+/// A collective library. Has no state; there is one object of each kind.
 class CollectiveRuntime {
  public:
   virtual ~CollectiveRuntime() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual const RuntimeParameters& parameters() const = 0;
-  /// By a profile, those of a protocol that describe() names. One of a single protocol: the parameters.
+  /// Latencies of a protocol that describe() names, by a profile. A runtime with one protocol returns the
+  /// parameters.
   [[nodiscard]] virtual Latencies latencies(const Profile& profile, int protocol) const;
-  /// Those that can be asked for, besides `automatic`.
+  /// Algorithms that can be requested, without `automatic`.
   [[nodiscard]] virtual std::vector<Algorithm> algorithms() const = 0;
-  /// As models::describe(). Requires: a group of two ranks or more.
+  /// Describes as models::describe() does. Requires: a group of two ranks or more.
   [[nodiscard]] virtual Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
                                              Bytes bytes, Algorithm algorithm) const = 0;
-  /// What an algorithm that was asked for needs, where it did not run.
+  /// The requirement of the requested algorithm that is not met, where it did not run.
   [[nodiscard]] virtual std::string obstacle(Algorithm asked, const topology::Cluster& cluster) const = 0;
 };
 
-/// Null where there is none of that name. What it points to lives as long as the program.
+/// The runtime of that name, or null. The object lives as long as the program.
 [[nodiscard]] const CollectiveRuntime* collective_runtime_named(std::string_view name);
 [[nodiscard]] std::vector<std::string_view> collective_runtime_names();
 
-/// The runtime of a machine. Throws: std::invalid_argument when it names none that there is.
+/// The runtime of a machine. Throws: std::invalid_argument when the machine names an unknown one.
 [[nodiscard]] const CollectiveRuntime& runtime_of(const topology::Instance& instance);
 
 /// "auto", then every algorithm of any runtime, each once.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kRaise = 1.01;
 
-/// Shares of bandwidths that a collective may be bound by.
+/// Shares of bandwidths that may bound a collective.
 std::vector<Parameter> shares_of(const ParameterSchema& schema) {
   std::vector<Parameter> all;
   for (const Resource r : {Resource::link, Resource::dma, Resource::hbm, Resource::efa}) {
@@ -134,7 +134,7 @@ void CollectiveTimer::add_intervals(const Collective& c, CollectiveTiming& t) co
     outside += std::pow(slope(t.nccom_seconds + more, t.nccom_seconds) * log_sd, 2);
   };
   for (const Raised& r : raised_) add(c.transfer(r.fabric) - c.transfer(fabric_), r.log_sd, true);
-  // Times that enter as they are.
+  // Times that scale with no parameter.
   Seconds hops{}, network{};
   for (const Phase& phase : c.phases) {
     hops = hops + phase.hops;

@@ -16,8 +16,8 @@ namespace trnplan::models {
 struct CollectiveRun {
   CollectiveOp op = CollectiveOp::all_reduce;
   int ranks = 2;  ///< over all nodes, equally many on each, the lowest cores first
-  Bytes bytes{};  ///< as nccom-test counts: what an all-gather ends with, what every other operation starts
-                  ///< with
+  /// Bytes as nccom-test counts them: an all-gather ends with them, every other operation starts with them.
+  Bytes bytes{};
   Algorithm algorithm = Algorithm::automatic;
 };
 
@@ -34,15 +34,14 @@ struct CollectiveTiming {
   };
   std::string algorithm;
   Seconds seconds{};                          ///< inside a compiled graph
-  Seconds nccom_seconds{};                    ///< in a graph of its own: host launch and barrier included
-  SecondsRange seconds_90, nccom_seconds_90;  ///< 0 unless asked for
-  Seconds host_launch{}, barrier{};           ///< what nccom_seconds adds to seconds
-  double algbw = 0,
-         busbw =
-             0;  ///< bytes/s by nccom_seconds, 0 without time or for one rank; busbw = algbw * bus_factor()
+  Seconds nccom_seconds{};                    ///< in a graph of its own, with host launch and barrier
+  SecondsRange seconds_90, nccom_seconds_90;  ///< 0 unless requested
+  Seconds host_launch{}, barrier{};           ///< the two terms that nccom_seconds adds to seconds
+  /// Bytes/s by nccom_seconds; 0 without time or for one rank. busbw = algbw * bus_factor().
+  double algbw = 0, busbw = 0;
   Seconds alpha{};  ///< seconds = alpha + latency and transfer of all parts
   std::vector<Part> parts;
-  topology::GroupVerdict verdict;  ///< whether the runtime accepts the group
+  topology::GroupVerdict verdict;  ///< on whether the runtime accepts the group
 };
 
 /// A collective and its time.
@@ -51,27 +50,27 @@ struct TimedCollective {
   CollectiveTiming timing;
 };
 
-/// What nccom-test multiplies algbw by: all-reduce 2 (N-1)/N, all-gather, reduce-scatter and all-to-all
-/// (N-1)/N, else 1 (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst;
+/// Factor by which nccom-test multiplies algbw: all-reduce 2 (N-1)/N; all-gather, reduce-scatter and
+/// all-to-all (N-1)/N; else 1 (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst;
 /// NVIDIA/nccl-tests doc/PERFORMANCE.md).
 double bus_factor(CollectiveOp op, int ranks);
 
-/// Bytes of an element of a type as nccom-test names it: fp32, float32, bf16, uint8 ...
+/// Bytes of an element of a type that nccom-test names: fp32, float32, bf16, uint8 ...
 std::optional<int> element_bytes(std::string_view type);
 
-/// The global ranks of a run. Throws std::invalid_argument unless `ranks` is positive, divides over the
-/// nodes, and fits them.
+/// The global ranks of a run. Throws std::invalid_argument unless `ranks` is positive, is a multiple of the
+/// nodes, and fits on them.
 std::vector<int> ranks_of(const topology::Cluster& cluster, int ranks);
 
 /// Times many collectives on one cluster. Keeps references to its arguments. Cost of time(): O(ranks).
 ///
-/// With `intervals` it also says how sure a time t is by the log-normal parameters p of the profile (delta
-/// method): with e_p = d log t / d log p, from a difference of 1 %,
+/// With `intervals` it also gives the interval of a time t from the log-normal parameters p of the profile
+/// (delta method): with e_p = d log t / d log p, from a difference of 1 %,
 ///
-///   sigma^2 = sum_p (e_p * log_sd_p)^2 + collective_spread^2,   t * exp(-1.645 sigma) .. t * exp(+1.645 sigma)
+///   sigma^2 = sum_p (e_p * log_sd_p)^2 + collective_spread^2,  t * exp(-1.645 sigma) .. t * exp(1.645 sigma)
 ///
-/// Parameters are taken as independent, as they are in a profile; collective_spread is what the model itself
-/// misses of tables that no fit has seen.
+/// Parameters count as independent, as they are in a profile. collective_spread is the error of the model
+/// itself on tables that no fit has seen.
 class CollectiveTimer {
  public:
   CollectiveTimer(const topology::Cluster& cluster, const topology::ChipGraph& graph, const Profile& profile,

@@ -140,7 +140,8 @@ std::vector<Fabric::Leg> Fabric::route(int chip_a, int chip_b) const {
 const std::vector<Fabric::Leg>& Fabric::spread(int chip_a, int chip_b) const {
   if (const auto it = spreads_.find({chip_a, chip_b}); it != spreads_.end()) return it->second;
   std::vector<Leg> paths;
-  // Chips by their distance from the target; what arrives at a chip leaves it in equal parts.
+  // Parts of the message by chip, level by level towards the target; the part that arrives at a chip leaves
+  // it in equal parts.
   std::map<int, double> here{{chip_a, 1.0}};
   for (int left = graph_->hops(chip_a, chip_b); left > 0; --left) {
     std::map<int, double> next;
@@ -178,8 +179,8 @@ std::vector<std::vector<int>> Fabric::directions(const std::vector<int>& chips) 
 
 namespace {
 
-/// Turns rings of chips so that the NICs of their last and first chips are used alike. The search for a use
-/// of at most so many channels a NIC is given up after a number of tries, and one more is allowed.
+/// Turns rings of chips so that the NICs of their last and first chips are used equally. The search for a use
+/// of at most so many channels per NIC is given up after a number of tries, and one more channel is allowed.
 class Turner {
  public:
   Turner(const topology::Instance& instance, const std::vector<std::vector<int>>& rings)
@@ -196,10 +197,10 @@ class Turner {
   }
 
  private:
-  /// Per number of channels a NIC. On rows, halves and wholes of all machines of the catalogue a search that
-  /// succeeds takes at most 139 tries; one that cannot would take exponentially many in the NICs, and ends
-  /// here after some milliseconds. Given up too early it costs evenness, not an answer: with as many channels
-  /// a NIC as there are channels any turn does.
+  /// Tries per number of channels of a NIC. On rows, halves and wholes of all machines of the catalogue, a
+  /// search that succeeds takes at most 139 tries. One that cannot succeed would take exponentially many in
+  /// the NICs, and ends here after some milliseconds. Giving up too early costs evenness, not an answer: when
+  /// a NIC may have all channels, any turn will do.
   static constexpr int kMostTries = 2000;
 
   int nic(int chip) const { return instance_.nic_of_chip[static_cast<std::size_t>(chip)]; }
@@ -243,8 +244,9 @@ const std::vector<std::vector<int>>& Fabric::channels(const std::vector<int>& ch
 
 namespace {
 
-/// Labels the chips as corners of a hypercube: the first is 0, its neighbours the unit vectors, and a chip at
-/// distance d the union of its neighbours' labels at distance d - 1. nullopt when that is no hypercube.
+/// Labels the chips as corners of a hypercube: the first chip is 0, its neighbours are the unit vectors, and
+/// a chip at distance d has the union of its neighbours' labels at distance d - 1. nullopt when the chips are
+/// not a hypercube.
 std::optional<std::vector<int>> hypercube_order(const topology::ChipGraph& graph,
                                                 const std::vector<int>& chips) {
   const auto count = static_cast<unsigned>(chips.size());

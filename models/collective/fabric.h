@@ -1,11 +1,11 @@
-// The capacity-bearing parts of a cluster, as resources a simulation can share out.
+// The parts of a cluster that have a capacity, as resources that a simulation shares out.
 //
 // One node of each class stands for all nodes of the class (topology/placement.h). Per class, in this order:
 //   link        one direction of a chip-to-chip (or chip-to-switch) link; both cores of a chip share it
-//   memory      what a core's collectives can read and write (Device::message_memory)
+//   memory      rate at which a core's collectives read and write memory (Device::message_memory)
 //   nic_out/in  one EFA device, one direction, shared by the cores of its chips
 //   spine_out/in  the node's share of the network between nodes; only where that is oversubscribed
-// One more, `nowhere`, has no capacity: what must go between chips or nodes that nothing joins takes forever.
+// One more, `unreachable`, has no capacity: bytes between chips or nodes that nothing joins take forever.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,13 @@ namespace trnplan::models {
 class CollectiveMemory;
 class CollectiveRuntime;
 
-/// Threads: one thread per Fabric, also for its const members, because it remembers ways and rings. The graph
-/// and the placement may be shared. Errors: an exception leaves what is remembered as it was.
+/// The resources of a cluster. Threads: one thread per Fabric, also for its const members, because it
+/// remembers paths and rings. The graph and the placement may be shared. Errors: an exception leaves the
+/// remembered data unchanged.
 class Fabric {
  public:
-  /// Keeps references to its arguments. Cost: O(links + cores). `memory`, which may be null, is what
-  /// collective() remembers loads in (models/collective/collective_memory.h).
+  /// Keeps references to its arguments. Cost: O(links + cores). collective() remembers loads in `memory`,
+  /// which may be null (models/collective/collective_memory.h).
   Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
          const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory = nullptr);
 
@@ -47,7 +48,8 @@ class Fabric {
   using Load = std::vector<std::pair<Id, double>>;
 
   Id unreachable() const { return per_class_ * static_cast<Id>(placement_->classes()); }
-  /// What the id of a resource of class 0 differs by from that of the same resource of another class.
+  /// Offset of the ids of a class: the id of a resource of class `cls` minus that of the same resource of
+  /// class 0.
   Id shift_of(int cls) const { return base(cls); }
   /// Number of resources, `unreachable` included.
   Id size() const { return unreachable() + 1; }
@@ -61,10 +63,10 @@ class Fabric {
   /// Capacities in bytes/s by id, without `unreachable`.
   std::vector<double> capacities() const;
 
-  /// The direction of a link from one chip (or switch) to a neighbour, size() when no link joins the two.
+  /// The direction of a link from one chip (or switch) to a neighbour; size() when no link joins the two.
   Id link(int cls, int from, int to) const;
   Id memory(int cls, int core) const { return base(cls) + first_memory_ + static_cast<Id>(core); }
-  /// NIC of a core's chip; only when the instance has NICs.
+  /// NIC of a core's chip. Requires: the instance has NICs.
   Id nic(int cls, int core, Kind direction) const;
   bool has_spine() const { return cluster_->oversubscription > 1; }
   Id spine(int cls, Kind direction) const;
@@ -76,18 +78,19 @@ class Fabric {
   };
   /// One shortest path.
   std::vector<Leg> route(int chip_a, int chip_b) const;
-  /// All shortest paths, the message split evenly wherever they part. Remembered.
+  /// All shortest paths; the message is split evenly wherever they part. Remembered.
   const std::vector<Leg>& spread(int chip_a, int chip_b) const;
-  /// Rings of a set of chips (one or two, edge-disjoint); empty when there is none. Remembered.
+  /// Edge-disjoint rings of a set of chips (one or two); empty when there is none. Remembered.
   const std::vector<std::vector<int>>& rings(const std::vector<int>& chips) const;
-  /// Each ring in both directions; without a ring (such a group is refused) the chips as they are.
+  /// Each ring in both directions; without a ring (the runtime refuses such a group) the chips in the given
+  /// order.
   std::vector<std::vector<int>> directions(const std::vector<int>& chips) const;
   /// One order of the chips per channel of a flat ring, each along one of directions(): the last chip sends
-  /// to the first one of the next node. As many channels as NICs; each ring is turned so that every NIC sends
-  /// and receives for as few of them as possible. Remembered.
+  /// to the first one of the next node. There are as many channels as NICs. Each ring is turned so that every
+  /// NIC sends and receives for as few channels as possible. Remembered.
   const std::vector<std::vector<int>>& channels(const std::vector<int>& chips) const;
-  /// The chips in an order in which places that differ in one bit are neighbours, or the chips as they are
-  /// when there is none. Remembered. The 4x4 torus is such a 4-D hypercube.
+  /// The chips in an order in which places that differ in one bit are neighbours, or in the given order when
+  /// there is none. Remembered. The 4x4 torus is such a 4-D hypercube.
   const std::vector<int>& hypercube(const std::vector<int>& chips) const;
 
  private:

@@ -10,12 +10,12 @@ namespace trnplan::models::nccl {
 
 namespace {
 
-/// Bytes of a message of its own up to which protocol LL carries it, inside a node and between nodes. Inferred: inside,
-/// where the latencies of the library's rings meet, 4.6 us of a link's rate on the GPUs there are
-/// (NVIDIA/nccl@5067397c src/graph/tuning.cc); between, the same of a NIC's.
+/// Largest message that protocol LL carries, inside a node and between nodes. Inferred. Inside: where the
+/// latencies of the library's rings meet, 4.6 us of a link's rate on existing GPUs (NVIDIA/nccl@5067397c
+/// src/graph/tuning.cc). Between: the same of a NIC's rate.
 constexpr double kMostLlMessage = 128 * 1024, kMostLlMessageBetween = 16 * 1024;
 
-/// The local members in turn, once from each of them on.
+/// The local members in cyclic order, starting once from each of them.
 std::vector<std::vector<int>> turns(const GroupShape& shape) {
   std::vector<int> order(at(shape.local()));
   std::iota(order.begin(), order.end(), 0);
@@ -45,8 +45,7 @@ Pace pace_of(Way way) {
   return Pace::simple;
 }
 
-/// Each rank's own part goes from what it gives to where the result stands, through the same thread blocks that
-/// send.
+/// Copy of each rank's own part from its input to its result, through the same thread blocks that send.
 Stage own_part(const GroupShape& shape, double bytes) {
   Stage s;
   s.protocol = static_cast<int>(Pace::none);
@@ -54,14 +53,15 @@ Stage own_part(const GroupShape& shape, double bytes) {
   return s;
 }
 
-/// Messages along the chain of a node without bytes: the way of the first ones.
+/// Messages without bytes along the chain of a node: the latency of the first bytes.
 Stage way_inside(const GroupShape& shape, int steps) {
   Stage s{steps, 0, 0, {}};
   for (int j = 0; j + 1 < shape.local(); ++j) s.relations.push_back(relation(j, j + 1, 0, false));
   return s;
 }
 
-/// `inside` bytes over each GPU's links and `network` over each member's share of the NICs, in equal steps.
+/// A stage that moves, in equal steps, `inside` bytes over each GPU's links and `network` bytes over each
+/// member's share of the NICs.
 Stage pipelined(const GroupShape& shape, int steps, bool between, double inside, double network) {
   Stage s{steps, between ? steps : 0, between ? steps : 0, {}};
   const int last = shape.local() - 1;

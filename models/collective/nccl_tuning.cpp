@@ -12,7 +12,7 @@ namespace trnplan::models::nccl {
 
 namespace {
 
-/// By protocol, LL, LL128 and Simple; microseconds.
+/// Microseconds by protocol: LL, LL128 and Simple.
 using ByProtocol = double[3];
 constexpr ByProtocol kTreeStart = {6.8, 14, 8.4}, kRingStart = {6.6, 14, 8.4};
 constexpr ByProtocol kTreeStep = {0.6, 1.25, 4.0}, kRingStep = {0.6, 1.9, 3.4};
@@ -23,15 +23,16 @@ constexpr double kLogarithmicStart = 8, kLogarithmicBetween = 14 / 3.5, kLogarit
 /// Shares of a rate.
 constexpr double kLl128 = 0.92, kTree = 0.92, kTreeLl = 1 / 3.8, kTreeLl128Inside = 7.0 / 9,
                  kTreeLl128Between = 120.0 / 128, kLogarithmic = 0.75;
-/// Of what the library counts a GPU's links for, the rate of LL in one node, in two or three, in more: where the
-/// machine does not state them, as of the three generations that do (87.7, 22.5 and 19 of 240 GB/s; 141, 45 and
-/// 35 of 371; 282, 90 and 70 of 722).
+/// Rate of LL in one node, in two or three, and in more, as a share of the rate that the library assumes for
+/// a GPU's links. For machines that do not state it; from the three generations that do (87.7, 22.5 and 19 of
+/// 240 GB/s; 141, 45 and 35 of 371; 282, 90 and 70 of 722).
 constexpr double kLl[] = {0.38, 0.115, 0.09};
-/// Of the data sheet's rate of links that state no other: 240 of 300, 371 of 450, 722 of 900.
+/// Rate that the library assumes for links, as a share of the data sheet's, where a machine states no other:
+/// 240 of 300, 371 of 450, 722 of 900.
 constexpr double kCounted = 0.81;
 
-/// What trees of an all-reduce reach of their rate, by size: 64 bytes times a power of two. The library goes in
-/// steps; here what lies between two sizes is between their shares, so that more bytes never take less time.
+/// Share of their rate that trees of an all-reduce reach, by size: 64 bytes times a power of two. The library
+/// uses steps; here the share is interpolated between two sizes, so that more bytes never take less time.
 constexpr double kTreeBySize[3][23] = {
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .5, .6, .6, .7, .7, .8, .9, .9, .92, .92},
@@ -70,8 +71,9 @@ Tuning::Tuning(const topology::Instance& instance, CollectiveOp op, const GroupS
 std::vector<Way> Tuning::ways() const {
   using enum Protocol;
   const bool several = shape_.node_count() > 1, switched = instance_.traits.in_switch_reduction;
-  // LL128 needs stores of 128 bytes that arrive whole. Between nodes it counts on them where GPUs pass what leaves
-  // the node to one another, from the generation on whose switch reduces.
+  // LL128 needs stores of 128 bytes that arrive as a whole. Between nodes the library relies on them only
+  // where GPUs forward to one another the data that leaves the node, that is from the generation whose switch
+  // reduces.
   const bool whole_lines = !several || switched;
   std::vector<Way> all;
   const auto add = [&](Method m) {

@@ -1,12 +1,14 @@
-// By what NCCL chooses how a collective runs: an algorithm and a protocol, whichever its own model says ends first.
+// NCCL's choice of an algorithm and a protocol for a collective: the pair that its own model predicts to end
+// first.
 //
-//   time = start + steps inside a node and between nodes, each with a latency + the busiest bytes / their rate
+//   time = start + steps inside a node and between nodes, each with a latency
+//          + the busiest bytes / their rate
 //
-// The constants are those of NVIDIA/nccl@5067397c src/graph/tuning.cc and src/graph/topo.h; what a message between
-// nodes takes besides is the instance's network_latency, once for LL and LL128 and twice for Simple. They decide
-// only: how long the collective then takes goes by the profile (models/collective/switched_parameters.h) and the
-// bytes that each resource carries. Not taken from there: the plateau of rings over several nodes, caps of rates
-// by channel, CollNet, gathers and scatters in the switch.
+// The constants are those of NVIDIA/nccl@5067397c src/graph/tuning.cc and src/graph/topo.h. A message between
+// nodes also takes the instance's network_latency, once for LL and LL128 and twice for Simple. The constants
+// only decide: the time that the collective then takes follows from the profile
+// (models/collective/switched_parameters.h) and the bytes on each resource. Left out: the plateau of rings
+// over several nodes, caps of rates by channel, CollNet, gathers and scatters in the switch.
 #pragma once
 
 #include <optional>
@@ -21,9 +23,9 @@ namespace trnplan::models::nccl {
 enum class Method {
   ring,
   tree,             ///< two binary trees over the nodes, a chain inside each node
-  in_switch,        ///< NVLS: the switch adds up what all members send and hands the sum to each
-  in_switch_tree,   ///< NVLSTree: that inside the nodes, trees between them
-  logarithmic_tree  ///< PAT: a tree of its own for every rank's part, where nodes have one rank each
+  in_switch,        ///< NVLS: the switch adds up the data of all members and sends each the sum
+  in_switch_tree,   ///< NVLSTree: NVLS inside the nodes, trees between them
+  logarithmic_tree  ///< PAT: a tree for every rank's part, where nodes have one rank each
 };
 enum class Protocol { ll, ll128, simple };
 
@@ -32,31 +34,31 @@ struct Way {
   Protocol protocol = Protocol::simple;
   bool operator==(const Way&) const = default;
 };
-/// "ring LL128", "tree", "nvls": the protocol is named unless it is Simple.
+/// The name: "ring LL128", "tree", "nvls". It includes the protocol unless that is Simple.
 [[nodiscard]] std::string to_string(Way way);
 
-/// A group on a machine, as the choice sees it.
+/// A group on a machine, with the numbers that the choice depends on.
 class Tuning {
  public:
-  /// `bytes` as of describe(). Keeps references to its arguments. Requires: two ranks or more.
+  /// `bytes` is that of describe(). Keeps references to its arguments. Requires: two ranks or more.
   Tuning(const topology::Instance& instance, CollectiveOp op, const GroupShape& shape, double bytes);
 
-  /// All that could run, rings first.
+  /// All combinations that could run, rings first.
   [[nodiscard]] std::vector<Way> ways() const;
-  /// The fastest by seconds(), of one method where one is asked for and can run.
+  /// The fastest by seconds(); only those of one method where one is requested and can run.
   [[nodiscard]] Way best(std::optional<Method> asked) const;
-  /// What the library takes it for.
+  /// Time by the library's own model.
   [[nodiscard]] double seconds(Way way) const;
 
-  /// Of the full rate of a GPU's links, what a way can use.
+  /// Share of the full rate of a GPU's links that the combination can use.
   [[nodiscard]] double link_share(Way way) const;
-  /// Of the full rate of the NICs.
+  /// Share of the full rate of the NICs that it can use.
   [[nodiscard]] double network_share(Way way) const;
-  /// Bytes on the links of a GPU each way, and on the NICs of a node, without what the shares cost.
+  /// Bytes on the links of a GPU in each direction, and on the NICs of a node, before the shares are applied.
   [[nodiscard]] double link_bytes(Method method) const;
   [[nodiscard]] double network_bytes(Method method) const;
 
-  /// Nodes' levels of a tree: log2 of the nodes, rounded up.
+  /// Levels of a tree over the nodes: log2 of the nodes, rounded up.
   [[nodiscard]] int levels() const { return levels_; }
   /// Seconds that the machine's network adds to a step between nodes.
   [[nodiscard]] double network_latency(Way way) const;

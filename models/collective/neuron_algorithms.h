@@ -1,9 +1,9 @@
-// The algorithms of the Neuron runtime, a file each. models/collective/collective_algorithm.h says what each
-// does and costs.
+// The algorithms of the Neuron runtime, one file each. models/collective/collective_algorithm.h gives their
+// messages and costs.
 //
-// Adding one that gathers inside a node: a file like neuron_kangaring.cpp, and below its declaration, its name and
-// a row in kLocalAlgorithms. It can then be asked for; when the runtime takes it by itself stands in
-// neuron_runtime.cpp.
+// To add one that gathers inside a node, write a file like neuron_kangaring.cpp and, below, its declaration,
+// its name and a row in kLocalAlgorithms. It can then be requested; neuron_runtime.cpp decides when the
+// runtime takes it by itself.
 #pragma once
 
 #include <string_view>
@@ -17,17 +17,17 @@ namespace trnplan::models::neuron {
 inline constexpr Algorithm ring{"ring"}, kangaring{"kangaring"}, mesh{"mesh"}, halving_doubling{"rdh"},
     torus{"torus"}, hierarchical{"hierarchical"}, flat_ring{"flat-ring"}, one_step{"one-step"};
 
-/// All-gather of `gathered` bytes inside each node, in the order of an all-gather; with `reduce` the messages
-/// of the reduce-scatter that is its reverse. Requires: two local members or more.
+/// Stages of an all-gather of `gathered` bytes inside each node, in its order; with `reduce`, the messages of
+/// the reduce-scatter that is its reverse. Requires: two local members or more.
 using LocalStages = std::vector<Stage>(const GroupMembers& group, double gathered, bool reduce);
 LocalStages ring_stages, kangaring_stages, mesh_stages, halving_doubling_stages, torus_stages;
 
-/// Whether an algorithm can run on the group.
+/// True if an algorithm can run on the group.
 using CanRun = bool(const GroupMembers& group);
 CanRun kangaring_can_run, halving_doubling_can_run, torus_can_run;
 
-/// All-gather of `gathered` bytes over the nodes, each local member with its likes: by mesh or
-/// halving-doubling, else a ring. In the order of an all-gather. Requires: two nodes or more.
+/// Stages of an all-gather of `gathered` bytes over the nodes, each local member with its counterparts: by
+/// mesh or halving-doubling, else by a ring. In the order of an all-gather. Requires: two nodes or more.
 [[nodiscard]] std::vector<Stage> stages_between(Algorithm algorithm, const GroupShape& shape, double gathered,
                                                 bool reduce);
 
@@ -35,8 +35,8 @@ CanRun kangaring_can_run, halving_doubling_can_run, torus_can_run;
 struct LocalAlgorithm {
   Algorithm algorithm;
   LocalStages* stages;
-  CanRun* can_run = nullptr;  ///< null: it always can
-  std::string_view needs;     ///< what it needs, as a sentence
+  CanRun* can_run = nullptr;  ///< null: always
+  std::string_view needs;     ///< its requirement, as a sentence
 };
 
 inline constexpr LocalAlgorithm kLocalAlgorithms[] = {

@@ -17,7 +17,7 @@ std::vector<Stage> stages_between(Algorithm algorithm, const GroupShape& shape, 
   if (algorithm == mesh) {
     stage(1, Relation::Node::others, 0, gathered / k);
   } else if (algorithm == halving_doubling) {
-    // Bruck's order where k is no power of two: each node sends what it has to the one `by` places on.
+    // Bruck's order where k is not a power of two: each node sends all it has to the node `by` places on.
     const bool power_of_two = std::has_single_bit(static_cast<unsigned>(k));
     const auto node = power_of_two ? Relation::Node::flip : Relation::Node::shift;
     for (int by = 1; by < k; by *= 2) stage(1, node, by, gathered / k * std::min(by, k - by));

@@ -14,7 +14,7 @@ std::vector<Stage> halving_doubling_stages(const GroupMembers& group, double gat
   const int count = static_cast<int>(chips.size());
   const int axes = std::bit_width(static_cast<unsigned>(count)) - 1;
   std::vector<Stage> stages;
-  double held = gathered / group.shape().local();  // what each rank has so far
+  double held = gathered / group.shape().local();  // bytes that each rank has so far
   for (int step = 0; step < axes; ++step, held *= 2) {
     Stage s{1, 0, 0, {}};
     for (int lane = 0; lane < axes; ++lane) {

@@ -1,5 +1,5 @@
-// Parameters of collectives on Neuron: shares of published bandwidths, and latencies. What a core's own
-// memory and DMA reach is the device's (models/device/neuron_core_parameters.h). Sources and values:
+// Parameters of collectives on Neuron: shares of published bandwidths, and latencies. The shares of a core's
+// own memory and DMA belong to the device (models/device/neuron_core_parameters.h). Sources and values:
 // docs/models.md, "Parameters".
 #pragma once
 

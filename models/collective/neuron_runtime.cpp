@@ -19,7 +19,7 @@ const LocalAlgorithm* local_algorithm(Algorithm a) {
   return nullptr;
 }
 
-/// The one asked for where it can run; ring always can.
+/// The wanted algorithm where it can run; else ring, which always can.
 const LocalAlgorithm& possible(const GroupMembers& group, Algorithm wanted) {
   const LocalAlgorithm* local = local_algorithm(wanted);
   const bool can = local != nullptr && (local->can_run == nullptr || local->can_run(group));
@@ -41,7 +41,7 @@ std::vector<Stage> between(Algorithm algorithm, const GroupShape& shape, double 
   return stages;
 }
 
-/// By the bytes that are gathered, and what each chip has of them.
+/// The algorithm for a size: `bytes` gathered in total, `piece` of them on each chip.
 Algorithm by_size(const AlgorithmLimits& limits, double bytes, double piece, Algorithm large) {
   if (bytes < limits.mesh_below.value) return mesh;
   return piece < limits.halving_below.value ? halving_doubling : large;

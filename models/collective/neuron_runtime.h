@@ -1,4 +1,4 @@
-// The collectives of the Neuron runtime: which algorithm it takes, by the sizes that a profile states.
+// The collectives of the Neuron runtime. The sizes that a profile states select the algorithm.
 #pragma once
 
 #include "models/collective/collective_runtime.h"

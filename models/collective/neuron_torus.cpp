@@ -8,8 +8,7 @@ bool torus_can_run(const GroupMembers& group) {
          static_cast<int>(group.shape().chips.size()) == i.chips && group.per_chip() == 1;
 }
 
-/// Rows then columns; on a square torus one half of the bytes goes the other way round, so that all links
-/// work.
+/// Rows, then columns. On a square torus half of the bytes take the opposite order, so that all links work.
 std::vector<Stage> torus_stages(const GroupMembers& group, double gathered, bool reduce) {
   const topology::Instance& i = group.fabric().cluster().instance;
   const int rows = i.torus_rows, columns = i.torus_columns;

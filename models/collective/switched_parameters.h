@@ -36,7 +36,7 @@ inline constexpr ParameterInfo kParameters[] = {
      .meaning =
          "per step between nodes of a ring of protocol Simple, in addition to the machine's network_latency",
      .resource = Resource::latency},
-    // What other protocols take more. Absent: the fit to tables of nccl-tests on 8 A100 and 8 H100
+    // Additional time of other protocols. Where absent: the fit to tables of nccl-tests on 8 A100 and 8 H100
     // (docs/accuracy.md, "NCCL").
     {.place = 35,
      .name = "ll128_start",

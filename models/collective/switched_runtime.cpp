@@ -11,7 +11,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// What the profile says, or where it is of another kind of machine, what profiles mean that do not say.
+/// The profile's value or, for a profile of another kind of machine, the parameter's default.
 double stated(const Profile& profile, Parameter p) {
   return profile.schema->contains(p) ? profile[p] : *p.info().when_absent;
 }
@@ -25,10 +25,11 @@ std::optional<nccl::Method> method_of(Algorithm asked) {
   return std::nullopt;
 }
 
-/// Microseconds of a step between nodes (NVIDIA/nccl@5067397c src/graph/tuning.cc): the profile's is that of Simple.
+/// Microseconds of a step between nodes (NVIDIA/nccl@5067397c src/graph/tuning.cc). The profile states that
+/// of Simple.
 constexpr double kSimple = 14, kRingLl = 2.7, kRingLl128 = 4, kTreeLl = 5, kTreeLl128 = 8.5,
                  kInSwitchTree = 20.9;
-/// Parallel trees have as many steps on the way at once.
+/// Number of parallel trees whose steps are under way at the same time.
 constexpr double kLogarithmicTree = 3.5;
 
 }  // namespace

@@ -1,12 +1,12 @@
-// Collectives of chips behind a switch, as NCCL runs them.
+// Collectives of chips behind a switch, in NCCL's form.
 //
-// Its own tuning chooses ring, tree, NVLS, NVLSTree or PAT, and protocol LL, LL128 or Simple
-// (models/collective/nccl_tuning.h); each is stages of messages (models/collective/nccl_stages.h). An all-gather or
-// reduce-scatter of G over N ranks by rings is N - 1 steps of G/N, in as many channels as ranks on a node, each
-// leaving the node through another NIC, so that all links and all rails work; an all-reduce is both. An
-// all-to-all is one step, a send another. EFA's plugin shows in what the machine says of its network
-// (Instance::network_latency). Not modelled: the multiprocessors that channels take from compute, and the plugin's
-// own regions of sizes where it decides instead.
+// A model of NCCL's tuning chooses ring, tree, NVLS, NVLSTree or PAT, and protocol LL, LL128 or Simple
+// (models/collective/nccl_tuning.h). Each is a list of stages of messages (models/collective/nccl_stages.h).
+// An all-gather or reduce-scatter of G over N ranks by rings is N - 1 steps of G/N, in as many channels as
+// ranks on a node. Each channel leaves the node through another NIC, so that all links and all rails work. An
+// all-reduce is both. An all-to-all is one step, a send another. EFA's plugin enters through the machine's
+// network values (Instance::network_latency). Not modelled: the multiprocessors that channels take from
+// compute, and the ranges of sizes in which the plugin decides instead.
 #pragma once
 
 #include "models/collective/collective_runtime.h"
@@ -14,7 +14,7 @@
 namespace trnplan::models {
 
 namespace switched {
-/// By the name of Neuron's: who asks for a ring means a ring.
+/// The ring, by the same name as Neuron's: a request for a ring is valid on both.
 inline constexpr Algorithm ring{"ring"};
 inline constexpr Algorithm tree{"tree"}, in_switch{"nvls"}, in_switch_tree{"nvls-tree"},
     logarithmic_tree{"pat"};

@@ -13,7 +13,7 @@ Seconds beyond_busy(Seconds busy, Seconds host) {
   constexpr double kCorner = 6;
   const double longer = std::max(busy.value, host.value), shorter = std::min(busy.value, host.value);
   if (longer <= 0) return {};
-  // Where the host is far ahead the corner rounds to nothing.
+  // Where the host is far ahead, the corner rounds to zero.
   const double both = longer * std::pow(1 + std::pow(shorter / longer, kCorner), 1 / kCorner);
   return Seconds(both - busy.value);
 }

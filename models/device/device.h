@@ -1,7 +1,8 @@
-// What turns the work of an operator into seconds, and says which parameters they scale with.
+// Devices, which turn the work of an operator into seconds and name the parameters that these scale with.
 //
-// Operators say what a layer does (models/operators/operators.h); a device says how long that takes on one core.
-// Adding a device: a class here beside neuron_core.h and gpu.h, its parameters, a line in devices.cpp.
+// Operators describe the work of a layer (models/operators/operators.h); a device gives its time on one core.
+// To add a device, write a class like those of neuron_core.h and gpu.h, its parameters, and a line in
+// devices.cpp.
 #pragma once
 
 #include <optional>
@@ -17,23 +18,23 @@ namespace trnplan::models {
 /// Work on one core.
 struct Work {
   Seconds seconds{};
-  Parameter parameter;      ///< the length is proportional (or inverse) to this
+  Parameter parameter;      ///< the length is proportional to this, or to its inverse
   Parameter also;           ///< and to this, unless none
   Flops flops{};            ///< of matrix products (2 per multiply-add)
-  double instructions = 0;  ///< of a graph it is in, counted; 0 on a device that takes graphs of any size
+  double instructions = 0;  ///< of its graph, as counted; 0 on a device without a limit of graphs
 };
 
-/// What a compiler refuses to make of one graph.
+/// The size at which a compiler refuses a graph.
 struct GraphLimit {
-  double instructions = 0;  ///< at most
-  Parameter over_counted;   ///< what the compiler makes of a graph over the sum of Work::instructions
+  double instructions = 0;  ///< the most
+  Parameter over_counted;   ///< instructions in the compiled graph over the sum of Work::instructions
 };
 
-/// (n x k) times (k x width).
+/// A product (n x k) times (k x width).
 struct MatmulShape {
   double n = 0, k = 0, width = 0;
-  bool fp8 = false;   ///< of elements of 8 bits, cast from wider ones; on a device that has_fp8()
-  bool cast = false;  ///< the second operand, weights, has been cast before
+  bool fp8 = false;   ///< elements of 8 bits, cast from wider ones; needs a device that has_fp8()
+  bool cast = false;  ///< the second operand, weights, is already cast
 };
 
 /// Attention of `heads` heads over all micro-batches: `blocks` squares of `sequence` x `sequence` scores.
@@ -45,21 +46,22 @@ struct AttentionShape {
   double units = 0;   ///< products over each square
   double blocks = 1;  ///< 0.5: causal, and the kernel skips the other half
 };
-/// Of whole squares, whatever a kernel skips.
+/// FLOPs of whole squares, whether or not a kernel skips some.
 [[nodiscard]] Flops attention_flops(const AttentionShape& shape);
 
-/// Work on elements one by one.
+/// Element-wise work.
 struct ElementKind {
-  double passes = 1;   ///< of a vector engine over each element
-  double streams = 2;  ///< tensors of that many elements read and written where it is one kernel
+  double passes = 1;   ///< passes of a vector engine over each element
+  double streams = 2;  ///< tensors of that size that one kernel would read and write
 };
 
-/// A norm squares, sums, scales and casts, then the residual is added: input and residual read, their sum and
-/// the norm written. Its backward does twice that.
+/// A norm squares, sums, scales and casts, then adds the residual: it reads input and residual, and writes
+/// their sum and the norm. Its backward does twice that.
 inline constexpr ElementKind kNorm{5, 4}, kNormBackward{10, 8};
 
-/// What a pass that is busy with work and collectives takes longer because the host launches it in `host`
-/// seconds: (busy^6 + host^6)^(1/6) - busy, a corner that is smooth since the host runs ahead now and then.
+/// Time that the host adds to a pass. The pass is busy with work and collectives for `busy` seconds, and the
+/// host launches it in `host` seconds: (busy^6 + host^6)^(1/6) - busy. The corner is smooth because the host
+/// runs ahead now and then.
 [[nodiscard]] Seconds beyond_busy(Seconds busy, Seconds host);
 
 /// Products of flash attention, each over all pairs of tokens (models/operators/operators.h).
@@ -71,51 +73,51 @@ struct Rate {
   Parameter by;
 };
 
-/// The core that works, its profile, and the elements it works on. Refers to what it is made of.
+/// The core that works, its profile, and the type of its elements. Keeps references to its arguments.
 struct DeviceContext {
   const topology::Core& core;
   const Profile& profile;
-  bool fp32 = false;  ///< elements of 4 bytes, and the slower products; else of 2
+  bool fp32 = false;  ///< elements of 4 bytes and the slower products; else of 2
 
   double element_bytes() const { return fp32 ? 4 : 2; }
 };
 
-/// Has no state; one of each kind (models/device/devices.h).
+/// A device. Has no state; there is one object of each kind (models/device/devices.h).
 /// Requires: the context's profile fills a schema with the device's parameters.
-/// Cost: of each function O(1). No launch is in any of them but layer_start().
+/// Cost: O(1) for each function. No function includes a launch, except layer_start().
 class Device {
  public:
   virtual ~Device() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// The keys of "core" in an instance file that it needs beyond bf16, memory and hbm_bandwidth.
+  /// The keys of "core" in an instance file that it needs besides bf16, memory and hbm_bandwidth.
   [[nodiscard]] virtual std::vector<std::string_view> needs() const = 0;
 
   [[nodiscard]] virtual Work matmul(const DeviceContext& on, const MatmulShape& shape) const = 0;
-  /// On rows x width elements.
+  /// Work on rows x width elements.
   [[nodiscard]] virtual Work elements(const DeviceContext& on, const ElementKind& kind, double rows,
                                       double width) const = 0;
-  /// `bytes` read from and written to memory, in all.
+  /// Work of reading and writing `bytes` of memory in total.
   [[nodiscard]] virtual Work memory(const DeviceContext& on, Bytes bytes) const = 0;
   [[nodiscard]] virtual Work flash_attention(const DeviceContext& on, const AttentionShape& shape) const = 0;
-  /// With its scores in memory, which moves `traffic` as counted.
+  /// Attention with its scores in memory; they move `traffic` bytes.
   [[nodiscard]] virtual Work plain_attention(const DeviceContext& on, const AttentionShape& shape,
                                              Bytes traffic) const = 0;
-  /// It times products of 8-bit elements on such cores.
+  /// True if it times products of 8-bit elements on such cores.
   [[nodiscard]] virtual bool has_fp8(const topology::Core& /*core*/) const { return false; }
-  /// What a layer costs in each pass beyond its operators.
+  /// Cost of a layer in each pass besides its operators.
   [[nodiscard]] virtual Work layer_start(const DeviceContext& on) const = 0;
-  /// What the host takes to launch a layer's pass, or `times` as much: hidden while the device is busy longer
-  /// (beyond_busy). Nothing where no host launches single kernels.
+  /// Time that the host takes to launch a layer's pass, multiplied by `times`. It is hidden while the device
+  /// is busy for longer (beyond_busy). nullopt where the host does not launch single kernels.
   [[nodiscard]] virtual std::optional<Work> host_launches(const DeviceContext& /*on*/,
                                                           double /*times*/) const {
     return std::nullopt;
   }
-  /// At which a core's collectives can read and write its memory.
+  /// Rate at which a core's collectives can read and write its memory.
   [[nodiscard]] virtual Rate message_memory(const topology::Core& core, const Profile& profile) const = 0;
-  /// The least time of rows x width elements, one pass each, however they are fused.
+  /// The least time of `elements` elements with so many passes over each, however they are fused.
   [[nodiscard]] virtual Seconds least_elements(const topology::Core& core, double passes,
                                                double elements) const = 0;
-  /// Nothing where a graph may be of any size, or there is none.
+  /// The limit of a graph; nullopt where a graph may have any size or there are no graphs.
   [[nodiscard]] virtual std::optional<GraphLimit> graph_limit() const { return std::nullopt; }
 };
 

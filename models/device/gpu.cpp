@@ -13,12 +13,14 @@ FlopsPerSecond peak_of(const DeviceContext& on) {
   return on.fp32 ? on.core.fp32 : on.core.bf16;
 }
 
-/// What casting an operand costs each of the two products it goes into: the greatest magnitude read (2), the
-/// element read (2), written as it is and transposed (1 + 1), by two kernels. NVIDIA/TransformerEngine
-/// transformer_engine/pytorch/module/linear.py (current scaling); pytorch/ao torchao/float8/README.md.
+/// Cost of casting an operand, for each of the two products that use it. Two kernels read it for its largest
+/// magnitude (2), read the element (2), and write it as it is and transposed (1 + 1).
+/// NVIDIA/TransformerEngine transformer_engine/pytorch/module/linear.py (current scaling); pytorch/ao
+/// torchao/float8/README.md.
 constexpr double kCastBytes = 3, kCastKernels = 1;
 
-/// The longer of operations and bytes. Operations are `executed`, of which `counted` count.
+/// The longer of the times of operations and of bytes. `executed` operations take time; `counted` of them
+/// count as FLOPs.
 Work longer(const DeviceContext& on, Flops executed, Bytes moved, Flops counted) {
   const Seconds engine = executed / (peak_of(on) * on.profile[gpu::gemm_share]);
   const Seconds memory = moved / (on.core.hbm * on.profile[gpu::bandwidth_share]);
@@ -27,16 +29,16 @@ Work longer(const DeviceContext& on, Flops executed, Bytes moved, Flops counted)
           .flops = counted};
 }
 
-/// Elements that tensor cores take at a time along the inner length of a product.
+/// Number of elements that tensor cores take at a time along the inner dimension of a product.
 constexpr double kAligned = 8;
 
-/// How much longer a product takes than its operations would in a large one.
+/// Time of a product over that of its operations in a large product.
 double stretch(const DeviceContext& on, double n, double k, double width) {
   const double ramp = 1 + on.profile[gpu::gemm_ramp] * (1 / n + 1 / k + 1 / width);
   return std::fmod(k, kAligned) == 0 ? ramp : ramp / on.profile[gpu::unaligned_share];
 }
 
-/// Of flash attention: the rate with heads of `dim` over that with the longest ones (gpu.h).
+/// Rate of flash attention with heads of `dim`, over that with the longest heads (gpu.h).
 double head_share(double dim) {
   constexpr double kLong = 128, kPower = 0.2;
   return std::pow(std::min(dim, kLong) / kLong, kPower);
@@ -108,7 +110,7 @@ Work Gpu::plain_attention(const DeviceContext& on, const AttentionShape& s, Byte
                            (peak_of(on) * on.profile[gpu::gemm_share]);
   const Seconds scores =
       traffic * on.profile[gpu::score_traffic] / (on.core.hbm * on.profile[gpu::bandwidth_share]);
-  // A kernel for each product and one between them.
+  // One kernel for each product and one between them.
   const Seconds starts(on.profile[gpu::kernel_start] * (s.units + 1));
   return {.seconds = products + scores + starts,
           .parameter = products >= scores ? gpu::gemm_share : gpu::bandwidth_share,

@@ -2,22 +2,22 @@
 //
 //   matmul (n,K,N)   kernel_start + max(2nKN (1 + gemm_ramp (1/n + 1/K + 1/N)) / (peak * gemm_share),
 //                                       e (nK + KN + nN) / (bandwidth * bandwidth_share)),
-//                    peak: that of the data type, e its bytes; a K that is no multiple of 8 runs at
+//                    peak: that of the data type, e its bytes; a K that is not a multiple of 8 runs at
 //                    unaligned_share of that rate (docs.nvidia.com/deeplearning/performance/
 //                    dl-performance-matrix-multiplication, "Tensor Core requirements")
-//                    FP8: both operands are cast first (kCastBytes, kCastKernels), weights not where they have been
-//                    before; peak: that of FP8 times fp8_share
-//   attention        flash: the operations it does (half a causal square) (1 + attention_ramp / s) over
-//                    peak * attention_share * (min(d, 128) / 128)^0.2; plain: two products per square, one of
-//                    them as short as a head, then the traffic of the scores
+//                    FP8: both operands are cast first (kCastBytes, kCastKernels), except weights that are
+//                    already cast; peak: that of FP8 times fp8_share
+//   attention        flash: the executed operations (half a causal square) times (1 + attention_ramp / s),
+//                    over peak * attention_share * (min(d, 128) / 128)^0.2; plain: two products per square,
+//                    one of them as short as a head, then the traffic of the scores
 //   elements         the tensors that one fused kernel reads and writes times eager_traffic, over the
 //                    bandwidth, and kernel_start
-//   a layer's pass   no shorter than the host's launches of it, host_layer (beyond_busy of device.h); busy are
-//                    its kernels and its collectives, as long as they take alone
-// d^0.2: FlashAttention 2 reaches 176 and 203 TFLOP/s with heads of 64 and 128 on A100 and 296 and 338 on H100
-// (Dao-AILab/flash-attention@0251105a assets). The roofline with a start per product fits measured products
-// within a median of 5 to 7 %; waves of tiles counted one by one do no better (ai-dynamo/aiconfigurator@095f58a5
-// aic-core/src/aiconfigurator_core/systems/data).
+//   a layer's pass   no shorter than the host's launches of it, host_layer (beyond_busy of device.h); its
+//                    busy time is that of its kernels and its collectives alone
+// d^0.2: FlashAttention 2 reaches 176 and 203 TFLOP/s with heads of 64 and 128 on A100 and 296 and 338 on
+// H100 (Dao-AILab/flash-attention@0251105a assets). The roofline with a start per product fits measured
+// products within a median of 5 to 7 %; counting single waves of tiles does no better
+// (ai-dynamo/aiconfigurator@095f58a5 aic-core/src/aiconfigurator_core/systems/data).
 #pragma once
 
 #include "models/device/device.h"

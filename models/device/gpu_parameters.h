@@ -1,5 +1,5 @@
-// Parameters of a GPU: shares of its published peaks, what small shapes and single kernels lose of them, and
-// what the host's launches cost. Those that a profile need not state are neutral where it does not.
+// Parameters of a GPU: shares of its published peaks, losses of small shapes and single kernels, and the cost
+// of the host's launches. A parameter that a profile does not need to state is neutral where it is absent.
 #pragma once
 
 #include "models/parameters/parameter.h"

@@ -13,19 +13,21 @@ double tiles(double length, double tile) {
   return std::ceil(length / tile);
 }
 
-/// Stationary tiles of the physical core that has most of them: a logical core deals them out to its own.
+/// Stationary tiles of the physical core that has the most: a logical core distributes them over its physical
+/// ones.
 double dealt(const topology::Core& core, double stationary) {
   return core.lnc == 1 ? stationary : std::ceil(stationary / core.lnc);
 }
 
-/// Columns of the moving tile of one matmul instruction (nki.language.tile_size.gemm_moving_fmax), and elements
-/// of a lane that one vector instruction takes.
+/// Columns of the moving tile of one matmul instruction (nki.language.tile_size.gemm_moving_fmax), and
+/// elements of a lane that one vector instruction takes.
 constexpr double kMovingColumns = 512;
-/// A product of tiles: the stationary one is loaded, the other moved.
+/// Instructions of a product of tiles: one loads the stationary tile, one moves the other.
 constexpr double kPerProduct = 2;
-/// Softmax beside each unit of attention, forward and backward alike: scaled, masked, exponents, sums.
+/// Vector passes of softmax for each unit of attention, forward and backward alike: scaled, masked,
+/// exponents, sums.
 constexpr double kSoftmaxPasses = 2;
-/// Above it compilation fails; see neuron_core.h.
+/// The most instructions of a graph; above it compilation fails (neuron_core.h).
 constexpr double kMostInstructions = 5e6;
 
 double vector_instructions(const topology::Core& core, double elements) {
@@ -40,7 +42,7 @@ double matmul_instructions(const topology::Core& core, const MatmulShape& shape)
   return (kPerProduct * tiles(k, rows) + 1) * results;
 }
 
-/// Of all units of an attention.
+/// Instructions of all units of an attention.
 double attention_instructions(const topology::Core& core, const AttentionShape& s) {
   const double squares = s.heads * s.batch * s.blocks * s.units;
   const double products = kPerProduct * tiles(s.sequence, core.array_columns) *
@@ -55,7 +57,7 @@ double attention_unit_cycles(const DeviceContext& on, const AttentionShape& s) {
          (on.fp32 ? on.profile[neuron::fp32_slowdown] : 1);
 }
 
-/// The longer of the tensor engine's time and that of HBM, whose bytes `traffic` multiplies.
+/// The longer of the times of the tensor engine and of HBM; `traffic` multiplies the bytes of HBM.
 Work longer(const DeviceContext& on, Seconds engine, Seconds hbm, Parameter traffic, Flops flops) {
   return {.seconds = std::max(engine, hbm),
           .parameter = engine >= hbm ? neuron::matmul_efficiency : neuron::hbm_fraction,
@@ -126,7 +128,7 @@ Work NeuronCore::layer_start(const DeviceContext& on) const {
 }
 
 Rate NeuronCore::message_memory(const topology::Core& core, const Profile& profile) const {
-  // Every access passes both.
+  // Every access uses both HBM and DMA.
   const BytesPerSecond dma = core.dma * profile[neuron::dma_fraction];
   const BytesPerSecond hbm = core.hbm * profile[neuron::hbm_fraction];
   return dma <= hbm ? Rate{dma, neuron::dma_fraction} : Rate{hbm, neuron::hbm_fraction};

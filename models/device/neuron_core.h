@@ -8,17 +8,18 @@
 //   attention        one unit = (a/T) b ceil(s/128) ceil(d/128) s cycles; over flash_efficiency with flash
 //                    attention, else over matmul_efficiency or, where that is longer, the traffic over HBM
 //   elements         passes over elements at 128 lanes x 1.12 GHz * vector_efficiency
-//   logical cores    of LNC physical ones: stationary tiles, query tiles of attention and elements are dealt out to
-//                    them, and the one with most sets the time; HBM and DMA of the catalogue are of the logical core.
-//                    Inferred: the compiler's cut is in no source (aws-neuron/aws-neuron-sdk@81ce03ae
-//                    about-neuron/arch/neuron-features/logical-neuroncore-config.rst says only that one program
-//                    runs on both)
-//   instructions     of a product of tiles two (load the stationary one, move the other: 128 x 128 by up to 512)
-//                    and one to take the result of a whole row of them out of PSUM; of elements one a pass over
-//                    128 lanes x 512. Counted for the compiler, which refuses a graph of more than 5,000,000
-//                    (NCC_EBVF030, NCC_EXTP004; XTP002 "Number of instructions (N) is over the threshold
-//                    (5000000)": github.com/aws-neuron/aws-neuron-sdk/issues/819 and /987). Tile sizes:
-//                    nki.language.tile_size (pmax, gemm_stationary_fmax, gemm_moving_fmax).
+//   logical cores    A logical core of LNC physical ones distributes stationary tiles, query tiles of
+//                    attention and elements over them, and the one with the most sets the time; HBM and DMA
+//                    of the catalogue are of the logical core. Inferred: no source gives the compiler's cut
+//                    (aws-neuron/aws-neuron-sdk@81ce03ae
+//                    about-neuron/arch/neuron-features/logical-neuroncore-config.rst says only that one
+//                    program runs on both)
+//   instructions     two per product of tiles (load the stationary one, move the other: 128 x 128 by up to
+//                    512) and one to take the result of a whole row of products out of PSUM; one per pass
+//                    over 128 lanes x 512 elements. Counted because the compiler refuses a graph of more than
+//                    5,000,000 (NCC_EBVF030, NCC_EXTP004; XTP002 "Number of instructions (N) is over the
+//                    threshold (5000000)": github.com/aws-neuron/aws-neuron-sdk/issues/819 and /987). Tile
+//                    sizes: nki.language.tile_size (pmax, gemm_stationary_fmax, gemm_moving_fmax).
 // docs/models.md, "Compute" and "Compile limits". Not modelled: overlap between engines.
 #pragma once
 

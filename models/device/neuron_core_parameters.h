@@ -1,5 +1,5 @@
-// Parameters of a NeuronCore: what its engines, HBM and DMA reach of what is published, and what a layer costs
-// beyond its operators. Sources and values: docs/models.md, "Parameters".
+// Parameters of a NeuronCore: shares of published rates that its engines, HBM and DMA reach, and the cost of
+// a layer besides its operators. Sources and values: docs/models.md, "Parameters".
 #pragma once
 
 #include "models/parameters/parameter.h"

@@ -184,7 +184,8 @@ class Framework {
   [[nodiscard]] virtual bool balances_context() const { return false; }
   [[nodiscard]] virtual PassLaunches launches(const Strategy& s) const = 0;
   [[nodiscard]] virtual RecomputeUnits recomputed(const Strategy& s) const = 0;
-  /// What the gradient of the input recomputed is there for that of the weights, where the backward is split.
+  /// In a split backward the pass of the weights' gradients uses what that of the input's made anew. Otherwise it
+  /// makes it anew again.
   [[nodiscard]] virtual bool recomputes_once() const { return true; }
   /// Absent where it has none: then the classes of NxD's models are named, and plain words where people read them.
   [[nodiscard]] virtual std::optional<RecomputeNames> recompute_names() const { return std::nullopt; }

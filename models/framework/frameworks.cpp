@@ -16,20 +16,21 @@ namespace trnplan::models {
 
 namespace {
 
-const Nxd kNxd;
-const Nxd kOverlapped({.name = "overlapped", .reduces_with_backward = true});  // what NxD would gain by it
-const Megatron kMegatron;
-const Megatron kMegatronBridge(kBridgeOptions);
-const MegatronFsdp kMegatronFsdp;
-const MegatronDeepSpeed kMegatronDeepSpeed;
-const Nanotron kNanotron;
-const Fsdp kFsdp({.native_pytorch = true});
-const Fsdp kFsdpAsyncTp({.name = "fsdp-async-tp", .async_tensor = true});
-const Fsdp kFsdpEager({.name = "fsdp-eager", .compiled = false});
-const Fsdp kFsdp1(kFsdp1Options);
+constinit const Nxd kNxd;
+/// What NxD would gain by it.
+constinit const Nxd kOverlapped({.name = "overlapped", .reduces_with_backward = true});
+constinit const Megatron kMegatron;
+constinit const Megatron kMegatronBridge(kBridgeOptions);
+constinit const MegatronFsdp kMegatronFsdp;
+constinit const MegatronDeepSpeed kMegatronDeepSpeed;
+constinit const Nanotron kNanotron;
+constinit const Fsdp kFsdp({.native_pytorch = true});
+constinit const Fsdp kFsdpAsyncTp({.name = "fsdp-async-tp", .async_tensor = true});
+constinit const Fsdp kFsdpEager({.name = "fsdp-eager", .compiled = false});
+constinit const Fsdp kFsdp1(kFsdp1Options);
 
 /// The default first; a machine that the default does not train on takes the first that does.
-const auto kFrameworks = std::to_array<const Framework*>(
+constexpr auto kFrameworks = std::to_array<const Framework*>(
     {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
      &kNanotron, &kMegatronDeepSpeed, &kFsdp1});
 

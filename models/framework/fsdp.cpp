@@ -4,7 +4,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// Of plain data parallel and of a pipeline's stages: TorchTitan's 100 MB.
+/// Bucket of plain data parallel and of a pipeline's stages: TorchTitan's 100 MB.
 constexpr double kFsdpBucket = 100e6;
 
 bool has_replicas(const Strategy& s) {
@@ -37,18 +37,20 @@ std::optional<UnitSharding> Fsdp::units(const Strategy& s) const {
                       .buffered = options_.buffered};
 }
 
-/// Each rank's part is a piece. The compiler matches a gather that one product reads and a reduce-scatter of one product
-/// (pytorch/pytorch torch/_inductor/fx_passes/micro_pipeline_tp.py): the gradient of the input of queries, keys and
-/// values, and of gate and up, is a sum of products, and what the gradient of a weight reads stands transposed.
+/// Each rank's part is a piece. The compiler matches a gather that one product reads, and a reduce-scatter of
+/// one product (pytorch/pytorch torch/_inductor/fx_passes/micro_pipeline_tp.py). It does not match the other
+/// cases: the gradient of the input of queries, keys and values, and of gate and up, is a sum of products,
+/// and the gradient of a weight reads a transposed operand.
 std::optional<TensorOverlap> Fsdp::tensor_overlap(const Strategy& s) const {
   if (!options_.async_tensor || !s.sequence_parallel) return std::nullopt;
   return TensorOverlap{s.tensor_parallel, false};
 }
 
-/// Bytes of an element by operator, over 2. Norm (torch.nn.RMSNorm): to fp32 6, squares 8, their mean 4, scaled 8, to bf16 6,
-/// times the weight 4, residual added 6. Backward: of the weight's product 4 and 8, to fp32 6, of the scaling 8 and 16,
-/// of the mean 4, of the square 20, added up 12, to bf16 6, of the residual 6. Rotary: to fp32 6, complex product 8, to
-/// bf16 6. Gate: 4, times up 6; backward two products 12, that of the gate 6.
+/// Bytes of an element by operator, divided by 2. Norm (torch.nn.RMSNorm): to fp32 6, squares 8, their mean
+/// 4, scaled 8, to bf16 6, times the weight 4, residual added 6. Backward: of the weight's product 4 and 8,
+/// to fp32 6, of the scaling 8 and 16, of the mean 4, of the square 20, added up 12, to bf16 6, of the
+/// residual 6. Rotary: to fp32 6, complex product 8, to bf16 6. Gate: 4, times up 6; backward two products
+/// 12, that of the gate 6.
 ElementKinds Fsdp::element_kinds() const {
   ElementKinds kinds;
   if (options_.compiled) return kinds;
@@ -60,12 +62,12 @@ ElementKinds Fsdp::element_kinds() const {
   return kinds;
 }
 
-/// Moved: a reduced gradient is added to its shard, 12. The optimizer reads the gradient, 4, and reads and writes
-/// weight and moments, 24.
+/// Bytes moved: adding a reduced gradient to its shard takes 12. The optimizer reads the gradient, 4, and
+/// reads and writes weight and moments, 24.
 StateBytes Fsdp::state_bytes(const Strategy& s) const {
   if (!s.zero1) return {4, 4, 8, 0, 12, 28, 0};
   const double sharers = shard_degree(s);
-  // A stage of a pipeline adds whole gradients up until its last micro-batch.
+  // A stage of a pipeline adds up whole gradients until its last micro-batch.
   if (s.pipeline_parallel > 1) return {2, 4, 8, 0, 12, 0, 28, 4, 4};
   return {s.sharding == Sharding::gradients ? 2.0 : 0.0, 0, 8, 0, 12 / sharers, 0, 28, 4, 4};
 }
@@ -75,18 +77,18 @@ Exchange Fsdp::gradients(const Strategy& s) const {
   return {CollectiveOp::reduce_scatter, ProcessGroup::data, 4, Bytes(kFsdpBucket)};
 }
 
-/// The norm of the gradients and the loss.
+/// Scalars: the norm of the gradients, and the loss.
 ScalarReduces Fsdp::scalars(const Strategy&) const {
   return {2, 2};
 }
 
-/// Of a pipeline's stages, by the next step's first micro-batch.
+/// Gather of a pipeline's stages, done by the next step's first micro-batch.
 std::optional<Exchange> Fsdp::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
   return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kFsdpBucket)};
 }
 
-/// The fused optimizer has none.
+/// Zero: the fused optimizer has no buffers.
 Bytes Fsdp::optimizer_buffers(const Strategy&, double /*largest_weight*/) const {
   return {};
 }

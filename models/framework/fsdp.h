@@ -33,8 +33,8 @@ struct FsdpOptions {
   /// a product with the gather before it or the reduce-scatter behind it, piece by piece in symmetric memory inside a
   /// node.
   bool async_tensor = false;
-  bool recomputes_parts =
-      true;                ///< SelectiveOp, or of so many layers one; otherwise blocks are wrapped whole
+  /// SelectiveOp, or of so many layers one. Otherwise blocks are wrapped whole.
+  bool recomputes_parts = true;
   bool keeps_last = true;  ///< UnitSharding's
   double buffered = 3;
   std::optional<FusedLoss> loss;  ///< otherwise NxD's
@@ -50,14 +50,14 @@ inline constexpr FsdpOptions kFsdp1Options{.name = "fsdp1",
 
 class Fsdp : public Nxd {
  public:
-  explicit Fsdp(const FsdpOptions& options = {}) : options_(options) {}
+  explicit constexpr Fsdp(const FsdpOptions& options) : options_(options) {}
   std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu ||
            (options_.native_pytorch && machine.native_pytorch);
   }
-  /// Schedules with a split backward have several stages a rank and refuse compiled modules (pytorch/pytorch
-  /// torch/distributed/pipelining/schedules.py, _check_torch_compile_compatibility).
+  /// Of schedules with a split backward PyTorch has those that give a rank several stages, and they refuse compiled
+  /// modules (pytorch/pytorch torch/distributed/pipelining/schedules.py, _check_torch_compile_compatibility).
   bool runs(Schedule s) const override {
     return !pipeline_schedule(s).splits_backward() || (!options_.compiled && chunks_of(s).least > 1);
   }

@@ -1,4 +1,4 @@
-// Parameters of any training loop: what starting its graphs and buckets costs. Sources and values:
+// Parameters of any training loop: the cost of starting its graphs and buckets. Sources and values:
 // docs/models.md, "Parameters".
 #pragma once
 

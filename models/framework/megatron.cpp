@@ -20,8 +20,12 @@ double bucket_parameters(const Strategy& s) {
 
 }  // namespace
 
+std::optional<TensorOverlap> MegatronOptions::overlap_of(const Strategy& s) const {
+  return s.sequence_parallel && s.tensor_parallel > 1 ? tensor_overlap : std::nullopt;
+}
+
 std::optional<TensorOverlap> Megatron::tensor_overlap(const Strategy& s) const {
-  return s.sequence_parallel && s.tensor_parallel > 1 ? options_.tensor_overlap : std::nullopt;
+  return options_.overlap_of(s);
 }
 
 std::vector<int> Megatron::partition(const Architecture& a, int parts) const {

@@ -45,6 +45,8 @@ struct MegatronOptions {
   bool ends_count_as_layers = false;  ///< embedding and head, where layers do not divide by the stages
   double gradient_bytes = 4;          ///< summed up and reduced
   std::optional<FusedLoss> loss;      ///< otherwise operators one at a time
+
+  [[nodiscard]] std::optional<TensorOverlap> overlap_of(const Strategy& s) const;
 };
 /// The loss: maximum and sum in one pass, 2; read and the gradient written, 4; backward scaled in place, 4.
 inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
@@ -58,7 +60,7 @@ inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
 
 class Megatron final : public Nxd {
  public:
-  explicit Megatron(const MegatronOptions& options = {}) : options_(options) {}
+  explicit constexpr Megatron(const MegatronOptions& options = {}) : options_(options) {}
   std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;

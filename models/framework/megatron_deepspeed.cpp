@@ -10,7 +10,7 @@ constexpr double kElementBytes = 2;
 
 }  // namespace
 
-/// Its softmax is one fused kernel between two products (megatron/fused_kernels).
+/// False: its softmax is one fused kernel between two products (megatron/fused_kernels).
 bool MegatronDeepSpeed::has_flash_attention(const Architecture&) const {
   return false;
 }
@@ -19,7 +19,8 @@ bool MegatronDeepSpeed::overlaps_layers(const Strategy&) const {
   return false;
 }
 
-/// The host's work for a micro-batch is one pass of the training loop, of a stage that of each of its passes.
+/// Launches by the host: one pass of the training loop for a micro-batch; in a pipeline, one for each pass of
+/// a stage.
 PassLaunches MegatronDeepSpeed::launches(const Strategy& s) const {
   if (s.pipeline_parallel == 1) return {Launch::graph, Launch::none, Launch::none};
   return {Launch::task, Launch::task, Launch::none};
@@ -37,7 +38,8 @@ std::vector<int> MegatronDeepSpeed::partition(const Architecture& a, int parts) 
   return layers;
 }
 
-/// Moved by the optimizer: gradient read 4, master weight and both moments read and written 24, weight written 2.
+/// Bytes that the optimizer moves: gradient read 4, master weight and both moments read and written 24,
+/// weight written 2.
 StateBytes MegatronDeepSpeed::state_bytes(const Strategy& s) const {
   if (s.zero1) return {2, 4, 12, 0, 10, 4, 30};
   return {2, 2, 12, 0, 6, 34, 0};
@@ -49,7 +51,7 @@ Exchange MegatronDeepSpeed::gradients(const Strategy& s) const {
   return {CollectiveOp::reduce_scatter, ProcessGroup::data, kElementBytes, bucket};
 }
 
-/// The norm of the gradients over the model's ranks, overflows over all.
+/// Scalars: the norm of the gradients over the model's ranks, overflows over all ranks.
 ScalarReduces MegatronDeepSpeed::scalars(const Strategy&) const {
   return {3, 2};
 }

@@ -1,14 +1,16 @@
-// Megatron-DeepSpeed: PyTorch without a compiler, 1F1B whose sends wait for their receives, gradients reduced and
-// weights gathered after the last backward pass.
+// Megatron-DeepSpeed: PyTorch without a compiler, 1F1B with sends that wait for their receives, gradients
+// reduced and weights gathered after the last backward pass.
 //
-//   sends        batched isend and irecv, waited for at once (megatron/core/pipeline_parallel/p2p_communication.py)
-//   recompute    full: every block again, its last product and all-reduce too
-//   ZeRO-1       gradients of 2 bytes reduced, weights gathered after the step, neither beside anything
+//   sends        batched isend and irecv, waited for at once
+//                (megatron/core/pipeline_parallel/p2p_communication.py)
+//   recompute    full: every block again, with its last product and all-reduce
+//   ZeRO-1       gradients of 2 bytes reduced, weights gathered after the step, neither overlapped
 //                (DeepSpeed runtime/zero/stage_1_and_2.py, overlap_comm off)
-//   stages       blocks as evenly as they divide; where they do not, so that the embedding and the head count as a
-//                block each (--pp-partition-method type:transformer|embedding, bigscience-workshop/bigscience@9e64ede)
-//   states       of fp16 or bf16 training: weights and gradients of 2 bytes, master weights and moments of 4 each;
-//                with ZeRO-1 gradients are added up in fp32, as BLOOM's BF16 optimizer does
+//   stages       blocks in equal numbers if they divide; else the embedding and the head count as one block
+//                each (--pp-partition-method type:transformer|embedding,
+//                bigscience-workshop/bigscience@9e64ede)
+//   states       of fp16 or bf16 training: weights and gradients of 2 bytes, master weights and moments of 4
+//                each; with ZeRO-1 gradients are added up in fp32, as in BLOOM's BF16 optimizer
 //                (bigscience-workshop/bigscience@9e64ede train/tr11-176B-ml)
 #pragma once
 
@@ -30,7 +32,7 @@ class MegatronDeepSpeed : public Nxd {
   bool drops_unread() const override { return false; }
   std::vector<int> partition(const Architecture& a, int parts) const override;
   SavedBytes saved() const override { return kFusedKernelsSave; }
-  /// --moe-train-capacity-factor (deepspeedai/Megatron-DeepSpeed megatron/arguments.py).
+  /// Default of --moe-train-capacity-factor (deepspeedai/Megatron-DeepSpeed megatron/arguments.py).
   double capacity_factor() const override { return 1; }
   StateBytes state_bytes(const Strategy& s) const override;
   Exchange gradients(const Strategy& s) const override;

@@ -3,7 +3,7 @@
 namespace trnplan::models {
 
 std::optional<TensorOverlap> MegatronFsdp::tensor_overlap(const Strategy& s) const {
-  return s.sequence_parallel && s.tensor_parallel > 1 ? kBridgeOptions.tensor_overlap : std::nullopt;
+  return kBridgeOptions.overlap_of(s);
 }
 
 std::optional<UnitSharding> MegatronFsdp::units(const Strategy& s) const {

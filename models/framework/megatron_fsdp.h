@@ -15,7 +15,8 @@ namespace trnplan::models {
 
 class MegatronFsdp final : public Fsdp {
  public:
-  MegatronFsdp() : Fsdp({.name = "megatron-fsdp", .keeps_last = false, .loss = kBridgeOptions.loss}) {}
+  constexpr MegatronFsdp()
+      : Fsdp({.name = "megatron-fsdp", .keeps_last = false, .loss = kBridgeOptions.loss}) {}
   std::vector<Sharding> shardings() const override { return {Sharding::parameters}; }
   bool drops_unread() const override { return false; }
   bool repeats_keys() const override { return false; }

@@ -6,7 +6,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// torch's DistributedDataParallel: bucket_cap_mb of 25.
+/// Bucket of torch's DistributedDataParallel: bucket_cap_mb of 25.
 constexpr double kNanotronBucket = 25.0 * 1024 * 1024;
 
 /// The gathers of all weights are one group of calls (all_gather_coalesced).
@@ -29,7 +29,8 @@ ElementKinds Nanotron::element_kinds() const {
   return kinds;
 }
 
-/// The head is worth several layers of a small model: the last stages may hold none.
+/// Layers of each stage. The head costs as much as several layers of a small model, so the last stages may
+/// get none.
 std::vector<int> Nanotron::partition(const Architecture& a, int parts) const {
   const double h = a.hidden, layer = 4 * h * h + 3 * h * a.intermediate;
   const double total = layer * a.layers + h * a.vocabulary;
@@ -43,8 +44,9 @@ std::vector<int> Nanotron::partition(const Architecture& a, int parts) const {
   return layers;
 }
 
-/// Every operator's result is kept (NxD's counts); of the MLP's backward the gradients of the product, of the activated
-/// gate, of up and of the gate, 2 each, and gate and up joined, 4 (models/llama.py, GLUActivation).
+/// Every operator's result is kept (NxD's counts). The MLP's backward keeps the gradients of the product, of
+/// the activated gate, of up and of the gate, 2 each, and gate and up joined, 4 (models/llama.py,
+/// GLUActivation).
 SavedBytes Nanotron::saved() const {
   SavedBytes saved;
   saved.gated_gradients = 12;
@@ -54,10 +56,11 @@ SavedBytes Nanotron::saved() const {
   return saved;
 }
 
-/// Gradients: the fp32 sums, 4, and with replicas the buckets of DistributedDataParallel, 2. Those of the pass itself are
-/// dropped before the next forward pass, so that they are never beside all activations.
-/// Adding a gradient up reads it and reads and writes the sum. The optimizer reads the sum, 4, reads and writes master
-/// weights and moments, 24, and writes the weight, 2.
+/// Bytes of gradients: the fp32 sums, 4, and with replicas the buckets of DistributedDataParallel, 2. The
+/// gradients of the pass itself are dropped before the next forward pass, so they are never alive together
+/// with all activations.
+/// Bytes moved: adding a gradient up reads it and reads and writes the sum. The optimizer reads the sum, 4,
+/// reads and writes master weights and moments, 24, and writes the weight, 2.
 StateBytes Nanotron::state_bytes(const Strategy& s) const {
   const double sums = s.data_ranks() > 1 ? 6 : 4;
   if (s.zero1) return {2, sums, 12, 0, 10, 6, 28};
@@ -68,7 +71,7 @@ Exchange Nanotron::gradients(const Strategy&) const {
   return {CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kNanotronBucket)};
 }
 
-/// The norm of the gradients.
+/// Scalars: the norm of the gradients.
 ScalarReduces Nanotron::scalars(const Strategy&) const {
   return {3, 3};
 }

@@ -1,19 +1,21 @@
-// nanotron: PyTorch without a compiler. Tensor parallel is sequence parallel. Source: huggingface/nanotron@2411b022
-// src/nanotron.
+// nanotron: PyTorch without a compiler. Tensor parallel is sequence parallel. Source:
+// huggingface/nanotron@2411b022 src/nanotron.
 //
-//   gradients    added up in fp32; all-reduced in fp32 bucket by bucket beside the last backward pass, with ZeRO-1
-//                too (optim/gradient_accumulator.py, get_fp32_accum_hook)
-//   weights      ZeRO-1: gathered in bf16 after the optimizer, beside nothing (optim/zero.py)
-//   sends        wait for their receives, after two messages that say what comes, which the host reads
+//   gradients    added up in fp32; all-reduced in fp32 bucket by bucket during the last backward pass, with
+//                ZeRO-1 too (optim/gradient_accumulator.py, get_fp32_accum_hook)
+//   weights      ZeRO-1: gathered in bf16 after the optimizer, without overlap (optim/zero.py)
+//   sends        wait for their receives, after two messages that announce the content, which the host reads
 //                (parallel/pipeline_parallel/p2p.py); their cost is that of a task
-//   stages       blocks by cost: the next stage begins where those so far reach its share; a layer costs
-//                4 h^2 + 3 h f, the head h V, the embedding nothing (models/llama.py, get_block_compute_costs)
-//   elements     operators one at a time but for the norm (models/llama.py): residual added (3), norm (2), backward
-//                3 and 3; QKV made contiguous (6 of a head's width), K and V joined and permuted (8), rotary (4),
-//                the output permuted (2): 20, or 10 of the two that a rotary embedding is counted by, and as many
-//                backward; gate (2) times up (3), backward two products (6), that of the gate (3), both joined (4)
-//   states       weights of 2 bytes, fp32 sums of gradients, with replicas their buckets of 2, fp32 master weights and
-//                moments
+//   stages       blocks by cost: the next stage begins where the blocks so far reach its share; a layer costs
+//                4 h^2 + 3 h f, the head h V, the embedding nothing (models/llama.py,
+//                get_block_compute_costs)
+//   elements     operators one at a time except for the norm (models/llama.py): residual added (3), norm (2),
+//                backward 3 and 3; QKV made contiguous (6 of a head's width), K and V joined and permuted
+//                (8), rotary (4), the output permuted (2): 20, or 10 of the two that a rotary embedding is
+//                counted by, and as many backward; gate (2) times up (3), backward two products (6), that of
+//                the gate (3), both joined (4)
+//   states       weights of 2 bytes, fp32 sums of gradients, with replicas their buckets of 2, fp32 master
+//                weights and moments
 #pragma once
 
 #include "models/framework/nxd.h"
@@ -36,11 +38,12 @@ class Nanotron : public Nxd {
   LogitBytes logit_bytes() const override { return kEagerLogits; }
   std::vector<int> partition(const Architecture& a, int parts) const override;
   SavedBytes saved() const override;
-  /// Its grouped products take as many rows as come (nn/moe.py).
+  /// No limit: its grouped products take all rows that arrive (nn/moe.py).
   double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
-  /// Three in fp32: the logits, less their maximum, the softmax; those in bf16 are gone once they are cast. Backward: the
-  /// gradient in the softmax's place, and in bf16 (models/llama.py, parallel/tensor_parallel/functional.py).
+  /// Three copies in fp32: the logits, the logits less their maximum, and the softmax; the bf16 logits are
+  /// freed once they are cast. Backward: the gradient in the place of the softmax, and in bf16
+  /// (models/llama.py, parallel/tensor_parallel/functional.py).
   KeptLogits kept_logits() const override { return {12, 6}; }
   Exchange gradients(const Strategy& s) const override;
   bool reduces_with_backward(const Strategy&) const override { return true; }

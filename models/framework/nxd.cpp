@@ -6,15 +6,16 @@ namespace trnplan::models {
 
 namespace {
 
-/// Plain data-parallel bucket (ALLREDUCE_BUCKET_CAP_MB; aws-neuron/neuronx-distributed
+/// Bucket of plain data parallel (ALLREDUCE_BUCKET_CAP_MB; aws-neuron/neuronx-distributed
 /// src/neuronx_distributed/parallel_layers/grads.py).
 constexpr double kAllReduceBucketBytes = 512e6;
-/// A megabyte of ZeRO-1's cap is counted with elements of 8 bytes that have 4 on the device.
+/// Bytes on the device of a megabyte of ZeRO-1's cap, which counts elements of 8 bytes that have 4 on the
+/// device.
 constexpr double kBytesPerBucketMegabyte = 0.5e6;
 
-/// NxD's ZeRO-1 buckets as they reach the device: the cap (Strategy::bucket_mb) is counted with 8-byte doubles
-/// that are 4 bytes there; the all-gather's is max(1, cap / D) MB of each rank's shard
-/// (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py; docs/models.md, "Buckets").
+/// NxD's ZeRO-1 buckets on the device. The cap (Strategy::bucket_mb) counts 8-byte doubles that have 4 bytes
+/// there; the all-gather's cap is max(1, cap / D) MB of each rank's shard (aws-neuron/neuronx-distributed
+/// src/neuronx_distributed/trainer/trainer.py; docs/models.md, "Buckets").
 Bytes scatter_bucket(const Strategy& s) {
   return Bytes(kBytesPerBucketMegabyte * s.bucket_mb);
 }
@@ -24,7 +25,7 @@ Bytes gather_bucket(const Strategy& s) {
   return Bytes(kBytesPerBucketMegabyte * std::max(1, s.bucket_mb / shards) * shards);
 }
 
-/// Of a gradient or weight as plain data parallel moves it.
+/// Bytes of a gradient or weight that plain data parallel moves.
 double narrow(const Strategy& s) {
   return s.precision == Precision::fp32 ? 4 : 2;
 }
@@ -35,31 +36,32 @@ bool Nxd::runs(Schedule schedule) const {
   return schedule == Schedule::one_f_one_b || schedule == Schedule::interleaved;
 }
 
-/// modeling_llama.py calls the kernel (aws-neuron/neuronx-distributed-training@9169aa03 models/hf_models/); the
-/// Megatron path has none (docs/general/known_issues.rst), nor do the scripts of other families
+/// True for models of modeling_llama.py, which calls the kernel
+/// (aws-neuron/neuronx-distributed-training@9169aa03 models/hf_models/). The Megatron path has no kernel
+/// (docs/general/known_issues.rst), nor do the scripts of other families
 /// (aws-neuron/neuronx-distributed@fbac349 examples/training). Mixtral's configs ship without it.
 bool Nxd::has_flash_attention(const Architecture& a) const {
   return is_llama_like(a) && a.experts == 0;
 }
 
-/// 1F1B: sends and receives are two-rank all-gathers. The order in which NxD pairs those of an interleaved
-/// schedule is not known.
+/// True with 1F1B: sends and receives are two-rank all-gathers. The order in which NxD pairs those of an
+/// interleaved schedule is unknown.
 bool Nxd::sends_block(const Strategy& s) const {
   return schedule_of(s).meets();
 }
 
-/// Ring attention alone: the next block of K and V comes beside the work on this one.
+/// True for ring attention only: the next block of K and V arrives during the work on the current one.
 bool Nxd::overlaps_layers(const Strategy& s) const {
   return s.context_parallel > 1;
 }
 
-/// Without a pipeline one graph has forward and backward of a micro-batch.
+/// Launches of graphs. Without a pipeline one graph has forward and backward of a micro-batch.
 PassLaunches Nxd::launches(const Strategy& s) const {
   if (s.pipeline_parallel == 1) return {Launch::graph, Launch::none, Launch::none};
   return {Launch::task, Launch::task, Launch::task};
 }
 
-/// NxDT: activations_checkpoint_granularity and activations_checkpoint_recompute.
+/// NxDT's keys: activations_checkpoint_granularity and activations_checkpoint_recompute.
 RecomputeUnits Nxd::recomputed(const Strategy& s) const {
   const Recompute& r = s.recompute;
   return {.layer = r.full,
@@ -69,7 +71,7 @@ RecomputeUnits Nxd::recomputed(const Strategy& s) const {
           .scores = r.core_attention && !s.flash_attention};
 }
 
-/// The remainder goes to the last parts, one layer each (aws-neuron/neuronx-distributed
+/// Layers of each part. The remainder goes to the last parts, one layer each (aws-neuron/neuronx-distributed
 /// src/neuronx_distributed/pipeline/partition.py).
 std::vector<int> Nxd::partition(const Architecture& a, int parts) const {
   std::vector<int> layers(static_cast<std::size_t>(parts));
@@ -80,7 +82,7 @@ std::vector<int> Nxd::partition(const Architecture& a, int parts) const {
   return layers;
 }
 
-/// Alive: aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py, pytorch/xla
+/// Bytes alive: aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py, pytorch/xla
 /// zero_redundancy_optimizer.py; without ZeRO-1 the moments are fp32 (adamw_fp32OptState), bf16 with bf16SR.
 StateBytes Nxd::state_bytes(const Strategy& s) const {
   const bool fp32 = s.precision == Precision::fp32, bf16 = s.precision == Precision::bf16_sr;
@@ -94,8 +96,8 @@ StateBytes Nxd::state_bytes(const Strategy& s) const {
   return {2, 2, 8, 0, 8, 24, 0};
 }
 
-/// While the loss is computed bf16 logits, their fp32 copy, the shifted copy and the softmax. While the head's gradients
-/// are the logits the model returns in fp32, and their gradient in bf16.
+/// During the loss: bf16 logits, their fp32 copy, the shifted copy and the softmax. During the head's
+/// gradients: the logits that the model returns in fp32, and their gradient in bf16.
 KeptLogits Nxd::kept_logits() const {
   return {14, 6};
 }
@@ -107,15 +109,15 @@ Exchange Nxd::gradients(const Strategy& s) const {
           scatter_bucket(s)};
 }
 
-/// Fused QKV, output, fused gate and up, down, two norms (parallel_layers/grads.py).
+/// Number of tensors: fused QKV, output, fused gate and up, down, two norms (parallel_layers/grads.py).
 int Nxd::tensors_per_layer() const {
   return 6;
 }
 
-/// The gradient norm over tensor, data and pipeline groups, the loss over data and pipeline groups, the norm of
-/// the parameters (log_parameter_norm, on in the shipped configs) over tensor and pipeline groups; the last two
-/// over context groups too. (aws-neuron/neuronx-distributed-training utils/exp_manager.py;
-/// aws-neuron/neuronx-distributed parallel_layers/grads.py.)
+/// Scalars: the gradient norm over tensor, data and pipeline groups; the loss over data and pipeline groups;
+/// the norm of the parameters (log_parameter_norm, on in the shipped configs) over tensor and pipeline
+/// groups. The last two run over context groups too. (aws-neuron/neuronx-distributed-training
+/// utils/exp_manager.py; aws-neuron/neuronx-distributed parallel_layers/grads.py.)
 ScalarReduces Nxd::scalars(const Strategy& s) const {
   const int context = s.context_parallel > 1 ? 2 : 0;
   return {3 + 2 + 2 + context, 2 + 2 + 1};

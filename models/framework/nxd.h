@@ -15,7 +15,7 @@ struct NxdOptions {
 
 class Nxd : public Framework {
  public:
-  explicit Nxd(const NxdOptions& options = {}) : options_(options) {}
+  explicit constexpr Nxd(const NxdOptions& options = {}) : options_(options) {}
   std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::neuron_core;

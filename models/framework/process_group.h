@@ -9,11 +9,11 @@ enum class ProcessGroup {
   kv_replicas,
   context,
   expert,
-  data,          ///< over which optimizer states are sharded: DP x CP
-  replicas,      ///< DP alone
-  expert_data,   ///< as data, for the weights of experts: DP x CP / EP
-  shard,         ///< over which a unit's weights are sharded: neighbours of `data`
-  shard_copies,  ///< the same shard in each of the groups of `shard`
+  data,          ///< ranks that shard optimizer states: DP x CP
+  replicas,      ///< DP only
+  expert_data,   ///< like `data`, for the weights of experts: DP x CP / EP
+  shard,         ///< ranks that shard a unit's weights: neighbours within `data`
+  shard_copies,  ///< ranks with the same shard, one from each group of `shard`
   pipeline
 };
 

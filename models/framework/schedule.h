@@ -55,11 +55,11 @@ struct PipelineShape {
 /// A schedule. Stages count from 0.
 class PipelineSchedule {
  public:
-  explicit PipelineSchedule(Schedule name) : name_(name) {}
+  explicit constexpr PipelineSchedule(Schedule name) : name_(name) {}
   virtual ~PipelineSchedule() = default;
 
-  /// Why a pipeline of this shape cannot run it, or "". All else requires that it can. That stages hold so many chunks
-  /// is all that most ask.
+  /// Why a pipeline of this shape cannot run it, or "". All else requires that it can. Most schedules ask for a number
+  /// of chunks and nothing else (chunks_of()).
   [[nodiscard]] virtual std::string obstacle(const PipelineShape& shape) const;
 
   /// Chunk c of all stages together is parts c * stages to (c + 1) * stages - 1 of the model, one on each stage. It

@@ -289,14 +289,14 @@ class ZeroBubbleV : public PipelineSchedule {
   }
 };
 
-const OneFOneB kOneFOneB(Schedule::one_f_one_b);
-const Interleaved kInterleaved(Schedule::interleaved);
-const ZeroBubble kZeroBubble(Schedule::zero_bubble);
-const Gpipe kGpipe(Schedule::gpipe);
-const ZeroBubbleV kZeroBubbleV(Schedule::zero_bubble_v);
+constinit const OneFOneB kOneFOneB(Schedule::one_f_one_b);
+constinit const Interleaved kInterleaved(Schedule::interleaved);
+constinit const ZeroBubble kZeroBubble(Schedule::zero_bubble);
+constinit const Gpipe kGpipe(Schedule::gpipe);
+constinit const ZeroBubbleV kZeroBubbleV(Schedule::zero_bubble_v);
 
 /// In the order of Schedule.
-const std::array<const PipelineSchedule*, kSchedules.size()> kPipelineSchedules = {
+constexpr std::array<const PipelineSchedule*, kSchedules.size()> kPipelineSchedules = {
     &kOneFOneB, &kInterleaved, &kZeroBubble, &kGpipe, &kZeroBubbleV};
 
 }  // namespace

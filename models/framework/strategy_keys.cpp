@@ -159,8 +159,7 @@ const Key kKeys[] = {
      "joined by `+`",
      &word_of<&Strategy::recompute>, &pin_word<&Pin::recompute, &recompute_from>,
      &apply<&Pin::recompute, &Strategy::recompute>},
-    {"precision", "precision", Key::Kind::word, "precision",
-     "mixed_precision, autocast, bf16SR, fp32, manual or fp8", 0, Key::Pinned::by_strategy,
+    {"precision", "precision", Key::Kind::word, "precision", precision_words(), 0, Key::Pinned::by_strategy,
      Key::Default::degrees, Key::Stored::whole, "of the job, or what `any` chose",
      &word_of<&Strategy::precision>, &pin_word<&Pin::precision, &precision_from>,
      &apply<&Pin::precision, &Strategy::precision>},
@@ -197,11 +196,13 @@ const Key kKeys[] = {
      &pin<&Pin::pipeline_cuts, std::vector<int>>,
      &apply<&Pin::pipeline_cuts, &Strategy::pipeline_cuts>}};
 
-/// A member that is added to Strategy does not compile until it is counted here: give it its row above.
-[[maybe_unused]] void every_member_has_a_row(const Strategy& s) {
+/// A member that is added to Strategy or Pin does not compile until it is counted here: give it its row above.
+[[maybe_unused]] void every_member_has_a_row(const Strategy& s, const Pin& p) {
   [[maybe_unused]] const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch,
                                 sequence_parallel, zero1, recompute, flash, kv, precision, bucket, cuts,
                                 schedule, framework, sharding, shard_ranks] = s;
+  [[maybe_unused]] const auto& [p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17,
+                                p18, p19] = p;
   static_assert(std::size(kKeys) == 19);
 }
 

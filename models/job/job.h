@@ -44,6 +44,9 @@ struct StackTraits {
   std::string_view name;  ///< of Software::framework; "" = unknown: taken for NxDT
   /// Softmax of plain attention as one kernel (NEURON_FUSE_SOFTMAX=1).
   bool fuses_softmax = false;
+  bool trains_encoders = false;  ///< and nothing else
+  /// Its published runs have dropout on attention probabilities, which their tables do not say.
+  bool drops_in_runs = false;
   /// Whose training loop it runs, where profiles have factors for that loop under another name than the stack's.
   std::string_view loop;
 };
@@ -95,6 +98,8 @@ struct Job {
 };
 
 /// Micro-batches per data-parallel rank and step: GBS / (MBS * DP), truncated as NxDT does.
-int micro_batches(const Training& t, const Strategy& s);
+inline int micro_batches(const Training& t, const Strategy& s) {
+  return static_cast<int>(t.global_batch / (static_cast<long long>(s.micro_batch) * s.data_parallel));
+}
 
 }  // namespace trnplan::models

@@ -2,6 +2,7 @@
 // stands in models/framework/schedules.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -15,7 +16,8 @@ enum class Schedule : std::size_t { one_f_one_b, interleaved, zero_bubble, gpipe
 /// Chunks of layers that a stage may hold.
 struct ChunkCounts {
   int least = 1, most = 1;
-  [[nodiscard]] constexpr bool has(int chunks) const { return least <= chunks && chunks <= most; }
+  [[nodiscard]] constexpr bool has(int chunks) const { return nearest(chunks) == chunks; }
+  [[nodiscard]] constexpr int nearest(int chunks) const { return std::clamp(chunks, least, most); }
 };
 
 struct ScheduleRow {
@@ -47,7 +49,7 @@ inline constexpr std::array<ScheduleRow, static_cast<std::size_t>(Schedule::coun
   return std::nullopt;
 }
 
-/// Their names, in that order.
+/// The names of all, in the order of Schedule.
 inline constexpr auto kScheduleNames = [] {
   std::array<std::string_view, kSchedules.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSchedules[i].name;

@@ -1,4 +1,4 @@
-// What a strategy shards, in words.
+// The sharding of a strategy in words.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace trnplan::models {
 
-/// ", no ZeRO-1", ", ZeRO-3 over 8 ranks"; "" of ZeRO-1 over all.
+/// Text such as ", no ZeRO-1" or ", ZeRO-3 over 8 ranks"; "" for ZeRO-1 over all ranks.
 [[nodiscard]] std::string sharding_words(const Strategy& s);
 
 }  // namespace trnplan::models

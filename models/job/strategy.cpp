@@ -10,29 +10,19 @@
 namespace trnplan::models {
 
 std::string_view to_string(Precision p) {
-  switch (p) {
-    case Precision::mixed_precision:
-      return "mixed_precision";
-    case Precision::autocast:
-      return "autocast";
-    case Precision::bf16_sr:
-      return "bf16SR";
-    case Precision::fp32:
-      return "fp32";
-    case Precision::manual:
-      return "manual";
-    case Precision::fp8:
-      return "fp8";
-  }
-  return "?";
+  return kPrecisionNames[static_cast<std::size_t>(p)];
 }
 
 std::optional<Precision> precision_from(std::string_view text) {
-  for (const Precision p : {Precision::mixed_precision, Precision::autocast, Precision::bf16_sr,
-                            Precision::fp32, Precision::manual, Precision::fp8}) {
-    if (text == to_string(p)) return p;
+  for (std::size_t i = 0; i < kPrecisionNames.size(); ++i) {
+    if (text == kPrecisionNames[i]) return static_cast<Precision>(i);
   }
   return std::nullopt;
+}
+
+std::string precision_words() {
+  return fmt::format("{} or {}", fmt::join(kPrecisionNames.begin(), kPrecisionNames.end() - 1, ", "),
+                     kPrecisionNames.back());
 }
 
 namespace {

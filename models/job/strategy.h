@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -17,9 +19,14 @@ namespace trnplan::models {
 
 /// fp8: mixed_precision whose decoder layers multiply by their weights in FP8, on GPUs that can.
 enum class Precision { mixed_precision, autocast, bf16_sr, fp32, manual, fp8 };
-/// The NxDT spelling: mixed_precision, autocast, bf16SR, fp32, manual; and fp8, which it has not.
+/// In the order of Precision, as NxDT spells them; and fp8, which it has not.
+inline constexpr auto kPrecisionNames =
+    std::to_array<std::string_view>({"mixed_precision", "autocast", "bf16SR", "fp32", "manual", "fp8"});
+static_assert(kPrecisionNames.size() == static_cast<std::size_t>(Precision::fp8) + 1);
 std::string_view to_string(Precision p);
 std::optional<Precision> precision_from(std::string_view text);
+/// All of them, for a fix: "mixed_precision, ..., manual or fp8".
+std::string precision_words();
 
 /// Which modules' activations are recomputed in the backward pass. NxDT: activations_checkpoint_granularity
 /// and activations_checkpoint_recompute (aws-neuron/neuronx-distributed-training, examples/conf).

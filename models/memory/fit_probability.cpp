@@ -10,15 +10,15 @@ namespace trnplan::models {
 
 namespace {
 
-/// Beyond so many standard deviations nothing is left that a double could tell from certainty.
+/// Number of standard deviations beyond which a double cannot tell a probability from 0 or 1.
 constexpr double kSurely = 8;
 
-/// The factors: three of the terms, then those that terms share.
+/// The factors: one for each of three terms, then the two that terms share.
 enum Factor { kActivations, kTransient, kRuntime, kFragmentation, kDistance, kFactors };
 
-/// Factors of one stage, by the profile.
+/// The factors of one stage, from the profile.
 struct Doubt {
-  double activations, transient;  ///< medians, with fragmentation's
+  double activations, transient;  ///< medians times that of fragmentation
   std::array<double, kFactors> log_sd;
 };
 
@@ -68,7 +68,7 @@ double product(const std::array<double, kFactors>& a, const std::array<double, k
   return sum;
 }
 
-/// By what factor the median of the terms' sum lies above the sum of their medians.
+/// Factor by which the median of the terms' sum exceeds the sum of their medians.
 double convexity(const Terms& terms, const Doubt& doubt) {
   const auto& sd = doubt.log_sd;
   const double sum = sum_of(terms);
@@ -87,11 +87,11 @@ double convexity(const Terms& terms, const Doubt& doubt) {
   return std::exp(shift);
 }
 
-/// How many standard deviations the room lies above the medians: the distance of the nearest point at which
-/// the terms need all of it.
+/// Standard deviations from the medians to the room: the distance of the nearest point at which the terms
+/// need all of it.
 double reliability(Terms terms, const Doubt& doubt, double room) {
   const auto& sd = doubt.log_sd;
-  // Terms that nothing moves take their share of the room: what is left of it the others may not be able to keep.
+  // Exact terms take their share of the room; the others may not be able to keep all of the rest.
   if (sd[kFragmentation] <= 0 && sd[kDistance] <= 0) {
     for (std::size_t i = 0; i < terms.size(); ++i) {
       if (sd[i] > 0) continue;
@@ -129,7 +129,7 @@ double probability_of(double beta) {
   return beta >= kSurely ? 1 : beta <= -kSurely ? 0 : normal_probability(beta);
 }
 
-/// An instant that decides, and by how much.
+/// The instant that decides, and its reliability.
 struct Decisive {
   const MemoryMoment* moment;
   double reliability;
@@ -141,7 +141,7 @@ Decisive decisive_of(const StageMemory& m, const Doubt& doubt, Bytes limit) {
   Terms before{};
   for (const MemoryMoment& moment : m.moments) {
     const Terms terms = terms_of(m, moment, doubt);
-    // With less of everything than an instant before it cannot decide.
+    // An instant with less of everything than an earlier one cannot decide.
     if (&moment != &m.moments.front() && terms[0] <= before[0] && terms[1] <= before[1]) continue;
     const double beta = reliability(terms, doubt, room);
     if (beta < worst.reliability || &moment == &m.moments.front()) {
@@ -189,8 +189,8 @@ double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& 
   return probability_of(decisive_of(m, doubt_of(m, profile, extra_log_sd), limit).reliability);
 }
 
-// Within z standard deviations of the medians no factor exceeds exp(z log_sd), so bytes that fit with all of them
-// there fit with Phi(z) at least.
+// Within z standard deviations of the medians no factor exceeds exp(z log_sd), so bytes that fit with all
+// factors at that value fit with a probability of at least Phi(z).
 FitTest::FitTest(double p, const Profile& profile)
     : profile_(profile), probability_(std::max(p, kLeastFitProbability)) {
   const double z = normal_quantile(probability_);
@@ -199,7 +199,7 @@ FitTest::FitTest(double p, const Profile& profile)
     m.one_graph = one_graph;
     const Doubt doubt = doubt_of(m, profile, 0);
     const auto& sd = doubt.log_sd;
-    // convexity() is at most this.
+    // An upper bound of convexity().
     const double most = std::max({sd[kActivations], sd[kTransient], sd[kRuntime]});
     const double bent = std::exp((most * most + sd[kFragmentation] * sd[kFragmentation]) / 2);
     const double shared = bent * std::exp(z * sd[kFragmentation]);

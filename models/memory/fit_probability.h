@@ -1,42 +1,43 @@
-// Does it fit, and how likely? The bytes of a stage as a sum of uncertain terms.
+// Probability that a stage fits: its bytes as a sum of uncertain terms.
 //
 //   bytes = states + [ (kept * activations + transient_memory * (logits + staging)) * fragmentation
 //                      + runtime_reserve ] * distance
-//   states       weights, gradients, optimizer: they surely exist, and are exact
+//   states       weights, gradients, optimizer: always present, and exact
 //   kept         fused_activations where forward and backward are one graph, else kept_activations
-//   distance     1, with a log-sd that the caller gives: how far from anything known to run
+//   distance     1, with a log-sd that the caller gives: the distance from everything known to run
 // Every factor is log-normal with median and log-sd of the profile, and independent of the others; all stages
 // and instants of a step share them. So the terms depend on each other through fragmentation and distance.
 //
 // P(bytes <= limit) is Phi(b), b the distance of the surface bytes = limit from the medians in units of the
-// standard deviations (first-order reliability: A. M. Hasofer and N. C. Lind, Exact and Invariant Second-Moment
-// Code Format, J. Eng. Mech. 100, 1974; iteration of R. Rackwitz and B. Fiessler, Computers & Structures 9,
-// 1978). The bytes are convex in the factors' logarithms, so they are first raised by what that adds to their
-// median across the direction of the gradient: exp(1/2 sum_i w_i |v_i across|^2) for terms of weight w_i and
-// gradient v_i. So it is exact where one factor alone is uncertain, within 0.01 of the exact value elsewhere
-// (tests/models/memory/fit_probability_test.cpp), and falls (to 1e-7) when any of the bytes grow. Where the states alone
-// need more than the limit it is 0. Of several instants and stages the least of their probabilities counts:
-// they share the factors.
+// standard deviations (first-order reliability: A. M. Hasofer and N. C. Lind, Exact and Invariant
+// Second-Moment Code Format, J. Eng. Mech. 100, 1974; iteration of R. Rackwitz and B. Fiessler, Computers &
+// Structures 9, 1978). The bytes are convex in the factors' logarithms, so they are first raised by the
+// amount that this convexity adds to their median across the direction of the gradient: exp(1/2 sum_i w_i
+// |v_i across|^2) for terms of weight w_i and gradient v_i. The result is exact where only one factor is
+// uncertain and within 0.01 of the exact value elsewhere (tests/models/memory/fit_probability_test.cpp). It
+// falls (to 1e-7) when any of the bytes grow. It is 0 where the states alone need more than the limit. Of
+// several instants and stages the smallest probability counts, because they share the factors.
 #pragma once
 
 #include "models/memory/memory.h"
 
 namespace trnplan::models {
 
-/// What is known of the bytes of a stage.
+/// The distribution of the bytes of a stage.
 struct FitDistribution {
-  Bytes sure{};                             ///< states
-  Bytes median{};                           ///< of all bytes, with the states, at the instant that decides
-  double log_sd = 0;                        ///< of the logarithm of what is not sure, there, at its median
+  Bytes sure{};                             ///< the exact part: states
+  Bytes median{};                           ///< of all bytes, states included, at the deciding instant
+  double log_sd = 0;                        ///< of the logarithm of the uncertain part, at its median there
   double probability = 0;                   ///< P(all instants <= limit)
-  PeakInstant instant = PeakInstant::loss;  ///< that decides
+  PeakInstant instant = PeakInstant::loss;  ///< the deciding instant
 };
 
-/// Cost: a microsecond at most. Requires: extra_log_sd >= 0, of the distance.
+/// The distribution of one stage. `extra_log_sd` is that of the distance. Requires: extra_log_sd >= 0. Cost:
+/// a microsecond at most.
 [[nodiscard]] FitDistribution fit_distribution(const StageMemory& m, Bytes limit, const Profile& profile,
                                                double extra_log_sd = 0);
 
-/// Of the stage that fits least probably.
+/// The distribution of the stage with the smallest probability.
 [[nodiscard]] FitDistribution fit_distribution(const Memory& memory, const Profile& profile,
                                                double extra_log_sd = 0);
 
@@ -44,23 +45,24 @@ struct FitDistribution {
 [[nodiscard]] double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile,
                                             double extra_log_sd = 0);
 
-/// A probability below this is never asked for: what needs more than there is at its medians does not fit.
+/// The smallest probability that may be requested: a stage that exceeds the limit at its medians does not
+/// fit.
 inline constexpr double kLeastFitProbability = 0.5;
 
-/// Whether stages fit with one probability, asked many thousand times: what is clear at a glance is not worked
-/// out. Keeps a reference to the profile.
+/// Tests whether stages fit with one given probability, many thousand times: skips the computation where a
+/// bound decides. Keeps a reference to the profile.
 class FitTest {
  public:
-  /// `p`, or kLeastFitProbability if that is more. Requires: p < 1.
+  /// Tests with probability `p`, or kLeastFitProbability if that is larger. Requires: p < 1.
   FitTest(double p, const Profile& profile);
   FitTest(double, Profile&&) = delete;
 
-  /// What is counted stays within the limit, and probability_of_fitting() >= p: a plan does not rest on what a
-  /// compiler may drop.
+  /// True if the counted bytes stay within the limit and probability_of_fitting() >= p: a plan does not
+  /// depend on bytes that a compiler may save.
   [[nodiscard]] bool fits(const StageMemory& m, Bytes limit) const;
 
  private:
-  /// What each byte counted may become without any doubt that P >= p.
+  /// Factors for the counted bytes that guarantee P >= p if the product fits.
   struct Safe {
     double activations, transient, runtime;
   };
@@ -70,7 +72,7 @@ class FitTest {
   Safe apart_, one_graph_;
 };
 
-/// The same, once.
+/// Runs the same test once.
 [[nodiscard]] bool fits_with(double p, const StageMemory& m, Bytes limit, const Profile& profile);
 
 }  // namespace trnplan::models

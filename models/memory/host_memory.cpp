@@ -8,7 +8,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// On the host XLA_DOWNCAST_BF16 changes nothing: weights and both moments are fp32.
+/// Weights and both moments are fp32 on the host, where XLA_DOWNCAST_BF16 has no effect.
 constexpr double kWeightBytes = 4, kMomentBytes = 8;
 
 double most_parameters(const Job& job, const Strategy& s) {
@@ -36,7 +36,7 @@ HostMemory host_memory_of(const Job& job, const Strategy& s, CheckpointMode mode
   const double ranks = job.cluster.instance.cores();
   const double replicas = static_cast<double>(s.data_parallel) * s.context_parallel;
   double staged = 0;
-  if (!mode.xser) {  // every rank copies all of its own
+  if (!mode.xser) {  // every rank copies all its own data
     staged = most_parameters(job, s) * (kWeightBytes + kMomentBytes / (s.zero1 ? replicas : 1));
   } else {
     staged = kWeightBytes * largest_weight(job.architecture, s);

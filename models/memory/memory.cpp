@@ -7,6 +7,7 @@
 #include <boost/container/static_vector.hpp>
 
 #include "models/framework/framework.h"
+#include "models/framework/partition.h"
 #include "models/memory/fit_probability.h"
 #include "units/index.h"
 
@@ -27,41 +28,6 @@ std::string_view to_string(PeakInstant i) {
 const StageMemory& Memory::worst() const {
   return *std::max_element(stages.begin(), stages.end(),
                            [](const StageMemory& a, const StageMemory& b) { return a.peak() < b.peak(); });
-}
-
-std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s) {
-  const int stages = s.pipeline_parallel;
-  if (!s.pipeline_cuts.empty()) {
-    std::vector<int> layers(static_cast<std::size_t>(stages));
-    int previous = -1;
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      const int last = i < s.pipeline_cuts.size() ? s.pipeline_cuts[i] : a.layers - 1;
-      layers[i] = last - previous;
-      previous = last;
-    }
-    return layers;
-  }
-  return framework_of(s).partition(a, stages);
-}
-
-std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s) {
-  Strategy parts;
-  parts.pipeline_parallel = s.pipeline_parallel * s.virtual_pipeline;
-  parts.pipeline_cuts = s.pipeline_cuts;
-  parts.framework = s.framework;
-  return layers_per_stage(a, parts);
-}
-
-std::vector<int> layers_of_chunks(const std::vector<int>& parts, const Strategy& s, int stage) {
-  std::vector<int> own;
-  for (int chunk = 0; chunk < s.virtual_pipeline; ++chunk) own.push_back(parts[at(part_of(s, stage, chunk))]);
-  return own;
-}
-
-int layers_of_stage(const std::vector<int>& parts, const Strategy& s, int stage) {
-  int sum = 0;
-  for (int chunk = 0; chunk < s.virtual_pipeline; ++chunk) sum += parts[at(part_of(s, stage, chunk))];
-  return sum;
 }
 
 namespace {
@@ -352,10 +318,6 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
 Bytes StageMemory::kept(const Alive& alive) const {
   return Bytes(per_layer.value * alive.layers + per_pass.value * alive.passes +
                per_deferred.value * alive.deferred);
-}
-
-int micro_batches(const Training& t, const Strategy& s) {
-  return static_cast<int>(t.global_batch / (static_cast<long long>(s.micro_batch) * s.data_parallel));
 }
 
 double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers) {

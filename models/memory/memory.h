@@ -3,8 +3,7 @@
 // Formulas (docs/models.md, "Memory"): N parameters of the core, D = DP*CP, x = s*b/T with s = sequence/CP.
 //   states       2N parameters + 4N fp32 gradients + 12N/D master weights and Adam moments (mixed_precision,
 //                ZeRO-1); the experts of a mixture over DP*CP/EP
-//   activations  (26h + 8f) x a layer with flash attention and sequence parallel, less what is recomputed,
-//   for
+//   activations  (26h + 8f) x a layer with flash attention and sequence parallel, less what is recomputed, for
 //                every micro-batch (virtual pipeline: chunk of one) between its forward and its backward
 //   logits       14 s b V/T on the last stage while the loss is computed (another framework: its own)
 //   staging      gathered inputs; what recomputation makes anew; ring attention's blocks on their way; ZeRO-1
@@ -14,7 +13,7 @@
 // models/memory/fit_probability.h.
 // Source: reading of aws-neuron/neuronx-distributed-training 9169aa0 (models/hf_models/modeling_llama.py),
 // aws-neuron/neuronx-distributed fbac349 (parallel_layers, kernels/flash_attn.py, trainer/trainer.py,
-// pipeline/ scheduler.py) and pytorch/xla 41398bf (distributed/zero_redundancy_optimizer.py).
+// pipeline/scheduler.py) and pytorch/xla 41398bf (distributed/zero_redundancy_optimizer.py).
 #pragma once
 
 #include <array>
@@ -45,8 +44,8 @@ struct StageMemory {
   int stage = 0;
   PeakInstant instant = PeakInstant::loss;
   int layers = 0;
-  int in_flight =
-      1;  ///< micro-batches, or chunks of them, between forward and the end of backward when most are
+  /// Micro-batches, or chunks of them, between their forward and the end of their backward when most are.
+  int in_flight = 1;
   /// Forward and backward are one graph, in which a compiler may fuse, drop and remake activations.
   bool one_graph = false;
   std::array<MemoryMoment, 3> moments;  ///< in the order of PeakInstant; `instant` is the largest
@@ -79,17 +78,6 @@ struct Memory {
   /// More probably than not.
   bool fits() const { return fit_probability >= 0.5; }
 };
-
-/// Layers of each of PP parts of the model, a virtual pipeline left aside: the user's cuts, else NxD's
-/// automatic partition (remainder layers go to the last parts, one each; aws-neuron/neuronx-distributed,
-/// src/neuronx_distributed/pipeline/partition.py).
-std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s);
-
-/// The same for the PP*VPP parts of a virtual pipeline, in the order of the model.
-std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s);
-/// Of these parts those of a stage, chunk by chunk, and their sum (part_of()).
-std::vector<int> layers_of_chunks(const std::vector<int>& parts, const Strategy& s, int stage);
-int layers_of_stage(const std::vector<int>& parts, const Strategy& s, int stage);
 
 /// What the strategy's schedule keeps alive on all stages (PipelineSchedule::residency()).
 std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches);

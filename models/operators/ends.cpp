@@ -1,11 +1,11 @@
-// What a core does before and after the decoder layers: embedding, final norm, head and loss.
+// Work of a core before and after the decoder layers: embedding, final norm, head and loss.
 #include "models/operators/operators.h"
 
 namespace trnplan::models {
 
 namespace {
 
-/// Room for the operators of the embedding or of the head, so that the list does not move while it grows.
+/// Capacity for the operators of the embedding or of the head, so that the list does not move while it grows.
 constexpr std::size_t kOperatorsOfEnd = 8;
 
 }  // namespace

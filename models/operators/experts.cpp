@@ -1,9 +1,9 @@
-// What a core does for a mixture of experts.
+// Work of a core for a mixture of experts.
 #include "models/operators/operators.h"
 
 namespace trnplan::models {
 
-/// Every expert of the core on the tokens it takes.
+/// A product of every expert of the core on its tokens.
 Operator LayerModel::expert_product(std::string_view name, double k, double width) const {
   Operator one = linear(name, expert_tokens_, k, width);
   one.seconds = one.seconds * experts_;
@@ -12,7 +12,7 @@ Operator LayerModel::expert_product(std::string_view name, double k, double widt
   return one;
 }
 
-/// Tokens to the ranks that hold their experts, or back.
+/// The exchange of tokens with the ranks that hold their experts, in either direction.
 void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
   if (s_.expert_parallel == 1) return;
   list.push_back({.name = name,

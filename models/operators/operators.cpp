@@ -75,9 +75,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   }
 }
 
-namespace {
-
-Operator operator_of(std::string_view name, const Work& work, Category category = Category::compute) {
+Operator operator_of(std::string_view name, const Work& work, Category category) {
   return {.name = name,
           .category = category,
           .seconds = work.seconds,
@@ -86,8 +84,6 @@ Operator operator_of(std::string_view name, const Work& work, Category category 
           .flops = work.flops,
           .instructions = work.instructions};
 }
-
-}  // namespace
 
 Operator LayerModel::matmul(std::string_view name, double n, double k, double width) const {
   return operator_of(name, device_.matmul(on_, {n, k, width}));
@@ -163,78 +159,6 @@ void LayerModel::leave(OperatorList& list, std::string_view name) const {
   } else {
     list.push_back(reduce(name, element_bytes_ * tokens_ * a_.hidden));
   }
-}
-
-/// `blocks` of s x s scores: less than one where the kernel skips some (scored_share).
-void LayerModel::attention_block_of(OperatorList& list, double units, double bytes_per_score,
-                                    double blocks) const {
-  const AttentionShape shape{heads_,    static_cast<double>(s_.micro_batch),
-                             sequence_, static_cast<double>(a_.head_dim),
-                             units,     blocks};
-  if (s_.flash_attention) {
-    list.push_back(operator_of("attention", device_.flash_attention(on_, shape)));
-    return;
-  }
-  const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * blocks;
-  const Bytes traffic(bytes_per_score * element_bytes_ / 2 * scores);
-  list.push_back(operator_of("attention", device_.plain_attention(on_, shape, traffic)));
-}
-
-namespace {
-
-/// Scores of `tokens` that see each other backwards through a window.
-double causal_scores(double tokens, double window) {
-  return window < tokens ? tokens * window - window * window / 2 : tokens * tokens / 2;
-}
-
-/// The share of a square of `tokens` x `tokens` scores that is computed: the square of the queries' own tokens
-/// (block 0), or of those `block` squares before them. A kernel skips what lies after a token and before its
-/// window; without one the scores of a window are a band.
-double scored_share(const Architecture& a, bool flash, bool balanced, double tokens, int block) {
-  const bool window = a.causal && a.sliding_window > 0;
-  if (!flash) return window ? std::min(1.0, a.sliding_window / tokens) : 1.0;
-  if (!window) return (block == 0 || balanced) && a.causal ? 0.5 : 1.0;
-  const auto until = [&](int blocks) { return causal_scores(blocks * tokens, a.sliding_window); };
-  // Of the queries of the last block: with all blocks up to this one, less those up to the one after it.
-  const double to_here = until(block + 1) - until(block);
-  const double nearer = block == 0 ? 0.0 : until(block) - until(block - 1);
-  return (to_here - nearer) / (tokens * tokens);
-}
-
-}  // namespace
-
-/// With context parallel as the last rank has it: its own block, then every other one while the next arrives. Where
-/// all have as many scores each block is half of one.
-/// Backward takes the gradients of K and V along.
-void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
-  const bool balanced = framework_of(s_).balances_context();
-  const int ranks = s_.context_parallel;
-  const double keys = framework_of(s_).repeats_keys() ? heads_ * a_.head_dim : kv_width_ / 2;
-  for (int block = 0; block < ranks; ++block) {
-    if (block + 1 < ranks) {
-      const double tensors = units > 2 ? 4 : 2;
-      list.push_back({.name = "ring attention K, V",
-                      .category = Category::context_parallel,
-                      .process_group = ProcessGroup::context,
-                      .op = CollectiveOp::permute,
-                      .bytes = Bytes(tensors * element_bytes_ * tokens_ * keys),
-                      .overlapped = true});
-    }
-    attention_block_of(list, units, bytes_per_score,
-                       scored_share(a_, s_.flash_attention, balanced, sequence_, block));
-  }
-}
-
-void LayerModel::attention_block(OperatorList& list) const {
-  enter(list, "qkv input");
-  list.push_back(linear("qkv", tokens_, a_.hidden, qkv_width_));
-  if (a_.qk_norm)
-    list.push_back(elements("norm of heads", kNorm, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
-  if (!a_.learned_positions)
-    list.push_back(elements("rotary", kinds_.rotary, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
-  attention(list, kFlashUnitsForward, score_bytes_.forward);
-  list.push_back(linear("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
-  leave(list, "o_proj output");
 }
 
 void LayerModel::norm(OperatorList& list) const {

@@ -57,6 +57,10 @@ struct Operator {
 
 using OperatorList = std::vector<Operator>;
 
+/// Work of the device.
+[[nodiscard]] Operator operator_of(std::string_view name, const Work& work,
+                                   Category category = Category::compute);
+
 /// Where a layer stands among those that a pass goes through one after the other, in the order of the pass: what
 /// is gathered and reduced beside it belongs to the layers next to it (UnitSharding).
 enum class LayerTurn { only, first, inner, last };

@@ -1,4 +1,5 @@
-// What a core does for its weights and between its stages: gathers and reductions of sharded weights, the optimizer.
+// Work of a core for its weights and between its stages: gathers and reductions of sharded weights, the
+// optimizer.
 #include "models/framework/framework.h"
 #include "models/operators/operators.h"
 
@@ -14,7 +15,7 @@ void LayerModel::gather_weights(OperatorList& list, double parameters, bool back
                   .background = background});
 }
 
-/// To the shards, then over the other groups that have the same shard.
+/// Reduces to the shards, then over the ranks that have the same shard.
 void LayerModel::reduce_gradients(OperatorList& list, double parameters) const {
   if (!units_) return;
   const double bytes = units_->reduced * parameters;

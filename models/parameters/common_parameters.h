@@ -1,5 +1,5 @@
-// Parameters that every kind of machine has: the host, the nodes' pace, memory and what stays unexplained.
-// Sources and values: docs/models.md, "Parameters".
+// Parameters of every kind of machine: the host, the nodes' pace, memory and the unexplained spread. Sources
+// and values: docs/models.md, "Parameters".
 #pragma once
 
 #include "models/parameters/parameter.h"
@@ -24,7 +24,7 @@ inline constexpr ParameterInfo kParameters[] = {
      .unit = "1",
      .meaning = "log-sd of the pace of nodes; a step runs at that of the slowest",
      .of_work = true,
-     .when_absent = 1e-30},  // all nodes of one pace: the smallest that a profile may state
+     .when_absent = 1e-30},  // all nodes have one pace: the smallest value that a profile may state
     {.place = 21,
      .name = "step_overhead",
      .unit = "s",
@@ -45,7 +45,7 @@ inline constexpr ParameterInfo kParameters[] = {
      .unit = "1",
      .meaning = "log-sd of step time between frameworks; added when the framework is unknown",
      .sign = TimeSign::none},
-    // Spreads that only a fit uses: a fit of an old profile takes them to be small against stack_spread.
+    // Spreads that only a fit uses. A fit of an old profile assumes that they are small against stack_spread.
     {.place = 25,
      .name = "release_spread",
      .unit = "1",
@@ -58,8 +58,8 @@ inline constexpr ParameterInfo kParameters[] = {
      .meaning = "log-sd of step time between runs of one program on one release",
      .sign = TimeSign::none,
      .when_absent = 0.05},
-    // What is uncertain of a core's memory (models/memory/fit_probability.h). Profiles that do not state them
-    // hold what is counted for exact.
+    // Uncertainty of a core's memory (models/memory/fit_probability.h). A profile that does not state these
+    // values treats the counted bytes as exact.
     {.place = 27,
      .name = "fused_activations",
      .unit = "1",

@@ -10,7 +10,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// Added to the diagonal of correlations before they must be positive definite: files round.
+/// Slack on the diagonal of correlations before they must be positive definite, because files round.
 constexpr double kCovarianceSlack = 1e-3;
 
 }  // namespace
@@ -23,7 +23,7 @@ std::optional<Value> value_when_absent(Parameter p) {
 
 bool is_covariance(const std::vector<std::vector<double>>& matrix) {
   const std::size_t n = matrix.size();
-  // Of the correlations; what is known exactly has none.
+  // Correlations of the uncertain parameters; exact ones have none.
   Eigen::MatrixXd correlations =
       Eigen::MatrixXd::Identity(static_cast<Eigen::Index>(n), static_cast<Eigen::Index>(n));
   for (std::size_t i = 0; i < n; ++i) {

@@ -23,24 +23,23 @@ struct Value {
   std::string source;
 };
 
-/// Sizes at which the runtime goes from one collective algorithm to the next, of the gathered size (or that
-/// of an all-reduce). Per chip: over the chips that gather, inside a node those of the local part, between
-/// nodes those of all nodes. None is published for trn1; the profile says where each comes from.
+/// Sizes at which the runtime switches from one collective algorithm to the next, in gathered bytes (or bytes
+/// of an all-reduce). Sizes per chip count the chips that gather: inside a node those of the local part,
+/// between nodes those of all nodes. None is published for trn1; the profile states the source of each.
 struct AlgorithmLimits {
-  Bytes one_step_below{};  ///< per rank: all-reduces too small to be cut into a piece for each
-  Bytes mesh_below{};      ///< in all, however many take part
-  Bytes
-      halving_below{};  ///< per chip: recursive halving-doubling from mesh_below on; above: kangaring or ring
-  /// Per chip. Between nodes, on trn1: one ring of all ranks. That it exists is published, from where on is
+  Bytes one_step_below{};  ///< per rank: all-reduces too small to split into a piece per rank
+  Bytes mesh_below{};      ///< total, however many ranks take part
+  Bytes halving_below{};   ///< per chip: halving-doubling from mesh_below up to it; above: kangaring or ring
+  /// Per chip. Between nodes, on trn1: one ring of all ranks. Its existence is published, its threshold is
   /// not.
   Bytes flat_ring_from{std::numeric_limits<double>::infinity()};
   bool operator==(const AlgorithmLimits&) const = default;
 };
 
-/// What a software stack multiplies every time by: log-normal.
+/// The factor of a software stack on every time: log-normal.
 struct StackFactor {
-  std::string framework;  ///< as in Software
-  std::string release;    ///< beyond the framework's own factor; "" = of the framework
+  std::string framework;  ///< named as in Software
+  std::string release;    ///< on top of the framework's own factor; "" = the framework's factor itself
   double median = 1;
   double log_sd = 0;
 };
@@ -48,61 +47,63 @@ struct StackFactor {
 /// A file that a profile was fitted to.
 struct CalibrationFile {
   std::string name;    ///< without folders
-  std::string sha256;  ///< of its bytes, hexadecimal
+  std::string sha256;  ///< of its bytes, in hexadecimal
 };
 
-/// From where to where something lay in the runs of a fit.
+/// The range of a trait in the runs of a fit.
 struct FittedRange {
-  std::string of;  ///< as traits_of() of models/uncertainty/spread.h names it
+  std::string of;  ///< the trait, named as in traits_of() of models/uncertainty/spread.h
   double low = 0, high = 0;
 };
 
-/// What a fit adds to a profile.
+/// The results that a fit adds to a profile.
 struct Calibration {
-  std::string prior;  ///< profile of the catalogue that it started from
+  std::string prior;  ///< the catalogue's profile at the start of the fit
   std::string tool;   ///< program and version that fitted it
   std::vector<CalibrationFile> files;
   std::vector<StackFactor> stacks;
-  std::vector<FittedRange> ranges;  ///< empty in files that do not state them
-  /// Of the logarithms of all parameters by their places in the schema, then of all stacks; symmetric,
-  /// positive semi-definite; zero where something is known exactly.
+  std::vector<FittedRange> ranges;  ///< empty in files that state none
+  /// Covariance of the logarithms of all parameters by their places in the schema, then of all stacks;
+  /// symmetric, positive semi-definite; zero for exact ones.
   std::vector<std::vector<double>> covariance;
 };
 
-/// What the network of a cluster that other jobs use too does to a step, by an all-reduce that the run measured
-/// itself. No plan has such a measurement.
+/// Effect on a step of the network of a shared cluster, by an all-reduce that the run itself measured. A plan
+/// has no such measurement.
 struct NetworkState {
-  BytesPerSecond usual{};  ///< of the all-reduce; 0: nothing is known
-  double power = 0;        ///< the NICs' share goes as this power of the measured over the usual one
-  /// Below it a run is congested: on 2 nodes, 4, 8 ...; beyond the last as the last.
+  BytesPerSecond usual{};  ///< of the all-reduce; 0: unknown
+  double power = 0;        ///< the NICs' share is multiplied by (measured / usual)^power
+  /// A run with a slower all-reduce is congested: on 2 nodes, 4, 8 ...; the last value holds for all larger
+  /// numbers.
   std::vector<BytesPerSecond> congested_below;
-  Seconds layer_per_rank{};  ///< a layer's launches then take longer for each rank of tensor parallel
-  double many_ranks = 1;     ///< times as much where the tensor ranks are more than a node's
+  Seconds layer_per_rank{};  ///< added to a layer's launches, when congested, per rank of tensor parallel
+  double many_ranks = 1;     ///< factor on that where the tensor ranks exceed those of a node
 };
 
-/// Parameters that are peculiar to one framework's kernels and host, or to one cluster's network.
+/// Parameters that differ for one framework's kernels and host, or for one cluster's network.
 struct Factors {
-  std::string framework;                            ///< as Software::framework; "": any
-  std::string cluster;                              ///< the instance that stands for the cluster; "": any
-  std::vector<std::pair<Parameter, Value>> values;  ///< in place of the profile's
+  std::string framework;                            ///< named as in Software::framework; "": any
+  std::string cluster;                              ///< the instance that represents the cluster; "": any
+  std::vector<std::pair<Parameter, Value>> values;  ///< they replace the profile's
   NetworkState network;
 };
 
-/// A square matrix that is symmetric and, up to a thousandth of its diagonal, positive semi-definite. Rows of
-/// zeros are allowed. Cost: O(rows^3).
+/// True if the matrix is square, symmetric and, up to a thousandth of its diagonal, positive semi-definite.
+/// Rows of zeros are allowed. Cost: O(rows^3).
 bool is_covariance(const std::vector<std::vector<double>>& matrix);
 
 struct Job;
 
-/// theta: one value per parameter of the schema it fills. Without a calibration its covariance is diagonal.
+/// The parameters theta: one value per parameter of the schema that it fills. Without a calibration its
+/// covariance is diagonal.
 struct Profile {
   std::string name;
-  std::string base;  ///< the profile of the catalogue it builds on, or is; empty when it states everything
-  std::string instance;  ///< instance type or family it is for; empty: not stated
-  /// The spreads of its parameters hold what changes from the machine of the runs to this one, so that the distance
-  /// between the machines adds nothing to what is uncertain of a step.
+  std::string base;      ///< the catalogue's profile that it extends, or is; empty when it states everything
+  std::string instance;  ///< its instance type or family; empty: not stated
+  /// True if the spreads of its parameters include the differences between the machine of the runs and this
+  /// one, so that the distance between the machines adds nothing to the uncertainty of a step.
   bool transferred = false;
-  const ParameterSchema* schema = &kNoSchema;  ///< what it states; outlives the profile
+  const ParameterSchema* schema = &kNoSchema;  ///< the parameters that it states; outlives the profile
   std::array<Value, kMostParameters> values;   ///< by place
   AlgorithmLimits algorithms;
   std::shared_ptr<const Calibration> calibration;       ///< null: not fitted to steps
@@ -113,26 +114,27 @@ struct Profile {
   Value& value(Parameter p) { return values[p.place()]; }
 };
 
-/// What a profile means that was written before the parameter existed and does not state it; nullopt for
-/// those that every profile must state.
+/// The value of a parameter in a profile from before the parameter existed; nullopt for parameters that every
+/// profile must state.
 std::optional<Value> value_when_absent(Parameter p);
 
-/// Of N log-normal paces of one spread, that of the slowest, as the number of standard deviations above the
-/// median: Phi^-1((N - 3/8) / (N + 1/4)), 0 for one (G. Blom, Statistical Estimates and Transformed
-/// Beta-Variables, 1958; exact to 2 % from N = 4 on).
+/// The slowest of N log-normal paces of one spread, in standard deviations above the median: Phi^-1((N - 3/8)
+/// / (N + 1/4)), 0 for one (G. Blom, Statistical Estimates and Transformed Beta-Variables, 1958; exact to 2 %
+/// from N = 4 on).
 double slowest_of(int count);
 
-/// The profile with the values of the job's framework and cluster; it knows no other factors any more.
+/// The profile with the values of the job's framework and cluster; it no longer has factors.
 Profile with_factors(Profile profile, const Job& job);
 
-/// The profile of a run that measured `all_reduce` at its start, with the factors of its job. Unchanged on one node
-/// and where nothing is known of the cluster's states.
+/// The profile of a run that measured `all_reduce` at its start, with the factors of its job. Unchanged on
+/// one node, and where the states of the cluster's network are unknown.
 Profile in_network_state(Profile profile, const Job& job, int tensor_parallel, BytesPerSecond all_reduce);
 
-/// The profile on the job's cluster and software stack, with_factors(): every rate divided and every length multiplied by
+/// The profile on the job's cluster and software stack, with_factors(): every rate divided and every length
+/// multiplied by
 ///   exp(node_spread * slowest_of(nodes)) * the stack's factors,
-/// so that every time is multiplied by that. A synchronous step runs at the pace of its slowest node. Without
-/// a calibration, or where it does not know the stack, the factors are 1.
+/// which multiplies every time by that number. A synchronous step runs at the pace of its slowest node.
+/// Without a calibration, or for a stack that the calibration lacks, the factors are 1.
 Profile on_job(Profile profile, const Job& job);
 
 }  // namespace trnplan::models

@@ -1,4 +1,4 @@
-// Where the seconds of a step go.
+// Categories of the seconds of a step.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace trnplan::models {
 
-/// Where a second of the step goes.
+/// The use of a second of the step.
 enum class Category : std::size_t {
   compute,
   tensor_parallel,

@@ -1,4 +1,4 @@
-// What the simulation of a step says of it.
+// The results of simulating a step.
 #pragma once
 
 #include <array>
@@ -16,35 +16,36 @@
 namespace trnplan::models {
 
 using CategorySeconds = std::array<Seconds, static_cast<std::size_t>(Category::count)>;
-/// By place in the schema.
+/// Seconds by place in the schema.
 using ParameterSeconds = std::array<Seconds, kMostParameters>;
 
-/// What one step costs.
+/// The cost of one step.
 struct StepReport {
-  const ParameterSchema* schema = &kNoSchema;  ///< of the profile it was simulated with
+  const ParameterSchema* schema = &kNoSchema;  ///< of the profile of the simulation
   Seconds step{};
-  Seconds low{}, high{};        ///< 90 % interval
-  CategorySeconds breakdown{};  ///< along the critical path; adds up to `step`. Bubble: the path's work on
-                                ///< other stages before it first and after it last visits its main stage
-  ParameterSeconds
-      by_parameter{};  ///< along the critical path: seconds that scale with each parameter (some with two)
-  ParameterSeconds
-      exclusive{};  ///< the same with each second once, under what it depends on most; adds up to `step`
-  std::vector<std::pair<std::string, Seconds>> by_operator;  ///< the same by operator, the longest first
+  Seconds low{}, high{};  ///< 90 % interval
+  /// Seconds along the critical path; they add up to `step`. The bubble is the path's work on other stages,
+  /// before its first and after its last visit to its main stage.
+  CategorySeconds breakdown{};
+  /// Seconds along the critical path that scale with each parameter; some scale with two.
+  ParameterSeconds by_parameter{};
+  /// The same with each second once, under the parameter it depends on most; adds up to `step`.
+  ParameterSeconds exclusive{};
+  std::vector<std::pair<std::string, Seconds>> by_operator;  ///< the same by operator, longest first
   double tokens_per_second = 0;
   double mfu = 0;                ///< (6N + 12 L h s) over the cores' BF16 peak
-  double hfu = 0;                ///< all tensor-engine operations, recompute and KV replicas included
+  double hfu = 0;                ///< all tensor-engine operations, with recompute and KV replicas
   FlopsPerSecond model_flops{};  ///< of the cluster, 6N + 12 L h s
   FlopsPerSecond six_n_flops{};  ///< of the cluster, 6N only
   bool expanded = false;         ///< layers were expanded into the step's program
-  bool folded = false;           ///< steady rounds were counted, and not run one by one
-  bool extrapolated = false;     ///< no rhythm: the run's growth was counted on (models/step/step_run.h)
+  bool folded = false;           ///< steady rounds were counted instead of run one by one
+  bool extrapolated = false;     ///< no rhythm: extrapolated from the run's growth (models/step/step_run.h)
   std::size_t tasks = 0;
   std::uint64_t events = 0;
 
-  /// d log step / d log rate of a resource (of a length for latency and launch): by how much per cent the
-  /// step changes when it gets 1 % faster (longer). Their absolute values add up to 1; what work loses beside
-  /// a transfer belongs to what limits the transfer.
+  /// d log step / d log rate of a resource, or length for latency and launch: the change of the step in per
+  /// cent when the resource becomes 1 % faster (longer). The absolute values add up to 1. Time that work
+  /// loses to a concurrent transfer belongs to the resource that limits the transfer.
   double elasticity(Resource r) const;
 };
 

@@ -1,5 +1,5 @@
-// The schemas that a profile can fill. Each is made of what its device, its collective runtime and its
-// framework contribute; adding one is a line in schemas.cpp.
+// The schemas that a profile can fill. Each combines the parameters of a device, a collective runtime and a
+// framework; adding one is a line in schemas.cpp.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,13 @@
 
 namespace trnplan::models {
 
-/// What a profile fills that does not say.
+/// The schema of a profile that names none.
 inline constexpr std::string_view kDefaultSchema = "neuron";
 
-/// The schema of that name; null where there is none. What it points to lives as long as the program.
+/// The schema of that name, or null. The object lives as long as the program.
 [[nodiscard]] const ParameterSchema* schema_named(std::string_view name);
 
-/// In a fixed order, the default first.
+/// All names in a fixed order, the default first.
 [[nodiscard]] std::vector<std::string_view> schema_names();
 
 }  // namespace trnplan::models

@@ -14,8 +14,8 @@ bool computes(Kind kind) {
   return kind == Kind::forward || kind == Kind::backward || kind == Kind::weights;
 }
 
-/// Goes through the stages in waves. `may_go` says whether a stage's next action can be done, and notes what
-/// goes with it.
+/// Goes through the stages in waves. `may_go` returns true if a stage's next action is possible, and marks
+/// the work that goes with it as done.
 template <class MayGo>
 void walk(const StageActions& actions, std::vector<std::size_t>& next, ActionVisitor& visitor,
           const MayGo& may_go) {
@@ -48,13 +48,13 @@ void walk_meetings(const StageActions& actions, ActionVisitor& visitor) {
   };
   walk(actions, next, visitor, [&](std::size_t s, const StageAction& a) {
     if (computes(a.kind)) return true;
-    // The stage below does it for both.
+    // The stage below does it for both stages.
     if (a.kind == Kind::activation_up) return meets(s + 1, {Kind::activation_down, a.micro_batch});
     return a.kind == Kind::gradient_up && meets(s + 1, {Kind::gradient_down, a.micro_batch});
   });
 }
 
-/// Passes wait for what others have made.
+/// Passes wait for the results of other passes.
 void walk_passes(const StageActions& actions, const Strategy& strategy, int micro_batches,
                  ActionVisitor& visitor) {
   const int parts = shape_of(strategy).parts();

@@ -1,4 +1,4 @@
-// Which collectives a step does: what a measurement of collectives should look at.
+// The collectives of a step, as a guide for measurements of collectives.
 #pragma once
 
 #include <vector>
@@ -12,13 +12,13 @@ namespace trnplan::models {
 struct CollectiveUse {
   CollectiveOp op = CollectiveOp::all_gather;
   int ranks = 2;                ///< of a group
-  int nodes = 1;                ///< that a group touches
+  int nodes = 1;                ///< nodes of a group
   Bytes smallest{}, largest{};  ///< as models::collective() counts them
   bool operator==(const CollectiveUse&) const = default;
 };
 
-/// Those of every stage's layers, head, embedding and end of step; without messages and permutes, which go
-/// from rank to rank. Ordered by operation, nodes and ranks. Cost: O(items of the stages).
+/// The collectives of every stage's layers, head, embedding and end of step, without messages and permutes,
+/// which go from rank to rank. Ordered by operation, nodes and ranks. Cost: O(items of the stages).
 std::vector<CollectiveUse> collectives_of(const StepModel& step);
 
 }  // namespace trnplan::models

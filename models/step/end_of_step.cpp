@@ -1,4 +1,4 @@
-// What a step does after its last micro-batch, as the framework has it.
+// The work of a step after its last micro-batch, in the framework's order.
 #include <algorithm>
 #include <cmath>
 
@@ -11,14 +11,14 @@ namespace trnplan::models {
 
 namespace {
 
-/// Weights of the experts on a core with `layers` layers.
+/// Expert weights on a core with `layers` layers.
 double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
   if (a.experts == 0) return 0;
   return static_cast<double>(a.experts) / s.expert_parallel * layers * 3.0 * a.hidden * a.intermediate /
          s.tensor_parallel;
 }
 
-/// A long vector in buckets, one collective each, one after the other.
+/// Adds the reduction of a long vector in buckets: one collective each, one after the other.
 void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveOp op,
                  ProcessGroup process_group, double bytes, Bytes bucket, const Profile& profile) {
   if (bytes == 0) return;
@@ -35,7 +35,7 @@ class EndCalls {
   EndCalls(const Job& job, const Strategy& s, const Profile& profile)
       : a_(job.architecture), s_(s), profile_(profile), framework_(framework_of(s)) {}
 
-  /// The gradients of so many parameters, `expert` of them of experts, in `tensors` of them, over context ranks.
+  /// Adds the reduction over context ranks of the gradients of `parameters` parameters in `tensors` tensors.
   void over_context(std::vector<EndCall>& calls, double parameters, int tensors) const {
     if (s_.context_parallel == 1 || tensors == 0) return;
     calls.push_back({"gradients over context ranks",
@@ -50,7 +50,7 @@ class EndCalls {
     if (const auto weights = framework_.weights(s_))
       exchange(calls, *weights, "weights", "expert weights", rest, expert);
   }
-  /// All of a stage's gradients, part by part as a backward pass makes them.
+  /// Adds the reductions of all gradients of a stage, part by part in the order of a backward pass.
   void reduce_early(EndOfStep& end, int stage, int layers, double parameters) const {
     const auto part = [&](std::vector<EndCall>& calls, double rest, double expert, int tensors) {
       over_context(calls, rest + expert, tensors);
@@ -58,7 +58,7 @@ class EndCalls {
     };
     each_part({&end.early_layer, &end.early_head, &end.early_embedding}, stage, layers, parameters, part);
   }
-  /// All of a stage's weights, part by part as a forward pass needs them.
+  /// Adds the gathers of all weights of a stage, part by part in the order of a forward pass.
   void gather_ahead(EndOfStep& end, int stage, int layers, double parameters) const {
     const auto part = [&](std::vector<EndCall>& calls, double rest, double expert, int) {
       gather(calls, rest, expert);
@@ -70,7 +70,7 @@ class EndCalls {
   struct PartCalls {
     std::vector<EndCall>*layer, *head, *embedding;
   };
-  /// Calls `part(calls, parameters but for experts', experts', tensors)` for each part of a stage.
+  /// Calls `part(calls, other parameters, expert parameters, tensors)` for each part of a stage.
   template <class Part>
   void each_part(const PartCalls& calls, int stage, int layers, double parameters, const Part& part) const {
     const double layer = stage_parameters(a_, s_, stage, 1) - stage_parameters(a_, s_, stage, 0);
@@ -87,7 +87,7 @@ class EndCalls {
     add_buckets(calls, name, e.op, e.group, e.bytes * rest, e.bucket, profile_);
     add_buckets(calls, of_experts, e.op, ProcessGroup::expert_data, e.bytes * expert, e.bucket, profile_);
   }
-  /// The parameters of a first stage that is not the last one too, without layers.
+  /// Parameters, without layers, of a first stage that is not also the last one.
   double embedding_alone() const {
     Strategy apart = s_;
     apart.pipeline_parallel = 2;
@@ -111,7 +111,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   const double parameters = stage_parameters(a, s, stage, layers);
   const EndCalls calls(job, s, profile);
   EndOfStep end;
-  if (s.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
+  if (s.sequence_parallel) {  // gradients of norm weights, one fp32 vector each
     const int norms = 2 * layers + (ends_of(s, stage).last ? 1 : 0);
     end.norms.push_back({"norm gradients",
                          Category::tensor_parallel,
@@ -120,7 +120,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   const double expert = expert_parameters(a, s, layers), rest = parameters - expert;
   const bool by_unit = framework.units(s).has_value();
   if (by_unit) {
-    // Beside the passes (LayerModel).
+    // Overlapped with the passes (LayerModel).
   } else if (framework.reduces_with_backward(s)) {
     calls.reduce_early(end, stage, layers, parameters);
   } else {
@@ -128,7 +128,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
     calls.reduce(end.reduce, rest, expert);
   }
   if (by_unit) {
-    // Beside the passes too.
+    // Overlapped with the passes too.
   } else if (framework.reduces_with_backward(s) && framework.gathers_with_forward()) {
     calls.gather_ahead(end, stage, layers, parameters);
   } else {

@@ -8,7 +8,7 @@
 
 #include "models/device/devices.h"
 #include "models/framework/framework.h"
-#include "models/memory/memory.h"
+#include "models/framework/partition.h"
 #include "models/operators/operators.h"
 #include "units/normal.h"
 

@@ -10,13 +10,13 @@ namespace trnplan::models {
 
 namespace {
 
-/// The smallest bound (layer_split.h) over all ways to share layers out over stages: a dynamic programme over
-/// the stages, from the last one down, whose state is how many layers lie below.
+/// Finds the smallest bound (layer_split.h) over all distributions of layers over stages: a dynamic programme
+/// over the stages, from the last one down; its state is the number of layers below.
 class BoundSearch {
  public:
   explicit BoundSearch(const LayerCosts& costs) : c_(costs), stages_(static_cast<int>(costs.before.size())) {}
 
-  /// Layers per stage, and their bound in `known`; empty when no way is better than `known`.
+  /// Returns the layers per stage and puts their bound in `known`; empty when nothing is better than `known`.
   std::vector<int> improve(SimTime& known) {
     std::vector<int> best;
     for (int first = 1; first <= c_.most[0] && first <= c_.layers - (stages_ - 1); ++first) {
@@ -46,7 +46,7 @@ class BoundSearch {
     std::vector<int> choice;
   };
 
-  /// Layers that may lie below each stage; false when the layers have no place.
+  /// Sets the numbers of layers that may lie below each stage. Returns false when the layers do not fit.
   bool set_windows(int first, SimTime known) {
     std::vector<int> most(at(stages_));
     for (int i = 1; i < stages_; ++i) {
@@ -87,7 +87,7 @@ class BoundSearch {
         const SimTime before = c_.before[at(i)] + c_.up * below;
         const SimTime drain = c_.after[at(i)] + c_.down * below + end;
         SimTime& best = w.best[at(below - w.low)];
-        // The even share first, then by distance from it: among equals the nearest stays.
+        // The even share comes first, then the others by distance from it: among equals the nearest wins.
         for (int step = 0; step <= 2 * c_.layers; ++step) {
           const int l = even + (step % 2 == 0 ? step / 2 : -(step + 1) / 2);
           if (even - (step + 1) / 2 < 1 && even + step / 2 > most_[at(i)]) break;

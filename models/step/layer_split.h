@@ -1,8 +1,8 @@
-// Sharing layers out over pipeline stages so that a step is fastest.
+// The distribution of layers over pipeline stages that makes a step fastest.
 //
-// Three ways, each from where the one before has come: layers one by one to the stage with the least to do;
-// the smallest of a bound by dynamic programming over the stages; moves of single layers while
-// the time gets smaller.
+// Three methods, each starting from the result of the one before: add layers one by one to the stage with the
+// least to do; minimise a bound by dynamic programming over the stages; move single layers while the time
+// decreases.
 #pragma once
 
 #include <functional>
@@ -13,31 +13,31 @@
 
 namespace trnplan::models {
 
-/// What layers cost, by stage, of a step whose messages are meetings of both their stages.
+/// Costs of layers by stage, for a step with messages that are meetings of both their stages.
 struct LayerCosts {
-  std::vector<SimTime> before, after;  ///< on the way up and down to a stage: stages below, without layers
-  SimTime up, down;                    ///< of a layer
-  std::vector<std::vector<SimTime>> body;                ///< [stage][layers >= 1]: all micro-batches
+  std::vector<SimTime> before, after;      ///< way up and down through the stages below, without layers
+  SimTime up, down;                        ///< of one layer
+  std::vector<std::vector<SimTime>> body;  ///< [stage][layers >= 1]: all micro-batches
   std::function<SimTime(int stage, int layers)> finish;  ///< reduction, barrier and update
-  std::vector<int> most;                                 ///< that a stage may hold, each at least 1
+  std::vector<int> most;                                 ///< layers that a stage may hold, each at least 1
   int layers = 0;
 };
 
-/// A whole step with these layers in its stages.
+/// Costs of a whole step with these layers in its stages.
 using CostsOfLayers = std::function<StepCosts(const std::vector<int>& layers)>;
 
-/// Layers go one by one to the stage with the least to do that has room: no way has a shorter busiest stage.
-/// Empty when the layers do not fit in. Cost: O(layers * stages).
+/// Adds layers one by one to the stage with the least to do that has room: no distribution has a shorter
+/// busiest stage. Empty when the layers do not fit. Cost: O(layers * stages).
 std::vector<int> level_split(const LayerCosts& costs);
 
-/// The split whose bound is the smallest, when that is below `known`, which becomes it; else empty. The bound
-/// is never above step_bound() of that split and may be below it: the drain is that of stage 0. Among equals
-/// each stage is next to the even share. Cost: O(stages * layers * choices), times the choices of the first
-/// stage.
+/// The split with the smallest bound, if that is below `known`, which is set to it; else empty. The bound is
+/// never above step_bound() of that split and may be below it, because the drain is that of stage 0. Among
+/// equals, each stage is as close to the even share as possible. Cost: O(stages * layers * choices), times
+/// the choices of the first stage.
 std::vector<int> smallest_bound_split(const LayerCosts& costs, SimTime& known);
 
-/// The best of all ways to move one layer, again and again, while pipeline_time() falls below `time`, which
-/// becomes it. What bounds rule out is not timed. Cost: O(stages^2) steps a round.
+/// Makes the best move of one layer, again and again, while pipeline_time() falls below `time`, which is set
+/// to it. Moves that bounds rule out are not timed. Cost: O(stages^2) steps a round.
 void move_layers(const CostsOfLayers& step, const std::vector<int>& most, std::vector<int>& layers,
                  SimTime& time);
 

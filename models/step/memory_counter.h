@@ -1,4 +1,4 @@
-// Bytes alive on a core of a stage as a timeline's samples. Internal to the timeline.
+// The bytes alive on a core of a stage, as a timeline's samples. Internal to the timeline.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace trnplan::models {
 
-/// Bytes alive on a core of one stage, as the memory model has them (models/memory/memory.h), put into the
-/// order of the stage's queue.
+/// Bytes alive on a core of one stage by the memory model (models/memory/memory.h), in the order of the
+/// stage's queue.
 class MemoryCounter {
  public:
   MemoryCounter(const StageMemory& memory, std::uint32_t track, std::vector<Timeline::Sample>& samples)
@@ -19,14 +19,14 @@ class MemoryCounter {
     note({}, true);
   }
 
-  /// Passes, layers and deferred layers that are alive from now on, more or fewer.
+  /// Changes the numbers of passes, layers and deferred layers that are alive from `time` on.
   void add(SimTime time, const Alive& more, bool listed) {
     alive_.passes += more.passes;
     alive_.layers += more.layers;
     alive_.deferred += more.deferred;
     note(time, listed);
   }
-  /// What an instant has beside the activations; none of it at its end.
+  /// Adds the bytes of an instant besides the activations; they all go at its end.
   void during(SimTime from, SimTime to, const MemoryMoment& moment, bool listed) {
     begin(from, moment, listed);
     finish(to, listed);
@@ -45,7 +45,8 @@ class MemoryCounter {
   }
 
  private:
-  /// One thing ends as the next begins: what holds from a time on is known when a later one comes.
+  /// Remembers the bytes from `time` on. One thing ends as the next begins, so the value at `time` is final
+  /// when a later time comes.
   void note(SimTime time, bool listed) {
     if (time != next_at_) settle();
     MemoryMoment all = now_;
@@ -55,7 +56,8 @@ class MemoryCounter {
     listed_ = listed;
   }
 
-  /// Where passes are not listed, only what exceeds all before is, and the drop after it.
+  /// Writes the pending sample. Where passes are not listed, only a new maximum is written, and the drop
+  /// after it.
   void settle() {
     const bool highest = next_ > most_;
     if (next_ == shown_ || !(listed_ || highest || alone_)) return;
@@ -74,7 +76,7 @@ class MemoryCounter {
   double next_ = 0;
   bool listed_ = true;
   double shown_ = -1, most_ = -1;
-  bool alone_ = false;  ///< the last sample was a highest one among passes that are not listed
+  bool alone_ = false;  ///< the last sample was a maximum among passes that are not listed
 };
 
 }  // namespace trnplan::models

@@ -1,4 +1,4 @@
-// When the operators of a simulated pass ran. Internal to the timeline.
+// The times of the operators of a simulated pass. Internal to the timeline.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace trnplan::models {
 
-/// A pass that is one task: its operators are where they were when its chains were run alone. Calls
-/// `on_operator(item, start, end, overlapped)` for every operator, where `detailed`, and `on_chain(chain,
-/// start, end)` for every chain after its last one.
+/// Walks over a pass that is one task: its operators have the times that they had when its chains ran alone.
+/// Calls `on_operator(item, start, end, overlapped)` for every operator if `detailed`, and `on_chain(chain,
+/// start, end)` for every chain after its last operator.
 template <class OnOperator, class OnChain>
 void walk_remembered(const Pass& pass, SimTime now, bool detailed, const OnOperator& on_operator,
                      const OnChain& on_chain) {
@@ -33,8 +33,8 @@ void walk_remembered(const Pass& pass, SimTime now, bool detailed, const OnOpera
   }
 }
 
-/// The same of a pass whose operators are tasks, from `t` on; where a queue waits for its collective engine
-/// there is one more. Reductions beside the pass are none of its operators.
+/// Walks over a pass whose operators are tasks, from `t` on. Where a queue waits for its collective engine
+/// there is one more task. Reductions that overlap the pass are not among its operators.
 template <class OnOperator, class OnChain>
 void walk_tasks(const Pass& pass, const StepProgram& step, const sim::Run& run, sim::TaskId t,
                 const OnOperator& on_operator, const OnChain& on_chain) {

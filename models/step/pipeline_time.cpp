@@ -42,7 +42,7 @@ namespace {
 
 /// 1F1B as a recurrence over its rounds. With w_i = min(P-1-i, m) warm-up forwards of stage i, its round k is
 /// the forward of micro-batch w_i + k, where there is one, and the backward of k. Between the two it meets
-/// the stage above: the gradient of k comes down, then the forward's activation goes up; in the stage above
+/// the stage above: the gradient of k comes down, then the forward's activation goes up. In the stage above
 /// that lies between its backward of k and its next round. So a boundary has one meeting a round, and with
 ///
 ///   x_i(k) when stage i could meet the stage above: its forward has ended
@@ -51,14 +51,14 @@ namespace {
 ///   y_i(k) = meet_i(k) + down_i                 last stage: x_i(k) + down_i
 ///   x_{i+1}(k+1) = meet_i(k) + up_{i+1}         first stage: y_0(k) + up_0
 ///
-/// a round follows from the x of its stages alone. When all x move on by the same from one round to the next,
-/// they do so in every later one in which all stages still go forward.
+/// a round follows from the x of its stages alone. When all x advance by the same amount from one round to
+/// the next, they do so in every later round in which all stages still have a forward.
 class Pipeline {
  public:
   explicit Pipeline(const StepCosts& c)
       : c_(c), count_(static_cast<int>(c.stages.size())), m_(c.micro_batches), x_(at(count_)), next_(x_) {}
 
-  /// The end of the last stage's reduction.
+  /// Computes the end of the last stage's reduction.
   SimTime reduced() {
     warm_up();
     int k = 0;
@@ -81,7 +81,7 @@ class Pipeline {
   int forwards(int stage) const { return std::min(count_ - 1 - stage, m_); }
   bool goes_forward(int stage, int k) const { return forwards(stage) + k < m_; }
 
-  /// Sets the x of round 0. A stage takes an activation when it has sent the one before.
+  /// Sets the x of round 0. A stage takes an activation when it has sent the previous one.
   void warm_up() {
     std::vector<SimTime> sent(at(count_));  // by a stage, its last activation
     for (int i = 0; i < m_ && i < count_; ++i) {
@@ -99,7 +99,7 @@ class Pipeline {
     }
   }
 
-  /// From `x_` of round k, `next_` of the round after; of the last round, when each stage ends.
+  /// Computes the `next_` round from `x_` of round k; in the last round, the end of each stage.
   void round(int k) {
     SimTime y;
     for (int s = count_ - 1; s >= 0; --s) {
@@ -117,7 +117,7 @@ class Pipeline {
     if (goes_forward(0, k + 1)) next_[0] += c_.stages[0].up;
   }
 
-  /// By which all stages have moved on in round k, when that is the same and they all go forward.
+  /// The time by which all stages have advanced in round k, if it is equal for all and all have a forward.
   std::optional<SimTime> shift(int k) const {
     if (!goes_forward(0, k + 1)) return std::nullopt;
     const SimTime each = next_[0] - x_[0];

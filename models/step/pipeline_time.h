@@ -1,16 +1,16 @@
-// The time of a pipelined step from what its stages cost: a lower bound in closed form, and 1F1B followed
+// The time of a pipelined step from the costs of its stages: a lower bound in closed form, and 1F1B followed
 // message by message.
 //
-// The bound of a stage i with l_i layers is what its queue holds, one after the other and uncontended,
+// The bound of a stage i with l_i layers is the content of its queue, one after the other and uncontended,
 // between the arrival of the first micro-batch and the end of the step:
 //
 //   before_i + m (forward_i + backward_i + messages_i) + drain_i + barrier + max_k tail_k
 //
 // with before_i the first micro-batch's way up through the stages below; drain_i the longest of its own
-// gradients' reduction and the last gradient's way down to a stage below and that one's; and after the
-// barrier the longest update. The step's bound is the largest over the stages. `pipeline_time` goes further:
-// it follows 1F1B (schedule.h) message by message, and is what the
-// engine gives where nothing is contended. docs/models.md, "Bound".
+// gradients' reduction and, for a stage below, the last gradient's way down to it plus its reduction; and
+// after the barrier the longest update. The step's bound is the largest over the stages. `pipeline_time` goes
+// further: it follows 1F1B (schedule.h) message by message, and equals the engine's result where nothing is
+// contended. docs/models.md, "Bound".
 #pragma once
 
 #include <vector>
@@ -19,14 +19,14 @@
 
 namespace trnplan::models {
 
-/// What a stage adds to the bound.
+/// Contribution of a stage to the bound.
 struct StageCost {
-  SimTime each;      ///< per micro-batch: all its passes, and the messages that are no meetings
+  SimTime each;      ///< per micro-batch: all its passes, and messages that are not meetings
   SimTime up, down;  ///< of the first chunk: a micro-batch's forward, a gradient's backward
   SimTime reduce;    ///< after its last micro-batch, until the barrier
   SimTime tail;      ///< after the barrier
 };
-/// What the boundary above a stage adds.
+/// Contribution of the boundary above a stage.
 struct BoundaryCost {
   SimTime activation, gradient;
 };
@@ -38,18 +38,18 @@ struct StepCosts {
   int micro_batches = 1;
 };
 
-/// What the queue of a stage holds per micro-batch; messages that occupy both their stages (`blocking`) are
-/// each one's own.
+/// Time per micro-batch in the queue of a stage. Messages that occupy both their stages (`blocking`) count
+/// for each.
 SimTime per_micro_batch(const StepCosts& costs, int stage, bool blocking);
 
-/// After the barrier.
+/// The longest time of a stage after the barrier.
 SimTime longest_tail(const StepCosts& costs);
 
-/// The bound. `blocking`: messages are meetings of both their stages; `drains`: the last gradient must go
+/// The bound. `blocking`: messages are meetings of both their stages. `drains`: the last gradient must go
 /// down before the step ends (not with a split backward). Cost: O(stages).
 SimTime step_bound(const StepCosts& costs, bool blocking, bool drains);
 
-/// Of 1F1B without contention, to the tick. Cost: O(stages^2) where the pipeline settles into a rhythm, as it
+/// Time of 1F1B without contention, to the tick. Cost: O(stages^2) where the pipeline reaches a rhythm, as it
 /// mostly does, else O(stages * micro-batches).
 SimTime pipeline_time(const StepCosts& costs);
 

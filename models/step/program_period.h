@@ -1,4 +1,4 @@
-// Where a step's program repeats itself. Internal to the step's program (step_program.h).
+// The period of a step's program. Internal to the step's program (step_program.h).
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 
 namespace trnplan::models {
 
-/// Finds where the schedules of all stages repeat themselves, and the tasks with them. Tasks are put in by
-/// waves: in each, every stage goes as far as it can. A wave depends on nothing but the place of each stage
-/// in its schedule, so when all have come further by as many rounds each, and their schedules are the same
-/// from there on, what follows is the same.
+/// Finds the period of the schedules of all stages, and of the tasks. Tasks are added in waves: in each,
+/// every stage goes as far as it can. A wave depends only on the position of each stage in its schedule. So
+/// when all stages have advanced by the same number of rounds, and their schedules are the same from there
+/// on, the waves that follow are the same.
 class PeriodFinder {
  public:
   using Schedules = std::vector<std::vector<StageAction>>;
 
-  /// `round`: micro-batches after which a steady schedule repeats itself. `first_apart`: the forward passes of the
-  /// first micro-batch are others than those that follow.
+  /// `round` is the number of micro-batches after which a steady schedule repeats itself. `first_apart`: the
+  /// forward passes of the first micro-batch differ from the later ones.
   void start(const Schedules& schedules, int round, bool first_apart) {
     micro_batches_of_round_ = round;
     for (const std::vector<StageAction>& actions : schedules) {
@@ -32,7 +32,7 @@ class PeriodFinder {
     }
   }
 
-  /// The places at the start of a wave.
+  /// Records the positions at the start of a wave.
   void wave(const std::vector<std::size_t>& places, std::size_t tasks) {
     bool begun = true, ended = false;
     for (std::size_t s = 0; s < places.size(); ++s) {
@@ -42,7 +42,7 @@ class PeriodFinder {
     if (begun && !ended) waves_.push_back({places, static_cast<sim::TaskId>(tasks)});
   }
 
-  /// The earliest repetition, and its micro-batches.
+  /// The earliest repetition, and its number of micro-batches.
   std::pair<sim::Repeats, int> find() const {
     for (std::size_t later = 1; later < waves_.size(); ++later) {
       for (std::size_t earlier = later; earlier-- > 0;) {
@@ -56,8 +56,8 @@ class PeriodFinder {
   }
 
  private:
-  /// Of a stage: places in its schedule between which an action is that of a round before, and the actions of
-  /// a round.
+  /// The steady part of a stage: the positions in its schedule between which each action equals that of a
+  /// round before, and the number of actions of a round.
   struct Steady {
     std::size_t begin = 0, end = 0, round = 0;
   };
@@ -67,7 +67,7 @@ class PeriodFinder {
   };
 
   static Steady steady(const std::vector<StageAction>& actions, int round) {
-    // A round holds every kind of action as often: as many as have the first `round` micro-batches.
+    // A round holds as many actions of every kind as the first `round` micro-batches have.
     Steady longest;
     for (const StageAction& a : actions)
       longest.round += a.kind != StageAction::Kind::end_of_step && a.micro_batch < round;
@@ -85,7 +85,7 @@ class PeriodFinder {
     return longest;
   }
 
-  /// By which all stages have come further; 0 when that is no whole number or not the same.
+  /// Number of rounds by which all stages have advanced; 0 when it is not whole or not the same for all.
   int rounds_between(const Wave& a, const Wave& b) const {
     std::size_t rounds = 0;
     for (std::size_t s = 0; s < stages_.size(); ++s) {

@@ -35,13 +35,6 @@ struct RankTrace {
   std::vector<Node> nodes;
 };
 
-/// Nodes that a step has on all ranks: at most fixed + micro-batches x per_micro_batch.
-struct TraceSize {
-  std::int64_t fixed = 0, per_micro_batch = 0;
-};
-/// Cost: O(stages x operators of a layer).
-TraceSize rank_trace_size(const StepModel& model);
-
 /// The order of items, their groups and messages are those of StepOptions::flat. Collectives are one node
 /// each, whatever their algorithm; their latency is left to who times them, the launch of a message and the
 /// overhead of a bucket are computing. Ring attention's permute is a send and a receive. The gradient norm,

@@ -1,4 +1,4 @@
-// How much of its busiest link, memory path and NIC a stage uses when, as a timeline's samples. Internal to the
+// The use of a stage's busiest link, memory path and NIC over time, as a timeline's samples. Internal to the
 // timeline.
 #pragma once
 
@@ -20,20 +20,20 @@ inline constexpr std::array<const char*, 3> kCounterNames{"busiest link", "busie
 
 class ResourceUse {
  public:
-  /// A track for each counted kind. Keeps a reference to `fabric`.
+  /// One track for each counted kind.
   using Tracks = std::array<std::uint32_t, kCounted.size()>;
   ResourceUse(const Fabric& fabric, std::vector<Tracks> of_stages)
       : fabric_(fabric), tracks_(std::move(of_stages)) {}
 
-  /// A transfer keeps its busiest resources in use from `start` to `end`.
+  /// Adds a transfer, which uses its busiest resources from `start` to `end`.
   void transfer(int stage, const Item& item, SimTime start, SimTime end);
-  /// A pass that is not broken down: what its transfers use on average.
+  /// Adds a pass that is not broken down, with the mean use of its transfers.
   void pass(int stage, const Pass& pass, SimTime start, SimTime end);
-  /// Of transfers at the same time, the one that uses its resource most.
+  /// Writes the samples. Of transfers at the same time, the one that uses its resource most counts.
   void write(std::vector<Timeline::Sample>& samples) const;
 
  private:
-  /// Seconds for which the busiest resource of each counted kind would be in use at its full rate.
+  /// Seconds of use at full rate of the busiest resource of each counted kind.
   using Busy = std::array<double, kCounted.size()>;
   struct Use {
     std::uint32_t track;
@@ -45,7 +45,7 @@ class ResourceUse {
 
   const Fabric& fabric_;
   std::vector<Tracks> tracks_;
-  std::map<const Pass*, Busy> busy_;  ///< asked for single entries, never walked
+  std::map<const Pass*, Busy> busy_;  ///< looked up by key, never iterated
   std::vector<Use> uses_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/framework/loop_parameters.h"
+#include "models/framework/partition.h"
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
 #include "models/step/step_parts.h"

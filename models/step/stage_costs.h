@@ -1,8 +1,8 @@
-// What the stages of strategies cost, uncontended: what pipeline_time.h puts together. Internal to the bounds
-// of a search (step_bound.h).
+// Costs of the stages of strategies, uncontended, which pipeline_time.h combines. Internal to the bounds of a
+// search (step_bound.h).
 //
-// Much is shared between strategies: groups of one shape, collectives of one size, layers of one micro-batch
-// and recompute policy are timed once.
+// Strategies share much: groups of one shape, collectives of one size, layers of one micro-batch and
+// recompute policy are timed once.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ namespace trnplan::models {
 
 class StrategyCosts;
 
-/// Work of a list, its collectives free.
+/// Time of the work of a list, with its collectives free.
 SimTime work(const OperatorList& list);
 
-/// One job's. Keeps references to its arguments; one thread per object.
+/// Costs of one job. Keeps references to its arguments; one thread per object.
 class StageCosts {
  public:
   StageCosts(const Job& job, const Profile& profile, const topology::ChipGraph& graph);
@@ -31,8 +31,8 @@ class StageCosts {
   StageCosts& operator=(const StageCosts&) = delete;
 
   const Job& job() const;
-  /// Throws std::invalid_argument and std::overflow_error as StepModel does. Cost: microseconds, once a
-  /// layout (degrees) is known.
+  /// The costs of a strategy. Throws std::invalid_argument and std::overflow_error as StepModel does. Cost:
+  /// microseconds, once a layout (degrees) is known.
   StrategyCosts of(const Strategy& s, int micro_batches);
 
  private:
@@ -42,27 +42,27 @@ class StageCosts {
   std::unique_ptr<Shared> shared_;
 };
 
-/// One strategy's, in steps of so many micro-batches. Keeps references to the strategy and what it was made
-/// from.
+/// Costs of one strategy, in steps of a given number of micro-batches. Keeps references to the strategy and
+/// to the StageCosts that made it.
 class StrategyCosts {
  public:
-  /// A micro-batch in one layer of a stage.
+  /// Times of a micro-batch in one layer of a stage.
   struct Layer {
     SimTime forward, backward;
   };
-  /// After a stage's last micro-batch until the barrier, and after it.
+  /// Times from a stage's last micro-batch to the barrier, and after it.
   struct Finish {
     SimTime reduce, tail;
   };
 
   int stages() const { return stages_; }
   const PipelineSchedule& schedule() const { return schedule_of(strategy_); }
-  /// Messages are meetings of both their stages.
+  /// True if messages are meetings of both their stages.
   bool blocking() const;
-  /// A step whose chunks have `layers`, as layers_per_chunk() orders them.
+  /// Costs of a step whose chunks have `layers`, in the order of layers_per_chunk().
   StepCosts step(const std::vector<int>& layers) const;
   Layer layer(int stage) const;
-  /// Adding up the gradients of a micro-batch where a stage has `layers`.
+  /// Time of adding up the gradients of a micro-batch on a stage with `layers` layers.
   SimTime accumulate(int stage, int layers) const;
   Finish finish(int stage, int layers) const;
 

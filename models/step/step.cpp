@@ -96,14 +96,16 @@ Seconds StepModel::lower_bound() const {
 
 namespace {
 
-/// `pace`: the logarithm by which the slowest node is slower than the median one.
+/// Fills the report from the critical path. `pace` is the logarithm of the slowest node's time over the
+/// median node's.
 void charge_report(StepReport& report, const Attribution& path, double pace) {
   for (std::size_t i = 0; i < kCategories; ++i) report.breakdown[i] = to_seconds(SimTime{path.category[i]});
   for (std::size_t i = 0; i < kParameters; ++i) {
     report.exclusive[i] = to_seconds(SimTime{path.parameter[i]});
     report.by_parameter[i] = to_seconds(SimTime{path.parameter[i]} + SimTime{path.also[i]});
   }
-  // All of it scales with the pace of the slowest node: t exp(s z) grows by t s z for each unit of log s.
+  // The whole step scales with the pace of the slowest node: t exp(s z) grows by t s z for each unit of log
+  // s.
   report.by_parameter[common::node_spread.place()] = report.step * pace;
   for (const OperatorTicks& o : path.operators) {
     report.by_operator.emplace_back(std::string(o.name), to_seconds(o.time));

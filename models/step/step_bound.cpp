@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "models/framework/partition.h"
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
 #include "models/step/layer_split.h"

@@ -1,6 +1,6 @@
-// Lower bounds of step times for a whole search, and the pipeline cuts that make them smallest: what the
-// stages cost (stage_costs.h), put together (pipeline_time.h), and layers shared out (layer_split.h).
-// docs/models.md, "Bound".
+// Lower bounds of step times for a whole search, and the pipeline cuts that minimise them. They combine the
+// costs of stages (stage_costs.h), the pipeline (pipeline_time.h) and the distribution of layers
+// (layer_split.h). docs/models.md, "Bound".
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ namespace trnplan::models {
 
 class StageCosts;
 
-/// Bounds of one job's strategies under 1F1B and interleaved schedules. Remembers what strategies share: one
-/// thread per object. Keeps references to its arguments.
+/// Bounds of one job's strategies under 1F1B and interleaved schedules. Remembers the costs that strategies
+/// share: one thread per object. Keeps references to its arguments.
 class StepBounds {
  public:
   StepBounds(const Job& job, const Profile& profile, const topology::ChipGraph& graph);
@@ -26,48 +26,49 @@ class StepBounds {
   StepBounds(const StepBounds&) = delete;
   StepBounds& operator=(const StepBounds&) = delete;
 
-  /// As StepModel::lower_bound() of a step of that many micro-batches, but for a tick an item. Throws
-  /// std::invalid_argument and std::overflow_error as StepModel does. Cost: microseconds, once a layout
-  /// (degrees) is known.
+  /// Equals StepModel::lower_bound() of a step of `micro_batches` micro-batches, up to one tick per item.
+  /// Throws std::invalid_argument and std::overflow_error as StepModel does. Cost: microseconds, once a
+  /// layout (degrees) is known.
   SimTime lower_bound(const Strategy& s, int micro_batches);
 
   /// pipeline_time() of a strategy without virtual pipeline, else lower_bound(). Never above the simulated
   /// time.
   SimTime without_contention(const Strategy& s, int micro_batches);
 
-  /// Never above lower_bound() of `s` with whatever cuts. VPP 1 only.
+  /// A bound that is never above lower_bound() of `s` with any cuts. Requires: VPP 1.
   SimTime bound_of_any_cuts(const Strategy& s, int micro_batches);
 
-  /// Layers of each stage that make pipeline_time() smallest when stage i may hold most[i] layers; empty when
-  /// the layers do not fit in. VPP 1 only. The smallest bound is found by dynamic programming; where it is
-  /// not the time, moves of single layers follow. Equal to trying all cuts on small models (tests). Among
-  /// equals the automatic ones. Cost: O(PP * layers * choices), milliseconds, at most tens of them.
+  /// Layers of each stage that minimise pipeline_time() when stage i may hold most[i] layers; empty when the
+  /// layers do not fit. Dynamic programming finds the smallest bound; where that is not the time, moves of
+  /// single layers follow. Tests compare with trying all cuts on small models. Among equals the automatic
+  /// cuts win. Requires: VPP 1. Cost: O(PP * layers * choices), milliseconds, at most tens of them.
   std::vector<int> best_layers(const Strategy& s, int micro_batches, const std::vector<int>& most);
 
  private:
   std::unique_ptr<StageCosts> costs_;
 };
 
-/// Bounds of what one job's strategies compute in a step, every collective free. One thread per object. Keeps a reference
-/// to `job`.
+/// Bounds of the compute of one job's strategies in a step, with every collective free. One thread per
+/// object. Keeps a reference to `job`.
 class ComputeBounds {
  public:
   ComputeBounds(const Job& job, const Profile& profile);
 
-  /// Time of the busiest stage: a bound that still holds where a replica group is refused and nothing can be said about
-  /// the time of its collectives. Cost: microseconds.
+  /// Time of the busiest stage. This bound also holds where a replica group is refused and the time of its
+  /// collectives is unknown. Cost: microseconds.
   SimTime busiest_stage(const Strategy& s, int micro_batches);
 
-  /// Time of the layers alone of the busiest stage, at least, with whatever cuts. Remembers the time of a layer, which
-  /// strategies share that differ in the degrees that share layers and batches out. Throws std::overflow_error where a layer
-  /// is beyond the simulation clock. Cost: below a microsecond once a kind of layer is known.
+  /// The least time of the layers of the busiest stage, with any cuts. Remembers the time of a layer, which
+  /// strategies share that differ only in the degrees that distribute layers and batches. Throws
+  /// std::overflow_error where a layer is beyond the simulation clock. Cost: below a microsecond once a kind
+  /// of layer is known.
   Seconds layers(const Strategy& s, int micro_batches);
 
  private:
   const Job& job_;
   SimTime layer(const Strategy& s);  ///< forward and backward
 
-  Profile profile_;  ///< on the job
+  Profile profile_;  ///< as on_job() returns it
   std::map<Strategy, SimTime> layers_;
 };
 

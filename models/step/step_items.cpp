@@ -88,7 +88,7 @@ Items transfer_items(const Fabric& fabric, std::string_view name, Category c, co
     item.transfer_category = c;
     item.transfer_parameter = phase.bottleneck(fabric);
     item.alone = phase.transfer(fabric) * call.repeat;
-    to_sim_time(item.alone);  // throws where there is no way for the bytes
+    to_sim_time(item.alone);  // throws where the bytes have no path
     items.push_back(std::move(item));
   }
   return items;

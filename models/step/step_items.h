@@ -1,4 +1,4 @@
-// The pieces a step is made of: items, what they are charged to. Internal to the step model.
+// Items, the pieces of a step, and the attribution of their time. Internal to the step model.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ struct OperatorTicks {
   SimTime time;
 };
 
-/// Ticks by category, by parameter and by operator. The categories add up to the whole exactly, and so do the
-/// parameters; `also` counts time a second time, under another parameter it scales with.
+/// Ticks by category, by parameter and by operator. The categories add up exactly to the whole, and so do the
+/// parameters. `also` counts time again under a second parameter that it scales with.
 struct Attribution {
   std::array<std::int64_t, kCategories> category{};
   std::array<std::int64_t, kParameters> parameter{}, also{};
@@ -36,7 +36,7 @@ struct Attribution {
   void add(const Attribution& other, std::int64_t times = 1);
 };
 
-/// A collective as an item was made from: what is needed to do it again on other groups.
+/// The collective that an item was made from, so that it can be repeated on other groups.
 struct Call {
   ProcessGroup process_group = ProcessGroup::none;
   CollectiveOp op = CollectiveOp::all_gather;
@@ -47,7 +47,7 @@ struct Call {
   auto operator<=>(const Call&) const = default;
 };
 
-/// A task as the step knows it: a fixed part, then perhaps a transfer. A collective is one item per phase.
+/// A task in the step model: a fixed part, then perhaps a transfer. A collective is one item per phase.
 struct Item {
   std::string_view name;
   Attribution fixed;
@@ -55,11 +55,11 @@ struct Item {
   Fabric::Load load;  ///< empty: work only
   double scale = 0;   ///< of sim::Flow
   Category transfer_category = Category::compute;
-  /// Of what takes longer than `length`; of work, what limits the transfer beside it that slows it.
+  /// Parameter of the time beyond `length`. For work: of the concurrent transfer that slows it.
   Parameter transfer_parameter = common::overlap_slowdown;
   Seconds alone{};  ///< the transfer's length without contention
   Call call;
-  bool overlapped = false;  ///< runs at the same time as the next item
+  bool overlapped = false;  ///< runs concurrently with the next item
   bool background = false;  ///< see Operator
   Flops flops{};            ///< tensor-engine operations of work
 
@@ -68,18 +68,18 @@ struct Item {
 };
 using Items = std::vector<Item>;
 
-/// Charges what an item took beyond its fixed part. Work that a transfer beside it slows by `slowdown` f
-/// takes t (1 - 1/f) longer, with t the transfer's time: that scales with what limits the transfer, and grows
-/// by t/f for each unit of log f, which is charged to overlap_slowdown too.
+/// Attributes the time of an item beyond its fixed part. A concurrent transfer slows work by `slowdown` f, so
+/// that it takes t (1 - 1/f) longer, with t the transfer's time. That scales with the resource that limits
+/// the transfer, and grows by t/f for each unit of log f, which also counts for overlap_slowdown.
 void attribute_beyond(Attribution& attribution, const Item& item, SimTime beyond, double slowdown);
-/// `also`: a second parameter the length scales with, unless none.
+/// An item of work. `also` is a second parameter that the length scales with, or none.
 Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also = {});
-/// `collective` done `repeat` times in a row: its phases, each for all repeats at once. Throws
-/// std::overflow_error where there is no way for its bytes.
+/// The items of `collective` repeated `call.repeat` times in a row: its phases, each for all repeats
+/// together. Throws std::overflow_error where its bytes have no path.
 Items transfer_items(const Fabric& fabric, std::string_view name, Category c, const Collective& collective,
                      const Call& call);
 SimTime uncontended(const Items& items);
-/// uncontended() of its transfer_items(). Throws as these.
+/// uncontended() of the collective's transfer_items(). Throws as these do.
 SimTime uncontended(const Fabric& fabric, const Collective& collective, int repeat);
 
 }  // namespace trnplan::models

@@ -1,4 +1,4 @@
-// Which groups of ranks each pipeline stage has, on which resources. Internal to the step model.
+// The groups of ranks of each pipeline stage, and their resources. Internal to the step model.
 #pragma once
 
 #include <array>
@@ -14,34 +14,33 @@ namespace trnplan::models {
 
 using Groups = std::vector<std::vector<int>>;
 
-/// Groups of one stage, by what runs on them.
+/// The groups of one stage, by use.
 struct StageGroups {
   Groups tensor, kv, context, expert;
-  Groups data;           ///< over which ZeRO-1 shards: DP x CP
-  Groups replicas;       ///< DP alone: plain data parallel after context ranks have added up
-  Groups expert_data;    ///< as data for expert weights: DP x CP / EP
+  Groups data;           ///< ranks that shard for ZeRO-1: DP x CP
+  Groups replicas;       ///< DP only: plain data parallel after the reduction over context ranks
+  Groups expert_data;    ///< like `data`, for expert weights: DP x CP / EP
   Groups shard, copies;  ///< of weights that are gathered unit by unit
   const Groups& of(ProcessGroup process_group) const;
 };
 
-/// Every kind of groups, in the order of the members: one that is added does not compile until it stands
-/// here.
+/// Every kind of groups, in the order of the members. A new member does not compile until it is added here.
 template <class Of>  // StageGroups, const or not
 auto all_groups(Of& of) {
   auto& [tensor, kv, context, expert, data, replicas, expert_data, shard, copies] = of;
   return std::array{&tensor, &kv, &context, &expert, &data, &replicas, &expert_data, &shard, &copies};
 }
 
-/// The way of an activation from one part of the model to the next: over the boundary above stage `boundary`, up or
-/// down. Gradients go the other way.
+/// The path of an activation from one part of the model to the next: over the boundary above stage
+/// `boundary`, up or down. Gradients go in the other direction.
 struct Link {
   int boundary = 0;
   bool up = true;
 };
-/// From this part; absent where one stage holds both, and beyond the ends.
+/// The link above a part; absent where one stage holds both parts, and beyond the ends.
 std::optional<Link> link_above(const Strategy& s, int part);
 
-/// Ranks, nodes and resources of a strategy: what does not depend on micro-batch, recomputation or cuts.
+/// Ranks, nodes and resources of a strategy, independent of micro-batch, recomputation and cuts.
 struct StepLayout {
   Job job;
   Strategy strategy;
@@ -58,19 +57,20 @@ struct StepLayout {
   StepLayout(const StepLayout&) = delete;
   StepLayout& operator=(const StepLayout&) = delete;
 
-  /// All groups of a stage, also those off the representative nodes.
+  /// All groups of a stage, also those outside the representative nodes.
   StageGroups groups_of(int stage) const;
-  /// Those that touch a representative node; the others do the same elsewhere.
+  /// Keeps the groups that touch a representative node; the others do the same elsewhere.
   void keep_representative(Groups& groups) const;
   StageGroups representative(int stage) const;
   /// Pairs of ranks that send over a boundary.
   Groups pairs_of(int boundary) const;
-  /// Of boundaries over which messages go: of stage s to s + 1; where chunks make a loop also of the last to the first.
+  /// Number of boundaries that messages cross: of stage s to s + 1; where chunks form a loop, also of the
+  /// last to the first.
   int boundary_count() const;
   /// Node class of a stage's first rank.
   int class_of(int stage) const { return placement.class_of_rank(order.rank(stage, 0, 0, 0)); }
-  /// Groups without their place among the nodes: node classes counted from `cls`, local cores as they are.
-  /// Equal keys, equal loads but for a shift.
+  /// Adds a key of groups without their position among the nodes: node classes counted from `cls`, and local
+  /// cores. Groups with equal keys have equal loads, up to a shift.
   void add_key(std::vector<int>& key, const Groups& groups, int cls) const;
 };
 

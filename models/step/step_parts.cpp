@@ -5,6 +5,7 @@
 
 #include "models/collective/collective_runtime.h"
 #include "models/framework/loop_parameters.h"
+#include "models/framework/partition.h"
 #include "models/memory/memory.h"
 #include "sim/executor.h"
 #include "units/index.h"

@@ -1,8 +1,8 @@
-// What a step is put together from: passes of stages, messages between them, the end of the step. Internal to
-// the step model.
+// The parts of a step: passes of stages, messages between them, the end of the step. Internal to the step
+// model.
 //
-// Stages that do the same work on the same cores of their nodes are built once: a class. What another stage
-// of the class puts on resources is the same, moved by the difference of their node classes (`shift`).
+// Stages that do the same work on the same cores of their nodes are built once: a class. Another stage of the
+// class has the same loads, shifted by the difference of their node classes (`shift`).
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace trnplan::models {
 
-/// A sequence of items run alone.
+/// The run of a sequence of items alone.
 struct ChainRun {
   struct Span {
     SimTime start, end;
@@ -27,12 +27,13 @@ struct ChainRun {
   };
   Attribution attribution;  ///< along its critical path
   SimTime length;
-  std::vector<Span> spans;  ///< of each item
+  std::vector<Span> spans;  ///< one entry per item
 };
-/// On devices 0 (compute), 1 (collectives beside the operator after them) and 2 (those in the background).
+/// Runs a chain on devices 0 (compute), 1 (collectives that overlap the operator after them) and 2
+/// (collectives in the background).
 ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown);
 
-/// Operators of one core as items of the groups it belongs to.
+/// Operators of one core as items of the core's groups.
 class OperatorItems {
  public:
   /// Keeps references to its arguments.
@@ -42,8 +43,8 @@ class OperatorItems {
  private:
   const Fabric& fabric_;
   const StageGroups& groups_;
-  std::map<std::tuple<CollectiveOp, ProcessGroup, double>, Collective>
-      known_;  ///< the same few come again and again
+  /// The same few collectives recur.
+  std::map<std::tuple<CollectiveOp, ProcessGroup, double>, Collective> known_;
 };
 
 /// Calls `visit(turn, times)` for the layers of a pass in a row; without `turns` all are alike.
@@ -55,7 +56,7 @@ void each_turn(bool turns, int layers, const Visit& visit) {
   visit(LayerTurn::last, 1);
 }
 
-/// Operators that are done one after the other, `times` times.
+/// Operators in sequence, repeated `times` times.
 struct Chain {
   enum class Part { embedding, layer, head, gradients } part = Part::layer;  ///< gradients: adding them up
   std::shared_ptr<const Items> items;
@@ -67,29 +68,29 @@ struct Chain {
 struct Pass {
   std::vector<Chain> chains;
   std::optional<Item> launch;
-  Item whole;  ///< the same as one task of known length
+  Item whole;  ///< the same pass as one task of known length
   Flops flops{};
 };
 
 /// One chunk of layers of a stage.
 struct Chunk {
   Pass forward, backward;
-  Pass weights;  ///< only with a split backward, whose `backward` then has the rest
+  Pass weights;  ///< only with a split backward; `backward` then has the rest
 
-  /// Of a kind that computes.
+  /// The pass of a kind that computes.
   const Pass& pass(StageAction::Kind kind) const {
     if (kind == StageAction::Kind::forward) return forward;
     return kind == StageAction::Kind::weights ? weights : backward;
   }
 };
 
-/// What goes beside a pass, by the parts of the model: reductions of gradients beside the last pass that makes them,
-/// each after the backward of its part (Framework::reduces_with_backward()); gathers of weights beside the first
-/// forward pass, each before its part (Framework::gathers_with_forward()).
+/// Collectives that overlap a pass, by parts of the model. Reductions of gradients overlap the last pass that
+/// makes them, each after the backward of its part (Framework::reduces_with_backward()). Gathers of weights
+/// overlap the first forward pass, each before its part (Framework::gathers_with_forward()).
 struct BesidePass {
   Items layer, head, embedding;
 
-  /// Of one time through a chain; nothing of the one that adds gradients up.
+  /// The items of one turn of a chain; none for the chain that adds up gradients.
   const Items& of(Chain::Part part) const {
     static const Items kNothing;
     if (part == Chain::Part::gradients) return kNothing;
@@ -98,14 +99,14 @@ struct BesidePass {
   }
 };
 
-/// What a class of stages does.
+/// The work of a class of stages.
 struct StageWork {
   std::vector<Chunk> chunks;
   BesidePass early, ahead;  ///< reductions, gathers
   Items gradients_to_norms, context_reduce, reduce, gather;
   Item optimizer, end;
 
-  /// Calls `visit(items, times)` for each of `early` and `ahead`, as often as a step has it.
+  /// Calls `visit(items, times)` for each list of `early` and `ahead`, as often as a step has it.
   template <class Visit>
   void each_beside(const Visit& visit) const {
     for (const Chunk& chunk : chunks) {
@@ -115,7 +116,7 @@ struct StageWork {
     }
   }
 
-  /// Everything but passes and messages that has collectives.
+  /// All lists with collectives except passes and messages.
   std::array<const Items*, 10> collectives_of_step() const {
     return {&early.layer,     &early.head,         &early.embedding, &ahead.layer, &ahead.head,
             &ahead.embedding, &gradients_to_norms, &context_reduce,  &reduce,      &gather};
@@ -130,11 +131,11 @@ struct StagePart {
 /// Messages over the boundary above a stage.
 struct Boundary {
   std::shared_ptr<const Items> activation, gradient;
-  Item activation_hold, gradient_hold;  ///< messages beside the queues: how long each occupies a queue
+  Item activation_hold, gradient_hold;  ///< time of a message outside the queues on each queue
   Fabric::Id shift = 0;
 };
 
-/// The end of a step as calls: what each collective is made from, and the seconds that start its buckets.
+/// A call of the end of a step: the arguments of its collective, and the seconds that start its buckets.
 struct EndCall {
   std::string_view name;
   Category category = Category::data_parallel;
@@ -147,25 +148,25 @@ struct EndOfStep {
   std::vector<EndCall> ahead_layer, ahead_head, ahead_embedding;  ///< of StageWork::ahead
   Operator optimizer;
 };
-/// Of a stage of `layers` layers.
+/// The end of a step of a stage with `layers` layers.
 EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
                       int stage, int layers);
 
-/// What a launch takes; and the host's own (`host_launch`) where no second request is in flight that hides it.
-/// Nothing for Launch::none.
+/// The cost of a launch, and the host's own (`host_launch`) where no second request in flight hides it.
+/// nullopt for Launch::none.
 std::optional<Item> graph_start(std::string_view name, Category c, Launch launch, const Job& job,
                                 const Profile& profile);
 
-/// Scalars that all stages wait for.
+/// The reduction of scalars that all stages wait for.
 Item make_barrier(const Job& job, const Strategy& s, const Profile& profile);
 
-/// Everything the program is made of.
+/// All parts of the program.
 struct StepParts : StepLayout {
   LayerModel layer_model;
   int micro_batches;
   std::vector<StagePart> parts;
   std::vector<Boundary> boundaries;  ///< of stage s to s + 1; with chunks also of the last to the first
-  Item message_launch;               ///< of a send or a receive that is no meeting of its stages
+  Item message_launch;               ///< of a send or a receive that is not a meeting of its stages
   Item barrier;
   bool must_expand = false;
 
@@ -181,19 +182,19 @@ struct StepParts : StepLayout {
   bool blocking() const { return framework().sends_block(strategy); }
   /// Micro-batches after which steady stages repeat themselves.
   int round() const { return schedule().round(shape_of(strategy, micro_batches)); }
-  /// Some collectives of a layer run at the same time as its work.
+  /// True if some collectives of a layer overlap its work.
   bool overlaps() const { return framework().overlaps_layers(strategy); }
-  /// Gradients are reduced at the same time as the last backward pass.
+  /// True if gradients are reduced during the last backward pass.
   bool reduces_early() const {
     return framework().reduces_with_backward(strategy) && !framework().units(strategy) &&
            strategy.data_ranks() > 1;
   }
-  /// Weights are gathered at the same time as the first forward pass.
+  /// True if weights are gathered during the first forward pass.
   bool gathers_ahead() const {
     return reduces_early() && framework().gathers_with_forward() && framework().weights(strategy);
   }
   bool sends_beside_work() const { return framework().sends_beside_work(strategy); }
-  /// How much longer work takes while a transfer runs beside it.
+  /// The factor on the time of work while a transfer overlaps it.
   double slowdown() const { return overlaps() || reduces_early() ? profile[common::overlap_slowdown] : 1; }
 
   const Item& hold(int boundary, bool activation) const {

@@ -17,7 +17,7 @@ namespace {
 using Kind = StageAction::Kind;
 using sim::TaskId;
 
-/// Puts a step into a program, in the order of every queue.
+/// Writes a step into a program, in the order of every queue.
 class Emitter : public ActionVisitor {
  public:
   /// `period` may be null.
@@ -68,8 +68,8 @@ class Emitter : public ActionVisitor {
     }
   }
 
-  /// Messages run from the end of what makes them to the start of what needs them, and occupy both queues for
-  /// as long.
+  /// Adds a pass with messages that run from the end of their producer to the start of their consumer, and
+  /// occupy both queues for the same time.
   void compute_beside_messages(int stage, const StageAction& action) {
     const bool forward = action.kind == Kind::forward;
     const int part = p_.part_of(stage, action.chunk);
@@ -84,7 +84,7 @@ class Emitter : public ActionVisitor {
     }
     const TaskId begin = to_.tasks();
     compute(stage, action);
-    // A send starts when it is launched; the receiver's pass waits for it, its queue does not.
+    // A send starts when it is launched; the receiver's pass waits for it, but the receiver's queue does not.
     if (to) launch(stage);
     if (from) deliver({forward, source, action.micro_batch}, *from, stage, begin);
     if (to) {
@@ -97,7 +97,7 @@ class Emitter : public ActionVisitor {
     if (p_.sends_beside_work()) return;
     to_.work(stage, p_.message_launch, {&p_.message_launch, task::Launch{stage}});
   }
-  /// The queue of a stage while a message passes.
+  /// Occupies the queue of a stage while a message passes.
   void hold(int stage, const Link& link, bool activation) {
     if (p_.sends_beside_work()) return;
     const Item& item = p_.hold(link.boundary, activation);
@@ -110,7 +110,7 @@ class Emitter : public ActionVisitor {
     auto operator<=>(const Made&) const = default;
   };
 
-  /// The message of what was made, to the pass that starts with `start`.
+  /// Adds the message with the result `from` to the pass that starts with `start`.
   void deliver(const Made& from, const Link& link, int stage, TaskId start) {
     const auto made = made_.find(from);
     const std::vector<TaskId> senders = std::move(made->second);
@@ -143,7 +143,7 @@ class Emitter : public ActionVisitor {
   int micro_batches_;
   LastGradients last_;
   PeriodFinder* period_;
-  std::map<Made, std::vector<TaskId>> made_;  ///< ends of passes whose result is not delivered yet
+  std::map<Made, std::vector<TaskId>> made_;  ///< ends of passes with a result that is not delivered yet
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace trnplan::models {
 
-/// What a task of a step's program is, beside its item.
+/// The identity of a task of a step's program, besides its item.
 namespace task {
 
 /// A pass over a micro-batch, or one of its operators.
@@ -28,32 +28,32 @@ struct Message {
   bool activation = false;  ///< not a gradient
   bool operator==(const Message&) const = default;
 };
-/// Starting a message that is no meeting of its stages.
+/// The start of a message that is not a meeting of its stages.
 struct Launch {
   int stage = 0;
   bool operator==(const Launch&) const = default;
 };
-/// The time of such a message on a queue, beside the message itself.
+/// The time of such a message on a queue, without the message itself.
 struct Hold {
   int stage = 0;
   bool operator==(const Hold&) const = default;
 };
-/// Of what a stage does after its last micro-batch.
+/// A part of a stage's work after its last micro-batch.
 struct EndPart {
   int stage = 0;
   bool operator==(const EndPart&) const = default;
 };
-/// Of a reduction of gradients beside a stage's last backward pass, or of a gather of weights beside its first forward
-/// pass.
+/// A part of a reduction of gradients during a stage's last backward pass, or of a gather of weights during
+/// its first forward pass.
 struct Reduction {
   int stage = 0;
   bool operator==(const Reduction&) const = default;
 };
-/// All stages wait for each other.
+/// A barrier of all stages.
 struct Barrier {
   bool operator==(const Barrier&) const = default;
 };
-/// Two queues of a stage wait for each other: no item.
+/// A wait of two queues of a stage for each other; it has no item.
 struct Join {
   int stage = 0;
   bool operator==(const Join&) const = default;
@@ -63,14 +63,14 @@ using What = std::variant<PassPart, Message, Launch, Hold, EndPart, Reduction, B
 
 }  // namespace task
 
-/// A step as a program, and what its tasks are.
+/// A step as a program, with the identity of its tasks.
 struct StepProgram {
   struct Source {
     const Item* item = nullptr;  ///< nullptr: task::Join
     task::What what;
     bool operator==(const Source&) const = default;
 
-    /// The alternative, or nullptr.
+    /// The alternative of that type, or nullptr.
     template <class Alternative>
     const Alternative* as() const {
       return std::get_if<Alternative>(&what);
@@ -80,33 +80,34 @@ struct StepProgram {
       return std::holds_alternative<Alternative>(what);
     }
   };
-  /// The tasks of one action of one stage's schedule: from `first` to the next segment's. Of a message beside
-  /// the queues, with the pass that waits for it.
+  /// The tasks of one action of one stage's schedule: from `first` to the next segment's. A message outside
+  /// the queues belongs to the pass that waits for it.
   struct Segment {
     sim::TaskId first = 0;
     int stage = 0;
     StageAction action{};
   };
   sim::Program program;
-  std::vector<Source> sources;    ///< by tag
-  std::vector<Segment> segments;  ///< in the order of tasks, so in that of every stage's queue; on request
+  std::vector<Source> sources;        ///< by tag
+  std::vector<Segment> segments;      ///< in the order of tasks, so in that of each stage's queue; on request
   std::vector<Fabric::Id> resources;  ///< fabric id of each resource of the program
-  /// Where all stages are in the steady part of their schedules and the program repeats itself, every
-  /// `micro_batches_of_period` micro-batches: a step with as many more has those tasks once more, and is the
-  /// same else. Period 0: too few micro-batches for that.
+  /// The period of the program where all stages are in the steady part of their schedules: it repeats every
+  /// `micro_batches_of_period` micro-batches. A step with that many more micro-batches has these tasks once
+  /// more, and is otherwise the same. Period 0: too few micro-batches.
   sim::Repeats repeats;
   int micro_batches_of_period = 0;
 
   const Source& of(sim::TaskId t) const { return sources[program.tasks()[t].tag]; }
 };
 
-/// `expand`: every operator is a task; else every pass. `segments`: also note which task belongs to what.
+/// Writes the program. `expand`: every operator is a task; else every pass. `segments`: also records the
+/// action of each task.
 StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments = false);
-/// Of a step of that many micro-batches instead; notes what repeats.
+/// Writes the program of a step with that many micro-batches instead, and records its period.
 StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
                             bool segments);
 
-/// What a task took beyond its fixed part.
+/// Time of a task beyond its fixed part.
 SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::TaskId t);
 
 }  // namespace trnplan::models

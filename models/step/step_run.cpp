@@ -12,14 +12,14 @@ namespace trnplan::models {
 
 namespace {
 
-/// What is run one by one takes some 90 bytes a task.
+/// The most passes and tasks that are run one by one; a task takes some 90 bytes.
 constexpr std::int64_t kMostPasses = 4'000'000, kMostTasks = 60'000'000;
 
-/// What is run whole rather than looked at for how it grows, and what a search for a rhythm may cost: a
-/// second, and a good 100 MB.
+/// The most tasks that are run in full rather than extrapolated, and the most that a search for a rhythm may
+/// run in vain: a second, and a good 100 MB.
 constexpr std::int64_t kTasksRunWhole = 4'000'000, kTasksInVain = 2'000'000;
 
-/// Rounds that are run before a rhythm is looked for, beside those that fill the pipeline.
+/// Rounds that are run before the search for a rhythm, besides those that fill the pipeline.
 constexpr int kFewRounds = 4;
 
 std::int64_t passes_of(const StepParts& p, int micro_batches) {
@@ -32,12 +32,12 @@ std::int64_t passes_of(const StepParts& p, int micro_batches) {
       "times stages, or 60 million tasks");
 }
 
-/// Micro-batches that are run first: so many rounds, and what fills the pipeline.
+/// Number of micro-batches that are run first: the rounds, and those that fill the pipeline.
 int unit_of(const StepParts& p) {
   return p.round() > 1 ? kFewRounds * p.round() : 2 * kFewRounds + 3 * p.stages;
 }
 
-/// Looks for a rhythm only where everything of the first micro-batches has ended.
+/// Moves the search for a rhythm behind the end of all tasks of the first `whole` micro-batches.
 void keep_whole(StepProgram& step, int whole) {
   sim::TaskId last = 0;
   for (std::size_t i = 0; i + 1 < step.segments.size(); ++i) {
@@ -62,8 +62,8 @@ StepRun run_unfolded(const StepParts& p, Layout& layout, bool expand, bool segme
 
 namespace {
 
-/// Looks for a rhythm: runs `few` micro-batches, then more. `without` is told of runs that have none. `tasks`
-/// becomes those of the whole step, as far as is known.
+/// Searches for a rhythm: runs `few` micro-batches, then more. Calls `without` with runs that have none. Sets
+/// `tasks` to those of the whole step, as far as known.
 template <class Without>
 std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expand, int whole, bool segments,
                                    std::int64_t& tasks, Without&& without) {
@@ -72,7 +72,7 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
   if (m < first + 2 * unit) return std::nullopt;
   const int rest = first + (m - first) % unit;  // so that whole units are left
   std::int64_t most_in_vain = kTasksInVain;
-  // Where there is no rhythm, half of the micro-batches are run in vain at most.
+  // Without a rhythm, at most half of the micro-batches are run in vain.
   for (std::int64_t few = unit; (few == unit ? 2 : 4) * few <= m - rest; few *= 2) {
     int tried = static_cast<int>(rest + few);
     if (tasks / m * tried > most_in_vain || passes_of(p, tried) > kMostPasses) break;
@@ -82,7 +82,7 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
       keep_whole(r.step, whole);
       r.run = sim::execute(r.step.program, r.step.repeats);
       tasks = static_cast<std::int64_t>(r.step.program.tasks().size()) / tried * m;
-      // Where many are kept whole, what is looked through behind them is little beside them.
+      // Where many are kept whole, the part searched after them is comparatively small.
       if (few == unit) most_in_vain = std::max(most_in_vain, 2 * (tasks / m * (tried + unit)));
       if (!r.run.rhythm) {
         if (spare == 0) without(r);
@@ -99,8 +99,8 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
   return std::nullopt;
 }
 
-/// Parts in whose tasks first and last are the step's: of what is done several times the first and the last
-/// time apart.
+/// The critical path as parts that start and end with the step's first and last task. Of repeated parts the
+/// first and the last time are separate.
 std::vector<sim::PathPart> path_of(const StepRun& r) {
   std::vector<sim::PathPart> parts;
   for (sim::PathPart& part : r.run.critical_path(r.repeats)) {
@@ -196,8 +196,8 @@ bool is_alike(const StepTimes& a, const StepTimes& b) {
                     [](const OperatorTicks& x, const OperatorTicks& y) { return x.name == y.name; });
 }
 
-/// `b`, and `times` / `parts` of what it has more than `a`, which is alike. Throws std::overflow_error beyond
-/// the clock.
+/// `b`, extrapolated: adds `times` / `parts` of the difference between `b` and the similar `a`. Throws
+/// std::overflow_error beyond the clock.
 StepTimes grown(StepTimes a, StepTimes b, std::int64_t times, std::int64_t parts) {
   __extension__ using Wide = __int128;
   const std::vector<std::int64_t*> from = numbers_of(a), to = numbers_of(b);
@@ -217,8 +217,8 @@ bool is_near(SimTime a, SimTime b) {
   return std::abs(static_cast<double>((a - b).ps)) <= kNear * static_cast<double>(b.ps);
 }
 
-/// The longest that a stage takes over `unit` micro-batches in the steady part of a run; absent where that is
-/// too short.
+/// The longest time of a stage for `unit` micro-batches in the steady part of a run; absent where that part
+/// is too short.
 std::optional<SimTime> slowest_pace(const StepRun& r, int stages, int unit) {
   const sim::Repeats& repeats = r.step.repeats;
   if (repeats.period == 0 || unit % r.step.micro_batches_of_period != 0) return std::nullopt;
@@ -256,7 +256,7 @@ StepTimes time_unfolded(const StepParts& p, Layout& layout, bool expand) {
 
 StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {
   const int unit = unit_of(p);
-  std::vector<StepTimes> tried;  // each of twice as many units as the one before, and the same rest
+  std::vector<StepTimes> tried;  // each with twice as many units as the previous, and the same rest
   std::optional<StepTimes> settled;
   const auto look = [&](const StepRun& r) {
     tried.push_back(times_of(r, p));

@@ -1,4 +1,4 @@
-// A step's program, run. Internal to the step model.
+// The run of a step's program. Internal to the step model.
 #pragma once
 
 #include <cstdint>
@@ -8,41 +8,41 @@
 
 namespace trnplan::models {
 
-/// A step's run, of fewer micro-batches than it has where the rest repeats what is there.
+/// The run of a step, with fewer micro-batches than the step where the rest repeats them.
 struct StepRun {
   StepProgram step;
   sim::Run run;
-  std::int64_t repeats = 0;  ///< of the run's rhythm, besides
+  std::int64_t repeats = 0;  ///< more repeats of the run's rhythm
 
   SimTime end() const;
 };
 
-/// Every micro-batch. Throws TooManyPasses (step.h).
+/// Runs every micro-batch. Throws TooManyPasses (step.h).
 StepRun run_unfolded(const StepParts& parts, Layout& layout, bool expand, bool segments = false);
 
-/// Runs few micro-batches, then more, until the run gets into a rhythm; then the rest of them is counted.
-/// `whole`: of the first micro-batches, all tasks of so many have ended before the rhythm. `segments` as
-/// make_program(). Throws as run_unfolded(), which it falls back to.
+/// Runs a few micro-batches, then more, until the run reaches a rhythm, and counts the rest. All tasks of the
+/// first `whole` micro-batches end before the rhythm. `segments` as in make_program(). Falls back to
+/// run_unfolded(), and throws as it does.
 StepRun run_folded(const StepParts& parts, Layout& layout, bool expand, int whole = 0, bool segments = false);
 
 struct StepTimes {
   SimTime end;
   std::int64_t tasks = 0, events = 0;
-  /// The chain of tasks that determines the end. Micro-batch work of other stages before it first and after
-  /// it last visits its main stage is the bubble: filling and draining the pipeline.
+  /// The chain of tasks that determines the end. The bubble is micro-batch work of other stages, before
+  /// the path first visits its main stage and after its last visit: filling and draining the pipeline.
   Attribution path;
-  bool folded = false;        ///< not every micro-batch was run
-  bool extrapolated = false;  ///< what was not run is taken to grow as what was; see time_folded()
+  bool folded = false;        ///< some micro-batches were counted instead of run
+  bool extrapolated = false;  ///< the rest is assumed to grow like the run; see time_folded()
 };
 
-/// Of every micro-batch. Throws as run_unfolded().
+/// Times of every micro-batch. Throws as run_unfolded() does.
 StepTimes time_unfolded(const StepParts& parts, Layout& layout, bool expand);
 
-/// As run_folded(). Stages of almost the same pace drift apart by microseconds a round, and then there is no
-/// rhythm for thousands of rounds. Of a step that is too much to be run whole it is then enough how it grows:
-/// when twice and four times as many micro-batches make it longer by as much each, but for 1 / 10,000, and no
-/// stage goes slower than that, it is taken to grow so on. Exact, to the tick, while the same stages
-/// determine its end and their transfers share nothing with those that drift.
+/// Times with run_folded(). Stages of almost the same pace drift apart by microseconds a round, and then
+/// there is no rhythm for thousands of rounds. A step that is too large to run in full is then extrapolated
+/// from its growth. The conditions: twice and four times as many micro-batches make it proportionally longer,
+/// to 1 / 10,000, and no stage is slower than that. Exact, to the tick, while the same stages determine its
+/// end and their transfers share nothing with those that drift.
 StepTimes time_folded(const StepParts& parts, Layout& layout, bool expand);
 
 }  // namespace trnplan::models

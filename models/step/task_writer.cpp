@@ -12,7 +12,7 @@ std::size_t mix(std::size_t h, std::size_t v) {
   return (h ^ v) * 0x9e3779b97f4a7c15u;
 }
 
-/// Two numbers that tell tasks of one kind apart.
+/// A number that tells tasks of one kind apart.
 std::size_t number_of(const task::PassPart& t) {
   return static_cast<std::size_t>(t.stage) * 4 + static_cast<std::size_t>(t.kind) +
          (static_cast<std::size_t>(t.chunk) << 32);
@@ -55,13 +55,13 @@ TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
   };
   if (p_.overlaps()) engines_ = add_engines(true);
   if (p_.framework().units(p_.strategy)) backgrounds_ = add_engines(true);
-  // Where layers' collectives slow the work reductions slow it no more.
+  // Where collectives of layers slow the work, reductions add no further slowdown.
   if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps());
   resource_of_.assign(layout_.fabric().size(), kNoResource);
   nothing_ = out.program.add_flow({});
 }
 
-/// Tags are places in `sources`; equal sources share one.
+/// The tag of a source: its index in `sources`; equal sources share one.
 std::uint32_t TaskWriter::tag(const Source& source) {
   const auto [it, fresh] = tags_.try_emplace(source, static_cast<std::uint32_t>(out.sources.size()));
   if (fresh) out.sources.push_back(source);
@@ -100,7 +100,7 @@ void TaskWriter::transfer(int stage, const Item& item, const Source& source, sim
   }
 }
 
-/// Compute queue and an engine of each lane wait for each other.
+/// Makes the compute queue and an engine of each lane wait for each other.
 void TaskWriter::join(int stage, sim::DeviceId other) {
   const std::uint32_t t = tag({nullptr, task::Join{stage}});
   for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
@@ -129,7 +129,8 @@ void TaskWriter::chain(int stage, const Items& items, Source source) {
   if (background) join(stage, backgrounds_);
 }
 
-/// Starts when all that is on the queues since `since` is done, and what was to be reduced before.
+/// Adds a reduction that starts when all tasks on the queues from `since` on, and all earlier reductions,
+/// have ended.
 void TaskWriter::reduce(int stage, const Items& items, TaskId since) {
   if (items.empty()) return;
   const std::vector<TaskId> made = last_of_lanes(stage, since);
@@ -246,8 +247,8 @@ void TaskWriter::barrier(const Item& item) {
 
 namespace {
 
-/// Tells `note` of each task from `start` on and each of the `lanes` of a stage, from device `first` on, that
-/// has a part in it.
+/// For each of the `lanes` of a stage, from device `first` on, calls `note` with each task from `start` on in
+/// which the lane takes part.
 template <class Note>
 std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, int lanes, TaskId start,
                              const Note& note) {

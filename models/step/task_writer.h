@@ -1,5 +1,5 @@
-// Puts items of stages into a program, as tasks of the queues that their lanes are. Internal to the step's
-// program (step_program.h).
+// A writer that puts items of stages into a program, as tasks on the queues of their lanes. Internal to the
+// step's program (step_program.h).
 #pragma once
 
 #include <unordered_map>
@@ -9,7 +9,7 @@
 
 namespace trnplan::models {
 
-/// One program. Every lane has a compute queue and, where something runs beside it, an engine for the
+/// One program. Every lane has a compute queue and, where collectives overlap it, an engine for the
 /// collectives of layers, one for those in the background, and one for the reductions of gradients.
 class TaskWriter {
  public:
@@ -19,27 +19,28 @@ class TaskWriter {
   TaskWriter(const StepParts& parts, Layout& layout, bool expand);
 
   void work(int stage, const Item& item, const Source& source);
-  /// Operators one after the other; `source` without its item.
+  /// Adds operators one after the other. `source` comes without its item.
   void chain(int stage, const Items& items, Source source);
-  /// As one task, or all its operators. With `early`, its gradients are reduced beside what follows, part by
-  /// part; from then on the stage's operators are tasks, which share links with the reductions.
+  /// Adds a pass as one task or as all its operators. With `early`, its gradients are reduced part by part
+  /// while the stage goes on; from then on the stage's operators are tasks, which share links with the
+  /// reductions.
   void pass(int stage, const Pass& pass, Source source, const BesidePass* early = nullptr);
-  /// The first forward pass of a chunk, its weights being gathered beside it: of the first chunk those of each part
-  /// beside the part before; and behind it those of the next chunk, beside what follows. Up to the last chunk the
-  /// stage's operators are tasks.
+  /// Adds the first forward pass of a chunk with the gathers of weights that overlap it. In the first chunk
+  /// the weights of each part are gathered during the part before. After the pass the next chunk's weights
+  /// are gathered, during the work that follows. Up to the last chunk the stage's operators are tasks.
   void first_forward(int stage, int chunk, Source source);
-  /// The compute queues of a stage wait for its reductions.
+  /// Makes the compute queues of a stage wait for its reductions.
   void wait_for_reductions(int stage);
-  /// A message that both its stages take part in: they meet.
+  /// Adds a message as a meeting, in which both its stages take part.
   void meeting(const Items& items, const task::Message& message);
-  /// A message beside the queues: after the tasks `before`, one for each lane at the sending end, and before the
-  /// tasks `after` at the other.
+  /// Adds a message outside the queues: after the tasks `before`, one for each lane at the sending end, and
+  /// before the tasks `after` at the receiving end.
   void message(const Items& items, const task::Message& message, const std::vector<sim::TaskId>& before,
                const std::vector<sim::TaskId>& after);
-  /// All compute queues wait for each other.
+  /// Makes all compute queues wait for each other.
   void barrier(const Item& item);
 
-  /// The first and the last task of each lane of a stage among those from `start` on.
+  /// The first, or the last, task of each lane of a stage among those from `start` on.
   std::vector<sim::TaskId> first_of_lanes(int stage, sim::TaskId start) const;
   std::vector<sim::TaskId> last_of_lanes(int stage, sim::TaskId start) const;
 
@@ -53,7 +54,7 @@ class TaskWriter {
   }
   std::uint32_t tag(const Source& source);
   sim::FlowId flow_of(const Layout::Share& share);
-  /// `engine`: 0 for the compute queue, else what its number differs by.
+  /// Adds a transfer. `engine` is 0 for the compute queue, else the offset of the engine's number.
   void transfer(int stage, const Item& item, const Source& source, sim::DeviceId engine);
   void join(int stage, sim::DeviceId other);
   void reduce(int stage, const Items& items, sim::TaskId since);
@@ -65,14 +66,14 @@ class TaskWriter {
 
   const StepParts& p_;
   Layout& layout_;
-  /// What a compute queue's number differs by from its engine for collectives, for those in the background, and for
-  /// reductions.
+  /// Offsets from the number of a compute queue to those of its engines for collectives, for collectives in
+  /// the background, and for reductions.
   sim::DeviceId engines_ = 0, backgrounds_ = 0, reducers_ = 0;
   bool expand_;
-  std::vector<bool> expanded_;  ///< stages whose passes are operators from here on
+  std::vector<bool> expanded_;  ///< stages whose passes are expanded into operators from here on
   sim::FlowId nothing_ = 0;
   std::vector<sim::ResourceId> resource_of_;
-  // Asked for single entries, never walked: their order is nobody's.
+  // Looked up by key and never iterated, so their order has no effect.
   std::unordered_map<const Layout::Share*, sim::FlowId> flows_;
   std::unordered_map<Source, std::uint32_t, TagHash> tags_;
   std::vector<sim::DeviceId> devices_;

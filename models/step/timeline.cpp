@@ -156,8 +156,9 @@ class Writer {
 
   Timeline::Slice& slice(std::uint32_t track, SimTime start, SimTime end, std::string_view name,
                          Category category, const StageAction& action) {
-    out_.slices.push_back({track, start, end, name, to_string(category), action.micro_batch,
-                           p_.chunks() > 1 && action.kind != kEndOfStep.kind ? action.chunk : -1, 0, false});
+    out_.slices.push_back(
+        {track, start, end, name, to_string(category), action.micro_batch,
+         p_.chunks() > 1 && action.kind != StageAction::Kind::end_of_step ? action.chunk : -1, 0, false});
     return out_.slices.back();
   }
   void slice(std::uint32_t track, TaskId t, std::string_view name, const StageAction& action) {

@@ -13,10 +13,10 @@ namespace trnplan::models {
 
 namespace {
 
-/// Of the step: a part that differs by less is the same, however it was rounded.
+/// Share of the step below which a difference of a part is rounding.
 constexpr double kSame = 1e-9;
 
-/// Seconds of each operator in the one step and in the other.
+/// Seconds of each operator in the first and in the second step.
 using Parts = std::map<std::string_view, std::pair<double, double>>;
 
 Parts parts_of(const StepReport& a, const StepReport& b) {

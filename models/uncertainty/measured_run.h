@@ -1,4 +1,4 @@
-// One published measurement, as far as the simulator can use it.
+// One published measurement, with the fields that the simulator can use.
 #pragma once
 
 #include <optional>
@@ -8,23 +8,22 @@
 
 namespace trnplan::models {
 
-/// A row of catalog/measured-runs.csv. Texts that are empty in the file mean "not stated".
+/// A row of catalog/measured-runs.csv. A text that is empty in the file means "not stated".
 struct MeasuredRun {
   std::string id;
-  std::string group;  ///< rows of one log share it: one observation; "" on its own
-  std::string kind;   ///< train, train-gpu, collective, memory, recipe, oom, ...
-  std::string
-      quality;  ///< A log or fully specified, B published with layout, C something missing, D inconsistent
+  std::string group;    ///< rows of one log share it and are one observation; "": a group of its own
+  std::string kind;     ///< train, train-gpu, collective, memory, recipe, oom, ...
+  std::string quality;  ///< A log or fully specified, B published with layout, C incomplete, D inconsistent
   std::string source;
   std::string release;
-  /// What trained: bert, megatron, nemo-megatron, nxd, nxdt; "" = not stated. nullopt: the table has no such
-  /// column.
+  /// The framework of the run: bert, megatron, nemo-megatron, nxd, nxdt; "" = not stated. nullopt: the table
+  /// has no such column.
   std::optional<std::string> framework;
   std::string model;
   std::string hardware;
   int nodes = 0;
   int accelerators = 0;  ///< cores on Trainium
-  int layers = 0;        ///< of the network, 0 = not stated, as the next five
+  int layers = 0;        ///< of the network; 0 = not stated, as for the next five
   int hidden = 0;
   int intermediate = 0;
   int heads = 0;
@@ -34,13 +33,13 @@ struct MeasuredRun {
   int global_batch = 0;
   std::string mlp;        ///< gated or plain
   std::string precision;  ///< as published
-  std::string quantity;   ///< what the value is, as published
+  std::string quantity;   ///< name of `value`, as published
   std::string value;      ///< as published
-  bool outlier = false;   ///< the notes call it one
+  bool outlier = false;   ///< the notes call it an outlier
   std::optional<double> step_seconds;
   Strategy strategy;  ///< as stated; defaults where empty
 
-  /// The source says how all of its cores are used.
+  /// True if the source gives the use of all its cores.
   bool has_layout() const {
     return accelerators > 0 &&
            saturating_product({strategy.model_parallel(), strategy.data_parallel}) == accelerators;

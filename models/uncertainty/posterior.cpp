@@ -12,7 +12,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// Of standard deviation before: learning less than that is learning nothing.
+/// A share of the earlier standard deviation: a measurement that explains less explains nothing.
 constexpr double kNothing = 1e-9;
 constexpr unsigned kHalvings = 12;     ///< of the interval, at most
 constexpr double kQuadrature = 1e-12;  ///< relative error that ends them
@@ -22,7 +22,7 @@ double learnt(double sd, double sd_after) {
   return std::sqrt(std::max(0.0, (sd - sd_after) * (sd + sd_after)));
 }
 
-/// From 0 to `end`.
+/// Integral from 0 to `end`.
 template <class Function>
 double integral(double end, const Function& f) {
   return boost::math::quadrature::gauss_kronrod<double, 31>::integrate(f, 0.0, end, kHalvings, kQuadrature);
@@ -35,7 +35,7 @@ Eigen::Index index(std::size_t n) {
   return static_cast<Eigen::Index>(n);
 }
 
-/// As many weights as there are unknowns.
+/// The weights, extended to as many as there are unknowns.
 Eigen::VectorXd whole(const Posterior::Weights& w, std::size_t size) {
   Eigen::VectorXd v = Eigen::VectorXd::Zero(index(size));
   const Eigen::Index n = index(std::min(w.size(), size));
@@ -79,7 +79,7 @@ void Posterior::observe(const Weights& w, double noise_variance) {
   Matrix s(s_.data(), index(size_), index(size_));
   const Eigen::VectorXd weights = whole(w, size_), gain = s * weights;
   const double total = noise_variance + weights.dot(gain);
-  if (!(total > 0)) return;  // known before
+  if (!(total > 0)) return;  // already known
   s -= gain * gain.transpose() / total;
 }
 

@@ -39,7 +39,7 @@ std::vector<double> log_gradient(const StepReport& report) {
 
 namespace {
 
-/// Fitted to steps, so to the stacks that ran them.
+/// True if the profile was fitted to steps, and so to the stacks that ran them.
 bool knows_stacks(const Profile& profile) {
   return profile.calibration != nullptr && !profile.calibration->stacks.empty();
 }

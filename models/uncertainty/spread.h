@@ -1,12 +1,12 @@
-// How sure a predicted step time is.
+// The uncertainty of a predicted step time.
 //
 // To first order in the logarithms, with g = d log step / d log theta from the critical path and S the
 // covariance of theta (parameters, then the factors of software stacks; docs/models.md, "Uncertainty"):
 //   sigma^2 = g' S g + configuration_spread^2 + repeat_spread^2 [+ stack_spread^2] [+ release_spread^2]
-// with encoder_spread in place of configuration_spread where the network is not causal,
-// the last two where framework or release are unknown to the profile. Without a calibration S is diagonal;
-// without one that was fitted to steps, stack_spread^2 alone is added where either is not stated, and
-// repeat_spread^2 is left out.
+// with encoder_spread in place of configuration_spread where the network is not causal. The last two terms
+// apply where framework or release are unknown to the profile. Without a calibration S is diagonal. Without
+// one that was fitted to steps, only stack_spread^2 is added where either is not stated, and repeat_spread^2
+// is left out.
 #pragma once
 
 #include <string>
@@ -23,40 +23,40 @@ namespace trnplan::models {
 /// same.
 std::vector<double> log_gradient(const StepReport& report);
 
-/// sigma above. `profile` and `software` are those of the simulation, `gradient` is log_gradient() of it.
+/// The sigma above. `profile` and `software` are those of the simulation, `gradient` is its log_gradient().
 double log_spread(const Profile& profile, const Software& software, std::vector<double> gradient,
                   bool causal = true);
 
-/// What is not explained of a configuration of a causal network or of another: a log-sd.
+/// The unexplained log-sd of a configuration, of a causal network or another.
 double own_spread(const Profile& profile, bool causal);
 
 /// The parts of sigma^2.
 struct SpreadParts {
-  std::vector<double>
-      gradient;       ///< of the parameters, then of the calibration's stacks: 1 where the step is on it
-  double own = 0;     ///< of this configuration alone
-  double shared = 0;  ///< of a framework or release that is not known: every step on it has the same
+  /// Gradient of the parameters, then of the calibration's stacks: 1 where the step is on the stack.
+  std::vector<double> gradient;
+  double own = 0;     ///< of this configuration only
+  double shared = 0;  ///< of an unknown framework or release; all steps on it share it
   double repeat = 0;  ///< of a run; the interval leaves it out where no step was fitted
 };
 SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> gradient,
                          bool causal = true);
 
-/// S.
+/// The covariance S.
 std::vector<std::vector<double>> covariance_of(const Profile& profile);
 
-/// What the runs of a fit may differ in from a job: nodes, tensor_parallel, pipeline_parallel, sequence,
-/// parameters.
+/// The traits of a job that the runs of a fit may not cover: nodes, tensor_parallel, pipeline_parallel,
+/// sequence, parameters.
 std::vector<std::pair<std::string, double>> traits_of(const Job& job, const Strategy& strategy);
 
-/// A trait beyond the runs that a profile was fitted to, where the interval may be too narrow: it is not
-/// widened.
+/// A trait outside the runs that a profile was fitted to. The interval is not widened for it, so it may be
+/// too narrow.
 struct Extrapolation {
   FittedRange fitted;
   double value = 0;
 };
 std::vector<Extrapolation> extrapolations(const Profile& profile, const Job& job, const Strategy& strategy);
 
-/// g' S g; `gradient` is that of the parameters, then, where it is longer, of the calibration's stacks.
+/// g' S g. `gradient` is that of the parameters and, if it is longer, of the calibration's stacks.
 double log_variance(const Profile& profile, const std::vector<double>& gradient);
 
 }  // namespace trnplan::models

@@ -23,7 +23,7 @@ bool close(double a, double b) {
   return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
 }
 
-/// Collects what a plan breaks.
+/// Collects the invariants that a plan breaks.
 class Invariants {
  public:
   Invariants(const models::Job& job, const Plan& plan)
@@ -45,7 +45,7 @@ class Invariants {
     const bool known = !plan_.memory.stages.empty();
     need(known && plan_.memory.worst().peak() <= cluster_.instance.core.memory, "it does not fit");
     const double asked = std::max(fit_probability, models::kLeastFitProbability);
-    constexpr double kOfFit = 1e-6;  // of an iteration that ends at 1e-9 of its distance
+    constexpr double kOfFit = 1e-6;  // relative, of an iteration that ends at 1e-9 of its distance
     need(plan_.memory.fit_probability >= asked - kOfFit, "it is less likely to fit than was asked for");
     step();
     const bool copied = s_.kv_replicator >= 1 && s_.tensor_parallel % s_.kv_replicator == 0;
@@ -125,7 +125,7 @@ class Invariants {
     hold_ranks(order.kv_groups(s_.kv_replicator), s_.kv_replicator, once(s_.kv_replicator));
   }
 
-  /// Groups of one size hold each rank so many times.
+  /// Checks that groups of one size contain each rank `times` times.
   void hold_ranks(const std::vector<std::vector<int>>& groups, int size, int times) {
     std::vector<int> count(at(cluster_.cores()), 0);
     bool whole = true;

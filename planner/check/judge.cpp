@@ -25,10 +25,23 @@ bool has_shape(const std::vector<Violation>& broken) {
   return std::all_of(broken.begin(), broken.end(), keeps_shape);
 }
 
-/// The same with everything recomputed and each layer or the layers spread over more cores, where that is
-/// legal and fits: the fewest cores first, of TP before of PP.
+/// Strategies that may be proposed in place of one: all, but only those whose step is modelled where its own is.
+class Proposals {
+ public:
+  Proposals(const models::Job& job, const models::Strategy& instead_of)
+      : job_(job), modelled_(!not_modelled(job, instead_of)) {}
+  bool allow(const models::Strategy& s) const { return !modelled_ || !not_modelled(job_, s); }
+
+ private:
+  const models::Job& job_;
+  bool modelled_;
+};
+
+/// The same with each layer or the layers spread over more cores, where that is legal and fits: the fewest cores first,
+/// of TP before of PP. Everything is recomputed, or no more than now where that is not proposed.
 std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, const models::Strategy& s,
-                                                     const models::Profile& profile, const Target* target) {
+                                                     const models::Profile& profile, const Target* target,
+                                                     const Proposals& proposals) {
   for (int times = 2; times <= s.data_parallel; times *= 2) {
     if (s.data_parallel % times != 0) break;
     for (int of_layers = 1; of_layers <= times; of_layers *= 2) {
@@ -38,10 +51,11 @@ std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, con
       wider.data_parallel /= times;
       wider.kv_replicator = std::max(1, wider.tensor_parallel / job.architecture.kv_heads);
       wider.sequence_parallel = wider.sequence_parallel || wider.tensor_parallel > 1;
-      wider.recompute = {.full = true};
       wider.pipeline_cuts.clear();
+      wider.recompute = {.full = true};
+      if (!proposals.allow(wider)) wider.recompute = s.recompute;
       wider = models::canonical(wider);
-      if (!rule_violations(job, wider, target).empty()) continue;
+      if (!proposals.allow(wider) || breaks_a_rule(job, wider, target)) continue;
       if (models::memory_of(job, wider, profile).fits()) return wider;
     }
   }
@@ -69,17 +83,19 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
   // Where nobody says what the runtime reserves, what fits without it is left open.
   v.doubtful = !job.cluster.instance.traits.runtime_reserve &&
                memory.worst().peak() - memory.worst().runtime <= memory.limit;
+  const Proposals proposals(job, s);
   for (const models::Recompute& policy : stronger_policies(s)) {
     models::Strategy stronger = s;
     stronger.recompute = policy;
-    if (!not_modelled(job, s) && not_modelled(job, models::canonical(stronger))) continue;
-    const models::Memory less = models::memory_of(job, models::canonical(stronger), profile);
+    stronger = models::canonical(stronger);
+    if (!proposals.allow(stronger)) continue;
+    const models::Memory less = models::memory_of(job, stronger, profile);
     if (!less.fits()) continue;
     v.fix =
         fmt::format("recompute={} needs {:.1f} GiB", to_string(policy), in_gibibytes(less.worst().peak()));
     return v;
   }
-  if (const auto wider = fits_over_more_cores(job, s, profile, target))
+  if (const auto wider = fits_over_more_cores(job, s, profile, target, proposals))
     v.fix = strategy_grammar(job, *wider) + " fits";
   return v;
 }

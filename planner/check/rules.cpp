@@ -151,10 +151,12 @@ Found interleaved(const Job& job, const Strategy& s) {
 
 Found pipeline_schedule(const Job& job, const Strategy& s) {
   if (s.micro_batch < 1 || s.data_parallel < 1 || interleaved(job, s)) return std::nullopt;
-  std::string obstacle =
-      models::schedule_of(s).obstacle(models::shape_of(s, models::micro_batches(job.training, s)));
+  const models::PipelineShape shape = models::shape_of(s, models::micro_batches(job.training, s));
+  std::string obstacle = models::schedule_of(s).obstacle(shape);
   if (obstacle.empty()) return std::nullopt;
-  return Broken{std::move(obstacle), "vpp=1, or another schedule"};
+  return Broken{std::move(obstacle),
+                fmt::format("vpp={}, or another schedule",
+                            models::chunks_of(models::settled_schedule(s)).nearest(shape.chunks))};
 }
 
 /// The largest context-parallel degree below `cp` that the sequence allows.
@@ -212,7 +214,7 @@ Found rank_order(const Job& job, const Strategy& s) {
   return Broken{obstacle, "tp=2 or tp=8, or a DP that fits"};
 }
 
-/// By their ids (api/rules/strategy.yaml).
+/// By their ids (api/rules/1_strategy.yaml).
 constexpr struct {
   std::string_view id;
   Found (*find)(const Job&, const Strategy&);

@@ -2,7 +2,7 @@
 // its own (Target::rules).
 //
 // One small function per rule in a table (rules.cpp): adding a rule is adding a function and a line there, and a row in
-// api/rules/strategy.yaml, which explains it and names its source.
+// api/rules/1_strategy.yaml, which explains it and names its source.
 #pragma once
 
 #include <functional>

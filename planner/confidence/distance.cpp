@@ -18,11 +18,11 @@ namespace {
 
 using models::Strategy;
 
-/// How the values of a trait are compared.
+/// Comparison of the values of a trait.
 enum class Scale {
-  size,    ///< a logarithm; between the least and the largest known one it was tried
-  most,    ///< a logarithm; up to the largest known one it was tried
-  degree,  ///< a logarithm; tried where a run has the same
+  size,    ///< a logarithm; tried if between the least and the largest recorded value
+  most,    ///< a logarithm; tried if at most the largest recorded value
+  degree,  ///< a logarithm; tried if a run has the same
   flag,    ///< 0 or 1
   kind     ///< a number without order: equal or not
 };
@@ -63,7 +63,7 @@ constexpr std::array<TraitInfo, kTraits> kInfo = {
      {"seen", Scale::flag, "only shipped, never seen to run"}}};
 
 constexpr double kTriedElsewhere = 0.5;
-/// Models of nearly one size are one.
+/// Logarithm within which two models count as of one size.
 constexpr double kSameSize = 0.1;
 
 double log2_of(double x) {
@@ -75,7 +75,7 @@ double gap(std::size_t trait, double a, double b) {
   return kInfo[trait].scale == Scale::kind ? (d > 0 ? 1 : 0) : d;
 }
 
-/// Of a difference; of what is recomputed as the plan's framework calls it.
+/// Words of a difference; recomputation has the names of the plan's framework.
 std::string_view difference_words(Trait t, const Strategy& s) {
   const auto names = models::framework_of(s).recompute_names();
   if (names) {
@@ -184,13 +184,13 @@ KnownRuns::Point KnownRuns::point_of(const models::Architecture& a, const std::s
       log2_of(a.hidden), log2_of(a.layers), flag(a.experts > 0), log2_of(s.tensor_parallel),
       flag(s.pipeline_parallel > 1), log2_of(s.pipeline_parallel), log2_of(s.virtual_pipeline),
       log2_of(s.micro_batch), log2_of(s.context_parallel), log2_of(s.expert_parallel), flag(r.full),
-      // A no-op with flash attention, where it is written or not.
+      // A no-op with flash attention, set or not.
       flag(r.core_attention && !s.flash_attention), flag(r.mlp), flag(r.rms_norm),
       flag(r.activation_multiply), flag(!s.pipeline_cuts.empty()), log2_of(sequence), log2_of(nodes),
       flag(s.flash_attention), static_cast<double>(s.precision), flag(s.zero1),
       flag(s.sequence_parallel || s.tensor_parallel == 1), static_cast<double>(models::settled_schedule(s)),
       framework == frameworks_.end() ? -1.0 : framework->second,
-      // Of states alone is a setting of its own: zero1.
+      // Sharding of states alone is a setting of its own: zero1.
       s.zero1 ? static_cast<double>(s.sharding) : 0.0, known == instances_.end() ? -1.0 : known->second, 1.0};
 }
 
@@ -304,7 +304,7 @@ std::vector<double> KnownRuns::neighbours() const {
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (!runs_[i].seen) continue;
     const Kind own = kind_of(runs_[i]);
-    // Among the others, what only this run has was tried nowhere.
+    // Values that only this run has are untried among the others.
     Tried kind;
     for (std::size_t k = 0; k < points_.size(); ++k) {
       if (k == i || kind_of(runs_[k]) != own) continue;

@@ -1,14 +1,16 @@
-// How far a plan is from what is known to have run.
+// Distance of a plan from recorded runs.
 //
-// A plan and a run are points; their distance is the weighted sum of the differences of their coordinates: sizes and
-// degrees as logarithms to base 2, so that a doubling counts 1, and settings as 0 or 1. A difference counts half where
-// another run of the same kind of model and device has what the plan has: it was tried, though not in this combination. The
-// nearest run decides. From the distance D follow (parameters: catalog/recommending.json; docs/models.md)
-//   P(it runs at all)          exp(-failure D), what neither rule, memory nor compiler is known to forbid
-//   log-sd of its step's time  configuration_spread sqrt(max(0, D / typical - 1)), beyond what is stated without it:
-//                              configuration_spread is what fits miss of published configurations they have not seen,
-//                              and those are nearer than `typical` to their nearest neighbour
-//   log-sd of its memory and of its graphs' instructions, beyond what is stated without it    memory sqrt(D)
+// A plan and a run are points; their distance is the weighted sum of the differences of their coordinates:
+// sizes and degrees as logarithms to base 2, so that a doubling counts 1, and settings as 0 or 1. A
+// difference counts half if another run of the same kind of model and device has the plan's value: it was
+// tried, though not in this combination. The nearest run decides. From the distance D follow (parameters:
+// catalog/recommending.json; docs/models.md)
+//   P(it runs at all)          exp(-failure D), of a plan that no rule, memory or compiler limit forbids
+//   log-sd of its step's time  configuration_spread sqrt(max(0, D / typical - 1)), on top of the
+//                              spread without it: configuration_spread is the miss of fits on published
+//                              configurations that they have not seen, and those are nearer
+//                              than `typical` to their nearest neighbour
+//   log-sd of its memory and of its graphs' instructions, added to the spread without it    memory sqrt(D)
 #pragma once
 
 #include <array>
@@ -23,25 +25,25 @@
 
 namespace trnplan::planner {
 
-/// Something that ran, or was published to be run.
+/// A configuration that ran, or was published to be run.
 struct KnownRun {
-  std::string id;     ///< row of a table, or the file of an own log
+  std::string id;     ///< row of a table, or file of a user's log
   std::string model;  ///< as its publisher calls it
   models::Architecture architecture;
   std::string instance;
   topology::Accelerator accelerator = topology::Accelerator::neuron_core;
   int nodes = 1, sequence = 0;
   models::Strategy strategy;
-  bool seen = true;  ///< false: shipped as a config, of which nobody says that it ran
+  bool seen = true;  ///< false: shipped as a config, without a report that it ran
 };
 
-/// What runs and plans may differ in.
+/// Properties that runs and plans may differ in.
 enum class Trait : std::size_t {
   hidden,
   layers,
   experts,
   tensor_parallel,
-  pipeline,  ///< at all
+  pipeline,  ///< 1 if there is a pipeline at all
   pipeline_parallel,
   virtual_pipeline,
   micro_batch,
@@ -52,7 +54,7 @@ enum class Trait : std::size_t {
   recompute_mlp,
   recompute_norms,
   recompute_product,
-  cuts,  ///< by hand
+  cuts,  ///< set by hand
   sequence,
   nodes,
   flash_attention,
@@ -67,7 +69,7 @@ enum class Trait : std::size_t {
   count
 };
 inline constexpr std::size_t kTraits = static_cast<std::size_t>(Trait::count);
-/// The key of its weight.
+/// Key of the trait's weight in catalog/recommending.json.
 [[nodiscard]] std::string_view to_string(Trait t);
 
 struct DistanceParameters {
@@ -78,31 +80,33 @@ struct DistanceParameters {
   double alone = 0;    ///< distance where no run is of the model's kind
 };
 
-/// Of one plan.
+/// The distance of one plan and its explanation.
 struct Distance {
   double value = 0;
-  int nearest = -1;                   ///< among the known runs; -1: none is of its kind
-  std::vector<std::string> untested;  ///< in words: what no known run of its kind has
-  std::vector<std::string> differs;   ///< from the nearest run, in words: tried elsewhere
+  int nearest = -1;                   ///< index of the nearest recorded run; -1: none is of its kind
+  std::vector<std::string> untested;  ///< values, in words, that no recorded run of its kind has
+  /// Differences from the nearest run, in words, that were tried elsewhere.
+  std::vector<std::string> differs;
 };
 
-/// The known runs, ready to be asked. Order of equal runs: as given.
+/// Recorded runs, ready for queries. Equal runs keep their order.
 class KnownRuns {
  public:
   KnownRuns() = default;
-  /// `runs` that are equal in everything but the id count once.
+  /// Counts `runs` once that are equal in everything but the id.
   KnownRuns(std::vector<KnownRun> runs, DistanceParameters parameters);
 
   [[nodiscard]] const std::vector<KnownRun>& runs() const { return runs_; }
   [[nodiscard]] const DistanceParameters& parameters() const { return parameters_; }
 
-  /// Of a strategy of the job, on the job's cluster. Cost: O(runs), a microsecond; with words tens of them.
+  /// Distance of a strategy of the job, on the job's cluster. Cost: O(runs), a microsecond; with words tens
+  /// of them.
   [[nodiscard]] double value(const models::Job& job, const models::Strategy& s) const;
-  /// The same as if all of them had run on the job's instance type. Where its kind has none: as value().
+  /// The same as if all runs had been on the job's instance type; value() if no run of its kind was.
   [[nodiscard]] double value_on_one_machine(const models::Job& job, const models::Strategy& s) const;
   [[nodiscard]] Distance distance(const models::Job& job, const models::Strategy& s) const;
 
-  /// What follows from a distance, as above.
+  /// Probability and spreads that follow from a distance, as above.
   [[nodiscard]] double runs_at_all(double distance) const;
   [[nodiscard]] double time_log_sd(double distance, double configuration_spread) const;
   [[nodiscard]] double memory_log_sd(double distance) const;
@@ -110,19 +114,19 @@ class KnownRuns {
   /// "Llama2-7B on 16 nodes, TP 8 x DP 64 (T101)".
   [[nodiscard]] std::string words(int run) const;
 
-  /// The distance from each run to the nearest of another model, layout, recomputation, sequence or number of nodes,
-  /// of runs that were seen.
+  /// Distance of each run that was seen to the nearest run that was seen with another model, layout,
+  /// recomputation, sequence or number of nodes.
   [[nodiscard]] std::vector<double> neighbours() const;
 
  private:
   using Point = std::array<double, kTraits>;
-  /// Runs tell of plans of their own kind alone: causal models or others, on one kind of device.
+  /// Kind of runs and plans that are compared: causal models or others, on one kind of device.
   struct Kind {
     bool causal = true;
     topology::Accelerator accelerator = topology::Accelerator::neuron_core;
     auto operator<=>(const Kind&) const = default;
   };
-  /// Which values of each trait were tried.
+  /// Values of each trait that were tried.
   using Tried = std::array<std::vector<double>, kTraits>;  ///< ascending, each once
   static Kind kind_of(const KnownRun& run) { return {run.architecture.causal, run.accelerator}; }
   static Kind kind_of(const models::Job& job) {

@@ -2,25 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "models/collective/collective_timing.h"
 #include "models/collective/neuron_parameters.h"
-#include "models/step/collective_use.h"
 #include "models/uncertainty/compare.h"
 #include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
 #include "planner/search/explain.h"
-#include "topology/chip_graph.h"
 #include "units/quantity.h"
 
 namespace trnplan::planner {
 
-using models::CollectiveOp;
 using models::Parameter;
 using models::Posterior;
 
@@ -28,9 +20,6 @@ namespace {
 
 /// Runs of each plan that are considered at most: their noise falls only with the root of their number.
 constexpr int kMostRuns = 6;
-/// Tables end at a size that bandwidth alone decides, as published ones do.
-constexpr double kLargeTable = 0x1p30;
-constexpr double kDifference = 1e-3;  ///< of logarithms, for gradients of rows
 /// Less than that of a probability is no gain.
 constexpr double kNoGain = 1e-4;
 /// What decides nothing must bring more than that to be worth more money.
@@ -67,86 +56,6 @@ double run_hours(const Plan& p, int runs, const MeasuringTimes& times) {
   const Seconds all = times.compile + (times.start + p.report.step * kShortRunSteps) * runs;
   return p.nodes * all.value / kHour;
 }
-
-/// The tables that cover what both steps use. A group over more than two nodes is measured on two.
-std::vector<TableRequest> tables_of(const models::Job& job, const Plan& a, const Plan& b,
-                                    const models::Profile& profile) {
-  std::map<std::tuple<CollectiveOp, int, int>, TableRequest> tables;
-  for (const Plan* plan : {&a, &b}) {
-    const models::Job on = settled(job, *plan);
-    const models::StepModel step(on, plan->strategy, profile, topology::ChipGraph(on.cluster.instance));
-    for (const models::CollectiveUse& use : models::collectives_of(step)) {
-      const bool of_groups = use.op == CollectiveOp::all_reduce || use.op == CollectiveOp::all_gather ||
-                             use.op == CollectiveOp::reduce_scatter;
-      if (!of_groups || use.ranks % use.nodes != 0) continue;
-      const int nodes = std::min(use.nodes, 2), ranks = use.ranks / use.nodes * nodes;
-      const double smallest = std::exp2(std::floor(std::log2(std::max(1.0, use.smallest.value))));
-      TableRequest& table =
-          tables.try_emplace({use.op, nodes, ranks}, TableRequest{use.op, ranks, nodes, smallest, 0})
-              .first->second;
-      table.smallest = std::min(table.smallest, smallest);
-      table.largest = std::max({table.largest, use.largest.value, kLargeTable});
-    }
-  }
-  std::vector<TableRequest> list;
-  for (const auto& [key, table] : tables) list.push_back(table);
-  return list;
-}
-
-std::vector<double> sizes_of(const TableRequest& t) {
-  std::vector<double> sizes;
-  for (double bytes = t.smallest; bytes <= t.largest; bytes *= kTableFactor) sizes.push_back(bytes);
-  return sizes;
-}
-
-/// A row's logarithm by parameter.
-struct Row {
-  std::vector<double> gradient;  ///< [of TableNoise::parameters]
-};
-
-/// Rows of tables on clusters of one instance, with profiles a little beside `profile`.
-class Tables {
- public:
-  Tables(const topology::Instance& instance, const models::Profile& profile, const TableNoise& noise)
-      : instance_(instance), graph_(instance), profile_(profile), noise_(noise) {}
-
-  /// Empty when the runtime refuses the group or there is no way for its bytes.
-  std::vector<Row> rows(const TableRequest& t) const {
-    const topology::Cluster cluster{instance_, t.nodes};
-    const models::CollectiveTimer timer(cluster, graph_, profile_);
-    std::vector<Row> rows;
-    for (const double bytes : sizes_of(t)) {
-      const models::CollectiveTiming now = timer.time({t.op, t.ranks, Bytes(bytes)});
-      if (now.verdict.verdict == topology::Verdict::refused || !std::isfinite(now.nccom_seconds.value))
-        return {};
-      rows.emplace_back();
-    }
-    for (const Parameter p : noise_.parameters) {
-      const std::vector<double> more = seconds(cluster, t, p, kDifference);
-      const std::vector<double> less = seconds(cluster, t, p, -kDifference);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        rows[i].gradient.push_back(std::log(more[i] / less[i]) / (2 * kDifference));
-    }
-    return rows;
-  }
-
- private:
-  std::vector<double> seconds(const topology::Cluster& cluster, const TableRequest& t, Parameter p,
-                              double change) const {
-    models::Profile near = profile_;
-    near.value(p).median *= std::exp(change);
-    const models::CollectiveTimer timer(cluster, graph_, near);
-    std::vector<double> all;
-    for (const double bytes : sizes_of(t))
-      all.push_back(timer.time({t.op, t.ranks, Bytes(bytes)}).nccom_seconds.value);
-    return all;
-  }
-
-  const topology::Instance& instance_;
-  topology::ChipGraph graph_;
-  const models::Profile& profile_;
-  const TableNoise& noise_;
-};
 
 /// What is not known of two plans, and what measurements would leave of it.
 class Analysis {
@@ -245,7 +154,7 @@ class Analysis {
     return m;
   }
 
-  Weights row_weights(const Row& row) const {
+  Weights row_weights(const TableRow& row) const {
     Weights w(barrier_ + 1, 0);
     for (std::size_t i = 0; i < row.gradient.size(); ++i) {
       const Parameter p = options_.tables.parameters[i];
@@ -271,11 +180,11 @@ class Analysis {
     Experiment together;
     Posterior after_all = posterior_;
     for (const TableRequest& table : tables_of(job_, a_, b_, profile_)) {
-      const std::vector<Row> rows = tables.rows(table);
+      const std::vector<TableRow> rows = tables.rows(table);
       if (rows.empty()) continue;
       Experiment one;
       Posterior after = posterior_;
-      for (const Row& row : rows) {
+      for (const TableRow& row : rows) {
         after.observe(row_weights(row), square(options_.tables.row));
         after_all.observe(row_weights(row), square(options_.tables.row));
       }
@@ -326,34 +235,6 @@ void choose(Comparison& c, double sure) {
 }
 
 }  // namespace
-
-std::vector<std::string> nccom_command(const TableRequest& t) {
-  const auto name = [&] {
-    switch (t.op) {
-      case CollectiveOp::all_reduce:
-        return "allr";
-      case CollectiveOp::all_gather:
-        return "allg";
-      default:
-        return "redsct";
-    }
-  };
-  const auto whole = [](double bytes) { return fmt::format("{:.0f}", bytes); };
-  return {"nccom-test",
-          "-r",
-          std::to_string(t.ranks),
-          "-N",
-          std::to_string(t.nodes),
-          "-b",
-          whole(t.smallest),
-          "-e",
-          whole(std::ceil(t.largest)),
-          "-f",
-          std::to_string(kTableFactor),
-          "-d",
-          "bf16",
-          name()};
-}
 
 std::optional<models::LogRatio> cost_ratio(const models::Job& job, const Plan& a, const Plan& b,
                                            const models::Profile& profile) {

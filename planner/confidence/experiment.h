@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "models/collective/collective_algorithm.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
 #include "models/uncertainty/compare.h"
+#include "planner/confidence/tables.h"
 #include "planner/plan/plan.h"
 
 namespace trnplan::planner {
@@ -34,26 +34,6 @@ struct MeasuringTimes {
   Seconds start{};       ///< of a run: processes, loading, warming up
   Seconds nccom_test{};  ///< one table
 };
-
-/// How a fit reads rows of nccom-test, log-sd each.
-struct TableNoise {
-  std::vector<models::Parameter> parameters;  ///< that rows depend on; empty: no table is considered
-  double row = 0;                             ///< what the model of the algorithms misses
-  double rates = 0;      ///< bandwidths under this build against those under the training stack
-  double launch = 0;     ///< host_launch and barrier of this build
-  std::string instance;  ///< type whose tables a fit of steps understands
-};
-
-/// `nccom-test -r RANKS -N NODES -b SMALLEST -e LARGEST -f FACTOR -d bf16 OP`.
-struct TableRequest {
-  models::CollectiveOp op = models::CollectiveOp::all_reduce;
-  int ranks = 2, nodes = 1;
-  double smallest = 0, largest = 0;  ///< bytes, as nccom-test counts them
-};
-inline constexpr int kTableFactor = 4;
-/// Words of the command; without hosts. Syntax: aws-neuron/aws-neuron-sdk@81ce03ae
-/// tools/neuron-sys-tools/nccom-test.rst.
-std::vector<std::string> nccom_command(const TableRequest& table);
 
 /// One thing that could be measured, and what it is worth.
 struct Experiment {

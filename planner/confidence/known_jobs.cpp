@@ -16,7 +16,7 @@ namespace {
 using models::Job;
 using models::Strategy;
 
-/// Adds up how far a plan is from a known job, and says in what.
+/// Adds up the distance of a plan from a known job, and describes the differences.
 class Difference {
  public:
   void ratio(const char* name, double here, double there, double weight = 1) {
@@ -28,7 +28,7 @@ class Difference {
   }
 
   double distance() const { return distance_; }
-  /// The largest first.
+  /// Descriptions, the largest difference first.
   std::vector<std::string> words() {
     std::stable_sort(parts_.begin(), parts_.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -66,7 +66,7 @@ Difference difference(const Job& job, const Strategy& s, const KnownJob& known) 
   const Strategy& t = known.strategy;
   Difference d;
   const double here = billions(job), there = billions(known.job);
-  // One model in two publications may differ by its vocabulary.
+  // The same model in two publications may differ by its vocabulary.
   if (std::abs(std::log2(here / there)) > 0.02)
     d.ratio("10^9 parameters", std::round(here * 100) / 100, std::round(there * 100) / 100);
   d.ratio("TP", s.tensor_parallel, t.tensor_parallel);

@@ -1,9 +1,10 @@
-// Jobs that others published of which is known whether they ran, and the nearest of them to a plan.
+// Published jobs of which it is known whether they ran, and the one nearest to a plan.
 //
-// The distance of two jobs is a sum: |log2| of the ratio of parameters, TP, PP, CP, EP, micro-batch and
-// sequence, half of that for virtual pipeline and a quarter for data-parallel ranks; 1 for each of: another set
-// of what is recomputed, flash attention, sequence parallel, ZeRO-1, what is sharded besides, framework, precision, the MLP or experts, cuts by hand
-// where the other has none, another kind of machine. A judgement of what changes memory and graphs, not fitted.
+// The distance of two jobs is a sum. It adds |log2| of the ratio of parameters, TP, PP, CP, EP, micro-batch
+// and sequence, half of that for virtual pipeline and a quarter for data-parallel ranks. It adds 1 for each
+// difference in: the set of recomputed parts, flash attention, sequence parallel, ZeRO-1, further sharding,
+// framework, precision, the MLP or experts, cuts by hand against none, kind of machine. The weights are a
+// judgement of what changes memory and graphs; they are not fitted.
 #pragma once
 
 #include <optional>
@@ -26,13 +27,14 @@ struct KnownJob {
 
 class KnownJobs {
  public:
-  /// Counts the instructions of all that compiled. Cost: microseconds a job.
+  /// Counts the instructions of all graphs that compiled. Cost: microseconds a job.
   KnownJobs(std::vector<KnownJob> jobs, const models::Profile& profile);
 
-  /// Of those on the job's kind of device; of equally near ones the first; nullopt where there is none. Cost: microseconds.
+  /// The nearest job on the same kind of device; the first of equally near ones; nullopt if there is none.
+  /// Cost: microseconds.
   [[nodiscard]] std::optional<Experience> nearest(const models::Job& job,
                                                   const models::Strategy& strategy) const;
-  /// Of those that compiled on the device of `job`, the instructions of the largest graph; 0 where there is none.
+  /// The largest graph that compiled on the device of `job`, by instructions; 0 if there is none.
   struct LargestGraph {
     std::string id, device;
     double instructions = 0;
@@ -41,7 +43,7 @@ class KnownJobs {
 
  private:
   std::vector<KnownJob> jobs_;
-  std::vector<LargestGraph> largest_;  ///< of each device
+  std::vector<LargestGraph> largest_;  ///< one for each device
 };
 
 }  // namespace trnplan::planner

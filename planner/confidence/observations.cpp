@@ -20,7 +20,7 @@ constexpr const char* kGroup = "replica-group";
 constexpr std::size_t kRanksShown = 8;
 
 bool is_of(const Observation& e, const topology::Instance& instance, const topology::GroupVerdict& group) {
-  // What the runtime is asked to do differs by kind.
+  // The runtime's work differs by kind.
   if (!e.kind.empty() && e.kind != topology::to_string(group.kind)) return false;
   return e.rule == kGroup && e.instance == instance.name && e.chips == group.chips &&
          e.nodes == group.nodes && e.ranks.size() == group.ranks.size();
@@ -58,7 +58,7 @@ bool has_groups(const models::Job& job, const models::Strategy& s) {
          s.tensor_parallel % s.kv_replicator == 0;
 }
 
-/// What both strategies are known to be agrees.
+/// True if the fields that are known of both strategies are equal.
 bool same_strategy(const Observation& e, models::Strategy asked, bool asked_whole = true) {
   models::Strategy ran = e.strategy;
   if (!e.strategy_whole || !asked_whole) {
@@ -106,7 +106,7 @@ std::vector<std::string> remarks_on(const std::vector<Observation>& observations
     const topology::ChipGraph graph(job.cluster.instance);
     const auto verdict = topology::judge_all(
         job.cluster, graph, topology::RankOrder(job.cluster, degrees(strategy)), strategy.kv_replicator);
-    std::set<std::string> said;  // groups that look alike are told once
+    std::set<std::string> said;  // groups that look alike are listed once
     for (const topology::GroupVerdict& g : verdict.groups) {
       for (const Observation& e : observations) {
         if (!is_of(e, job.cluster.instance, g) || !contradicts(e, g.verdict)) continue;

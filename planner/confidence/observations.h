@@ -1,4 +1,4 @@
-// What runs have shown about replica groups and memory, kept in a profile.
+// Observations of replica groups and memory in runs, kept in a profile.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace trnplan::planner {
 
-/// One observation. `rule` says which fields count: "replica-group" those of a group, "memory" those of a
-/// plan.
+/// One observation. `rule` says which fields count: for "replica-group" those of a group, for "memory" those
+/// of a plan.
 struct Observation {
   std::string rule;
   bool accepted = false;  ///< the runtime took it; false: it refused
   std::string instance;   ///< type of the nodes
   // replica-group
-  std::string kind;        ///< "tp", "pp", "dp", "cp", "kv"; "" when the log does not tell: any
+  std::string kind;        ///< "tp", "pp", "dp", "cp", "kv"; "" if the log does not say: any
   std::vector<int> ranks;  ///< ascending
   std::vector<int> chips;  ///< of the group's local part, ascending
   int nodes = 1;           ///< that the group touches
@@ -27,29 +27,30 @@ struct Observation {
   std::string model;            ///< its name
   std::int64_t parameters = 0;  ///< of the model; 0: not recorded
   models::Strategy strategy;
-  /// False in what older versions recorded: precision, flash attention, KV replicas and ZeRO-1's bucket of
-  /// `strategy` are not known, and may have been any.
+  /// False in observations of older versions: precision, flash attention, KV replicas and ZeRO-1's bucket of
+  /// `strategy` are not known then, and may have been any.
   bool strategy_whole = true;
   int sequence = 0;  ///< tokens
-  double bytes = 0;  ///< per core: what the compiler or the runtime named; 0: neither did
+  double bytes = 0;  ///< per core, as the compiler or the runtime reported; 0: neither did
   // where it was seen
   std::string file;    ///< without folders
   std::string sha256;  ///< of its bytes, hexadecimal
   int line = 0;
 };
 
-/// The same observation of the same file; lines may differ. What one of them does not record counts as equal.
+/// True if both are the same observation of the same file; lines may differ. A value that one of them does
+/// not record counts as equal.
 bool same_case(const Observation& a, const Observation& b);
 
-/// Of observations on a group of this kind on the same chips, with as many ranks on as many nodes of the type:
-/// what to say beside a verdict. "" without any. "observed in FILE:LINE" where they agree or the verdict was
-/// doubtful; "but FILE:LINE shows that the runtime refused|accepted it" where they contradict each other.
+/// Remark on a group's verdict from observations of a group of this kind on the same chips, with as many
+/// ranks on as many nodes of the type. "" without any. "observed in FILE:LINE" if they agree or the verdict
+/// was doubtful; "but FILE:LINE shows that the runtime refused|accepted it" if they contradict each other.
 std::string observed(const std::vector<Observation>& observations, const topology::Instance& instance,
                      const topology::GroupVerdict& group);
 
-/// What observations says of the groups of a strategy that it contradicts, and of its memory; a line
-/// each, without the groups' own verdicts. Memory is told of the very strategy, model and sequence only;
-/// where the record does not know all of the strategy, the line says so. Cost: O(ranks x observations).
+/// Remarks, a line each, on groups of a strategy that observations contradict, and on its memory, without the
+/// groups' own verdicts. Those on memory are of the very same strategy, model and sequence; if the
+/// observation does not record all of the strategy, the line says so. Cost: O(ranks x observations).
 std::vector<std::string> remarks_on(const std::vector<Observation>& observations, const models::Job& job,
                                     const models::Strategy& strategy);
 

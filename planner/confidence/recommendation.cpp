@@ -11,7 +11,7 @@ namespace trnplan::planner {
 
 namespace {
 
-/// So that nothing is divided by zero: what surely does not work costs this much more.
+/// Least probability to divide by: what surely does not work costs this much more.
 constexpr double kLeastWorks = 1e-6;
 
 double mean_factor(double sd) {
@@ -59,8 +59,8 @@ double RiskAdvisor::expected_cost(double cost, const Risk& r, double fallback, d
 bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
   std::optional<models::LogRatio> ratio = cost_ratio(job_, first, other, profile_);
   if (!ratio) return true;
-  // Where the first is tested less, its time is known less; and then less work is no certainty. What the other lacks is
-  // no reason to prefer it.
+  // If the first is less tested, its time is less certain; less work then does not make it surely better.
+  // Risk that only the other has is no reason to prefer the other.
   const Risk of_first = risk(settled(job_, first), first.strategy, first.memory);
   const double of_other = known_time_log_sd(other);
   if (of_first.log_sd > of_other) {

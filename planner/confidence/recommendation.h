@@ -1,12 +1,12 @@
-// What a plan is worth once its risk is counted (docs/models.md, "Recommendation").
+// Value of a plan with its risk (docs/models.md, "Recommendation").
 //
-//   works = P(fits) P(compiles) P(runs at all)            given how far it is from what is known to run
-//   mean  = exp(sd^2 / 2), slow = exp(kNinetyPercent sd)  sd of its time beyond what is stated of any plan
-//   safe cost      cost slow / works                      a try that fails is all that there is: nothing is earned
+//   works = P(fits) P(compiles) P(runs at all)            given its distance from recorded runs
+//   mean  = exp(sd^2 / 2), slow = exp(kNinetyPercent sd)  sd of its time beyond every plan's interval
+//   safe cost      cost slow / works                      as if a try that fails earned nothing
 //   expected cost  works cost mean + (1 - works) (fallback + failed)
 //                  a try that fails costs `failed`, and the next plan, `fallback`, runs in its place
-//   failed         (compile + start + failed_try) over the tokens of the run, or where these are not stated over
-//                  what the fallback does in `unstated_run`
+//   failed         (compile + start + failed_try) over the tokens of the run, or, if these are not
+//                  stated, over the tokens of the fallback in `unstated_run`
 // Parameters: catalog/recommending.json, catalog/measuring.json.
 #pragma once
 
@@ -22,22 +22,22 @@
 
 namespace trnplan::planner {
 
-/// catalog/recommending.json.
+/// Parameters of catalog/recommending.json.
 struct RecommendingParameters {
   DistanceParameters distance;
-  Seconds
-      failed_try{};  ///< until somebody sees that a plan does not run and starts the next, beside compiling
-  Seconds unstated_run{};  ///< how long a run is taken to be whose tokens are not stated
-  double alike = 0;        ///< safe costs that differ by less decide nothing against all else
-  double given_up = 0;     ///< for a safer plan at most, as a share of the least expected cost
+  /// Time until somebody sees that a plan does not run and starts the next, besides compiling.
+  Seconds failed_try{};
+  Seconds unstated_run{};  ///< length of a run without stated tokens
+  double alike = 0;        ///< safe costs that differ by less count as equal if all else favours one plan
+  double given_up = 0;     ///< most given up for a safer plan, as a share of the least expected cost
 };
 
-/// What is told of a plan's risk.
+/// Risk of a plan, as reported.
 struct Outlook {
   Distance distance;
   std::string nearest;  ///< in words; "" without any
   double fits = 0, compiles = 1, runs = 1;
-  double log_sd = 0;  ///< of its time beyond what is stated without the distance
+  double log_sd = 0;  ///< of its time, beyond the spread without the distance
   double expected_tokens_per_second = 0;
   [[nodiscard]] double works() const { return fits * compiles * runs; }
 };
@@ -67,12 +67,12 @@ class RiskAdvisor final : public Advisor {
                                      double second) const override;
   [[nodiscard]] bool is_surely_better(const Plan& first, const Plan& other) const override;
 
-  /// Of a plan, with `fallback` as what runs where it does not. Cost: tens of microseconds.
+  /// Outlook of a plan, with `fallback` in its place if it does not work. Cost: tens of microseconds.
   [[nodiscard]] Outlook outlook(const Plan& plan, const Plan& fallback) const;
 
  private:
   [[nodiscard]] double failed(double fallback, double second) const;
-  /// At a distance from the known runs.
+  /// Log-sd of the time at a distance from the recorded runs.
   [[nodiscard]] double time_log_sd(const models::Job& on, const models::Strategy& s, double distance) const;
   [[nodiscard]] double known_time_log_sd(const Plan& plan) const;
 
@@ -85,7 +85,7 @@ class RiskAdvisor final : public Advisor {
   double sure_;
 };
 
-/// Says how surely a plan works, and widens its 90 % interval by what an outlook adds.
+/// Sets the probability that a plan works, and widens its 90 % interval by what an outlook adds.
 void tell_risk(Plan& plan, const Outlook& outlook);
 
 }  // namespace trnplan::planner

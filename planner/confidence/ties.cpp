@@ -36,7 +36,8 @@ std::vector<Tie> ties_of(const models::Job& job, const SearchResult& result, con
     if (known) return;
     seen.push_back(&p);
     const std::optional<double> probability = first_is_better(job, first, p, profile);
-    // What is surely better was passed over for its risk, and the fastest is named for itself: no tie is either.
+    // A plan that is surely better was passed over for its risk, and the fastest is named for itself: neither
+    // is a tie.
     const bool fastest = &p == &result.plans.front() && result.recommended != 0;
     if (!probability || *probability >= sure || *probability <= 1 - sure || fastest) return;
     const auto same = std::find_if(ties.begin(), ties.end(), [&](const Tie& t) { return alike(t.plan, p); });

@@ -35,7 +35,8 @@ constexpr Named kParameters[] = {{"failure_rate", "1/day"},
                                  {"asynchronous_stall", "s"}};
 static_assert(std::size(kParameters) == kReliabilityParameters);
 
-/// The distributions of <random> differ between standard libraries, those of Boost.Random do not.
+/// Random numbers that are the same everywhere: the distributions of <random> differ between standard
+/// libraries, those of Boost.Random do not.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -57,7 +58,7 @@ Seconds recovery_of(const FailureModel& m, Random& random) {
   return length;
 }
 
-/// One run in the making. Times are Seconds since its start: months exceed the engine's clock.
+/// One run in progress. Times are Seconds since its start: months exceed the engine's clock.
 class RunSimulation {
  public:
   RunSimulation(const FailureModel& m, Seconds interval, Seconds work, Random& random)
@@ -80,7 +81,7 @@ class RunSimulation {
   }
 
  private:
-  /// Lets `time` go by; false when a failure came first, which has then been recovered from.
+  /// Advances by `time`. False if a failure came first; the run has then recovered from it.
   bool pass(Seconds time) {
     const Seconds end = clock_ + time;
     if (next_failure_ < end) {
@@ -92,9 +93,9 @@ class RunSimulation {
     return true;
   }
 
-  /// Intervals and checkpoints that are safe at once, up to the last one before a failure or the end: what
-  /// run() does in turns, with nothing else to look at. The first interval may have begun; of whole ones, each
-  /// with its checkpoint, as many are done as end before both.
+  /// Skips intervals whose checkpoints are safe at once, up to the last one before a failure or the end. The
+  /// result is that of the loop in run(). The first interval may have begun; whole ones, each with its
+  /// checkpoint, are skipped as long as they end before both.
   void work_until_failure() {
     const Seconds stop = resumed_ + interval_, saved = clock_ + (stop - done_) + m_.stall;
     if (next_failure_ < saved || stop >= work_) return;
@@ -108,7 +109,7 @@ class RunSimulation {
     safe_ = std::max(safe_, resumed_);
   }
 
-  /// What was being written is safe once its time has come.
+  /// Marks the checkpoint in progress as safe once its time has come.
   void settle() {
     if (!written_ || clock_ < written_->first) return;
     safe_ = written_->second;
@@ -116,7 +117,7 @@ class RunSimulation {
   }
 
   void save() {
-    if (written_ && !pass(written_->first - clock_)) return;  // the last one is not written yet
+    if (written_ && !pass(written_->first - clock_)) return;  // the previous one is not written yet
     if (!pass(m_.stall)) return;
     resumed_ = done_;
     written_ = {clock_ + m_.unsafe, done_};
@@ -143,12 +144,13 @@ class RunSimulation {
   Seconds interval_, work_;
   Random& random_;
   Seconds clock_{}, next_failure_{};
-  Seconds done_{}, resumed_{}, safe_{};  ///< work: now, at the last checkpoint, that no failure takes away
+  /// Work done now, at the last checkpoint, and in the last safe checkpoint, which no failure takes away.
+  Seconds done_{}, resumed_{}, safe_{};
   std::optional<std::pair<Seconds, Seconds>> written_;  ///< when it is safe, and the work in it
   SimulatedRun run_;
 };
 
-/// A draw of every parameter.
+/// Draws every parameter from its distribution.
 Reliability sample(const Reliability& r, Random& random) {
   Reliability drawn;
   for (std::size_t i = 0; i < kReliabilityParameters; ++i) {
@@ -159,7 +161,7 @@ Reliability sample(const Reliability& r, Random& random) {
   return drawn;
 }
 
-/// The 5th and 95th percentile: the nearest ranks.
+/// The 5th and 95th percentile, by nearest rank.
 Interval percentiles(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) {
@@ -169,7 +171,7 @@ Interval percentiles(std::vector<double> values) {
 }
 
 constexpr double kMostEvents = 1e6;
-/// Below this a run takes so long that its end tells nothing that the closed form does not.
+/// Least progress of a simulated run: below it, a run takes so long that the closed form gives the same.
 constexpr double kLeastProgress = 0.01;
 
 /// Goodput and uptime of one sampled run.
@@ -204,7 +206,7 @@ FailureModel failure_model(const Reliability& r, const RunShape& run) {
   m.mtbf = Seconds(kDay / (run.nodes * r[P::failure_rate]));
   m.recovery = Seconds(r[P::restart]) + r[P::load_ratio] * write;
   m.person = Seconds(r[P::manual_response]);
-  if (run.recovery == Recovery::manual) {  // noticing and replacing are part of a person's response
+  if (run.recovery == Recovery::manual) {  // a person's response includes noticing and replacing
     m.person_share = 1;
   } else {
     m.recovery += Seconds(r[P::detection]);
@@ -224,7 +226,8 @@ double uptime(const FailureModel& m) {
 }
 
 double goodput(const FailureModel& m, Seconds interval) {
-  // One asynchronous checkpoint at a time: where intervals are shorter than a write, training waits for it.
+  // One asynchronous checkpoint is written at a time: if intervals are shorter than a write, training waits
+  // for it.
   const Seconds period = std::max(interval, m.unsafe) + m.stall;
   return uptime(m) * std::exp(-(m.unsafe / m.mtbf)) * (interval / m.mtbf) / std::expm1(period / m.mtbf);
 }

@@ -1,21 +1,22 @@
-// How much of the wall time of a long run is progress, with failures, checkpoints and restarts.
+// Goodput: the share of the wall-clock time of a long run that is progress, with failures, checkpoints and
+// restarts.
 //
-// Failures of the cluster are a Poisson process with mean time between them M = 1 / (nodes x rate). A step's
-// work counts once a checkpoint with it is safe. With work tau between checkpoints, delta of standing still
-// for each, w until an asynchronous one is safe (0 otherwise) and a recovery of random length R, in which a
-// further failure starts the recovery anew:
+// Failures of the cluster are a Poisson process with mean time between them M = 1 / (nodes x rate). The work
+// of a step counts once a checkpoint that contains it is safe. Let tau be the work between checkpoints, delta
+// the stall for each, w the time until an asynchronous one is safe (0 otherwise), and R the random length of
+// a recovery, in which a further failure starts the recovery anew:
 //
 //   uptime    U = E[exp(-R/M)]                      share of the time in which the job computes or saves
 //   goodput   G = U exp(-w/M) (tau/M) / (exp((tau+delta)/M) - 1)
 //
 // Derivation: between failures the job runs for a time X, exponential with mean M, and reaches a safe
 // checkpoint at w + k (tau+delta), k = 1, 2, ...; the expected number of those before X is exp(-w/M) /
-// (exp((tau+delta)/M) - 1). Recovering takes attempts of mean M (1-U), each successful with probability U.
-// For constant R and w = 0 this is Daly's equation for the total time. Where tau < w training waits for the
-// write, and max(tau, w) stands for tau in the second exponential; nearly exact, since the first interval
-// after a recovery does not wait. Valid for failures without memory and
-// without correlation between nodes. Not modelled: slow nodes, planned maintenance, waiting for the job to be
-// scheduled, silent corruption, failures while the checkpoint itself is damaged.
+// (exp((tau+delta)/M) - 1). Recovery takes attempts of mean M (1-U), each successful with probability U. For
+// constant R and w = 0 this is Daly's equation for the total time. If tau < w, training waits for the write,
+// and max(tau, w) replaces tau in the second exponential. That is nearly exact, since the first interval
+// after a recovery does not wait. Valid for failures without memory and without correlation between nodes.
+// Not modelled: slow nodes, planned maintenance, waiting for the job to be scheduled, silent corruption,
+// failures while the checkpoint itself is damaged.
 // Sources: J. W. Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974.
 // J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart dumps, FGCS 22(3), 2006.
 #pragma once
@@ -27,10 +28,10 @@
 
 namespace trnplan::planner {
 
-/// Who restarts the job: an agent such as HyperPod's auto-resume, or a person.
+/// The restart of the job: by an agent such as HyperPod's auto-resume, or by a person.
 enum class Recovery { automatic, manual };
 
-/// A run as far as failures are concerned.
+/// Properties of a run that matter for failures.
 struct RunShape {
   int nodes = 1;
   Seconds step{};      ///< of one training step, above 0
@@ -38,10 +39,10 @@ struct RunShape {
   Seconds work{};      ///< time of all steps without failures
   Recovery recovery = Recovery::automatic;
   bool asynchronous = false;  ///< checkpoints are written while training goes on
-  int every_steps = 0;        ///< steps between checkpoints; 0 = those that are best
+  int every_steps = 0;        ///< steps between checkpoints; 0 = the best number
 };
 
-/// One set of numbers, at the medians or one sample of them.
+/// Parameters of the failure model, at the medians or as one sample.
 struct FailureModel {
   Seconds mtbf{};         ///< M, of the whole cluster
   Seconds recovery{};     ///< the part of R that every recovery has
@@ -69,7 +70,7 @@ Seconds daly_interval(Seconds stall, Seconds mtbf);
 /// The tau that makes G largest: (1 - tau/M) exp((tau+delta)/M) = 1, by bisection; at least `unsafe`, since
 /// one checkpoint is written at a time.
 Seconds best_interval(const FailureModel& m);
-/// The same in whole steps, at least 1: of the two neighbours the one with the larger G.
+/// best_interval() in whole steps, at least 1: of the two neighbours the one with the larger G.
 int best_steps(const FailureModel& m, Seconds step);
 
 /// One run, event by event: steps up to a checkpoint, saves, failures, recoveries.
@@ -90,7 +91,7 @@ struct GoodputEstimate {
   double goodput = 0, uptime = 0;  ///< closed form at the medians
   Interval goodput_90, uptime_90;  ///< 5th and 95th percentile of simulated runs
   int every_steps = 0;
-  Seconds interval{}, young{}, daly{};  ///< of checkpoints: used, and by the two approximations
+  Seconds interval{}, young{}, daly{};  ///< of checkpoints: the one used, and two approximations
   FailureModel model;                   ///< at the medians
 };
 
@@ -99,14 +100,15 @@ struct SamplingOptions {
   std::uint64_t seed = 1;
 };
 
-/// Each draw takes every parameter from its distribution and simulates one run with the interval that is best
-/// at the medians. Where a run would need more than a million events, or makes hardly any progress, the
-/// closed form at the drawn parameters stands in. Deterministic. Cost: about 0.1 s for a run of months.
+/// Goodput of a run. Each draw takes every parameter from its distribution and simulates one run with the
+/// interval that is best at the medians. If a run would need more than a million events, or makes hardly any
+/// progress, the closed form at the drawn parameters replaces it. Deterministic. Cost: about 0.1 s for a run
+/// of months.
 GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape& run,
                                  const SamplingOptions& options = {});
 
-/// The failures per node and day at which a run would have this uptime, all else at the medians: U solved for
-/// the rate by bisection. `uptime` strictly between 0 and 1, else std::invalid_argument.
+/// Failures per node and day at which a run would have this uptime, all else at the medians: U solved for the
+/// rate by bisection. Throws std::invalid_argument unless `uptime` is strictly between 0 and 1.
 double implied_failure_rate(double uptime, const Reliability& medians, const RunShape& run);
 
 }  // namespace trnplan::planner

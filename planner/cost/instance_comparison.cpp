@@ -24,7 +24,7 @@ constexpr int kDraws = 4000;
 constexpr std::uint64_t kSeed = 1;
 constexpr double kGiga = 1e9;
 
-/// The cluster that stands for a type; -1 where none has a plan.
+/// Index of the cluster that represents a type; -1 if none has a plan.
 int best_of(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q, const std::string& instance) {
   int best = -1;
   const auto better = [&](const WhatIfPoint& a, const WhatIfPoint& b) {
@@ -39,8 +39,8 @@ int best_of(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q, con
   return best;
 }
 
-/// How much more than the median a run costs that is `z` standard deviations off, of which those of its family are
-/// `common`.
+/// Ratio of a run's cost to the median at `common` and `own` standard deviations, the first shared by its
+/// family.
 double stretched(const RunForecast& f, double common, double own) {
   const double wide = std::max(f.longer, f.shorter) / kNinetyPercent;
   const double apart = wide > 0 ? std::min(1.0, kOwnLogSd / wide) : 1.0;
@@ -48,7 +48,7 @@ double stretched(const RunForecast& f, double common, double own) {
   return std::exp(z * (z > 0 ? f.longer : f.shorter) / kNinetyPercent);
 }
 
-/// Dollars a token at the median; infinite without a price.
+/// USD per billion tokens at the median; infinite without a price.
 double price_of_token(const WhatIfPoint& p, const WhatIfQuestion& q) {
   const auto usd = usd_per_gigatoken(p.run, q.tokens);
   return usd ? *usd : std::numeric_limits<double>::infinity();
@@ -80,7 +80,7 @@ void draw_cheapest(std::vector<InstanceStanding>& all, const std::vector<WhatIfP
   for (std::size_t i = 0; i < all.size(); ++i) all[i].cheapest = static_cast<double>(wins[i]) / kDraws;
 }
 
-/// A node's dollars an hour at which a token costs as much as on the cheapest other type.
+/// Sets the price of a node and hour at which a token costs as much as on the cheapest other type.
 void set_break_even(std::vector<InstanceStanding>& all, const std::vector<WhatIfPoint>& points,
                     const WhatIfQuestion& q) {
   for (InstanceStanding& one : all) {
@@ -110,7 +110,7 @@ const InstanceStanding* standing_of(const std::vector<InstanceStanding>& all, co
   return found == all.end() ? nullptr : &*found;
 }
 
-/// What the recommended one is compared with: the cheapest of the other types' clusters.
+/// Compares the recommended cluster with the cheapest of the other types' clusters.
 std::string compared_with(const WhatIfResult& result, const WhatIfPoint& chosen, const WhatIfQuestion& q) {
   const InstanceStanding* own = standing_of(result.standings, chosen.instance);
   const InstanceStanding* other = own ? standing_of(result.standings, own->against) : nullptr;

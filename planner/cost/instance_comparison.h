@@ -1,10 +1,11 @@
-// Instance types against each other: how surely each is the cheapest, and what a node may cost for it to be.
+// Comparison of instance types: the probability that each is the cheapest, and the price of a node at which
+// it would be.
 //
-// A type is stood for by one of its clusters: of those that keep the limits the best by the preference, else the
-// fastest. Its dollars are log-normal around the median with the widths of its run (planner/cost/run_forecast.h).
-// Types of one family are timed with the same parameters, so all but `kOwnLogSd` of their spread is common to
-// them; those of different families are drawn apart. What every machine shares, failures and the file system
-// above all, is drawn apart too, which makes the ranking look less sure than it is.
+// Each type is represented by one of its clusters: the best by the preference among those that keep the
+// limits, else the fastest. Its cost is log-normal around the median with the widths of its run
+// (planner/cost/run_forecast.h). Types of one family are timed with the same parameters, so all but
+// `kOwnLogSd` of their spread is common to them. Those of different families are drawn independently. So are
+// common causes, failures and the file system above all, which makes the ranking look less sure than it is.
 #pragma once
 
 #include <optional>
@@ -15,19 +16,19 @@
 
 namespace trnplan::planner {
 
-/// Log-sd of what two types with the same parameters do not have in common: configuration_spread of the profiles,
-/// 0.06 to 0.1.
+/// Log-sd of the part of the spread that two types with the same parameters do not share:
+/// configuration_spread of the profiles, 0.06 to 0.1.
 inline constexpr double kOwnLogSd = 0.08;
 
-/// Of each type with a plan one entry, in the order of the question. Cost: some thousand draws a type; the result is
-/// deterministic.
+/// One entry for each type with a plan, in the order of the question. Cost: some thousand draws a type; the
+/// result is deterministic.
 [[nodiscard]] std::vector<InstanceStanding> standings(const std::vector<WhatIfPoint>& points,
                                                       const WhatIfQuestion& question);
 
-/// Why the recommended cluster, in two sentences; "" where none is.
+/// The reasons for the recommended cluster, in two sentences; "" if there is none.
 [[nodiscard]] std::string because(const WhatIfResult& result, const WhatIfQuestion& question);
 
-/// Dollars of 10^9 tokens; nullopt without a price.
+/// USD per billion tokens; nullopt without a price.
 [[nodiscard]] std::optional<double> usd_per_gigatoken(const RunAnswer& run, double tokens);
 
 }  // namespace trnplan::planner

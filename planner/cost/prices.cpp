@@ -12,7 +12,7 @@ constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capa
 /// AWS EC2 User Guide, Capacity Blocks for ML: up to 64 instances each, 256 in all.
 constexpr int kCapacityBlockNodes = 256;  // instances: hosts
 
-/// A date that begins with a year, else nothing.
+/// A date that begins with a year, else "".
 std::string_view known_date(const topology::Price& p) {
   const bool known = !p.date.empty() && p.date.front() >= '0' && p.date.front() <= '9';
   return known ? std::string_view(p.date) : std::string_view();

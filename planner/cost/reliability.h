@@ -1,6 +1,6 @@
-// What is known of failures of a training cluster, as log-normal parameters.
+// Failure parameters of a training cluster, as log-normal distributions.
 //
-// Values, spreads and sources stand in catalog/reliability.json; docs/models.md, "Goodput", says how each was
+// Values, spreads and sources are in catalog/reliability.json; docs/models.md, "Goodput", says how each was
 // derived. They are fixed from publications about other systems, before anything is compared with a Trainium
 // run.
 #pragma once
@@ -21,11 +21,11 @@ enum class ReliabilityParameter {
   replacement,         ///< s to put another node in place
   replacement_share,   ///< share of failures that need another node, at most 1
   restart,             ///< s to start the processes, load compiled graphs and warm up
-  manual_response,     ///< s from a failure to a person having restarted the job
+  manual_response,     ///< s from a failure until a person has restarted the job
   manual_share,        ///< share of failures that automatic recovery leaves to a person, at most 1
   storage_throughput,  ///< bytes/s that the whole cluster writes to the shared file system
   load_ratio,          ///< time to load a checkpoint over the time to write it
-  asynchronous_stall,  ///< s that training stands still for an asynchronous checkpoint
+  asynchronous_stall,  ///< s of training's stall for an asynchronous checkpoint
   count
 };
 
@@ -34,12 +34,12 @@ inline constexpr std::size_t kReliabilityParameters = static_cast<std::size_t>(R
 std::string_view to_string(ReliabilityParameter p);
 /// "1/day", "s", "1" or "bytes/s".
 std::string_view unit_of(ReliabilityParameter p);
-/// A share cannot exceed 1; samples above are cut.
+/// True if `p` is a share, which cannot exceed 1; samples above 1 are cut.
 bool is_share(ReliabilityParameter p);
 
-/// A published uptime and the job it is of.
+/// A published uptime and its job.
 struct PublishedUptime {
-  std::string id, model, strategy;  ///< model of the catalogue; strategy as `simulate --strategy`
+  std::string id, model, strategy;  ///< `model`: of the catalogue; `strategy`: as for `simulate --strategy`
   std::string instance;
   int nodes = 0, sequence = 0, global_batch = 0;
   double tokens = 0;

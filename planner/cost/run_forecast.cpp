@@ -15,14 +15,14 @@ namespace trnplan::planner {
 
 namespace {
 
-/// How much longer than the median a run is with that probability at most.
+/// Ratio to the median that the run's time does not exceed with that probability.
 double stretch(const RunForecast& f, double probability) {
   const double z = normal_quantile(probability);
   if (z == 0) return 1;
   return std::exp(z * (z > 0 ? f.longer : f.shorter) / kNinetyPercent);
 }
 
-/// The time that deadline and budget leave; infinite where neither ends the run.
+/// Time that deadline and budget allow; infinite if neither ends the run.
 double time_left(const RunQuestion& q, const std::optional<Bill>& bill) {
   double left = q.deadline ? q.deadline->value : kInfinity;
   if (q.budget && bill && bill->usd_per_hour() > 0)
@@ -53,7 +53,7 @@ RunShape shape_of(const models::Job& job, const Plan& plan, const RunTerms& term
   return run;
 }
 
-/// Tokens that are reached in the time there is.
+/// Sets the tokens that are reached in the available time.
 void solve_for_tokens(RunAnswer& a, const models::Job& job, const RunQuestion& q) {
   a.time = Seconds(time_left(q, a.bill));
   a.time_90 = {a.time.value, a.time.value};
@@ -122,7 +122,7 @@ RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion
     const double left = time_left(q, a.bill);
     a.why = why_no_time(q, a.bill, left);
     if (!a.why.empty()) return a;
-    // The steps of that time, by the closed form, which needs no length of the run.
+    // Steps of that time, by the closed form, which needs no length of the run.
     run.work = Seconds(left * estimate_goodput(reliability, run, {.draws = 0}).goodput);
   } else {
     run.work = Seconds(q.tokens / rate);
@@ -137,7 +137,7 @@ RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion
   if (a.why.empty() && a.bill) {
     a.usd = a.bill->usd(a.time);
     a.usd_at_90 = a.bill->usd(a.time_at_90);
-    // Its own quotient times its divisor may be a rounding more than the budget.
+    // Dividing and multiplying may round to more than the budget.
     if (q.asks_for_tokens() && q.budget) a.usd = a.usd_at_90 = std::min(*a.usd, *q.budget);
   }
   return a;

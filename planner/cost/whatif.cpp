@@ -22,16 +22,17 @@ namespace trnplan::planner {
 
 namespace {
 
-/// Larger clusters that are tried where none of those asked for does; each is a search.
+/// Most larger clusters that are tried if none of those asked for suffices; each is a search.
 constexpr int kMostTries = 6;
-/// Clusters that are tried between the largest that does not do and the first by doubling that does.
+/// Parts of the distance between the largest cluster that does not suffice and the first by doubling that
+/// does.
 constexpr int kParts = 16;
 
 std::string gib(Bytes b) {
   return fmt::format("{:.1f}", in_gibibytes(b));
 }
 
-/// In one line what keeps a cluster from having a plan, and what would help.
+/// Says in one line why a cluster has no plan, and what would help.
 void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job& job) {
   p.why = "no strategy is legal and fits";
   if (!result.infeasible) return;
@@ -56,7 +57,7 @@ void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job
   }
 }
 
-/// The job on one cluster; nullopt when weak scaling asks for a part of a sequence.
+/// The job on one cluster; nullopt if weak scaling asks for a part of a sequence.
 std::optional<models::Job> job_at(const models::Job& job, const WhatIfQuestion& q,
                                   const topology::Instance& instance, int nodes) {
   models::Job at = job;
@@ -72,7 +73,7 @@ std::optional<models::Job> job_at(const models::Job& job, const WhatIfQuestion& 
   return at;
 }
 
-/// Asynchronous checkpoints double the processes of a node.
+/// Remark on hosts: asynchronous checkpoints double the processes of a node.
 std::string host_remark(const models::Job& job, const models::Strategy& s, bool asynchronous) {
   const models::HostMemory m = models::host_memory_of(job, s, {.asynchronous = asynchronous});
   if (m.fits()) return {};
@@ -84,7 +85,7 @@ RunTerms terms_of(const WhatIfQuestion& q) {
   return {q.recovery, q.asynchronous, q.checkpoint_steps, q.prices, q.sampling};
 }
 
-/// Fewer tokens a second miss a limit even without failures; 0 where none is set.
+/// Tokens per second below which a limit is missed even without failures; 0 if there is no limit.
 double least_rate(const WhatIfQuestion& q, const topology::Instance& instance, int nodes) {
   if (q.asks_for_tokens()) return 0;
   double seconds = q.deadline ? q.deadline->value : kInfinity;
@@ -94,7 +95,7 @@ double least_rate(const WhatIfQuestion& q, const topology::Instance& instance, i
   return seconds < kInfinity ? q.tokens / seconds * kRounded : 0;
 }
 
-/// What a point is asked for: all that is known of it, or only whether it keeps the limits.
+/// Parts of a point that are wanted: all that is known of it, or only whether it keeps the limits.
 enum class Wanted { all, keeping };
 
 WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topology::Instance& instance,
@@ -146,7 +147,7 @@ void set_efficiency(std::vector<WhatIfPoint>& points) {
   }
 }
 
-/// Time of the run, or of a token where tokens are asked for; dollars, or those of a token; nodes.
+/// Measures of a point: time of the run, or of a token if tokens are asked for; dollars, likewise; nodes.
 std::tuple<double, double, int> measures(const WhatIfPoint& p) {
   const double tokens = p.run.tokens_50 > 0 ? p.run.tokens_50 : 1;
   const double time = p.run.tokens_50 > 0 ? 1 : p.run.time.value;
@@ -196,7 +197,7 @@ std::string reason_for(const WhatIfPoint& p, const WhatIfQuestion& q) {
   return word + limits_text(q);
 }
 
-/// No cluster has a plan.
+/// The reason if no cluster has a plan.
 std::string reason_without_plans(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
   if (std::none_of(q.instances.begin(), q.instances.end(), times_steps_on)) {
     std::string names;
@@ -209,7 +210,7 @@ std::string reason_without_plans(const std::vector<WhatIfPoint>& points, const W
   return "no strategy is legal and fits on any of these clusters";
 }
 
-/// What comes closest to a limit that nothing keeps.
+/// The point that comes closest to a limit that none keeps.
 std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
   const WhatIfPoint *fastest = nullptr, *cheapest = nullptr;
   for (const WhatIfPoint& p : points) {
@@ -254,7 +255,7 @@ void recommend(WhatIfResult& result, const WhatIfQuestion& q) {
   }
 }
 
-/// Whether nodes are what the clusters of a type lack, and from how many on another one is worth a try.
+/// Number of nodes at which a larger cluster of the type is worth a try; 0 if nodes are not what is missing.
 int nodes_to_try(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q, const std::string& type) {
   int enough = 0;
   const WhatIfPoint* fastest = nullptr;
@@ -267,7 +268,7 @@ int nodes_to_try(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q
   return q.deadline && fastest->run.time > *q.deadline ? 2 * q.nodes.back() : 0;
 }
 
-/// What would do where no point keeps the limits.
+/// Search for a cluster that suffices if no point keeps the limits.
 struct Remedy {
   const models::Job& job;
   const WhatIfQuestion& q;
@@ -288,8 +289,8 @@ struct Remedy {
     return point_at(job, q, type, nodes, profile, reliability, search, Wanted::keeping);
   }
 
-  /// By doubling the first that does, then the smallest that does of those between it and the last that did
-  /// not.
+  /// The smallest cluster that suffices: doubles the nodes until one does, then tries those between it and
+  /// the last that did not.
   std::optional<WhatIfPoint> smallest(const std::vector<WhatIfPoint>& points,
                                       const topology::Instance& type) const {
     int too_few = 0;

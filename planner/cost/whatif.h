@@ -1,9 +1,9 @@
-// Clusters compared: for each instance type and number of nodes the best strategy, its step, the goodput with
-// failures and checkpoints, days and dollars of a whole run; and which of them to take.
+// Comparison of clusters: for each instance type and number of nodes the best strategy, its step, the goodput
+// with failures and checkpoints, days and dollars of a whole run; and the cluster to take.
 //
-// planner/cost/run_forecast.h says how tokens, days and dollars follow from each other.
-// Strong scaling keeps the global batch, weak scaling the global batch per node of the job. Weak scaling
-// changes what is learned per token; that is not modelled. Nor is the time a job waits for its nodes.
+// planner/cost/run_forecast.h says how tokens, days and dollars follow from each other. Strong scaling keeps
+// the global batch, weak scaling the global batch per node of the job. Weak scaling changes what is learned
+// per token; that is not modelled. Nor is the time a job waits for its nodes.
 #pragma once
 
 #include <functional>
@@ -21,22 +21,23 @@
 namespace trnplan::planner {
 
 enum class Scaling { strong, weak };
-/// What to take of the clusters that keep deadline and budget. `fitting`: the cheapest when there is a
-/// deadline or neither, the fastest when there is only a budget or when tokens are asked for: the fastest is
-/// then the one that reaches most, the cheapest the one with most tokens a dollar.
+/// Choice among the clusters that keep deadline and budget. `fitting`: the cheapest if there is a deadline or
+/// no limit; the fastest if there is only a budget or tokens are asked for. If tokens are asked for, the
+/// fastest reaches the most tokens, and the cheapest gives the most tokens per dollar.
 enum class Preference { fitting, cheapest, fastest, smallest };
 
 struct WhatIfQuestion {
   std::vector<topology::Instance> instances;  ///< at least one
   std::vector<int> nodes;                     ///< ascending, at least one
-  double tokens = 0;  ///< of the whole run; 0 = what deadline and budget let it reach, one of which is stated
+  /// Tokens of the whole run; 0 = as many as deadline and budget allow, one of which must be stated.
+  double tokens = 0;
   std::optional<Seconds> deadline;
   std::optional<double> budget;  ///< USD
   Scaling scaling = Scaling::strong;
   Preference preference = Preference::fitting;
   Recovery recovery = Recovery::automatic;
   bool asynchronous = false;  ///< checkpoints
-  int checkpoint_steps = 0;   ///< 0 = those that are best
+  int checkpoint_steps = 0;   ///< 0 = the best number
   bool allow_doubtful = false;
   PriceOptions prices;
   SamplingOptions sampling;
@@ -49,37 +50,39 @@ struct WhatIfPoint {
   std::string instance;
   int nodes = 0;
   int global_batch = 0;
-  std::optional<Plan>
-      plan;  ///< the one that the search recommends; absent: nothing is legal and fits, `why` says what is wrong
+  /// The plan that the search recommends; absent if nothing is legal and fits, for the reason in `why`.
+  std::optional<Plan> plan;
   std::string why;
-  std::string fix;              ///< what would give it a plan; may be empty
-  int nodes_that_would_do = 0;  ///< where memory is missing: so many have it; 0 = not that, or none do
-  std::string remark;           ///< what may go wrong although there is a plan; may be empty
+  std::string fix;  ///< remedy for the lack of a plan; may be empty
+  /// Number of nodes with enough memory, if memory is missing; 0 = another reason, or none have it.
+  int nodes_that_would_do = 0;
+  std::string remark;  ///< risk of the plan; may be empty
 
-  /// What `plan --target` has to name for this plan, "" where `plan` finds it by itself; absent where no target writes
-  /// its training loop, or there is no plan. Of those who search.
+  /// Value of `plan --target` for this plan, "" if `plan` finds it by itself. Absent if no target writes its
+  /// training loop, or there is no plan. Set by the caller that searches.
   std::optional<std::string> target;
 
-  RunAnswer run;          ///< of all tokens, or of all the time there is
-  double efficiency = 0;  ///< tokens/s a node over that of the smallest cluster of the type that has a plan
-  bool pareto =
-      false;  ///< no other one is at most as long (reaches as much), dear and large, and less in one
+  RunAnswer run;          ///< for all tokens, or for all the available time
+  double efficiency = 0;  ///< tokens/s per node over that of the smallest cluster of the type that has a plan
+  /// No other point is as fast (or reaches as much), as cheap and as small, and better in one of these.
+  bool pareto = false;
 
-  /// Median run within the deadline, price within the budget; where tokens are asked for, some are reached.
+  /// True if the median run keeps the deadline and its price the budget; if tokens are asked for, if some are
+  /// reached.
   bool keeps(const WhatIfQuestion& q) const;
-  /// Likewise with 90 % instead of at the median.
+  /// The same with 90 % instead of at the median.
   bool keeps_surely(const WhatIfQuestion& q) const;
 };
 
 /// An instance type among those asked for (planner/cost/instance_comparison.h).
 struct InstanceStanding {
   std::string instance, family;
-  int point = -1;       ///< the cluster that stands for it
+  int point = -1;       ///< index of the cluster that represents it
   double cheapest = 0;  ///< probability that its tokens are the cheapest of the types with a price
   std::optional<topology::Price> price;  ///< of a node, of the kind asked for
   std::vector<topology::Price> others;   ///< of the kinds not asked for, the latest of each
-  /// USD a node and hour at which its tokens cost as much as those of `against`, the cheapest other type; absent
-  /// where no other has a price.
+  /// USD per node and hour at which its tokens cost as much as those of `against`, the cheapest other type;
+  /// absent if no other has a price.
   std::optional<double> break_even;
   std::string against;
 };
@@ -87,45 +90,47 @@ struct InstanceStanding {
 struct WhatIfResult {
   std::vector<WhatIfPoint> points;          ///< by instance, then nodes, as asked
   std::vector<InstanceStanding> standings;  ///< of the types that have a plan
-  std::string because;                      ///< why the recommended one, in two sentences; "" without one
-  int recommended = -1;                     ///< index, -1 = none
-  std::string reason;                       ///< why this one, or why none
-  int surer =
-      -1;  ///< what to take instead to keep the limits with 90 %, where the recommended does not; -1 = none
-  /// Without a recommendation: the smallest cluster above those asked for that keeps the limits, where nodes
-  /// are what is missing; beyond 32 nodes to a sixteenth of the distance to the last that does not.
+  /// Reasons for the recommended cluster, in two sentences; "" without one.
+  std::string because;
+  int recommended = -1;  ///< index, -1 = none
+  std::string reason;    ///< reason for this choice, or for the lack of one
+  /// Index of the cluster to take instead to keep the limits with 90 %, if the recommended one does not; -1 =
+  /// none.
+  int surer = -1;
+  /// The smallest larger cluster that keeps the limits, without a recommendation and if nodes are missing.
+  /// Beyond 32 nodes it is found to a sixteenth of the distance to the last that does not keep them.
   std::optional<WhatIfPoint> would_do;
-  /// Likewise, where tokens are stated: the point that gets farthest within deadline and budget; its `run`
-  /// says how far.
+  /// The point that gets farthest within deadline and budget, without a recommendation and if tokens are
+  /// stated; `run` has its tokens.
   std::optional<WhatIfPoint> reaches;
 };
 
-/// `a` is preferred to `b`, of two that keep the limits.
+/// True if `a` is preferred to `b`, of two that keep the limits.
 [[nodiscard]] bool preferred(const WhatIfPoint& a, const WhatIfPoint& b, const WhatIfQuestion& q);
 
 using SearchFunction =
     std::function<SearchResult(const models::Job&, const models::Profile&, const SearchOptions&)>;
 
-/// Cost: one search and one goodput estimate a point; without a recommendation up to 22 clusters more of each
-/// instance type are looked at, of which those are searched whose bounds leave it open whether they keep the limits (a tenth
-/// of a search each). Deterministic. A pinned data-parallel degree is left
-/// out where the nodes are not the job's, since it follows from them.
+/// Answers `question`. Cost: one search and one goodput estimate a point; without a recommendation, up to 22
+/// more clusters of each instance type, of which those are searched that may keep the limits by their bounds
+/// (a tenth of a search each). Deterministic. A pinned data-parallel degree is ignored if the nodes are not
+/// the job's, since it follows from them.
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search = planner::search);
 
-/// A published uptime beside what the parameters predict.
+/// Predictions of the parameters for a published uptime.
 struct UptimeCheck {
   Seconds step{};
   Bytes checkpoint{};
   GoodputEstimate estimate;
-  double implied_rate = 0;  ///< failures per node and day at which the median would be the published one
+  double implied_rate = 0;  ///< failures per node and day at which the median equals the published uptime
 };
-/// `job` and `strategy` are those the published run names.
+/// Checks a published uptime. `job` and `strategy` are those of the published run.
 UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& job,
                          const models::Strategy& strategy, const models::Profile& profile,
                          const Reliability& reliability);
 
-/// A published uptime beside what is predicted of it.
+/// A published uptime and its prediction.
 struct CheckedUptime {
   PublishedUptime published;
   UptimeCheck check;

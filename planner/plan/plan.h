@@ -1,4 +1,4 @@
-// A plan: a strategy with its prediction, and why other strategies were turned down.
+// A plan: a strategy, its prediction, and the strategies that were refused.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ class ChipGraph;
 
 namespace trnplan::planner {
 
-/// What published jobs of which is known whether they ran say of a plan.
+/// The published job nearest to a plan, of those that are known to have run or failed.
 struct Experience {
-  std::string id, source;  ///< of the nearest one
+  std::string id, source;  ///< of the nearest job
   std::string words;       ///< "llama3-8b on 1 x TP 32 x PP 1, sequence 8192, micro-batch 1"
   std::string known;       ///< "ran", "ran out of memory", "kept a limit of 2.58 GiB"
-  std::vector<std::string>
-      differences;               ///< "TP 8 against 32": what the plan has against it; the largest first
-  double distance = 0;           ///< of the plan from it: docs/models.md, "Nearest known case"
-  std::string largest_graph_id;  ///< the one of the largest graph that is known to compile
-  double largest_graph = 0;      ///< its instructions, counted as those of the plan; 0: none is known
+  /// Differences, the largest first: "TP 8 against 32" is the plan's value against the job's.
+  std::vector<std::string> differences;
+  double distance = 0;           ///< from the nearest job to the plan: docs/models.md, "Nearest known case"
+  std::string largest_graph_id;  ///< the job with the largest graph that is known to compile
+  double largest_graph = 0;      ///< instructions of that graph, counted as the plan's are; 0: none is known
 };
 
 /// A rule a strategy breaks. `rule` is an id of api/rules.
@@ -35,63 +35,65 @@ struct Violation {
   std::string rule;
   std::string message;
   std::string fix;
-  bool doubtful = false;  ///< only doubtful: the runtime may or may not accept it
+  bool doubtful = false;  ///< the runtime may or may not accept it
 };
 
-/// A strategy that was simulated. Fits in memory; legality is the search's promise, check with
-/// rule_violations().
+/// A strategy that was simulated. It fits in memory. The search makes sure that it is legal;
+/// rule_violations() checks that.
 struct Plan {
   models::Strategy strategy;
   int nodes = 1;
   std::string instance;
-  topology::Accelerator accelerator = topology::Accelerator::neuron_core;  ///< of the instance
+  topology::Accelerator accelerator = topology::Accelerator::neuron_core;  ///< of `instance`
   int micro_batches = 0;
   int global_batch = 0;  ///< sequences per step
   models::StepReport report;
   models::Memory memory;
-  models::GraphSize graph;          ///< the largest that it compiles
-  std::optional<Experience> known;  ///< absent where published cases were not asked
-  double usd_per_hour = 0;          ///< all nodes, on-demand price, else the first that is known
-  std::string price_kind;           ///< of it, as Price::kind; "" without one
-  Seconds run{};  ///< the job's tokens at this speed, without failures or checkpoints; zero when not stated
-  std::optional<double> works;  ///< P(it fits, compiles and runs) by what is known to run; absent: not asked
-  std::optional<double> fits, compiles;  ///< of these the first two
-  std::vector<Violation> doubts;         ///< replica groups the runtime may refuse, when the user let them in
+  models::GraphSize graph;          ///< the largest that is compiled
+  std::optional<Experience> known;  ///< absent where published jobs were not compared
+  double usd_per_hour = 0;          ///< all nodes; on-demand price, else the first that is known
+  std::string price_kind;           ///< Price::kind of that price; "" without one
+  Seconds run{};  ///< of the job's tokens, without failures and checkpoints; zero without tokens
+  /// P(it fits, compiles and runs), by its distance from recorded runs; absent: not asked for.
+  std::optional<double> works;
+  std::optional<double> fits, compiles;  ///< the first two factors of `works`
+  std::vector<Violation> doubts;         ///< allowed replica groups that the runtime may refuse
 };
 
 /// USD for the run at `plan.usd_per_hour`; zero when the job states no tokens.
 [[nodiscard]] inline double run_usd(const Plan& plan) {
   return plan.usd_per_hour * plan.run.value / kHour;
 }
-/// USD per 10^9 tokens.
+/// USD per billion tokens.
 [[nodiscard]] inline double usd_per_billion_tokens(const Plan& plan) {
   return plan.usd_per_hour / kHour / plan.report.tokens_per_second * 1e9;
 }
 
-/// Stages that wait for each other because the global batch has few micro-batches for each of them.
+/// Waiting of pipeline stages for each other, because the global batch has few micro-batches for each stage.
 struct WaitingStages {
   double share = 0;         ///< of the step
-  std::int64_t enough = 0;  ///< global batch with which it is kLittleWaiting
+  std::int64_t enough = 0;  ///< global batch that reduces the share to kLittleWaiting
 };
 inline constexpr double kMuchWaiting = 0.1, kLittleWaiting = 0.05;
-/// nullopt where less than kMuchWaiting of the step is spent so. Waiting takes as long whatever the number of micro-batches,
-/// and the rest of the step grows with it: w of a step t with m of them is w / (w + (t - w) n / m) with n.
+/// Waiting of the plan's stages; nullopt where it takes less than kMuchWaiting of the step. Waiting takes the
+/// same time with any number of micro-batches, and the rest of the step grows with that number. If stages
+/// wait w of a step t with m micro-batches, they wait the share w / (w + (t - w) n / m) with n.
 [[nodiscard]] std::optional<WaitingStages> waiting_stages(const Plan& plan);
 
-/// A strategy that was turned down although it could be faster than the winner.
+/// A strategy that was refused although it could be faster than the winner.
 struct Refusal {
   models::Strategy strategy;
   Violation why;
-  Seconds lower_bound{};  ///< never above what it would take; for "replica-group" computing alone
+  Seconds lower_bound{};  ///< at most the time of its step; for "replica-group" that of computing alone
   std::optional<models::Memory> memory;  ///< for rule "memory"
-  std::vector<int> chips;                ///< for rule "replica-group": the offending group's chips
+  std::vector<int> chips;                ///< for rule "replica-group": chips of the group that breaks it
 };
 
 /// Simulates one strategy. Throws std::invalid_argument as models::StepModel does.
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
                const topology::ChipGraph& graph);
 
-/// The job as a plan of it settles what it leaves free: cluster, batch, precision.
+/// The job with the plan's values for what the job leaves free: cluster, batch, precision.
 models::Job settled(models::Job job, const Plan& plan);
 
 }  // namespace trnplan::planner

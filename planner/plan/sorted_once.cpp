@@ -11,7 +11,7 @@ using models::Strategy;
 
 namespace {
 
-/// Of the fields that a strategy is ordered by first.
+/// True if the fields that strategies are ordered by first are equal.
 bool same_degrees(const Strategy& a, const Strategy& b) {
   return a.tensor_parallel == b.tensor_parallel && a.pipeline_parallel == b.pipeline_parallel &&
          a.virtual_pipeline == b.virtual_pipeline && a.context_parallel == b.context_parallel &&
@@ -21,7 +21,7 @@ bool same_degrees(const Strategy& a, const Strategy& b) {
 
 using Run = std::span<Strategy>;
 
-/// Each run in order and once at the end of `all`.
+/// Appends the strategies of `runs` to `all`, sorted, without duplicates.
 void add_once(std::vector<Strategy>& all, std::span<const Run> runs, std::vector<Strategy*>& order) {
   order.clear();
   for (const Run& run : runs) {

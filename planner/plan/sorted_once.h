@@ -1,4 +1,4 @@
-// Strategies as an enumeration finds them, put in order.
+// Sorting of the strategies that an enumeration finds.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,9 @@
 
 namespace trnplan::planner {
 
-/// Sorted, each once. Those of the same degrees are found in a few runs: the runs are sorted, and then what is in
-/// those of the same degrees. Cost: O(n log n), where n is the most of the same degrees.
+/// Sorted strategies without duplicates. An enumeration finds the strategies of the same degrees in a few
+/// runs, so the runs are sorted first, then the strategies of runs of the same degrees. Cost: O(n log n),
+/// where n is the largest number of strategies of the same degrees.
 [[nodiscard]] std::vector<models::Strategy> sorted_once(std::vector<models::Strategy> found);
 
 }  // namespace trnplan::planner

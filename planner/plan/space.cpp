@@ -37,11 +37,11 @@ std::vector<T> pinned_or(const std::optional<T>& pin, std::vector<T> otherwise) 
   return pin ? std::vector<T>{*pin} : otherwise;
 }
 
-/// What the framework has a setting for and is a program of its own (models::canonical). Of classes each set that NxDT
-/// resolves: the MLP's recompute covers its product's, and with flash attention CoreAttention is in every set because
-/// it does nothing.
+/// Recomputation settings of the framework that are different programs (models::canonical). Of sets of module
+/// classes it has each that NxDT distinguishes: recompute of the MLP covers that of its product. With flash
+/// attention CoreAttention is in every set, because it does nothing there.
 /// aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/models/hf_models/
-/// llama_model.py, models/megatron/: the Megatron path knows CoreAttention alone.
+/// llama_model.py, models/megatron/: the Megatron path has CoreAttention alone.
 std::vector<Recompute> recompute_policies(const Job& job, bool flash) {
   const bool hf_llama = models::is_llama_like(job.architecture) && job.architecture.experts == 0;
   std::vector<Recompute> all = recomputes_besides(loop_of(job), flash);
@@ -63,7 +63,7 @@ std::vector<Recompute> recompute_policies(const Job& job, bool flash) {
   return all;
 }
 
-/// Micro-batch sizes that divide the batch of a data-parallel rank, of the largest batch where it is free; 1
+/// Micro-batch sizes that divide the batch of a data-parallel rank (the largest batch where it is free). 1
 /// alone when the batch does not divide at all, so that the rule can say so.
 std::vector<int> micro_batches(const Job& job, int data_parallel) {
   if (data_parallel < 1) return {1};
@@ -93,7 +93,7 @@ std::vector<int> expert_degrees(const Job& job, int data_parallel) {
   return all;
 }
 
-/// Those the framework has that go with so many chunks; of one stage there is one.
+/// Schedules of the framework for so many chunks; one for a single stage.
 std::vector<models::Schedule> schedules(const Job& job, int pipeline, int chunks) {
   if (pipeline == 1) return {models::Schedule::one_f_one_b};
   std::vector<models::Schedule> all;
@@ -106,8 +106,8 @@ std::vector<models::Schedule> schedules(const Job& job, int pipeline, int chunks
   return all;
 }
 
-/// Chunks a stage that leave all chunks equal; where PP does not divide the layers, two to four. None for which the
-/// framework has no schedule.
+/// Numbers of chunks per stage that leave all chunks equal; where PP does not divide the layers, two to four.
+/// Empty where the framework has no schedule for them.
 std::vector<int> virtual_degrees(const Job& job, int pipeline) {
   if (pipeline == 1) return {1};
   const int layers = job.architecture.layers;
@@ -121,7 +121,7 @@ std::vector<int> virtual_degrees(const Job& job, int pipeline) {
   return all;
 }
 
-/// Kinds of attention: flash, plain, or both. Context parallel is flash attention's alone.
+/// Kinds of attention: flash, plain, or both. Context parallelism needs flash attention.
 std::vector<bool> attention_kinds(const Job& job) {
   if (job.pin.flash_attention) return {*job.pin.flash_attention};
   if (!loop_of(job).has_flash_attention(job.architecture)) return {job.architecture.flash_attention};
@@ -129,7 +129,7 @@ std::vector<bool> attention_kinds(const Job& job) {
   return {true, false};
 }
 
-/// The kernel's blocks divide the sequence; a choice that is the user's own is taken as it is.
+/// True if the kernel's blocks divide the sequence, or the user chose the attention.
 bool attention_runs(const Job& job, const Strategy& s) {
   const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
   return gpu || job.pin.flash_attention || !s.flash_attention || s.context_parallel > 1 ||
@@ -151,13 +151,14 @@ int natural_replicator(const Job& job, int tensor_parallel) {
   return std::max(1, tensor_parallel / std::max(1, job.architecture.kv_heads));
 }
 
-/// Where nobody says: that of the model's published training, which is Trainium's; on GPUs flash attention.
+/// Flash attention where nothing states it: as in the model's published training, which is on Trainium; true
+/// on GPUs.
 bool usual_flash(const Job& job) {
   const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
   return job.architecture.flash_attention || (gpu && loop_of(job).has_flash_attention(job.architecture));
 }
 
-/// What no loop varies.
+/// The part of a strategy that no loop varies.
 Strategy fixed_part(const Job& job) {
   Strategy s;
   s.flash_attention = usual_flash(job);
@@ -168,14 +169,14 @@ Strategy fixed_part(const Job& job) {
   return s;
 }
 
-/// Data-parallel ranks that remain on the cluster, at least one.
+/// Data-parallel ranks that fit on the rest of the cluster, at least one.
 int what_is_left(const Job& job, const Strategy& s) {
   return static_cast<int>(std::max<std::int64_t>(1, job.cluster.cores() / s.model_parallel()));
 }
 
 }  // namespace
 
-/// SelectiveOp keeps of attention what the kernel puts out.
+/// SelectiveOp comes first with flash attention: it keeps the output of the kernel.
 std::vector<Recompute> recomputes_besides(const models::Framework& framework, bool flash) {
   std::vector<Recompute> all;
   Strategy s;
@@ -202,12 +203,12 @@ class Enumeration {
  public:
   Enumeration(const Job& job, Found found) : job_(job), found_(std::move(found)), s_(fixed_part(job)) {}
 
-  /// False when `found` ended it; so are the functions inside.
+  /// False if `found` ended it, as for the functions inside.
   bool run() {
     const int cores = job_.cluster.cores(), per_node = job_.cluster.instance.cores();
     std::vector<int> tensor = divisors(cores);
     tensor.erase(std::upper_bound(tensor.begin(), tensor.end(), per_node), tensor.end());
-    std::reverse(tensor.begin(), tensor.end());  // first the degrees at which large models fit
+    std::reverse(tensor.begin(), tensor.end());  // the degrees at which large models fit come first
     for (const bool flash : attention_kinds(job_)) {
       s_.flash_attention = flash;
       policies_ = pinned_or(job_.pin.recompute, recompute_policies(job_, flash));
@@ -260,15 +261,14 @@ class Enumeration {
   }
 
   bool programs() {
-    // With one tensor-parallel rank both are one program.
+    // With one tensor-parallel rank both orders are one program.
     const std::vector<bool> orders =
         s_.tensor_parallel == 1 ? std::vector<bool>{false} : std::vector<bool>{true, false};
     for (const bool sp : pinned_or(job_.pin.sequence_parallel, orders)) {
       s_.sequence_parallel = sp;
       for (const Recompute& r : policies_) {
         const bool whole = job_.architecture.layers % (s_.pipeline_parallel * r.every) == 0;
-        if (r.every > 1 && !whole && !job_.pin.recompute)
-          continue;  // a stage has fewer of them than are counted
+        if (r.every > 1 && !whole && !job_.pin.recompute) continue;  // a stage has fewer layers than this
         s_.recompute = r;
         for (const models::Precision p : precisions(job_)) {
           s_.precision = p;
@@ -282,7 +282,8 @@ class Enumeration {
     return true;
   }
 
-  /// What the framework shards, over all ranks or groups of any size that divides them, or what is pinned.
+  /// Varies sharding by the framework over all ranks, over groups of any size that divides them, or as
+  /// pinned.
   bool shardings() {
     std::vector<int> groups = pinned_or(job_.pin.shard_degree, std::vector<int>{0});
     const int ranks = s_.data_ranks();
@@ -305,7 +306,7 @@ class Enumeration {
 
   const Job& job_;
   Found found_;
-  Strategy s_;  ///< as far as it is chosen
+  Strategy s_;  ///< as chosen so far
   const bool one_sharding_ = loop_of(job_).shardings().size() == 1 && !loop_of(job_).has_shard_groups();
   std::vector<Recompute> policies_;
 };
@@ -326,7 +327,7 @@ std::vector<Strategy> enumerate(const Job& job) {
 }
 
 Space space_of(const Job& job, const Target* target, const std::function<bool()>& stop) {
-  constexpr unsigned kBetweenLooks = 1 << 12;  // at the clock
+  constexpr unsigned kBetweenLooks = 1 << 12;  // strategies between two calls of `stop`
   constexpr std::ptrdiff_t kKept = 1 << 16;
   const bool limited = target != nullptr && target->trains_on(job.cluster.instance.traits);
   unsigned seen = 0;
@@ -338,7 +339,7 @@ Space space_of(const Job& job, const Target* target, const std::function<bool()>
                          space.strategies.push_back(std::move(s));
                        return !stop || ++seen % kBetweenLooks != 0 || !stop();
                      }).run();
-    // Who stopped it has no time to look at more.
+    // A caller that stopped it has no time to look at more.
     if (!space.complete && std::ssize(space.strategies) > kKept)
       space.strategies.erase(space.strategies.begin() + kKept, space.strategies.end());
     space.strategies = sorted_once(std::move(space.strategies));

@@ -1,5 +1,7 @@
 #include "planner/plan/strategy_grammar.h"
 
+#include <stdexcept>
+
 #include <fmt/format.h>
 
 #include "models/framework/framework.h"
@@ -40,7 +42,8 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
     if (key.name == "sharding") return shards_more;
     if (key.name == "shard_degree") return s.shard_ranks > 0;
     if (key.name == "framework") return !s.framework.empty();
-    return true;  // TP always
+    if (key.name == "tensor_parallel") return true;
+    throw std::logic_error("no rule says when a strategy states " + std::string(key.name));
   };
   std::string text;
   for (const StrategyKey& key : models::strategy_keys()) {

@@ -1,4 +1,4 @@
-// A strategy as the command line takes it: "tp=8,pp=4,mbs=2,recompute=full,cuts=7/15/23".
+// A strategy in the grammar of the command line: "tp=8,pp=4,mbs=2,recompute=full,cuts=7/15/23".
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace trnplan::planner {
 
-/// What `--strategy` takes for `s` of `job`, whose cluster must be settled: io::parse_strategy gives back `s`
-/// where it is canonical and fills the cluster. Leaves out what default_strategy() says without it, with the
-/// job's pins and without any; TP always stands there.
+/// The text of `--strategy` for `s` of `job`, whose cluster must be complete: io::parse_strategy gives back
+/// `s` if it is canonical and fills the cluster. Leaves out values of default_strategy() that are the same
+/// with the job's pins and without any; TP is always in it.
 std::string strategy_grammar(const models::Job& job, const models::Strategy& s);
 
-/// The same for a plan of a job that may leave cluster, batch and precision open.
+/// The same for the plan of a job that may leave cluster, batch and precision free.
 std::string strategy_grammar(const models::Job& job, const Plan& plan);
 
 }  // namespace trnplan::planner

@@ -50,7 +50,7 @@ std::optional<std::string> inexpressible(const Target& target, const models::Job
                                          const models::Strategy& strategy) {
   std::vector<Violation> broken = target.violations(job, strategy);
   if (broken.empty()) return std::nullopt;
-  // Beside what nothing mends a remedy for something else would be none.
+  // If one fault cannot be mended, fixes of the others are no help.
   const bool hopeless = std::any_of(broken.begin(), broken.end(), has_no_fix);
   if (hopeless) {
     broken.erase(

@@ -55,9 +55,6 @@ struct Preparation {
   /// Modules of the software, where the image may hold all of it for its own Python: a Python that finds them is taken as it is,
   /// and nothing is installed.
   std::vector<std::string> modules;
-  /// PyTorch for the devices comes with the image or the node: the environment sees the packages of the Python that it is
-  /// made with, and is of no use where those lack PyTorch.
-  bool system_torch = false;
   std::vector<std::string> install;    ///< into the environment, which is active, beside the clone
   std::vector<std::string> tokenizer;  ///< fetches the model's tokenizer alone
   std::vector<std::string> data;       ///< fetches and tokenises a data set, in a scratch folder
@@ -202,10 +199,11 @@ class Target {
   /// Its graphs are collected and compiled by a job before the one that trains; else there is no such job, and nothing of
   /// a folder is about graphs.
   [[nodiscard]] virtual bool compiles_ahead() const { return true; }
+  /// PyTorch for the devices comes with the image or the node: the environment sees the packages of the Python that it is
+  /// made with, and is of no use where those lack PyTorch.
+  [[nodiscard]] virtual bool system_torch() const { return false; }
   /// What starts its ranks.
-  [[nodiscard]] virtual ProcessStarter starter() const {
-    return compiles_ahead() ? kTorchrun : kTorchrunModule;
-  }
+  [[nodiscard]] ProcessStarter starter() const { return system_torch() ? kTorchrunModule : kTorchrun; }
   /// Steps and learning rates that a job leaves open come from a recipe that is shipped with it, not from the published
   /// training of the model.
   [[nodiscard]] virtual bool has_own_recipe() const { return false; }

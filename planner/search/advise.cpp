@@ -14,7 +14,7 @@ namespace trnplan::planner {
 
 namespace {
 
-/// Plans looked at for one that the neutral choice is not surely better than.
+/// Most plans visited in search of one that the neutral choice is not surely better than.
 constexpr int kMostLookedAt = 32;
 
 /// Mean of exp(N(0, sd^2)).
@@ -43,7 +43,7 @@ std::optional<RiskAttitude> risk_attitude_from(std::string_view text) {
   return std::nullopt;
 }
 
-/// Plans by a cost that grows with time and risk, the least first.
+/// Plans in the order of a cost that grows with time and risk, the least first.
 class Advice::Walk {
  public:
   using Cost = std::function<double(Place, double cost, const Advisor::Risk&)>;
@@ -58,7 +58,7 @@ class Advice::Walk {
     for (const Place& p : open) add(Stage::bounded, {p, false}, {}, all_.known_.score(p).second);
   }
 
-  /// nullopt: none is left, or the time is over.
+  /// The next plan; nullopt if none is left or the time is over.
   std::optional<Found> next() {
     while (!queue_.empty() && !all_.clock_.stop_now()) {
       const Entry e = queue_.top();
@@ -176,7 +176,7 @@ std::optional<Plan> Advice::recommended(const std::vector<Place>& open) {
     double expected;
   };
   std::optional<Safe> chosen;
-  double alike = 0;  // up to this safe cost a plan is looked at beside the safest that may be chosen
+  double alike = 0;  // safe cost up to which plans are compared with the safest that may be chosen
   for (int i = 0; safe && i < kMostLookedAt; ++i, safe = safest.next()) {
     if (chosen && safe->cost > alike) break;
     if (!chosen && safe->choice == first->choice) return *first->plan;

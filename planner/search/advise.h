@@ -1,12 +1,15 @@
-// Which plan to recommend of all that are legal and fit, not only of the fastest. Private to the search.
+// Choice of the plan to recommend among all that are legal and fit, not only the fastest. Private to the
+// search.
 //
-// safe cost      A(p) >= cost(p): the averse choice s is the least of them, and the fallback of every other plan
-// expected cost  C(p) = works cost' + (1 - works) (fallback' + a failed try); the neutral choice starts from the least, f
-// Of the plans that f is not surely better than, and that cost little more than f in expectation, the one with the least
-// safe cost is recommended. Strategies are looked
-// at best first by bounds of A and C, which are those of the time's bound with no more risk than there is, so s and f
-// are proven as the fastest plan is: C(p) is no less than the smaller of cost(p) and the fallback's. Where cuts are free
-// those of the search are one plan and the automatic partition, where it fits, another.
+// safe cost      A(p) >= cost(p): the averse choice s has the least, and is the fallback of every other plan
+// expected cost  C(p) = works cost' + (1 - works) (fallback' + a failed try);
+//                the neutral choice starts from the least, f
+//
+// Recommended is the plan of least safe cost among those that f is not surely better than and that cost
+// little more than f in expectation. Plans are visited in the order of bounds of A and C. A bound is the cost
+// at the bound of the time with no more risk than the plan has, so s and f are proven as the fastest plan is:
+// C(p) is at least the smaller of cost(p) and the fallback's. Where cuts are free, the search's cuts make one
+// plan, and the automatic partition, where it fits, another.
 #pragma once
 
 #include <map>
@@ -26,12 +29,13 @@ class Advice {
          const models::Profile& profile)
       : known_(known), clock_(clock), options_(options), profile_(profile) {}
 
-  /// Of `open`, which keep deadline and budget; nullopt where the time limit leaves it open. Cost: some simulations
-  /// more than the search has made, and microseconds for each strategy whose bound is below A(s).
+  /// The plan to recommend among `open`, which keep deadline and budget; nullopt where the time limit leaves
+  /// it open. Cost: some simulations more than the search has made, and microseconds for each strategy with a
+  /// bound below A(s).
   [[nodiscard]] std::optional<Plan> recommended(const std::vector<Place>& open);
 
  private:
-  /// A strategy with the search's cuts or, `automatic`, without any.
+  /// A strategy with the search's cuts or, if `automatic`, without any.
   struct Choice {
     Place place;
     bool automatic = false;
@@ -41,9 +45,9 @@ class Advice {
 
   [[nodiscard]] double second_of(Place p) const;
   [[nodiscard]] const Advisor::Risk& least_risk(Place p);
-  /// Of the strategy with its cuts, and of the one without where that fits: what is to be looked at.
+  /// The strategy with its cuts, and the one without where that fits.
   [[nodiscard]] const std::vector<std::pair<Choice, Advisor::Risk>>& choices_of(Place p);
-  /// nullptr: beyond the clock, or beyond deadline or budget.
+  /// The plan of `c`; null beyond the simulation clock, the deadline or the budget.
   [[nodiscard]] const Plan* simulated(const Choice& c);
 
   Simulations& known_;

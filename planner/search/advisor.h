@@ -1,5 +1,5 @@
-// What counts besides time where a plan is to be recommended: how surely it works, and how far its time may be off.
-// The search asks; planner/confidence/recommendation.h answers.
+// Interface for the risk of plans, which counts besides time in a recommendation: how likely a plan works,
+// and how far its time may be off. The search calls it; planner/confidence/recommendation.h implements it.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,23 @@
 
 namespace trnplan::planner {
 
-/// What the user makes of risk.
+/// The user's attitude to risk.
 enum class RiskAttitude {
-  neutral,  ///< the least expected cost; of plans that cannot be told apart the safest
-  averse,   ///< the least cost at the slow end, where a plan that does not work has no successor
+  neutral,  ///< the least expected cost; of plans that cannot be distinguished the safest
+  averse,   ///< the least cost at the slow end, where no other plan replaces one that does not work
   fastest   ///< the least predicted cost
 };
 
 [[nodiscard]] std::string_view to_string(RiskAttitude a);
 [[nodiscard]] std::optional<RiskAttitude> risk_attitude_from(std::string_view text);
 
-/// Asked by one thread at a time; answers depend on the arguments alone. Costs are those of a token, in seconds or USD.
+/// Called by one thread at a time; answers depend on the arguments alone. Costs are per token, in seconds or
+/// USD.
 class Advisor {
  public:
   struct Risk {
     double works = 1;   ///< P(it fits, compiles and runs)
-    double log_sd = 0;  ///< of its time, beyond what is stated of any plan
+    double log_sd = 0;  ///< of its time, beyond what every plan's interval has
   };
 
   Advisor() = default;
@@ -36,24 +37,25 @@ class Advisor {
   virtual ~Advisor() = default;
 
   [[nodiscard]] virtual RiskAttitude attitude() const = 0;
-  /// What is given up at most for a safer plan, as a share of the least expected cost.
+  /// Most that is given up for a safer plan, as a share of the least expected cost.
   [[nodiscard]] virtual double most_given_up() const = 0;
-  /// Of plans whose safe costs differ by less, as a share, one that is faster, surer to work and expected to cost less
-  /// is taken: what then speaks for the other is how near it is to known runs alone.
+  /// Share by which safe costs may differ and still count as alike. Of plans with alike safe costs, one is
+  /// taken that is faster, more likely to work and expected to cost less: then only its distance from
+  /// recorded runs speaks for the other.
   [[nodiscard]] virtual double alike() const = 0;
 
-  /// No more than risk() of the strategy with any cuts: what can be said before its memory is looked at.
+  /// Risk no larger than risk() of the strategy with any cuts, known before its memory is computed.
   [[nodiscard]] virtual Risk least_risk(const models::Job& on, const models::Strategy& s) const = 0;
   [[nodiscard]] virtual Risk risk(const models::Job& on, const models::Strategy& s,
                                   const models::Memory& memory) const = 0;
 
-  /// Both grow with `cost` and with the risk, and are no less than `cost` where there is none. `fallback`: expected of
-  /// the plan that is tried next; `second`: what a second of the cluster costs.
+  /// Both grow with `cost` and with the risk, and are at least `cost` where there is no risk. `fallback`:
+  /// expected cost of the plan that is tried next; `second`: cost of a second of the cluster.
   [[nodiscard]] virtual double safe_cost(double cost, const Risk& risk) const = 0;
   [[nodiscard]] virtual double expected_cost(double cost, const Risk& risk, double fallback,
                                              double second) const = 0;
 
-  /// That `first` works and is the better one is as sure as was asked for.
+  /// True if `first` works and is the better one with at least the probability that the user asked for.
   [[nodiscard]] virtual bool is_surely_better(const Plan& first, const Plan& other) const = 0;
 };
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kLargestBatch = 1'000'000'000;
 
-/// True when every rule broken is one of `rules`.
+/// True if every broken rule is one of `rules`.
 bool breaks_only(const std::vector<Violation>& violations, std::initializer_list<std::string_view> rules) {
   return std::all_of(violations.begin(), violations.end(), [&](const Violation& v) {
     return std::find(rules.begin(), rules.end(), v.rule) != rules.end();
@@ -41,7 +41,7 @@ class Legal {
     }
   }
 
-  /// The fastest by bound that satisfies `like`; its cuts are chosen. Null when there is none.
+  /// The fastest by bound that satisfies `like`, with chosen cuts. Null if there is none.
   template <class Like>
   const Candidate* best(Like&& like) {
     for (;;) {
@@ -97,7 +97,7 @@ class NearMisses {
       try {
         look_at(c);
       } catch (const std::overflow_error&) {
-        // beyond the simulation clock: not near-miss
+        // beyond the simulation clock: not a near miss
       }
     }
     for (auto& [key, r] : kept_) {
@@ -131,8 +131,9 @@ class NearMisses {
     return bound / Seconds(batch) < winner_->report.step / Seconds(winner_->global_batch);
   }
 
-  /// Only rules that leave a meaningful program have a time to be tempted by. None looks at what is recomputed, in
-  /// which alone neighbours in canonical order differ: they are judged once for each kind of attention.
+  /// True if the rules that `s` breaks leave a meaningful program, which has a time. None of these rules
+  /// looks at recomputation, in which alone neighbours in canonical order differ: they are judged once for
+  /// each kind of attention.
   bool has_a_time(const Strategy& s) {
     Judged& last = judged_[s.flash_attention ? 1 : 0];
     Strategy asked = s;
@@ -161,7 +162,8 @@ class NearMisses {
     if (!has_a_time(s)) return;
     Seconds bound = to_seconds(bounds_.busiest_stage(s, m));
     if (!beats_winner(bound, batch)) return;
-    if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway; cheaper to know than its groups
+    // Too large anyway, which is cheaper to know than its groups.
+    if (!cluster_.fits(c, cluster_.limit())) return;
     std::vector<Violation> why = cluster_.violations(c);
     if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"})) return;
     if (why.front().rule != "replica-group") {  // its collectives have a time
@@ -178,7 +180,8 @@ class NearMisses {
     r.lower_bound = bound;
     r.why = std::move(why);
     Key key{0, 0, 0, 0, 0, r.why.rule, std::move(policy)};
-    if (r.why.rule == "replica-group" || r.why.rule == "memory") {  // others are the same in every layout
+    // Other rules are the same in every layout.
+    if (r.why.rule == "replica-group" || r.why.rule == "memory") {
       std::tie(std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), std::get<4>(key)) =
           std::tie(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel,
                    s.expert_parallel);
@@ -187,7 +190,7 @@ class NearMisses {
     if (!fresh && bound < it->second.refusal.lower_bound) it->second = {r, &c};
   }
 
-  /// What is only worth saying of those that stay.
+  /// Adds the parts of an explanation that only refusals that stay need.
   void explain(Kept& kept) {
     Refusal& r = kept.refusal;
     const Job& job = cluster_.job();
@@ -230,13 +233,13 @@ class NearMisses {
   double fit_probability_;
   const Plan* winner_;
   const Stop& stop_;
-  Job of_batch_;  ///< with the batch of the strategy at hand
+  Job of_batch_;  ///< with the batch of the current strategy
   models::ComputeBounds bounds_;
   Judged judged_[2];  ///< the last one, plain and flash
   std::map<Key, Kept> kept_;
 };
 
-/// Nodes that would do: doubles them until something fits, then looks at eighths below.
+/// Smallest number of nodes that suffices: doubles them until something fits, then tries eighths below.
 int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, double fit_probability,
                const Target* target, const Stop& stop) {
   Job job = wanted;
@@ -263,8 +266,8 @@ int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_do
   return 0;
 }
 
-/// The global batch nearest to the user's that makes a strategy legal whose only fault the batch is; 0 if
-/// none of the nearest few hundred.
+/// The global batch nearest to the user's for which a strategy becomes legal that has no other fault; 0 if
+/// none of the nearest few hundred is.
 int nearest_batch(Candidates& cluster, const models::Profile& profile, bool accept_doubt,
                   double fit_probability, const Stop& stop) {
   constexpr std::size_t kMostTried = 300;

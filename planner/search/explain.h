@@ -1,5 +1,5 @@
-// Why a search found what it found: near-miss strategies that were turned down, what holds the winner back,
-// why there is none.
+// Explanations of a search: near misses that were refused, the limits of the winner, and the reasons for no
+// plan.
 #pragma once
 
 #include <functional>
@@ -12,28 +12,29 @@
 
 namespace trnplan::planner {
 
-/// Asked often; once it is true what is found so far is returned. Empty: never.
+/// Called often; once it returns true, the findings so far are returned. Empty: never.
 using Stop = std::function<bool()>;
 
 struct Refusals {
   std::vector<Refusal> certain, doubtful;
-  bool complete = true;  ///< false: stopped; those that are there are explained
+  bool complete = true;  ///< false if stopped; those that are listed are explained
 };
 
-/// Those whose bound beats the winner (null: any). One entry per layout and rule; for memory per recompute
-/// policy too, at the smallest micro-batch and with SP: the rest breaks the same rule by more.
+/// Refused strategies with a bound that beats the winner (null: any bound). One entry per layout and rule,
+/// for memory also per recompute policy; at the smallest micro-batch and with SP, because the others break
+/// the same rule by more.
 Refusals near_misses_of(Candidates& cluster, const models::Profile& profile, double fit_probability,
                         const Plan* winner, const Stop& stop = {});
 
-/// Costs a few simulations. Nothing when stopped.
+/// Sensitivity of the winner; nullopt if stopped. Cost: a few simulations.
 std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Profile& profile,
                                           const Plan& winner, const Stop& stop = {});
 
-/// For a cluster without a legal strategy that fits. Stopped, it does not say what would help.
+/// The reasons for a cluster without a legal strategy that fits. If stopped, remedies are missing.
 Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt,
                        double fit_probability, const Stop& stop = {});
 
-/// Same TP, PP, CP and DP.
+/// True if TP, PP, CP and DP are the same.
 bool same_layout(const models::Strategy& a, const models::Strategy& b);
 
 }  // namespace trnplan::planner

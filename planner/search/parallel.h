@@ -10,18 +10,18 @@
 
 namespace trnplan::planner {
 
-/// The machine's cores, at least 1. More threads than that only cost.
+/// The machine's cores, at least 1. More threads than that make nothing faster.
 inline int core_count() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Threads to use for `wanted` (0 = as many as the machine has cores).
+/// Number of threads for `wanted` (0 = as many as the machine has cores).
 inline int thread_count(int wanted) {
   return wanted > 0 ? wanted : core_count();
 }
 
-/// Calls body(0) ... body(count - 1), in any order, on up to `threads` threads; the caller's is one of them.
-/// What the first failing call throws is thrown here, after all threads have ended.
+/// Calls body(0) ... body(count - 1), in any order, on up to `threads` threads, one of which is the caller's.
+/// Rethrows the exception of the first call that fails, after all threads have ended.
 template <class Body>
 void parallel_for(int count, int threads, Body&& body) {
   std::atomic<int> next{0};

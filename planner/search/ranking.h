@@ -8,22 +8,23 @@
 
 namespace trnplan::planner {
 
-/// Keeps references to its arguments; says in `result` what the time limit cut short, and how far a winner that is
-/// not proven may be from the best.
+/// Keeps references to its arguments. Notes in `result` what the time limit cut short, and how far a winner
+/// that is not proven may be from the best.
 class Ranking {
  public:
   Ranking(Simulations& known, const SearchClock& clock, const SearchOptions& options, SearchResult& result)
       : known_(known), clock_(clock), options_(options), result_(result) {}
 
-  /// The `most` best of `open` that keep deadline and budget (`constrained`), until no bound can beat the worst of
-  /// them. Results count in the order of their bounds, whatever was simulated at the same time.
+  /// The `most` best plans of `open`, that keep deadline and budget if `constrained`: simulates until no
+  /// bound can beat the worst of them. Results count in the order of their bounds, whatever was simulated at
+  /// the same time.
   [[nodiscard]] std::vector<Plan> best_of(const std::vector<Place>& open, std::size_t most, bool constrained);
 
-  /// The best plans of different layouts (TP, PP, CP, DP) of a cluster, as best_of() finds the best of all. What
-  /// cannot beat its own layout's best is not looked at.
+  /// The best plans of different layouts (TP, PP, CP, DP) of a cluster, found as in best_of(). Strategies
+  /// that cannot beat the best of their own layout are skipped.
   [[nodiscard]] std::vector<Plan> best_of_layouts(int cluster);
 
-  /// From now on the winner is known: nothing has to be proven, and there is no progress to tell.
+  /// Says that the winner is known: from now on nothing has to be proven and no progress is reported.
   void winner_is_known() { proving_ = false; }
 
  private:

@@ -18,12 +18,12 @@ using models::Job;
 
 namespace {
 
-/// The user asked for exactly this layout, so its doubts are his.
+/// True if the user asked for exactly this layout, and so accepts its doubts.
 bool layout_is_pinned(const Job& job) {
   return job.pin.tensor_parallel && (job.pin.pipeline_parallel || job.pin.data_parallel);
 }
 
-/// The clusters a job may use, each with its batch.
+/// The clusters that a job may use, each with its batch.
 std::vector<Job> clusters_of(const Job& job) {
   const models::SearchSpace& free = job.space;
   std::vector<Job> all;
@@ -92,12 +92,14 @@ class Search {
   }
 
  private:
-  /// Of a time limit: the rest is for the cuts and simulations that make a good plan of what was found.
+  /// Share of a time limit for classification: the rest is for cuts and simulations that make a good plan of
+  /// it.
   static constexpr double kShareOfSorting = 0.6;
-  /// Strategies, of all clusters: milliseconds, and a tenth of a second where a group has tens of thousands of ranks.
+  /// Tries over all clusters: milliseconds, and a tenth of a second where a group has tens of thousands of
+  /// ranks.
   static constexpr int kTriesAtTheLimit = 4096;
 
-  /// `share`: of the time limit, by when.
+  /// `share`: of the time limit, after which classification stops.
   Candidates classified(Job job, Keep keep, double share) const {
     return {std::move(job),
             profile_,
@@ -109,8 +111,7 @@ class Search {
             options_.target};
   }
 
-  /// At the time limit a plan is still wanted: the first that is legal, of any cluster, if it is found without much
-  /// more work.
+  /// Finds a plan at the time limit: the first that is legal, of any cluster, if that takes little more work.
   void find_something() {
     const auto has_legal = [](const Candidates& cluster) {
       return std::any_of(cluster.all.begin(), cluster.all.end(),
@@ -125,7 +126,8 @@ class Search {
 
   void cut(std::string_view what) { result_.cut_short.emplace_back(what); }
 
-  /// Among clusters of as many nodes as the winner's where fewer nodes go first.
+  /// Chooses the recommended plan; where fewer nodes go first, among clusters of as many nodes as the
+  /// winner's.
   void recommend(std::vector<Place> open) {
     if (options_.advisor == nullptr || options_.advisor->attitude() == RiskAttitude::fastest ||
         clock_.interrupted())
@@ -152,7 +154,8 @@ class Search {
     plans.insert(later, std::move(*plan));
   }
 
-  /// The best plan of each cluster, and which of them no other beats in days, dollars and nodes at once.
+  /// Finds the best plan of each cluster, and marks those that no other beats in days, dollars and nodes at
+  /// once.
   void compare_clusters() {
     for (std::size_t k = 0; k < known_.clusters.size(); ++k) {
       if (clock_.stop_now()) {
@@ -193,14 +196,14 @@ class Search {
     n.bounded = legal_ - n.simulated;
   }
 
-  /// One who interrupts does not want to wait for explanations.
+  /// Explains the result, unless the caller interrupted the search and so does not want to wait.
   void explain() {
     if (clock_.interrupted()) return;
     const int home = result_.plans.empty() ? 0 : home_.first;
     const Plan* winner = result_.plans.empty() ? nullptr : &result_.plans.front();
     const bool nothing = winner == nullptr && result_.complete;
     if (!options_.explain && (!nothing || !options_.why_nothing)) return;
-    std::optional<Candidates> whole;  // the one cluster explained, where only legal strategies were kept
+    std::optional<Candidates> whole;  // the explained cluster, if only its legal strategies were kept
     if (known_.clusters.size() > 1) {
       whole.emplace(classified(known_.clusters[at(home)].job(), Keep::all, 1));
       if (clock_.stop_now()) {
@@ -237,7 +240,7 @@ class Search {
       cut("what limits the best plan is missing");
   }
 
-  /// The fastest and the cheapest there are, for one who set a limit that none keeps.
+  /// Adds the fastest and the cheapest plan, if no plan keeps the user's limits.
   void explain_limits(Infeasible& why) {
     std::vector<Plan> plans;
     for (std::size_t k = 0; k < known_.clusters.size() && (plans.empty() || !clock_.stop_now()); ++k) {
@@ -259,7 +262,7 @@ class Search {
   const SearchOptions& options_;
   bool accept_doubt_;
   int legal_ = 0;
-  Place home_{};  ///< of the fastest plan
+  Place home_{};  ///< place of the fastest plan
   SearchResult result_;
   SearchClock clock_;
   Simulations known_;

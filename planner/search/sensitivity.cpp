@@ -102,7 +102,7 @@ std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Pro
   WithMemory more(cluster, profile, winner, Bytes(kGiB), stop);
   if (!more.find()) return std::nullopt;
   r.with_more_memory = std::move(more).best();
-  Job job = cluster.job_of(winner.strategy);
+  models::Job job = cluster.job_of(winner.strategy);
   const auto step = [&](const models::Profile& p) {
     return models::StepModel(job, winner.strategy, p, cluster.graph()).simulate().step;
   };

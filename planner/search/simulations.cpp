@@ -36,7 +36,7 @@ Place Simulations::place_of(const Plan& plan) const {
   throw std::logic_error("a plan that was never simulated");
 }
 
-/// Of a step of that many sequences on a cluster.
+/// Score of a step with that many sequences on a cluster.
 Score Simulations::score(int cluster, int batch, Seconds step) const {
   const Job& job = clusters[at(cluster)].job();
   double per_token = step.value / (static_cast<double>(batch) * job.training.sequence);
@@ -71,7 +71,7 @@ void Simulations::simulate_all(const std::vector<std::pair<Score, Place>>& batch
     try {
       plans[at(i)] = make_plan(cluster.job_of(c.strategy), c.strategy, profile_, cluster.graph());
     } catch (const std::overflow_error&) {
-      // beyond the simulation clock, and so beyond every other plan
+      // beyond the simulation clock, and so slower than every other plan
     }
   });
   for (std::size_t i = 0; i < fresh.size(); ++i) {

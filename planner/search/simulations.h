@@ -1,5 +1,5 @@
-// What a search knows: the strategies of all clusters, and the plans of those that were simulated. Private to the
-// search.
+// State of a search: the strategies of all clusters, and the plans of those that were simulated. Private to
+// the search.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,8 @@
 
 namespace trnplan::planner {
 
-/// When a search is to stop: its caller interrupts it, or its time is over. Keeps a reference to `options`.
+/// Clock of a search, which stops when its caller interrupts it or its time is over. Keeps a reference to
+/// `options`.
 class SearchClock {
  public:
   explicit SearchClock(const SearchOptions& options)
@@ -24,7 +25,7 @@ class SearchClock {
   [[nodiscard]] bool interrupted() const {
     return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
   }
-  /// Interrupted, or that share of the time limit is over.
+  /// True if interrupted, or if that share of the time limit is over.
   [[nodiscard]] bool stop_now(double share = 1) const;
 
  private:
@@ -34,11 +35,12 @@ class SearchClock {
 
 using Place = std::pair<int, int>;  ///< cluster, candidate
 
-/// Smaller is better: nodes first where the smallest cluster is wanted, then seconds or USD per token.
+/// Score of a plan, smaller is better: nodes first if the smallest cluster is wanted, then seconds or USD per
+/// token.
 using Score = std::pair<double, double>;
 
-/// Strategies by their places, their scores, and each simulated at most once. Keeps references to its arguments.
-/// Threads: one at a time; simulate_all() uses several itself.
+/// Strategies by their places, their scores, and their simulations, at most one each. Keeps references to its
+/// arguments. Threads: one at a time; simulate_all() uses several itself.
 class Simulations {
  public:
   Simulations(const models::Job& job, const models::Profile& profile, bool accept_doubt, int threads)
@@ -49,24 +51,24 @@ class Simulations {
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] Candidate& candidate(Place p) { return clusters[at(p.first)].all[at(p.second)]; }
   [[nodiscard]] std::vector<Place> legal_of(int cluster) const;
-  /// Of a plan that was simulated. Throws std::logic_error for others.
+  /// The place of a plan that was simulated. Throws std::logic_error for others.
   [[nodiscard]] Place place_of(const Plan& plan) const;
 
-  /// By its bound.
+  /// The score of its bound.
   [[nodiscard]] Score score(Place p);
   [[nodiscard]] Score score(Place p, const Plan& plan) const;
 
-  /// Simulates what is not known yet, on all threads.
+  /// Simulates the places of `batch` that are not simulated yet, on all threads.
   void simulate_all(const std::vector<std::pair<Score, Place>>& batch);
-  /// What was simulated there; counts it as needed. nullopt: beyond the simulation clock.
+  /// The plan of the strategy there; counts it as needed. nullopt: beyond the simulation clock.
   [[nodiscard]] const std::optional<Plan>& needed(Place p);
-  /// The strategy there without cuts by hand, simulated anew: no part of the space, and not counted. nullopt: beyond
-  /// the simulation clock.
+  /// Simulates the strategy there without cuts by hand: this is not part of the space, and is not counted.
+  /// nullopt: beyond the simulation clock.
   [[nodiscard]] std::optional<Plan> with_automatic_cuts(Place p);
   [[nodiscard]] int simulated() const { return static_cast<int>(simulated_.size()); }
   [[nodiscard]] int counted() const { return static_cast<int>(counted_.size()); }
 
-  /// Even its bound is too slow or too expensive for the job; late() and expensive() remember it.
+  /// True if even its bound is too slow or too expensive for the job; late() and expensive() remember this.
   [[nodiscard]] bool misses_limits(Place p);
   [[nodiscard]] bool keeps_limits(const Plan& plan);
   [[nodiscard]] bool late() const { return late_; }
@@ -74,7 +76,7 @@ class Simulations {
 
  private:
   [[nodiscard]] Score score(int cluster, int batch, Seconds step) const;
-  /// Says which replica groups are doubtful, where the user let them in.
+  /// Notes doubtful replica groups, if the user allows them.
   void note_doubts(Place p, Plan& plan);
   [[nodiscard]] Seconds run_of(Place p, Seconds step, int batch) const;
   [[nodiscard]] bool in_time(Seconds run) const { return job_.deadline.value <= 0 || run <= job_.deadline; }
@@ -87,8 +89,9 @@ class Simulations {
   bool accept_doubt_;
   int threads_;
   bool late_ = false, expensive_ = false;
-  std::map<Place, std::optional<Plan>> simulated_;  ///< also what was simulated ahead and never needed
-  std::set<Place> counted_;                         ///< what a search of one thread would have simulated
+  std::map<Place, std::optional<Plan>> simulated_;  ///< with plans that were simulated ahead and never needed
+  /// Places that a search on one thread would have simulated.
+  std::set<Place> counted_;
 };
 
 }  // namespace trnplan::planner

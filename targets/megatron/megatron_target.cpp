@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "models/framework/framework.h"
-#include "models/memory/memory.h"
+#include "models/framework/partition.h"
 #include "targets/flags/flags.h"
 #include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
@@ -235,6 +235,7 @@ class Megatron : public planner::Target {
   std::string_view log_format() const override { return "megatron"; }
   std::string_view framework() const override { return "megatron"; }
   bool compiles_ahead() const override { return false; }
+  bool system_torch() const override { return true; }
   bool has_own_recipe() const override { return true; }
 
   std::string support() const override {
@@ -340,7 +341,6 @@ class Megatron : public planner::Target {
   /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.
   planner::Preparation preparation(const models::Job&, const models::Strategy&) const override {
     planner::Preparation p;
-    p.system_torch = true;
     p.install = {fmt::format("git -C \"$TRNPLAN_CODE\" checkout {}", kCommit)};
     p.data = {
         "python3 \"$TRNPLAN_CODE/tools/preprocess_data.py\" --input \"${TRNPLAN_TEXT:?fill in "

@@ -104,7 +104,7 @@ void gradient_clip(const Context& x, Report& report) {
          fmt::format("{} is not passed on with ZeRO-1: gradients are clipped at 1.0", x.config.text(key)),
          "write 1.0",
          nxd("trainer/trainer.py:250-255") +
-             ", pytorch/xla torch_xla/distributed/zero_redundancy_optimizer.py:104"});
+             "; pytorch/xla@41398bf:torch_xla/distributed/zero_redundancy_optimizer.py:104"});
   }
 }
 

@@ -163,6 +163,7 @@ class TorchTitan : public planner::Target {
     return all;
   }
   bool compiles_ahead() const override { return false; }
+  bool system_torch() const override { return true; }
   bool has_own_recipe() const override { return true; }
 
   std::string support() const override {
@@ -275,7 +276,6 @@ class TorchTitan : public planner::Target {
     const bool neuron = on_neuron(job);
     if (!neuron) p.tag = kTag;
     if (neuron) p.python = "python3.12";
-    p.system_torch = true;
     p.install = {"pip install -r \"$TRNPLAN_CODE/requirements.txt\"", "pip install -e \"$TRNPLAN_CODE\""};
     if (s.precision == models::Precision::fp8) p.install.emplace_back(kTorchao);
     p.tokenizer = {

@@ -161,7 +161,7 @@ std::vector<Alive> alive_on(const std::vector<int>& parts, const Strategy& s, in
   const std::vector<std::vector<Pass>> passes = passes_of(settled(s), stages, s.virtual_pipeline, m);
   std::vector<Alive> all;
   for (int stage = 0; stage < stages; ++stage) {
-    all.push_back(alive_in(passes[at(stage)], chunks_on(parts, s, stage)));
+    all.push_back(alive_in(passes.at(at(stage)), chunks_on(parts, s, stage)));
   }
   return all;
 }

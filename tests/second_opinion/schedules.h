@@ -34,8 +34,8 @@ std::optional<Definition> definition_of(models::Schedule schedule);
 /// The one that a strategy's pipeline runs.
 models::Schedule settled(const models::Strategy& s);
 
-/// The passes of each stage in order; none where the schedule has no definition. Requires: a schedule that goes with so many chunks and micro-batches. Cost:
-/// O(stages x micro-batches x chunks).
+/// The passes of each stage in order; none where the schedule has no definition. Requires: a schedule that goes with so
+/// many chunks and micro-batches. Cost: O(stages x micro-batches x chunks).
 std::vector<std::vector<Pass>> passes_of(models::Schedule schedule, int stages, int chunks,
                                          int micro_batches);
 

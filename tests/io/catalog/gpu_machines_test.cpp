@@ -50,14 +50,15 @@ TEST_CASE("numbers of GPU machines have unit, kind and source", "[io][catalog]")
     check_sources(read_document(test_catalog().file("instances/" + i.name + ".json")), i.name);
 }
 
-TEST_CASE("GPU machines are eight chips around one switch", "[io][catalog]") {
+TEST_CASE("GPU machines are eight chips around one switch, or four for each host of a rack", "[io][catalog]") {
   const std::vector<Instance> all = gpu_machines();
   CHECK(all.size() >= 11);
   for (const Instance& i : all) {
     CAPTURE(i.name);
-    CHECK(i.cores() == 8);
+    const int chips = i.hosts == 1 ? 8 : 4 * i.hosts;
+    CHECK(i.cores() == chips);
     CHECK(i.switches == 1);
-    CHECK(i.links.size() == 8);
+    CHECK(i.links.size() == static_cast<std::size_t>(chips));
     CHECK(i.traits.groups == GroupRule::any_group);
     CHECK(i.traits.collectives == CollectiveRuntime::nccl);
     CHECK(i.rails == i.nics);
@@ -69,10 +70,10 @@ TEST_CASE("GPU machines are eight chips around one switch", "[io][catalog]") {
     CHECK(i.ll_bandwidths.size() == 3);
     for (const BytesPerSecond ll : i.ll_bandwidths) CHECK(ll < i.link_for_collectives);
     CHECK(i.in_switch_efficiency <= 1);
-    CHECK_FALSE(draw_switch(i).empty());
+    CHECK(draw_switch(i).empty() == (chips > 16));  // wider than a line
     const Cluster two{i, 2};
     const ChipGraph graph(i);
-    CHECK(judge(two, graph, GroupKind::data, {0, 8}).verdict == Verdict::supported);
+    CHECK(judge(two, graph, GroupKind::data, {0, chips}).verdict == Verdict::supported);
   }
 }
 
@@ -81,7 +82,7 @@ TEST_CASE("GPU machines are eight chips around one switch", "[io][catalog]") {
 TEST_CASE("the network of EC2's GPU instances adds up", "[io][catalog]") {
   const std::pair<const char*, double> gbit[] = {
       {"p4d.24xlarge", 400},   {"p4de.24xlarge", 400},     {"p5.48xlarge", 3200},     {"p5e.48xlarge", 3200},
-      {"p5en.48xlarge", 3200}, {"p6-b200.48xlarge", 3200}, {"p6-b300.48xlarge", 6400}};
+      {"p5en.48xlarge", 3200}, {"p6-b200.48xlarge", 3200}, {"p6-b300.48xlarge", 6400}, {"u-p6e-gb200x72", 28800}};
   for (const auto& [name, network] : gbit) {
     CAPTURE(name);
     const Instance i = test_catalog().instance(name);

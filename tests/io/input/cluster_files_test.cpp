@@ -238,8 +238,8 @@ TEST_CASE("sinfo that names GPUs which the catalogue has not is answered with th
   struct Row {
     const char *table, *named;
   };
-  for (const Row& row : {Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle gpu,ml.p6e-gb200.36xlarge,q1\n",
-                             "\"ml.p6e-gb200.36xlarge\""},
+  for (const Row& row : {Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle gpu,ml.g6e.48xlarge,q1\n",
+                             "\"ml.g6e.48xlarge\""},
                          Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle g5.48xlarge\n", "\"g5.48xlarge\""},
                          Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle rack7,h100\n", "\"h100\""},
                          Row{"NODELIST STATE GRES\nn1 idle gpu:h100:8(S:0-1)\n", "\"gpu:h100:8\""}}) {

@@ -7,6 +7,7 @@
 #include "models/device/devices.h"
 #include "models/device/gpu_parameters.h"
 #include "models/framework/framework.h"
+#include "models/framework/partition.h"
 #include "models/memory/memory.h"
 #include "models/operators/operators.h"
 #include "models/step/step.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/framework/partition.h"
+#include "models/memory/memory.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 

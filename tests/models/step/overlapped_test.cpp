@@ -6,6 +6,7 @@
 #include "models/step/rank_trace.h"
 #include "models/step/step.h"
 #include "models/step/timeline.h"
+#include "models/step/trace_size.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "tests/models/step/small_job.h"

@@ -10,6 +10,7 @@
 #include "models/step/action_order.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_program.h"
+#include "models/step/trace_size.h"
 #include "tests/catch.h"
 #include "tests/models/rank_totals.h"
 #include "tests/models/setup.h"

@@ -80,6 +80,22 @@ TEST_CASE("each rule speaks", "[planner]") {
     s.pipeline_parallel = 6;
     CHECK(breaks(job, s, "interleaved"));
   }
+  SECTION("pipeline-schedule") {
+    s.pipeline_parallel = 2;
+    s.data_parallel = 2;
+    const auto fix = [&](models::Schedule schedule, int chunks) {
+      s.schedule = schedule;
+      s.virtual_pipeline = chunks;
+      const auto all = rule_violations(job, s);
+      const auto found = std::find_if(all.begin(), all.end(),
+                                      [](const Violation& v) { return v.rule == "pipeline-schedule"; });
+      return found == all.end() ? "" : found->fix;
+    };
+    CHECK(fix(models::Schedule::gpipe, 2) == "vpp=1, or another schedule");
+    CHECK(fix(models::Schedule::zero_bubble_v, 1) == "vpp=2, or another schedule");
+    CHECK(fix(models::Schedule::zero_bubble_v, 4) == "vpp=2, or another schedule");
+    CHECK(fix(models::Schedule::zero_bubble_v, 2).empty());
+  }
   SECTION("context-parallel") {
     s.context_parallel = 3;
     CHECK(breaks(job, s, "context-parallel"));
@@ -188,6 +204,20 @@ TEST_CASE("judging one strategy", "[planner]") {
     CHECK(judge(job, strategy_of(job, "tp=8,cp=2,recompute=full"), datasheet()).plan);
     CHECK(judge(job, strategy_of(job, "tp=8,pp=4,vpp=2,recompute=full"), datasheet()).plan);
   }
+}
+
+// Catches: a fix that recomputes in a split backward, of which no time is known, in place of a strategy that has one.
+TEST_CASE("what is proposed in place of a strategy that is timed is timed too", "[planner]") {
+  models::Job job = job_of("llama3-70b", 4, 4096, 64);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const models::Strategy s =
+      strategy_of(job, "tp=1,pp=2,mbs=1,framework=fsdp-eager,recompute=none,schedule=zbv");
+  const Judgement j = judge(job, s, test_catalog().profile(job.cluster.instance.family));
+  REQUIRE(j.broken.size() == 1);
+  const std::string& fix = j.broken[0].fix;
+  CAPTURE(fix);
+  REQUIRE(fix.ends_with(" fits"));
+  CHECK_FALSE(not_modelled(job, strategy_of(job, fix.substr(0, fix.size() - 5))));
 }
 
 TEST_CASE("a job that contradicts itself", "[planner]") {

@@ -190,6 +190,19 @@ TEST_CASE("a release is found by its numbers, else the nearest is told", "[targe
   CHECK(planner::release_doubt(nxdt, job).empty());
 }
 
+// Catches: a word that neuron_stack() says and the catalogue does not, whose target pins no release and has no ending.
+TEST_CASE("the stack of every target is in the catalogue", "[targets]") {
+  const auto releases = test_catalog().neuron_releases();
+  int said = 0;
+  for (const planner::Target* target : targets::all()) {
+    INFO(target->name());
+    if (target->neuron_stack().empty()) continue;
+    CHECK(releases->stack(target->neuron_stack()) != nullptr);
+    ++said;
+  }
+  CHECK(said > 0);
+}
+
 // A machine on which one target lasts has no end; who plans for a target that ends is told what follows there.
 TEST_CASE("what trains with PyTorch/XLA alone is frozen", "[targets]") {
   const auto machine = [](const char* name) { return test_catalog().instance(name).traits; };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "models/memory/memory.h"
+#include "models/framework/partition.h"
 #include "targets/megatron/megatron_rules.h"
 #include "targets/torchtitan/titan_rules.h"
 #include "text/document.h"

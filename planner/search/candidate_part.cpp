@@ -1,0 +1,201 @@
+#include "planner/search/candidate_part.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "models/framework/partition.h"
+#include "planner/check/rules.h"
+#include "planner/plan/space.h"
+#include "units/index.h"
+
+namespace trnplan::planner {
+
+using models::Job;
+using models::Strategy;
+using topology::Verdict;
+
+namespace {
+
+models::Residency one_chunk(const Strategy& s, int m, int stage, int layers) {
+  return models::schedule_of(s).residency(stage, models::shape_of(s, m), {&layers, 1});
+}
+
+}  // namespace
+
+/// A field that is added to Strategy does not compile until it is given to the keys of what it changes.
+CandidatePart::Keys CandidatePart::keys_of(const Strategy& s) {
+  // Expert groups lie within data-parallel ones; all others change times and bytes of what is in a group.
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
+               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
+               schedule, framework, sharding, shard_ranks] = s;
+  (void)sharding, (void)shard_ranks;  // shard groups lie within data-parallel ones
+  return {{tensor, context, data, pipeline, kv_replicator},
+          {pipeline, virtual_pipeline, schedule, pipeline_cuts}};
+}
+
+CandidatePart::CandidatePart(const Job& job, const models::Profile& profile, const topology::ChipGraph& graph,
+                             double fit_probability, const Target* target, bool beyond_target)
+    : given_(job),
+      job_(job),
+      profile_(profile),
+      graph_(graph),
+      limit_(job.cluster.instance.core.memory),
+      fit_(fit_probability, profile),
+      target_(target),
+      beyond_target_(beyond_target) {}
+
+void CandidatePart::forget() {
+  bounds_.reset();
+  verdicts_.clear();
+  residencies_.clear();
+}
+
+void CandidatePart::classify(Candidate& c, bool accept_doubt) {
+  const Strategy& s = c.strategy;
+  c.feasibility = feasibility_of(s, accept_doubt);
+  if (c.feasibility != Feasibility::legal) return;
+  try {
+    c.bound = bound(s);
+  } catch (const std::overflow_error&) {
+    c.feasibility = Feasibility::refused;  // violations() finds no rule, and says that the clock is too short
+    return;
+  }
+  c.refined = !has_free_cuts(s);
+}
+
+Feasibility CandidatePart::feasibility_of(const Strategy& s, bool accept_doubt) {
+  use_batch_of(s);
+  if (is_against_the_rules(s) || not_modelled(job_, s)) return Feasibility::refused;
+  const Verdict verdict = verdict_of(s).overall;
+  if (verdict == Verdict::refused) return Feasibility::refused;
+  if (verdict == Verdict::doubtful && !accept_doubt) return Feasibility::doubtful;
+  return fits(s, limit()) ? Feasibility::legal : Feasibility::too_large;
+}
+
+bool CandidatePart::feasible(int batch, bool accept_doubt, const std::function<bool()>& stop) {
+  job_.training.global_batch = batch;
+  for (const Strategy& s : space_of(job_, target_, stop).strategies) {
+    if (stop && stop()) return false;
+    if (feasibility_of(s, accept_doubt) == Feasibility::legal) return true;
+  }
+  return false;
+}
+
+void CandidatePart::refine(Candidate& c, Bytes limit) {
+  try {
+    choose_cuts(c, limit);
+  } catch (const std::overflow_error&) {
+    c.bound = Seconds(std::numeric_limits<double>::infinity());  // beyond the simulation clock
+  }
+  c.refined = true;
+}
+
+void CandidatePart::choose_cuts(Candidate& c, Bytes limit) {
+  Strategy& s = c.strategy;
+  use_batch_of(s);
+  const std::vector<int> layers = bounds().best_layers(s, micro_batches(s), most_layers(s, limit));
+  if (layers != models::layers_per_stage(job_.architecture, s)) {
+    for (std::size_t i = 0, last = 0; i + 1 < layers.size(); ++i) {
+      last += at(layers[i]);
+      s.pipeline_cuts.push_back(static_cast<int>(last) - 1);
+    }
+  }
+  c.bound = to_seconds(bounds().without_contention(s, micro_batches(s)));
+}
+
+Seconds CandidatePart::bound(const Strategy& s) {
+  use_batch_of(s);
+  return to_seconds(has_free_cuts(s) ? bounds().bound_of_any_cuts(s, micro_batches(s))
+                                     : bounds().lower_bound(s, micro_batches(s)));
+}
+
+bool CandidatePart::fits(const Strategy& s, Bytes limit) {
+  use_batch_of(s);
+  const int m = micro_batches(s);
+  const std::vector<int> parts = models::layers_per_chunk(job_.architecture, s);
+  const std::vector<models::Residency>* alive = s.virtual_pipeline > 1 ? &residencies(s, m) : nullptr;
+  bool automatic = true;
+  for (int stage = 0; stage < s.pipeline_parallel && automatic; ++stage) {
+    const int layers = models::layers_of_stage(parts, s, stage);
+    const models::Residency held = alive != nullptr ? (*alive)[at(stage)] : one_chunk(s, m, stage, layers);
+    automatic = fits(models::stage_memory(job_, s, profile_, stage, layers, held), limit);
+  }
+  if (automatic || !has_free_cuts(s)) return automatic;
+  return !most_layers(s, limit).empty();
+}
+
+std::vector<Violation> CandidatePart::violations(const Strategy& s) {
+  use_batch_of(s);
+  std::vector<Violation> all = rule_violations(job_, s, target_);
+  if (auto missing = not_modelled(job_, s)) all.push_back(std::move(*missing));
+  if (all.empty()) all = replica_group_violation(verdict_of(s));
+  return all;
+}
+
+const topology::PlacementVerdict& CandidatePart::verdict_of(const Strategy& s) {
+  const auto [it, fresh] = verdicts_.try_emplace(keys_of(s).groups);
+  if (fresh) it->second = placement_verdict(job_, s, graph_);
+  return it->second;
+}
+
+models::StepBounds& CandidatePart::bounds() {
+  if (!bounds_) bounds_ = std::make_unique<models::StepBounds>(given_, profile_, graph_);
+  return *bounds_;
+}
+
+bool CandidatePart::has_free_cuts(const Strategy& s) const {
+  if (s.pipeline_parallel == 1 || s.virtual_pipeline > 1) return false;
+  if (target_ == nullptr || beyond_target_) return true;
+  Strategy uneven = s;
+  uneven.pipeline_cuts.assign(at(s.pipeline_parallel - 1), 0);
+  return target_->expresses(job_, uneven);
+}
+
+/// Rules do not look at what is recomputed: strategies that differ in it alone, which follow each other in canonical
+/// order, are judged once for each kind of attention (tests/planner/search compares them with all rules).
+bool CandidatePart::is_against_the_rules(const Strategy& s) {
+  Judged& last = judged_[s.flash_attention ? 1 : 0];
+  Strategy asked = s;
+  asked.recompute = {};
+  if (!last.broken || last.batch != job_.training.global_batch || last.strategy != asked) {
+    last = {std::move(asked), job_.training.global_batch, breaks_a_rule(job_, s, target_)};
+  }
+  return *last.broken;
+}
+
+void CandidatePart::use_batch_of(const Strategy& s) {
+  if (job_.space.largest_batch > 0) job_.training.global_batch = batch_of(job_, s);
+}
+
+/// Beyond three rounds more micro-batches change nothing.
+const std::vector<models::Residency>& CandidatePart::residencies(const Strategy& s, int m) {
+  const int few = std::min(m, 3 * s.pipeline_parallel + 2);
+  const auto [it, fresh] = residencies_.try_emplace({keys_of(s).chunks, few});
+  if (fresh) it->second = models::residencies(job_.architecture, s, few);
+  return it->second;
+}
+
+/// The most layers each stage has room for; empty when that is not enough.
+std::vector<int> CandidatePart::most_layers(const Strategy& s, Bytes limit) const {
+  const int m = micro_batches(s), stages = s.pipeline_parallel;
+  const int all = job_.architecture.layers - (stages - 1);
+  std::vector<int> most;
+  int sum = 0;
+  for (int stage = 0; stage < stages; ++stage) {
+    int low = 0, high = all;  // `low` fits
+    while (low < high) {
+      const int l = (low + high + 1) / 2;
+      const bool ok =
+          fits(models::stage_memory(job_, s, profile_, stage, l, one_chunk(s, m, stage, l)), limit);
+      (ok ? low : high) = ok ? l : l - 1;
+    }
+    if (low == 0) return {};
+    most.push_back(low);
+    sum += low;
+  }
+  if (sum < job_.architecture.layers) return {};
+  return most;
+}
+
+}  // namespace trnplan::planner
