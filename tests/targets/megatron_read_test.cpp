@@ -163,7 +163,7 @@ TEST_CASE("a script of Megatron-LM is followed through its variables", "[targets
     return contains(note, "NODES is not set by the script: 8 is taken");
   }));
   // Of six nodes it says nothing: the variable is named, and may be given.
-  CHECK(contains(refusal_of([&] { (void)run_of(slurm, 48, 6); }), "\"$TENSOR\" is not a whole number"));
+  CHECK(contains(refusal_of([&] { (void)run_of(slurm, 48, 6); }), "\"$TENSOR\" is no whole number"));
   CHECK(run_of(slurm, 48, 6, {{"TENSOR", "2"}, {"BATCH", "48"}}).config.strategy.tensor_parallel == 2);
 
   const planner::RunReading line =
@@ -183,7 +183,7 @@ TEST_CASE("a manifest of Megatron-LM is read with the values of its template", "
       "        - --seq-length=2048\n        - --max-position-embeddings=2048\n        - "
       "--micro-batch-size=1\n"
       "        - --fp16\n";
-  CHECK(contains(refusal_of([&] { (void)run_of(yaml); }), "\"${LAYERS}\" is not a whole number"));
+  CHECK(contains(refusal_of([&] { (void)run_of(yaml); }), "\"${LAYERS}\" is no whole number"));
   const planner::RunReading run = run_of(yaml, 16, 2, {{"TENSOR", "8"}, {"LAYERS", "36"}});
   CHECK(run.config.strategy.tensor_parallel == 8);
   CHECK(run.architecture.layers == 36);
@@ -330,9 +330,8 @@ TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
   CHECK(contains(titan_refused("[debug]\nseed = 1 2\n"), "expected a comment or whitespace, saw '2'"));
   // Values of another kind were values: predicted eagerly, or as compiled by nothing.
   const std::string on = "[compile]\nenable = true\n";
-  CHECK(contains(titan_refused(on + "components = \"model\"\n"), "compile.components: is not a list"));
-  CHECK(contains(titan_refused(on + "components = [1]\n"),
-                 "compile.components: one of the list is not a text"));
+  CHECK(contains(titan_refused(on + "components = \"model\"\n"), "compile.components: is no list"));
+  CHECK(contains(titan_refused(on + "components = [1]\n"), "compile.components: one of the list is no text"));
   CHECK(contains(titan_refused(on + "backend = [\"inductor\"]\n"), "compile.backend: is a list"));
   CHECK(contains(titan_refused("[checkpoint]\nkeep_latest_k = [4]\n"), "keep_latest_k: is a list"));
   CHECK(contains(titan_refused("[compile]\nenable = \"true\"\n"), "compile.enable: is a text in quotes"));

@@ -46,12 +46,12 @@ TEST_CASE("files whose numbers are beyond the bounds are refused", "[targets][re
 TEST_CASE("a number beyond its bounds is named with them", "[targets]") {
   CHECK(contains(
       refusal("megatron", "train.sh", script("--tensor-model-parallel-size 1000001")),
-      "train.sh:3:1: --tensor-model-parallel-size: \"1000001\" is not a whole number from 1 to 1000000"));
+      "train.sh:3:1: --tensor-model-parallel-size: \"1000001\" is no whole number from 1 to 1000000"));
   CHECK(contains(refusal("megatron", "train.sh", script("--rotary-base 1e13")),
-                 "--rotary-base: \"1e13\" is not a number from 1 to 1000000000000"));
-  CHECK(contains(refusal("torchtitan", "t.toml", toml("tensor_parallel_degree = 1000001")),
-                 "t.toml:5:26: parallelism.tensor_parallel_degree: \"1000001\" is not a whole number from 1 "
-                 "to 1000000"));
+                 "--rotary-base: \"1e13\" is no number from 1 to 1000000000000"));
+  CHECK(contains(
+      refusal("torchtitan", "t.toml", toml("tensor_parallel_degree = 1000001")),
+      "t.toml:5:26: parallelism.tensor_parallel_degree: \"1000001\" is no whole number from 1 to 1000000"));
   CHECK(contains(refusal("torchtitan", "t.toml", toml("data_parallel_shard_degree = -2")),
                  "\"-2\" is too small"));
   CHECK(contains(refusal("torchtitan", "t.toml",

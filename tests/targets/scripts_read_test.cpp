@@ -95,7 +95,7 @@ TEST_CASE("a script of flags is refused with all its faults", "[targets]") {
   CHECK(contains(two, "7 sequences in 2 micro-batches"));
   CHECK(contains(two, "--seq_len"));
   CHECK(contains(refused("nxd", "torchrun tp_zero1_llama_hf_pretrain.py --batch_size $BATCH\n"),
-                 "\"$BATCH\" is not a whole number from 1 to 1000000"));
+                 "\"$BATCH\" is no whole number from 1 to 1000000"));
   CHECK(contains(refused("nxd",
                          "torchrun tp_zero1_llama_hf_pretrain.py --batch_size 1000000 "
                          "--grad_accum_usteps 100000000\n"),
@@ -105,7 +105,7 @@ TEST_CASE("a script of flags is refused with all its faults", "[targets]") {
                          "--grad_accum_usteps 1000000\n"),
                  "more than 100000000 sequences"));
   CHECK(contains(refused("nemo-megatron", "python megatron_gpt_pretraining.py model.global_batch_size=100\n"),
-                 "100 is not a multiple of 128 sequences"));
+                 "100 is no multiple of 128 sequences"));
   CHECK(contains(refused("nxd", "echo nothing\n"), "does not start"));
   const planner::Target& nxd = *targets::find("nxd");
   CHECK(contains(refusal_of([&] {
@@ -208,7 +208,7 @@ TEST_CASE("what a recipe of NeMo cannot mean is said at its key", "[targets]") {
   const std::string micro = refused(second("2", "x", "true"));
   CHECK(contains(micro, "data.micro_batch_size"));
   CHECK_FALSE(contains(micro, "--env"));
-  CHECK(contains(refused(second("2", "[1]", "true")), "data.micro_batch_size: is a list, not a value"));
+  CHECK(contains(refused(second("2", "[1]", "true")), "data.micro_batch_size: is a list, and no value"));
   CHECK(contains(refused(second("2", "1", "maybe")),
                  "strategy.sequence_parallel: \"maybe\" is neither true nor false"));
   const std::string full =
@@ -249,7 +249,7 @@ TEST_CASE("overrides of NeMo's fork are read as Hydra takes them", "[targets]") 
                    "1 other override decides nothing that is predicted, and was not looked at") == 1);
   const std::string wrong =
       refused("nemo-megatron", start + "model.layernorm_epsilon=-5 model.position_freq_base=-3\n");
-  CHECK(contains(wrong, "model.layernorm_epsilon: \"-5\" is not a number from 0 to 1"));
+  CHECK(contains(wrong, "model.layernorm_epsilon: \"-5\" is no number from 0 to 1"));
   CHECK(contains(wrong, "model.position_freq_base: \"-3\""));
   CHECK(contains(refused("nemo-megatron", start + "~model.num_layers=1\n"), "takes away a key"));
 }
