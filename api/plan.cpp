@@ -85,7 +85,7 @@ void remark_result(const planner::SearchResult& result, const models::Profile& p
   const planner::Plan& winner = *result.recommended_plan();
   remark_release(profile, job.software, remarks);
   const std::string beyond =
-      beyond_the_fit("the winner", profile, planner::settled(job, winner), winner.strategy);
+      beyond_the_fit("the best plan", profile, planner::settled(job, winner), winner.strategy);
   if (!beyond.empty()) remarks.add(beyond, "beyond-fit");
 }
 

@@ -73,7 +73,7 @@ const Record<KnownModel>& record() {
        {"vocabulary", of(&Architecture::vocabulary)},
        {"max_positions", of(&Architecture::max_positions)},
        {"experts", of(&Architecture::experts), "0: none"},
-       {"training", &KnownModel::training, "`null` where none is published"}});
+       {"training", &KnownModel::training, "`null` if none is published"}});
   return described;
 }
 

@@ -28,7 +28,7 @@ const Record<Change>& record() {
   static const Record<Change> described(
       "Change", "A key of a config, with its value and the value that it should have.",
       {{"key", &Change::key},
-       {"from", &Change::from, "as the file writes it; `null` where the key is absent"},
+       {"from", &Change::from, "as the file writes it; `null` if the key is absent"},
        {"to", &Change::to},
        {"line", [](const Change& c) { return c.at.line; }, "0: the key is absent"},
        {"column", [](const Change& c) { return c.at.column; }}});
@@ -80,9 +80,9 @@ const Record<ShownCheck>& record() {
         [](const C& c) { return c.no_prediction.empty() ? std::nullopt : std::optional(c.no_prediction); },
         "why there is none"},
        {"nearest", [](const C& c) { return c.nearest; },
-        "where the strategy is refused: configs of the same cluster, batch, sequence and precision that are "
-        "accepted and fit with at least 90 %, at "
-        "most three, those without a new warning first, then fewest keys, then the faster"}});
+        "if the strategy is refused: at most three configs for the same cluster, batch, sequence and "
+        "precision that are accepted and at least 90 % likely to fit; those without a new warning first, "
+        "then those with the fewest keys, then the faster ones"}});
   return described;
 }
 std::string check_json(const std::string& verdict, const std::vector<Finding>& findings,

@@ -89,7 +89,7 @@ work() {{
   fi
 }}
 
-# run PLAN NUMBER: one that failed, or that was of another plan, begins anew.{once}
+# run PLAN NUMBER: a run that failed, or that belongs to another plan, starts again.{once}
 runs=()
 run() {{
   local folder=$plan/measure-$1-run-$2
