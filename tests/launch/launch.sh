@@ -149,7 +149,7 @@ for what in compile train; do
   check "$what: the name was written down first" grep -q "\"begun\": {\"$what\": \"trnplan-$what-" "$plan/launch.json"
   before=$(submissions)
   NO_QUEUE=1 launch 4 "$plan"
-  says 'squeue cannot say whether the job'
+  says 'squeue does not say whether the job'
   check "$what: without an answer nothing is submitted or forgotten" test "$(submissions)" -eq "$before" -a -s "$plan/launch.json"
   launch 0 "$plan"
   check "$what: nothing is submitted twice" test "$(submissions)" -eq 2

@@ -67,7 +67,7 @@ TEST_CASE("a damaged instance file is refused", "[io][catalog]") {
   CHECK(contains(instance_problem(machine("95")), "core.bf16"));
   CHECK(contains(instance_problem(machine("null")), "core.bf16: this key is missing"));
   const std::string ok = R"({"value": 95, "unit": "TFLOPS"})";
-  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 2]]})")), "no number below 2"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 2]]})")), "not a number below 2"));
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 0]]})")), "itself"));
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 1], [1, 0]]})")), "twice"));
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[0]]})")), "pair"));
@@ -146,7 +146,7 @@ TEST_CASE("far links have a rate of their own", "[io][catalog]") {
   CHECK(contains(instance_problem(machine(ok, none, rate + R"(, "far_links": {"value": [[0, 2]]})")),
                  "far_links: \"2\" is not a number below 2"));
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 3]]})", R"(, "switches": 1)")),
-                 "no number below 3"));
+                 "not a number below 3"));
   CHECK(contains(instance_problem(machine(ok, none, R"(, "switches": -1)")), "switches"));
   CHECK(contains(instance_problem(machine(ok, none, R"(, "switches": 5000)")), "more than 4096"));
   CHECK(contains(instance_problem(machine(ok, none, R"(, "torus": {"rows": 2, "columns": 1, "depth": 2})")),

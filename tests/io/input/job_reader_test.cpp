@@ -146,7 +146,7 @@ TEST_CASE("a framework's name that is not known", "[io][job]") {
   CHECK(contains(other, "fsdp-eager, "));
   CHECK(contains(other, ") is named by pin.framework, or framework= in a strategy"));
   CHECK(fix("software: {framework: fsdp}\n") ==
-        "write torchtitan, which trains with that loop, or pin: {framework: fsdp}; in a strategy it is "
+        "write torchtitan, which trains with that loop, or pin: {framework: fsdp}; in a strategy write "
         "framework=fsdp");
   CHECK(contains(fix("software: {framework: fsdp-async-tp}\n"), "write torchtitan, which trains with"));
 }

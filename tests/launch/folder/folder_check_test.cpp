@@ -104,7 +104,7 @@ TEST_CASE("what a person may change passes and is shown", "[launch]") {
   CHECK(contains(shown, ".image, "));
   CHECK(contains(shown, ".claimName"));
   CHECK(contains(shown, "edited: parallelcluster.yaml\n"));
-  CHECK(contains(shown, "edited: README.md: it is gone\n"));
+  CHECK(contains(shown, "edited: README.md: it has been removed\n"));
 }
 
 // Catches a file that is compared in part only: each of these ran in another way, and was submitted.
@@ -221,7 +221,7 @@ TEST_CASE("plan.json must be that of the folder", "[launch]") {
     CHECK(contains(after(*target, strategy, "\"schema_version\": 1", "\"schema_version\": 2"),
                    "schema_version"));
     CHECK(contains(after(*target, strategy, "\"target\": \"", "\"target\": \"x"), "is not known"));
-    CHECK(contains(after(*target, strategy, "\"mfu\": ", "\"mfu\": 1"), "its sha256 is of another text"));
+    CHECK(contains(after(*target, strategy, "\"mfu\": ", "\"mfu\": 1"), "its sha256 differs"));
   }
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("a folder of another version says so in one line, or passes", "[launch
   same.edit("health.sh", "nodes=4", "nodes=5");
   const std::string said = same.said();
   CHECK(contains(said, "plan.json: trnplan_version: trnplan 0.0.9 wrote this folder, and trnplan "));
-  CHECK(contains(said, "writes another (the first difference: node_run.sh:"));
+  CHECK(contains(said, "would write it differently (the first difference: node_run.sh:"));
   CHECK_FALSE(contains(said, "health.sh"));
 
   const Folder older;  // as it was before versions were written down
@@ -339,7 +339,7 @@ TEST_CASE("TorchTitan's module and TOML are the plan's, and nothing else is impo
   for (const char* name : {"torch.py", "sitecustomize.pyc", "numpy/__init__.py", "__pycache__/x.pyc"}) {
     INFO(name);
     folder.write(name, "");
-    CHECK(contains(folder.said(), "would be imported by what the plan runs"));
+    CHECK(contains(folder.said(), "would be imported by the plan's programs"));
     fs::remove_all(folder.path / *fs::path(name).begin());
   }
   folder.write("run/log.py", "");  // no package

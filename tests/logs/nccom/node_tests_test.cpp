@@ -71,7 +71,7 @@ TEST_CASE("files that name no nodes", "[logs]") {
   CHECK(fault_of("\n[trnplan] nodes\n") == "health.out:2: no node is named");
   CHECK(contains(fault_of("[trnplan] nodes $(reboot)\n"),
                  "health.out:1: \"$(reboot)\" is not the name of a node"));
-  CHECK(contains(fault_of("[trnplan] nodes a a\n"), "stands there twice"));
+  CHECK(contains(fault_of("[trnplan] nodes a a\n"), "is named twice"));
   CHECK(contains(fault_of("[trnplan] nodes " + std::string(300, 'a') + "\n"), "is not a name"));
   std::string many = "[trnplan] nodes";
   for (int i = 0; i < 65; ++i) many += " n" + std::to_string(i);

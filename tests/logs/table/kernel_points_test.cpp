@@ -129,7 +129,7 @@ TEST_CASE("a profile is a kernel when it holds one graph of one core", "[calibra
   CHECK(taken(R"({"summary": [{"total_time": 0.25}]})") == "0.250000");
   CHECK(taken(R"({"g": {"total_time": 1e-320}})") == "1e-320 s is not the time of a kernel");
   CHECK(taken(R"({"g": {"total_time": 0}})") == "the file has no device time");
-  CHECK(taken(R"({"g": {"total_time": 1}, "h": {"total_time": 2}})") == "the file holds 2 graphs");
+  CHECK(taken(R"({"g": {"total_time": 1}, "h": {"total_time": 2}})") == "the file has 2 graphs");
   CHECK(contains(taken(R"({"g": {"total_time": 1, "cc_op_time": 0.1}})"), "holds collectives"));
   // What the compiler estimates is no measurement.
   CHECK(taken(R"({"metadata": [{"is_simulation": true}], "summary": [{"total_time": 1}]})") ==

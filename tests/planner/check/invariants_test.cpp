@@ -55,7 +55,7 @@ TEST_CASE("a plan keeps what holds of every plan, until something of it is chang
       {"a part", [](Plan& p) { p.memory.stages[0].activations += Bytes(1e6); }, "do not add up to its peak"},
       {"a moment", [](Plan& p) { p.memory.stages[0].moments[1].staging += Bytes(1e10); },
        "do not add up to its peak"},
-      {"a negative part", [](Plan& p) { p.memory.stages[0].optimizer = Bytes(-1); }, "no number of bytes"},
+      {"a negative part", [](Plan& p) { p.memory.stages[0].optimizer = Bytes(-1); }, "not a number of bytes"},
       {"the peak", [](Plan& p) { p.memory.stages[0].parameters += gibibytes(16); }, "it does not fit"},
       {"the probability", [](Plan& p) { p.memory.fit_probability = 0.8; }, "less surely"},
       {"no step", [](Plan& p) { p.report.step = Seconds(std::numeric_limits<double>::quiet_NaN()); },
