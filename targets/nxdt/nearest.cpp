@@ -21,8 +21,8 @@ namespace {
 
 using models::Strategy;
 
-constexpr std::size_t kLooked =
-    400;  ///< candidates whose keys are counted: the nearest by the strategy's own parts
+/// Candidates whose keys are counted: the nearest by the strategy's own parts.
+constexpr std::size_t kLooked = 400;
 constexpr std::size_t kSimulated = 12;  ///< of one number of keys
 constexpr std::size_t kMostKeys = 8;    ///< more is another config, which plan finds
 
