@@ -31,7 +31,7 @@ struct ShellReading {
   /// Value or items of each variable at the end of the script. For a variable that is only set in front of a
   /// command, the value for that command.
   std::map<std::string, std::vector<ShellWord>, std::less<>> variables;
-  /// Names of the environment that was given, as far as the script reads them.
+  /// Names of the given environment that the script reads.
   std::vector<std::string> taken;
   /// One sentence ("line 12: ...") per loop, and per condition that only a run decides.
   std::vector<std::string> notes;
