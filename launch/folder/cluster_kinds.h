@@ -3,8 +3,8 @@
 //   machine                              files for
 //   of EC2                               AWS ParallelCluster, SageMaker HyperPod, all flavours of Kubernetes
 //   of EC2, with nodes of several hosts  AWS ParallelCluster, and the flavour of Kubernetes that keeps the
-//                                        hosts of a node together. No source has such a machine as an instance
-//                                        group of HyperPod
+//                                        hosts of a node together. No source has such a machine as an
+//                                        instance group of HyperPod
 //   of EC2, not offered by HyperPod      all but those of HyperPod (topology::Instance::hyperpod_type)
 //   not of EC2                           none: the scripts of Slurm run on any cluster with Slurm
 #pragma once
