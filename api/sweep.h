@@ -31,7 +31,7 @@ struct SweepRequest {
 struct SweepResult {
   std::filesystem::path folder;
   std::size_t points = 0;
-  std::vector<std::size_t> missing;   ///< not computed on return, ascending; empty for a task
+  std::vector<std::size_t> missing;   ///< not computed on return, ascending; not determined for a task
   std::string job;                    ///< id of the job array that computes them; "" = none was submitted
   std::filesystem::path csv, sqlite;  ///< the table, if written
 };
