@@ -1,4 +1,5 @@
-// Stacks of software that may train a job on a machine (targets/stacks.h), and the job as each of them trains it.
+// Stacks of software that may train a job on a machine (targets/stacks.h), and the job as each of them trains
+// it.
 #pragma once
 
 #include <string_view>
