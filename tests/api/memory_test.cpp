@@ -1,4 +1,4 @@
-// Jobs and configs that stand in no file.
+// Jobs and configs in memory, without a file.
 #include "api/check.h"
 #include "api/documents.h"
 #include "api/plan.h"

@@ -1,4 +1,4 @@
-// What is asked of runs: logs, tables of published ones, folders and grids.
+// Queries about runs: logs, tables of published runs, folders and grids.
 #include <algorithm>
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-// calibrate: tables, logs and kernels, profiles that are written.
+// calibrate: tables, logs and kernels, and the profiles that it writes.
 #include <filesystem>
 #include <sstream>
 #include <string>

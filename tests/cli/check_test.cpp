@@ -1,4 +1,4 @@
-// check on configs: the instance type they are for, and what it says.
+// check on configs: their instance type, and its findings.
 #include <string>
 #include <utility>
 #include <vector>

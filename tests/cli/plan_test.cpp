@@ -1,4 +1,4 @@
-// What plan answers, and what it refuses.
+// Answers and refusals of plan.
 #include <filesystem>
 #include <regex>
 #include <set>

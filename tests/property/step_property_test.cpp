@@ -1,4 +1,4 @@
-// Properties that need no expected number, on random small jobs. The seed is printed with every failure.
+// Properties that need no expected number, on random small jobs. Every failure prints the seed.
 #include <cmath>
 #include <map>
 

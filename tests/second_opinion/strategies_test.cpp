@@ -1,4 +1,5 @@
-// Random strategies, legal or not: the second opinion refuses exactly what the rules refuse, by the same words.
+// Random strategies, legal or not: the second opinion refuses exactly those that the rules refuse, with the
+// same words.
 #include <algorithm>
 #include <cmath>
 #include <map>

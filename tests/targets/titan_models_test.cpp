@@ -1,4 +1,4 @@
-// Models that TorchTitan has by name.
+// Models that TorchTitan knows by name.
 #include "targets/torchtitan/titan_models.h"
 #include "models/framework/framework.h"
 #include "targets/registry.h"

@@ -1,4 +1,4 @@
-// A job from a model alone, and options in place of a job's keys.
+// A job from a model alone, and options that override a job's keys.
 #include "io/input/job_input.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-// Whose jobs and cluster files a folder has, and what these ask for.
+// Jobs and cluster files in a folder, and the resources that they request.
 #include <algorithm>
 #include <filesystem>
 #include <regex>

@@ -1,4 +1,4 @@
-// Logs that grow: every format that calibrate times, piece by piece, in constant memory.
+// Growing logs: every format that calibrate times, piece by piece, in constant memory.
 #include "launch/watch/watched_log.h"
 
 #include <filesystem>

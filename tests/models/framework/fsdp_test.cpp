@@ -1,5 +1,5 @@
-// Weights that are gathered unit by unit: bytes, what is exposed of gathers and reductions, memory, and that steps
-// counted in rounds are those run whole.
+// Weights that are gathered unit by unit: bytes, exposed parts of gathers and reductions, memory, and
+// equality of steps counted in rounds with those run whole.
 #include <algorithm>
 #include <string>
 #include <vector>

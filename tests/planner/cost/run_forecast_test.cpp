@@ -1,4 +1,4 @@
-// Of tokens, time and money two give the third.
+// Any two of tokens, time and money determine the third.
 #include "planner/cost/run_forecast.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What a script of bash would start, told without running it.
+// Commands that a bash script would start, found without running it.
 #include "targets/flags/shell_follower.h"
 
 #include "tests/catch.h"

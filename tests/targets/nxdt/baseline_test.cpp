@@ -1,4 +1,4 @@
-// What one runs today beside the winner.
+// The config in use compared with the winner.
 #include "targets/nxdt/baseline.h"
 
 #include "planner/check/judge.h"

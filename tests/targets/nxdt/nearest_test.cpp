@@ -1,4 +1,4 @@
-// The configs next to one that does not fit, and the lines that lead to them.
+// The configs nearest to one that does not fit, and the lines that lead to them.
 #include "targets/nxdt/nearest.h"
 
 #include <algorithm>
