@@ -19,7 +19,7 @@ namespace trnplan::api {
 
 // docs/json.md lists their keys.
 [[nodiscard]] std::string document(const PlanResult& result);
-/// For a strategy without a program, only the rules that it breaks.
+/// Contains only the broken rules for a strategy without a program.
 [[nodiscard]] std::string document(const SimulateResult& result);
 [[nodiscard]] std::string document(const WhatIfAnswered& result);
 [[nodiscard]] std::string document(const CheckResult& result);

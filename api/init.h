@@ -14,7 +14,7 @@ struct InitRequest {
   /// Output of neuron-ls, nvidia-smi or sinfo, a HyperPod or ParallelCluster file, or the config.json of a
   /// model. Each is recognised by its content.
   std::vector<std::string> files;
-  /// As in a job; "" = from a file, else asked for, else assumed. At most one of `tokens` and `steps`.
+  /// Values as in a job; "" = from a file, else asked for, else assumed. At most one of `tokens` and `steps`.
   std::string model, instance, nodes, sequence, global_batch, tokens, steps, objective;
   std::string out = "job.yaml";
   bool force = false;  ///< overwrites `out`

@@ -23,7 +23,7 @@ struct LaunchResult {
   std::string scheduler;  ///< that has the jobs; for a folder submitted before, the one used then
   bool already = false;   ///< there was nothing left to submit
   std::vector<launch::SubmittedJob> jobs;
-  /// For a dry run: the commands, as argument vectors, and the faults that keep them from being run.
+  /// Commands of a dry run, as argument vectors, and the faults that keep them from being run.
   std::vector<std::vector<std::string>> commands;
   std::vector<Diagnostic> faults;
 };

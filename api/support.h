@@ -10,7 +10,7 @@
 namespace trnplan::api {
 
 struct SupportRequest {
-  /// Of the catalogue, or a config.json; "", or only a type = every model of the catalogue.
+  /// Model of the catalogue, or a config.json; "", or only a type = every model of the catalogue.
   std::string model;
   std::string instance;  ///< "" = every type of the catalogue
 };

@@ -6,8 +6,8 @@
 
 namespace trnplan::cli {
 
-/// While it exists, Ctrl-C sets a flag instead of ending the program; a second one ends it at once. If the
-/// caller ignores Ctrl-C, it stays ignored.
+/// Makes Ctrl-C set a flag instead of ending the program, during its lifetime; a second one ends it at once.
+/// If the caller ignores Ctrl-C, it stays ignored.
 class Interruption {
  public:
   Interruption() {

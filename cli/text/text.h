@@ -21,7 +21,7 @@ namespace trnplan::cli {
 /// mixed_precision, and the choices that the job leaves open: "batch 512 to 2048, any precision, on 4, 8 or
 /// 16 x trn1.32xlarge".
 std::string job_line(const models::Job& job);
-/// In GiB: "14.25".
+/// Number of GiB: "14.25".
 std::string gib(Bytes b);
 using models::degree_words;
 using models::layout_words;

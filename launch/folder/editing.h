@@ -9,7 +9,8 @@
 
 namespace trnplan::launch {
 
-/// How a file is read if it differs from the output of plan --out, and which differences are allowed.
+/// Rules for reading a file that differs from the output of plan --out, and for the differences that are
+/// allowed.
 enum class Editing {
   nothing,     ///< no difference: each byte is the plan's
   layout,      ///< read as JSON: the plan's keys and values, in any layout

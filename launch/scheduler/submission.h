@@ -38,7 +38,7 @@ class SchedulerRefused : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// It is unknown whether a job was queued; launch.json stays unchanged.
+/// Thrown if nobody can determine whether a job was queued; launch.json stays unchanged.
 class Unsure : public SchedulerRefused {
  public:
   using SchedulerRefused::SchedulerRefused;

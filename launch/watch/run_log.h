@@ -38,8 +38,8 @@ struct Stretch {
   double before_first = 0;            ///< s of `elapsed` until the first step that the log shows
   bool first_untimed = false;         ///< the clock does not show the duration of the first step
   std::optional<std::int64_t> start;  ///< time of the start before it, if the log states it
-  /// Without the first step if that includes compiling and loading: it takes far longer than the second, or
-  /// is both the first step of a run and the only one.
+  /// Times of the steps, without the first one if that includes compiling and loading: it takes far longer
+  /// than the second, or is both the first step of a run and the only one.
   std::vector<StepTime> steps;
   int first_line = 0;
 };

@@ -34,7 +34,7 @@ class ShellValues {
   ShellWord joined(std::string_view word, const ShellWord& at, bool unset_is_empty);
 
   void set(std::string_view name, ShellVariable value) { variables_[std::string(name)] = std::move(value); }
-  /// Does NAME+=value, or NAME+=(items).
+  /// Appends as NAME+=value and NAME+=(items) do.
   void append(std::string_view name, ShellVariable value);
   void unset(std::string_view name);
 

@@ -24,7 +24,7 @@ struct TitanFamily {
 struct TitanFlavor {
   std::string_view family;  ///< "llama3"
   std::string_view name;    ///< "8B"
-  /// Of the later revision's shipped configs, "llama3_8b"; "" = no plan is written.
+  /// Name in the later revision's shipped configs, "llama3_8b"; "" = no plan is written.
   std::string_view function;
   std::string_view attention;  ///< part of its attention that is not modelled; "" = none
   models::Architecture model;  ///< all that sizes contain; no name

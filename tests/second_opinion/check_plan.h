@@ -26,9 +26,8 @@ namespace trnplan::second_opinion {
 
 /// A fault of a plan.
 struct Fault {
-  std::string
-      /// The word of docs/rules.md; "job" = forbidden by the job, "claim" = wrong statement of the plan.
-      rule;
+  /// The word of docs/rules.md; "job" = forbidden by the job, "claim" = wrong statement of the plan.
+  std::string rule;
   std::string what;  ///< one sentence
 };
 

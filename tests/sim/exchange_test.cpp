@@ -159,7 +159,7 @@ TEST_CASE("messages made as they are due are those of the whole program", "[sim]
     e.start = {};
     const ExchangeRun run = run_exchanges(capacity, {e});
     messages += static_cast<int>(run.messages);
-    // Changes at one instant may be settled in another order, and a rate rounded otherwise.
+    // Changes at one instant may be resolved in another order, and a rate rounded differently.
     CHECK(std::abs(run.end.ps - as_tasks(capacity, e).ps) <= 1);
   }
   CHECK(messages > at_least(1000));

@@ -139,8 +139,8 @@ TEST_CASE("a document is recognised by the target it is of", "[targets]") {
   }
 }
 
-// core/transformer/transformer_config.py ends with a ValueError there; such plans were once recommended of 70B in FP8 on
-// four p6-b200. A plain layer's norms are recomputed beside BF16.
+// core/transformer/transformer_config.py ends with a ValueError there; such plans were once recommended for
+// 70B in FP8 on four p6-b200. With BF16, a plain layer's norms are recomputed.
 TEST_CASE("Megatron-LM recomputes no norms beside FP8 with delayed scaling", "[targets]") {
   models::Job job = job_of("llama3.1-70b", 4, 8192, 256);
   job.cluster.instance = test_catalog().instance("p6-b200.48xlarge");

@@ -193,10 +193,10 @@ TEST_CASE("an oversubscribed spine is shared by the whole node", "[models][colle
   CHECK(close(c.transfer(fabric).value, 102.4e-3));
 }
 
-// Mesh over a column, one rank a chip: each sends 16 MB to the three others. Neighbours over their link; the
-// chip two hops away half this way, half that way round. Each directed link carries 16 MB for the neighbour
-// and, of the four two-hop messages a direction, 8 MB of two of them: 32 MB; both cores of a chip: 64 MB at
-// 10 GB/s.
+// Mesh over a column, one rank per chip: each sends 16 MB to the three others. Neighbours use their link; for
+// the chip two hops away, half goes in each direction around the ring. Each directed link carries 16 MB for
+// the neighbour and, of the four two-hop messages per direction, 8 MB of two of them: 32 MB; both cores of a
+// chip: 64 MB at 10 GB/s.
 TEST_CASE("mesh takes all shortest ways", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .data = 4});
   CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::data, 64e6, neuron::mesh), 6.4e-3));

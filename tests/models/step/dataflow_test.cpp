@@ -302,7 +302,7 @@ void check(const FlatBed& machine, const std::vector<int>& local, std::map<std::
       CHECK(flow.complete);
       CHECK(flow.accesses(gather, reduces.algorithm, false));
     }
-    // Mesh inside a node takes all shortest ways.
+    // Mesh inside a node uses all shortest paths.
     for (const Stage& stage : gathers.stages) {
       for (const Relation& r : stage.relations) {
         const bool mesh = gathers.algorithm.ends_with("mesh") || gathers.algorithm.ends_with("mesh)");

@@ -108,7 +108,7 @@ TEST_CASE("memory is told of the very strategy and model that ran", "[planner]")
     return !planner::remarks_on({memory_full(job, ran)}, job, bf16).empty();
   };
   CHECK(told(bf16));
-  // None of these stands in describe(): each takes other memory.
+  // describe() contains none of these: each takes other memory.
   for (const char* text : {"tp=16,recompute=CoreAttention,precision=fp32",
                            "tp=16,recompute=CoreAttention,kv=4", "tp=16,recompute=CoreAttention,bucket=20"}) {
     CAPTURE(text);
