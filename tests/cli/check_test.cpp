@@ -109,7 +109,7 @@ TEST_CASE("what TorchTitan refuses at its start is refused, each at its key", "[
 
 // compile.enable was not read, a file of qwen3 got messages about llama3, and one of an image model about
 // unknown keys.
-TEST_CASE("a TOML of TorchTitan is told what it is", "[cli]") {
+TEST_CASE("messages on a TOML of TorchTitan name the right model", "[cli]") {
   Session cli;
   const std::string head =
       "[training]\nlocal_batch_size = 1\nseq_len = 4096\n[activation_checkpoint]\nmode = \"full\"\n";

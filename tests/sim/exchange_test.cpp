@@ -165,7 +165,7 @@ TEST_CASE("messages made as they are due are those of the whole program", "[sim]
   CHECK(messages > at_least(1000));
 }
 
-TEST_CASE("same input, same digest, alone and beside another simulation", "[sim]") {
+TEST_CASE("same input, same digest, alone and during another simulation", "[sim]") {
   testing::Random random(7);
   const std::vector<double> capacity = random.capacities(6);
   std::vector<Exchange> exchanges;

@@ -121,7 +121,7 @@ TEST_CASE("edges of a transfer", "[sim]") {
 
 // Work of 10 s during a transfer from 2 s to 5 s, slowed by 1.5: 2 s, then 3 s in which 2 s of work are done,
 // then the remaining 6 s: 11 s. A second device is not slowed.
-TEST_CASE("transfers slow the work beside them", "[sim]") {
+TEST_CASE("transfers slow the work that they overlap", "[sim]") {
   OneLink o;
   const DeviceId compute = o.program.add_device("compute"), collectives = o.program.add_device("collectives"),
                  other = o.program.add_device("other");
@@ -246,7 +246,7 @@ TEST_CASE("more capacity is never slower where each flow has one link", "[sim][p
   CHECK(faster > at_least(20));
 }
 
-TEST_CASE("runs beside each other are the run alone", "[sim]") {
+TEST_CASE("concurrent runs equal the run alone", "[sim]") {
   const auto digest = [](const Program& p) {
     std::uint64_t d = 0xcbf29ce484222325;
     const auto note = [&](std::int64_t x) { d = (d ^ static_cast<std::uint64_t>(x)) * 0x100000001b3; };

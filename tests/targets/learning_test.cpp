@@ -295,7 +295,7 @@ TEST_CASE("a recipe that counts sequences keeps its tokens at another length", "
 }
 
 // TorchTitan is pointed to a copy of C4: 2T tokens are 12.8 times its 156B.
-TEST_CASE("a run through C4 several times is told", "[targets]") {
+TEST_CASE("a run through C4 several times is reported", "[targets]") {
   const auto asked = [](double tokens) {
     models::Job job = job_of("llama3-8b", 2, 8192, 128);
     job.cluster.instance = test_catalog().instance("p5.48xlarge");

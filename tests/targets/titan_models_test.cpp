@@ -58,7 +58,7 @@ TEST_CASE("sizes of TorchTitan have the parameters that they are named for", "[t
 }
 
 // A message on a file of qwen3 said that "8B" is no size of llama3.
-TEST_CASE("a file is told what it trains", "[targets]") {
+TEST_CASE("messages on a file name the model that it trains", "[targets]") {
   CHECK(read_model("name = \"qwen3\"\nflavor = \"8B\"").architecture.layers == 36);
   CHECK(read_model("name = \"qwen3\"\nflavor = \"1.7B\"").architecture.tied_embeddings);
   CHECK(read_model("flavor = \"8B\"").architecture.layers == 32);  // llama3 where nobody says

@@ -257,7 +257,7 @@ TEST_CASE("a profile sees the flat side of a kink", "[calibrate]") {
 // priors are nearly equal, and so are both optima. Around the optimum found, the logarithm of its rate has a
 // variance of about 0 there and of log^2 2 + 0.5^2 at the other, where the rate is at its prior again; each
 // has weight 1/2.
-TEST_CASE("a rival that explains the data as well is not forgotten", "[calibrate]") {
+TEST_CASE("a second optimum that explains the data equally well is not forgotten", "[calibrate]") {
   const auto slower = [](const Values& x) { return Values{1 / std::min(x[0], x[1])}; };
   std::vector<FitParameter> parameters{{"a", 1, 0.5}, {"b", 1.001, 0.5}};
   const std::vector<Observation> observations{{2, 0.02}};

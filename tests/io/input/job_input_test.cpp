@@ -89,7 +89,7 @@ TEST_CASE("a model of the catalogue alone is its published training on one node"
 
 // These state steps and rates of their own; the answer reports only what was taken from the published
 // training.
-TEST_CASE("only what is taken of a published training is told", "[io][job]") {
+TEST_CASE("only what is taken of a published training is reported", "[io][job]") {
   io::JobOptions gpus = options_of(&io::JobOptions::instance, "p5.48xlarge");
   CHECK(notes(input_of("llama3-8b", gpus), "; sequence and batch as in aws-"));
   gpus.sequence = "4096";

@@ -268,7 +268,7 @@ TEST_CASE("a folder of another version says so in one line, or passes", "[launch
 }
 
 // Catches files that are no edit of the plan's but would run.
-TEST_CASE("a folder holds no files that would run beside the plan's", "[launch]") {
+TEST_CASE("a folder contains no files that would run in addition to the plan's", "[launch]") {
   const Folder folder;
   folder.put("trnplan_config.py", "import os\n");
   CHECK(contains(folder.said(), "trnplan_config.py: is of another plan: this one has no such file"));

@@ -180,7 +180,7 @@ TEST_CASE("a PyTorchJob of HyperPod meets by an id of its own and resumes", "[la
   }
 }
 
-TEST_CASE("the claim is of the class beside it", "[launch]") {
+TEST_CASE("the claim is of the class in its file", "[launch]") {
   const Node list = parse_document(io::fsx_claim_yaml(spec_of(16)), "fsx-claim.yaml");
   REQUIRE(at(list, "items").items.size() == 2);
   const Node &made = at(list, "items").items[0], &claim = at(list, "items").items[1];

@@ -197,7 +197,7 @@ TEST_CASE("an oversubscribed spine is shared by the whole node", "[models][colle
 // the chip two hops away, half goes in each direction around the ring. Each directed link carries 16 MB for
 // the neighbour and, of the four two-hop messages per direction, 8 MB of two of them: 32 MB; both cores of a
 // chip: 64 MB at 10 GB/s.
-TEST_CASE("mesh takes all shortest ways", "[models][collective]") {
+TEST_CASE("mesh uses all shortest paths", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .data = 4});
   CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::data, 64e6, neuron::mesh), 6.4e-3));
 }
@@ -333,7 +333,7 @@ TEST_CASE("the runtime's choice by size, group and machine", "[models][collectiv
 
 // NxD's send is an all-gather over the pair: 8 MB cross the pair's link in both directions. PP 4 of TP 8
 // sends between rows: 2 cores of a chip, 16 MB a link and direction = 1.6 ms.
-TEST_CASE("pipeline send moves bytes both ways", "[models][collective]") {
+TEST_CASE("pipeline send moves bytes in both directions", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .pipeline = 4});
   std::vector<std::vector<int>> pairs;
   for (int r = 0; r < 8; ++r) pairs.push_back({r, r + 8});

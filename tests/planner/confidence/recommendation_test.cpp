@@ -116,7 +116,7 @@ TEST_CASE("the averse choice is the least safe cost of all, by brute force", "[p
         Approx(least).epsilon(1e-12));
 }
 
-TEST_CASE("the neutral choice is the safest that cannot be told from the best, by brute force",
+TEST_CASE("the neutral choice is the safest plan indistinguishable from the best, by brute force",
           "[planner][risk]") {
   Setting s("llama3-8b", 1, 4096, 64, "tp=32");
   s.job.architecture.layers = 8;

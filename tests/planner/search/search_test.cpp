@@ -551,7 +551,7 @@ TEST_CASE("a limit that no plan keeps ends the search by bounds, not by brute fo
   CHECK(hasty.infeasible->too_slow);
 }
 
-TEST_CASE("a search that is told to stop at once says so", "[planner]") {
+TEST_CASE("a search that is stopped at once says so", "[planner]") {
   const std::atomic<bool> stop{true};
   const SearchResult result = search(tutorial(), datasheet(), {.stop = &stop});
   CHECK(result.plans.empty());
