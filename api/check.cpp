@@ -264,7 +264,7 @@ const planner::Target& target_of(const CheckRequest& o) {
   return *target;
 }
 
-/// For a folder that plan --out wrote, the file that its run reads, on the cluster that it is for.
+/// File that the run of a plan --out folder reads, on the cluster of the folder.
 CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
   const std::filesystem::path folder = o.file, plan_file = folder / "plan.json";
   std::error_code none;

@@ -202,7 +202,7 @@ std::string measurement_name(const planner::Experiment& m, const planner::Compar
                      planner::kShortRunSteps);
 }
 
-/// Whether the first two plans can be distinguished, and the measurement that would do so.
+/// States if the first two plans can be distinguished, and the measurement that would do so.
 std::string confidence_text(const models::Job& job, const planner::Confidence& confidence,
                             const std::string& script) {
   if (!confidence.comparison) return "";

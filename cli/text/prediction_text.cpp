@@ -32,7 +32,7 @@ std::string apart(const Plan& p, const std::vector<Plan>& plans) {
   return text;
 }
 
-/// For each plan, the first one of which it is a near twin, or itself; the recommended one represents itself.
+/// First plan of which each one is a near twin, or itself; the recommended one represents itself.
 std::vector<std::size_t> families(const std::vector<Plan>& plans, std::size_t recommended) {
   std::vector<std::size_t> family(plans.size());
   for (std::size_t i = 0; i < plans.size(); ++i) {

@@ -18,7 +18,7 @@ using Rows = std::vector<const StepValidation::Row*>;
 /// Least number of pairs for a statement on them.
 constexpr std::size_t kFewPairs = 10;
 
-/// In per cent.
+/// Per cent with one digit.
 std::string one_digit(double share) {
   return fmt::format("{:.1f}", 100 * share);
 }

@@ -18,8 +18,8 @@ namespace trnplan::launch {
 ///   the image, its pull policy and secrets           the name of the job, its namespace, labels, annotations
 ///   the claim of the shared volume, where it is      the service account, scheduler, priority and tolerations,
 ///   mounted, and where on it the folder lies         further labels of nodes, and CPUs and memory of a pod
-/// and everything else is the plan's, since any addition could change what the pods run.
-/// and all else is the plan's: whatever is added could change what the pods run.
+///
+/// Everything else is the plan's, since any addition could change what the pods run.
 [[nodiscard]] FileFindings compare_manifest(const FileText& file);
 
 }  // namespace trnplan::launch

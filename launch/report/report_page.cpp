@@ -11,7 +11,7 @@ namespace trnplan::launch {
 
 namespace {
 
-/// In this order: later files use the definitions of earlier ones, and the last one draws the page.
+/// Scripts in order: later ones use the definitions of earlier ones, and the last one draws the page.
 constexpr std::array<std::string_view, 8> kScripts = {"base.js",     "charts.js",  "plan_parts.js",
                                                       "timeline.js", "machine.js", "runs.js",
                                                       "records.js",  "pages.js"};

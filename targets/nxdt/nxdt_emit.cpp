@@ -257,7 +257,7 @@ void write_precision(Writer& w, const Emission& e) {
       .string("neuron_rt_stochastic_rounding_en", manual ? "1" : "0");
 }
 
-/// Without a statement in the job, as in most shipped configs.
+/// Value for a job without a statement: that of most shipped configs.
 int requests_of(const models::Software& software) {
   return software.in_flight > 0 ? software.in_flight : 5;
 }

@@ -134,7 +134,7 @@ class Nxdt : public planner::Target {
     return c;
   }
 
-  /// For a job that states only its version of NxDT, a release that contains it.
+  /// Release that contains the version of NxDT, for a job that states only that.
   std::string neuron_release(const models::Job& job) const override {
     const NxdtVersion* version = find_version(job.software.version);
     const std::string usual = Target::neuron_release(job);
