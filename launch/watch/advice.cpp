@@ -136,7 +136,7 @@ planner::Observation observation_on(const topology::GroupVerdict& group, const R
   return e;
 }
 
-/// One group of each kind of the plan that ran and that the rules refuse or doubt: it works.
+/// One group of each kind in the plan that ran, if the rules refuse or doubt it: it works.
 std::vector<planner::Observation> accepted_groups(const RanPlan& ran) {
   std::vector<planner::Observation> all;
   const topology::Cluster& cluster = ran.job.cluster;

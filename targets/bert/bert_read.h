@@ -5,8 +5,8 @@
 
 namespace trnplan::targets {
 
-/// bert-large-uncased, which the program takes from the Hugging Face hub, with what distinguishes its shape
-/// from others.
+/// bert-large-uncased, which the program takes from the Hugging Face hub, as far as its shape distinguishes
+/// it from other models.
 [[nodiscard]] const models::Architecture& bert_large();
 
 inline constexpr const char* kBertScript = "dp_bert_large_hf_pretrain_hdf5.py";

@@ -34,7 +34,7 @@ struct NearOptions {
 /// before it, up to `most`. If that gives fewer, slower ones follow, fewest keys first. The search varies TP,
 /// PP, VPP, ZeRO-1, sequence parallel, micro-batch, recompute and cuts. `current`: the strategy that `config`
 /// states, on the job's cluster. A key never changes if the program stays the same. Deterministic. Cost: the
-/// candidates of the cluster, then a few dozen simulations.
+/// candidates of the cluster, then about a dozen simulations.
 std::vector<NearConfig> nearest_that_fit(const models::Job& job, const models::Strategy& current,
                                          const NxdtConfig& config, const models::Architecture& trained,
                                          const models::Profile& profile, const NearOptions& options = {});
