@@ -17,7 +17,8 @@ struct Kind {
 
 constexpr const char* kPretraining = "give a config of pretraining: fine-tuning of its kind is not modelled";
 
-/// Recipes: aws/sagemaker-hyperpod-recipes@2631995 recipes_collection/recipes, and @ffaa5bb for run.model_type hf.
+/// Recipes: aws/sagemaker-hyperpod-recipes@2631995 recipes_collection/recipes, and @ffaa5bb for
+/// run.model_type hf.
 constexpr Kind kKinds[] = {
     {"run.model_type", "falcon",
      "a HyperPod recipe of SageMaker's model parallel library, which is not modelled",

@@ -1,4 +1,5 @@
-// States of a Slurm job, as scontrol names them: SchedMD/slurm@0008e61:src/common/slurm_protocol_defs.c, job_state_string.
+// States of a Slurm job, as scontrol names them:
+// SchedMD/slurm@0008e61:src/common/slurm_protocol_defs.c, job_state_string.
 #pragma once
 
 #include <optional>

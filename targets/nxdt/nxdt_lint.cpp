@@ -1,5 +1,5 @@
-// The linter: runs the rules of all themes. The rules are in nxdt_lint_{schema,parallel,training,kinds,versions}.cpp,
-// each file with its own table.
+// The linter: runs the rules of all themes. The rules are in
+// nxdt_lint_{schema,parallel,training,kinds,versions}.cpp, each file with its own table.
 #include "targets/nxdt/nxdt_lint_rules.h"
 
 namespace trnplan::targets {

@@ -18,7 +18,8 @@ namespace trnplan::targets {
 [[nodiscard]] planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a,
                                                    int ranks = 0);
 
-/// The settings of a TOML, or of the Python module that `plan --out` writes, as a tree. Throws InputError: syntax.
+/// Settings of a TOML, or of the Python module that `plan --out` writes, as a tree. Throws InputError:
+/// syntax.
 [[nodiscard]] Node titan_tree(const planner::ConfigFile& file);
 
 /// Run that a TOML describes with its flavor, or that the Python module of `plan --out` describes with its

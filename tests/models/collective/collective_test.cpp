@@ -257,9 +257,9 @@ TEST_CASE("everyone to everyone: links, memory and NICs", "[models][collective]"
 }
 
 // All-gather on tori of single-core chips. 4 x 4, 64 MB, chunks of 4 MB in four lanes (rows or columns first,
-// each both ways round): 3 steps of 1 MB on every directed link, 0.3 ms at 10 GB/s; then 3 steps of a quarter
-// of the four chunks held, 12 MB, 1.2 ms. 3 rows of 5 columns, 60 MB, chunks of 4 MB in two lanes, rows
-// first: 4 steps of 2 MB, 0.8 ms; then 2 steps of half of the five chunks held, 20 MB, 2 ms.
+// each in both directions): 3 steps of 1 MB on every directed link, 0.3 ms at 10 GB/s; then 3 steps of a
+// quarter of the four chunks held, 12 MB, 1.2 ms. 3 rows of 5 columns, 60 MB, chunks of 4 MB in two lanes,
+// rows first: 4 steps of 2 MB, 0.8 ms; then 2 steps of half of the five chunks held, 20 MB, 2 ms.
 TEST_CASE("torus: rows, then columns", "[models][collective]") {
   const auto phases = [](int rows, int columns, double bytes) {
     const topology::Cluster c = as_torus(Bed::make_cluster(1), rows, columns);
