@@ -14,7 +14,7 @@ named() {  # named WHAT FILE: the file has `WHAT`
   grep -qF -- "\`$1\`" "$2" || { printf 'FAIL: %s does not name %s\n' "$2" "$1" && failed=$((failed + 1)); }
 }
 
-# Every command, in the overview of the house and in the table of the README.
+# Every command, in the overview of the program and in the table of the README.
 commands=$("$trnplan" --help | sed -n '/^Subcommands:/,/^[^ ]*$/s/^  \([a-z][a-z-]*\) .*/\1/p')
 for command in $commands; do
   named "$command" docs/architecture.md

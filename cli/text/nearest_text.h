@@ -1,4 +1,4 @@
-// What to change in a config that is refused, in words.
+// Changes to a refused config, in words.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace trnplan::cli {
 
-/// The nearest configs, each with its speed and what to change; "" when there are none.
+/// Nearest configs, each with its speed and its changes; "" if there are none.
 std::string nearest_text(const std::vector<io::NearestJson>& nearest);
 
 }  // namespace trnplan::cli
