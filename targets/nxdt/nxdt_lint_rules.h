@@ -72,7 +72,7 @@ struct Remark {
   std::string_view key;
   std::string message;
   std::string fix;
-  std::string source = {};  ///< when it is not the first of the rule's (api/rules/nxdt.yaml)
+  std::string source = {};  ///< when it is not the first of the rule's (api/rules/4_nxdt.yaml)
   SourcePos at = {};        ///< where, when it is not the key's own place
 };
 
