@@ -56,7 +56,7 @@ void check_request(const CalibrateRequest& r) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-/// All files, with the faults of all that are no use.
+/// All files; throws with the faults of all that are unusable.
 std::vector<LogFile> read_files(const std::vector<std::string>& paths, const CalibrateRequest& r) {
   std::vector<LogFile> files;
   std::vector<Diagnostic> faults;
@@ -104,8 +104,8 @@ class Calibration {
     StepInputs inputs = step_inputs();
     tell_skipped();
     inputs.profile_stated = stated.has_value();
-    // Steps of the user's own are few: the published runs help. nccom-test and kernels are of one build or
-    // core, and stand for themselves.
+    // The user's own steps are few, so the published runs help. nccom-test and kernels belong to one build or
+    // core, and are fitted alone.
     const models::Profile prior =
         stated ? *stated : catalog_.profile(calibrate::has_own_steps(inputs) ? kPriorOfSteps : kPrior);
     out_.profile = prior.name;
@@ -146,7 +146,7 @@ class Calibration {
     out_.steps = calibrate::step_samples(out_.own(), out_.ran, remarks_);
   }
 
-  /// The runs, samples, points, kernels and fingerprints of all files.
+  /// Reads the runs, samples, points, kernels and fingerprints of all files.
   StepInputs step_inputs() {
     StepInputs inputs;
     inputs.points = out_.points;
@@ -160,7 +160,7 @@ class Calibration {
     const auto known = [this](const std::string& name) -> std::optional<topology::Instance> {
       try {
         return catalog_.instance(name);
-      } catch (const InputError&) {  // told with the place of the row
+      } catch (const InputError&) {  // reported with the place of the row
         return std::nullopt;
       }
     };
@@ -177,7 +177,7 @@ class Calibration {
     }
   }
 
-  /// Tables without use are the user's fault only when nothing else was learnt.
+  /// Unusable tables are the user's fault only if no other file could be used.
   void tell_skipped() {
     std::vector<Diagnostic> skipped;
     for (const auto& reading : out_.readings)
@@ -188,7 +188,7 @@ class Calibration {
     remark_left_out(std::move(skipped));
   }
 
-  /// Steps and points are of one machine; kernels that are fitted with them must be of its cores.
+  /// Steps and points are of one machine, and kernels that are fitted with them must be of its cores.
   void refuse_other_fabric(bool beside_others) const {
     const std::string fabric = catalog_.default_instance();  // of published()
     if (!beside_others || r_.instance == fabric) return;
@@ -201,7 +201,7 @@ class Calibration {
          "give kernels alone, with --profile trn1-datasheet or another that is not fitted"});
   }
 
-  /// Whole steps or kernels, with the points beside them.
+  /// Fits whole steps or kernels, together with the points.
   void fit_steps(StepInputs inputs, const models::Profile& prior) {
     if (r_.no_fit) {
       throw InputError({{"command line", 0, 0},
@@ -222,7 +222,8 @@ class Calibration {
     if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, catalog_); });
   }
 
-  /// What the catalogue's cases of jobs that fit, or do not, teach; the profile has the prior of it.
+  /// Updates the profile with the catalogue's cases of jobs that fit or do not; the profile contains their
+  /// prior.
   void learn_memory(models::Profile& profile) const {
     const auto known = calibrate::validate_memory(memory_cases(catalog_), case_lookup(catalog_), profile);
     std::vector<const calibrate::MemoryValidation::Row*> rows;
@@ -230,7 +231,7 @@ class Calibration {
     profile.value(models::common::fused_activations) = calibrate::learned_activations(rows, profile);
   }
 
-  /// Collectives alone.
+  /// Fits collectives alone.
   void fit_collectives(const models::Profile& prior) {
     out_.collectives = std::make_unique<CollectiveComparison>();
     calibrate::Selection& chosen = out_.collectives->chosen;

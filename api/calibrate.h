@@ -1,4 +1,4 @@
-// calibrate: a profile fitted to logs of runs, or what the logs say.
+// calibrate: a profile fitted to logs of runs, or a comparison of a profile with the logs.
 #pragma once
 
 #include <memory>
@@ -18,25 +18,26 @@ namespace trnplan::api {
 struct CalibrateRequest {
   std::vector<std::string> files;    ///< "-" is standard input
   std::vector<std::string> runs;     ///< folders of plan --out or measure.sh that ran
-  std::vector<std::string> kernels;  ///< "FILE=OP,key=value,...": of which kernel a device profile is
+  std::vector<std::string> kernels;  ///< "FILE=OP,key=value,...": kernel of a device profile
   calibrate::PointOptions points;
   std::string job, strategy, config;        ///< what ran when the files were written; may be empty
-  StatedFiles texts;                        ///< `job` or `config`, where it stands in memory
-  std::string profile;                      ///< the prior; empty: chosen by what is given
-  std::string instance = usual_instance();  ///< where it was measured
-  std::string out;                          ///< the profile's file; empty: it is not written
-  bool force = false;                       ///< overwrite `out`, and write it though the fit explains nothing
-  bool no_fit = false;                      ///< only compare what the profile says
-  bool with_catalogue = false;              ///< fit the published runs along
+  StatedFiles texts;                        ///< `job` or `config`, if in memory
+  std::string profile;                      ///< prior; empty = chosen by the kind of files
+  std::string instance = usual_instance();  ///< machine that was measured
+  std::string out;                          ///< file of the profile; empty = not written
+  /// Overwrites `out`, and writes it even if the fit explains nothing.
+  bool force = false;
+  bool no_fit = false;          ///< only compares the profile with the files
+  bool with_catalogue = false;  ///< also fits the published runs
 };
 
-/// The logs of one folder, and what it ran.
+/// Logs of one folder, and the plan that ran.
 struct RunFolder {
   std::vector<calibrate::LogFile> files;
   calibrate::RanSamples log;
 };
 
-/// A fit to points, or without one what the profile says of them. The fit refers to the points.
+/// Fit to points or, without one, the profile's predictions for them. The fit refers to the points.
 struct CollectiveComparison {
   calibrate::Selection chosen;
   calibrate::CollectiveFit fit;
@@ -44,20 +45,20 @@ struct CollectiveComparison {
 
 struct CalibrateResult {
   std::vector<calibrate::LogFile> files;               ///< of the request, then those of its folders
-  std::size_t own_files = 0;                           ///< as many of them are of the request
-  std::vector<calibrate::CollectiveReading> readings;  ///< one a file
+  std::size_t own_files = 0;                           ///< number of files from the request
+  std::vector<calibrate::CollectiveReading> readings;  ///< one per file
   std::vector<logs::MeasuredCollective> points;        ///< of all files
   std::optional<calibrate::WhatRan> ran;               ///< of the request's files
-  std::vector<logs::StepSample> steps;                 ///< of them
+  std::vector<logs::StepSample> steps;                 ///< of the request's files
   std::vector<RunFolder> folders;
-  std::string profile;  ///< name of what the fit started from, or was compared with
+  std::string profile;  ///< name of the prior, or of the profile compared
 
-  // At most one of these; none: no file has anything for a fit.
+  // At most one of these; none if no file has data for a fit.
   std::optional<std::vector<calibrate::KernelRow>> kernels;  ///< kernels alone, compared and not fitted
   std::optional<calibrate::StepCalibration> step_fit;
   std::unique_ptr<CollectiveComparison> collectives;
 
-  /// `out` was not written: the fit explains too little, or a step or kernel is doubtful.
+  /// True if `out` was not written: the fit explains too little, or a step or kernel is doubtful.
   bool refused = false;
 
   [[nodiscard]] std::vector<calibrate::LogFile> own() const;
@@ -65,11 +66,11 @@ struct CalibrateResult {
   [[nodiscard]] std::vector<logs::StepSample> all_steps() const;
 };
 
-/// Files that it reads besides its profile, which it may write anew.
+/// Files that it reads, except its profile, which it may overwrite.
 [[nodiscard]] std::vector<std::string> paths_read(const CalibrateRequest& request);
 
-/// Reads the files and fits what they hold: whole steps and kernels together, else collectives. Writes `out`.
-/// Throws InputError with every fault of the request and of files that are no use.
+/// Reads the files and fits whole steps and kernels together, or else collectives. Writes `out`. Throws
+/// InputError with every fault of the request and of unusable files.
 [[nodiscard]] CalibrateResult calibrate(const CalibrateRequest& request, Remarks& remarks);
 
 }  // namespace trnplan::api

@@ -1,4 +1,4 @@
-// models and instances: what is known by name.
+// models and instances: contents of the catalogue.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace trnplan::api {
 
-/// Of the catalogue, sorted by name. Throws InputError when a file of it is damaged.
+/// Models of the catalogue, sorted by name. Throws InputError if a file of it is damaged.
 [[nodiscard]] std::vector<io::KnownModel> models();
 [[nodiscard]] std::vector<io::KnownInstance> instances();
 

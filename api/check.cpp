@@ -31,7 +31,7 @@ namespace {
 using targets::Finding;
 using targets::Severity;
 
-/// The key of findings that are about all degrees together, in NxDT's configs.
+/// Key of findings on all degrees together, in NxDT's configs.
 constexpr const char* kWholeStrategy = "distributed_strategy";
 
 SourcePos place_of(const targets::NxdtConfig& config, std::string_view key) {
@@ -65,7 +65,7 @@ void set_nodes(targets::NxdtConfig& config, int nodes) {
   config.keys.push_back({"trainer.num_nodes", std::to_string(nodes), false, {config.file, 0, 0}});
 }
 
-/// A host runs one process for each core. Returns the strategy with the data-parallel degree that follows.
+/// A host runs one process per core. Returns the strategy with the resulting data-parallel degree.
 models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::NxdtConfig& config,
                               const targets::NxdtReading& reading, const topology::Cluster& cluster) {
   models::Strategy strategy = reading.strategy;
@@ -87,7 +87,7 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::Nxd
   return strategy;
 }
 
-/// The plan that is recommended for what the config trains, as changes to it; none where it cannot be said so.
+/// Recommended plan for the training of the config, as changes to it; none if the config cannot express it.
 std::optional<targets::NearConfig> recommended_config(const ResolvedJob& resolved, const Predictor& predictor,
                                                       const targets::NxdtConfig& config) {
   models::Job job = resolved.job();
@@ -102,7 +102,7 @@ std::optional<targets::NearConfig> recommended_config(const ResolvedJob& resolve
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
-  // The cluster is what the file says it is.
+  // The cluster is the one that the file states.
   std::erase_if(near.changes, [](const targets::Change& c) { return c.key.starts_with("trainer."); });
   if (near.changes.empty()) return std::nullopt;
   near.plan = *plan;
@@ -111,7 +111,7 @@ std::optional<targets::NearConfig> recommended_config(const ResolvedJob& resolve
   return near;
 }
 
-/// The plan that is recommended, then the nearest configs that are legal and fit.
+/// Recommended plan, then the nearest configs that are legal and fit.
 void name_nearest(CheckResult& result, const CheckRequest& o, const ResolvedJob& resolved,
                   const Predictor& predictor, const Prediction& p, const models::Strategy& strategy,
                   const targets::NxdtConfig& config) {
@@ -235,7 +235,7 @@ std::string verdict_of(const std::vector<Finding>& findings) {
   return has(Severity::error) ? "refused" : has(Severity::warning) ? "warn" : "ok";
 }
 
-/// What a strategy as a whole breaks is mended by lines of the file, which CheckResult::nearest shows.
+/// A violation by the strategy as a whole is fixed by lines of the file, which CheckResult::nearest lists.
 void point_to_nearest(std::vector<Finding>& findings) {
   for (Finding& f : findings) {
     if (f.severity == Severity::error && f.key == kWholeStrategy)
@@ -243,7 +243,8 @@ void point_to_nearest(std::vector<Finding>& findings) {
   }
 }
 
-/// The one that is named; else by what the file is. Throws InputError where it is something else.
+/// Target that the request names, else the target of the file. Throws InputError if the file is something
+/// else.
 const planner::Target& target_of(const CheckRequest& o) {
   if (!o.target.empty()) return *targets::find(o.target);
   const std::string text = o.texts.text(o.file);
@@ -263,7 +264,7 @@ const planner::Target& target_of(const CheckRequest& o) {
   return *target;
 }
 
-/// Of a folder that plan --out wrote the file that its run reads, on the cluster that it is for.
+/// File that the run of a plan --out folder reads, on the cluster of the folder.
 CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
   const std::filesystem::path folder = o.file, plan_file = folder / "plan.json";
   std::error_code none;

@@ -1,5 +1,5 @@
-// check: what NxDT would say of a config, what its strategy runs into, and how long a step takes. Of other targets' configs
-// and scripts what can be read of them.
+// check: the faults that NxDT would find in a config, the problems of its strategy, and its step time. For
+// other targets' configs and scripts, as much as can be read of them.
 #pragma once
 
 #include <map>
@@ -17,31 +17,31 @@ namespace trnplan::api {
 
 struct CheckRequest {
   std::string file;    ///< a config, the script that starts a run, or a folder that plan --out wrote
-  std::string target;  ///< whose file it is; may be empty: as the file tells
-  std::string instance, release;  ///< may be empty: as many cores as trainer.devices; not known
-  std::string version;            ///< of NxDT; may be empty: not known
-  std::string profile;            ///< "": the catalogue's
-  int nodes = 0;                  ///< 0: those of the config
-  /// Variables of the environment that a script of `target` is started in, by name.
+  std::string target;  ///< target of the file; may be empty: detected
+  std::string instance, release;  ///< may be empty: as many cores as trainer.devices; unknown
+  std::string version;            ///< of NxDT; may be empty: unknown
+  std::string profile;            ///< "" = the catalogue's
+  int nodes = 0;                  ///< 0 = those of the config
+  /// Variables of the environment in which a script of `target` starts, by name.
   std::map<std::string, std::string, std::less<>> environment = {};
-  StatedFiles texts;  ///< `file`, where it stands in memory
+  StatedFiles texts;  ///< `file`, if in memory
 };
 
 struct CheckResult {
   std::string verdict;                     ///< "ok", "warn" or "refused"
   std::vector<targets::Finding> findings;  ///< errors first
   std::optional<planner::Plan> prediction;
-  std::vector<targets::NearConfig> nearest;  ///< where the strategy is refused
+  std::vector<targets::NearConfig> nearest;  ///< if the strategy is refused
   std::string text;                          ///< of the file
   targets::NxdtConfig config;
-  std::string no_prediction;  ///< why there is none
+  std::string no_prediction;  ///< reason why there is none
 };
 
-/// Throws InputError where the file is no config of the target.
+/// Throws InputError if the file is no config of the target.
 [[nodiscard]] CheckResult check(const CheckRequest& request);
 
-/// The nearest configs with the diff of each, fewest changed keys first: keys that an interpolation changes along are
-/// no longer among its changes.
+/// Nearest configs, each with its diff, fewest changed keys first. Keys that an interpolation changes as a
+/// consequence are no longer among the changes.
 [[nodiscard]] std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near,
                                                       const std::string& text,
                                                       const targets::NxdtConfig& config);

@@ -16,7 +16,7 @@ using targets::Severity;
 
 namespace {
 
-/// Where a rule of strategies comes from in NxD; of another training loop what holds of all of them.
+/// Source of a rule of strategies in NxD; for another training loop, the source common to all of them.
 std::string source_of_rule(const std::string& rule, std::string_view loop) {
   if (!loop.empty()) return rule == "memory" ? source_of("check", rule) : "";
   const std::string source = source_of("strategy", rule);

@@ -21,13 +21,13 @@ using targets::Severity;
 
 namespace {
 
-/// Whatever base their rotary positions have.
+/// The base of their rotary positions does not matter.
 bool same_shape(const models::Architecture& a, const models::Architecture& b) {
   return a.layers == b.layers && a.hidden == b.hidden && a.intermediate == b.intermediate &&
          a.heads == b.heads && a.kv_heads == b.kv_heads;
 }
 
-/// The catalogue's name of a model that a file calls so; "llama3-1-8b" is llama3.1-8b.
+/// Catalogue's name of a model that a file names; "llama3-1-8b" is llama3.1-8b.
 std::optional<std::string> named_model(const std::string& name, const io::Catalog& catalog) {
   const auto digit = [&](std::size_t i) { return name[i] >= '0' && name[i] <= '9'; };
   if (auto known = io::known_model(name, catalog)) return known;
@@ -40,8 +40,8 @@ std::optional<std::string> named_model(const std::string& name, const io::Catalo
   return std::nullopt;
 }
 
-/// A script's line does not say how large the vocabulary is: that of the config.json beside it, or of a catalogued model,
-/// of the same shape.
+/// A script's line does not state the size of the vocabulary. It comes from the config.json in the same
+/// folder, or from a model of the catalogue, of the same shape.
 void take_vocabulary(models::Architecture& a, const models::Architecture* beside, const io::Catalog& catalog,
                      std::vector<Finding>& findings, const std::string& file) {
   if (a.vocabulary > 0) return;
@@ -70,7 +70,7 @@ void take_vocabulary(models::Architecture& a, const models::Architecture* beside
        "state the size of the tokenizer's vocabulary, or put the model's config.json next to the file"});
 }
 
-/// True where one of them leaves open what the file means.
+/// Adds the faults. True if one of them leaves the meaning of the file open.
 bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::StartFault> faults) {
   bool refused = false;
   for (planner::StartFault& f : faults) {
@@ -87,7 +87,7 @@ bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::Start
   return refused;
 }
 
-/// What the reader of a file that is refused finds besides, so that all is said at once.
+/// Further faults found by the reader of a refused file, so that all are reported at once.
 void add_unreadable(std::vector<Finding>& findings, const planner::Target& target,
                     const planner::ConfigFile& file, int ranks, const models::Architecture* beside) {
   try {
@@ -108,7 +108,7 @@ void add_unreadable(std::vector<Finding>& findings, const planner::Target& targe
   }
 }
 
-/// What a config.json beside the file says of the model; nullopt where there is none, or none of a model.
+/// Model in a config.json in the file's folder; nullopt if there is none, or if it describes no model.
 std::optional<models::Architecture> model_beside(const CheckRequest& o) {
   const std::filesystem::path beside = std::filesystem::path(o.file).parent_path() / "config.json";
   if (!o.texts.has(beside)) return std::nullopt;

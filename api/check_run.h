@@ -1,4 +1,4 @@
-// Files of targets other than NxDT: configs and scripts that start a run. Private to check.
+// Checks files of targets other than NxDT: configs, and scripts that start a run. Private to check.
 #pragma once
 
 #include "api/check.h"
@@ -7,7 +7,8 @@
 
 namespace trnplan::api {
 
-/// What the file describes, judged on the cluster that the request names, or that the file states. Throws InputError.
+/// Judges the run that the file describes, on the cluster that the request names or the file states. Throws
+/// InputError.
 [[nodiscard]] CheckResult checked_run(const CheckRequest& request, const planner::Target& target,
                                       const io::Catalog& catalog);
 

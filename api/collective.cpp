@@ -35,7 +35,7 @@ std::vector<std::string> names(Enum first, Enum last) {
   return all;
 }
 
-/// "did you mean mesh? Known: auto, ring, ..."; `also` are names that are understood and not listed.
+/// "did you mean mesh? Known: auto, ring, ..."; `also` are names that are accepted but not listed.
 std::string suggestion(const std::string& word, const std::vector<std::string>& known,
                        const std::vector<std::string>& also = {}) {
   std::vector<std::string> all = known;
@@ -59,7 +59,7 @@ models::CollectiveOp read_collective_op(const std::string& word) {
 
 namespace {
 
-/// What the options say, every fault of theirs noted.
+/// Values of the options, with every fault noted.
 class Reading {
  public:
   explicit Reading(const CollectiveRequest& o) : o_(o) {}
@@ -99,7 +99,7 @@ class Reading {
     return o_.ranks;
   }
 
-  /// One size, or those of the sweep; ascending, whole elements of the datatype.
+  /// One size, or those of the sweep; ascending, in whole elements of the datatype.
   std::vector<Bytes> sizes() {
     const auto first = size("--bytes", o_.bytes);
     const auto last = o_.sweeps() ? size("--maxbytes", o_.most_bytes) : first;
@@ -150,7 +150,7 @@ class Reading {
     return bytes;
   }
 
-  /// Down to whole elements, but not to none.
+  /// Rounds down to whole elements, but not to none.
   Bytes whole(Bytes b) const {
     const double element = element_bytes(o_.datatype);
     return Bytes(b.value > 0 ? element * std::max(1.0, std::floor(b.value / element)) : 0);
@@ -160,7 +160,7 @@ class Reading {
   std::vector<Diagnostic> faults_;
 };
 
-/// A group that has no way for its bytes: there is no time to print.
+/// Fault of a group without a path for its bytes: there is no time to print.
 bool has_no_way(const models::CollectiveTiming& t) {
   return t.verdict.verdict == topology::Verdict::refused && !std::isfinite(t.seconds.value);
 }
@@ -175,7 +175,7 @@ void refuse_infinite(const models::CollectiveTiming& t) {
                     "choose a smaller size, or a faster profile"});
 }
 
-/// Why an algorithm that was asked for is not, or not everywhere, what ran.
+/// Reason why a requested algorithm did not run, or not everywhere.
 std::string obstacle(Algorithm asked, const models::CollectiveRun& run, const topology::Cluster& cluster,
                      const std::string& timed) {
   if (run.op != CollectiveOp::all_reduce && run.op != CollectiveOp::all_gather &&
@@ -185,7 +185,7 @@ std::string obstacle(Algorithm asked, const models::CollectiveRun& run, const to
   return models::runtime_of(cluster.instance).obstacle(asked, cluster);
 }
 
-/// Numbers of ranks near that of `run` whose group the runtime accepts: the next below and above.
+/// Numbers of ranks near that of `run` with a group that the runtime accepts: the next below and above.
 std::string supported_ranks(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                             const topology::GroupVerdict& verdict) {
   if (verdict.rule == "no-efa") return no_efa_fix();
@@ -230,7 +230,7 @@ int element_bytes(const std::string& type) {
 
 namespace {
 
-/// Any time of a collective there would be that of another machine's algorithms.
+/// Times of a collective there would be those of another machine's algorithms.
 void refuse_unpublished(const topology::Instance& instance) {
   if (instance.traits.groups != topology::GroupRule::not_published) return;
   throw InputError({{"command line", 0, 0},
@@ -260,7 +260,7 @@ CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
   cluster.oversubscription = r.oversubscription;
   const std::vector<Bytes> sizes = reading.sizes();
   reading.finish();
-  if (cluster.instance.nics == 0) cluster.oversubscription = 1;  // of nothing
+  if (cluster.instance.nics == 0) cluster.oversubscription = 1;  // it oversubscribes nothing
   if (!r.sweeps() && sizes.front() != *parse_bytes(r.bytes)) {
     const double asked = parse_bytes(r.bytes)->value;
     remarks.add(fmt::format("{:.0f} byte{} not a whole number of {}: timed {:.0f}", asked,

@@ -1,4 +1,4 @@
-// collective: one collective, or sizes of one as nccom-test runs them, timed.
+// collective: the time of one collective, or of a range of sizes as nccom-test runs them.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace trnplan::api {
 
 struct CollectiveRequest {
   std::string op;
-  std::string bytes = "32MiB", most_bytes;  ///< with the second a table of sizes up to it
-  double factor = 2;                        ///< of the table, from size to size; above 1
+  std::string bytes = "32MiB", most_bytes;  ///< with `most_bytes`, a table of sizes up to it
+  double factor = 2;                        ///< of the table, from one size to the next; above 1
   std::string algorithm = "auto", datatype = "fp32";
   std::string instance = usual_instance(), profile;
-  int ranks = 0;  ///< over all nodes; 0: all cores
+  int ranks = 0;  ///< over all nodes; 0 = all cores
   int nodes = 1;
   double oversubscription = 1;
 
@@ -32,18 +32,18 @@ struct CollectiveResult {
   std::string fix;                             ///< how to get a supported group; may be empty
 
   [[nodiscard]] const topology::GroupVerdict& verdict() const { return timed.front().timing.verdict; }
-  /// The group has no way for its bytes: there is no time.
+  /// True if there is no path for the group's bytes, and so no time.
   [[nodiscard]] bool unreachable() const;
 };
 
-/// Bytes of an element of a datatype; 1 for unknown ones.
+/// Bytes per element of a datatype; 1 for unknown ones.
 [[nodiscard]] int element_bytes(const std::string& type);
 
-/// The operation of that name, or of nccom-test's name of it. Throws InputError.
+/// Operation by its name or nccom-test's name. Throws InputError.
 [[nodiscard]] models::CollectiveOp read_collective_op(const std::string& word);
 
-/// Times a group that the runtime would refuse all the same, where its bytes have a way. Throws InputError with
-/// every fault of the request.
+/// Times a group even if the runtime would refuse it, provided that there is a path for its bytes. Throws
+/// InputError with every fault of the request.
 [[nodiscard]] CollectiveResult collective(const CollectiveRequest& request, Remarks& remarks);
 
 }  // namespace trnplan::api

@@ -15,7 +15,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// The key of the job that a rule is about, first the one that is set.
+/// Key of the job that a rule is about, preferably one that is set.
 std::string key_of(const std::string& rule, const io::JobReading& reading) {
   static const std::map<std::string, std::vector<std::string>> kKeys = {
       {"heads", {"pin.tensor_parallel"}},
@@ -41,7 +41,7 @@ std::string key_of(const std::string& rule, const io::JobReading& reading) {
   return "";
 }
 
-/// The option that stated the key, where one did.
+/// Option that stated the key, if any.
 std::string told_as(const std::string& key, const std::string& file) {
   const std::string option = file == io::kCommandLine ? io::option_of(key) : "";
   return option.empty() ? key : option;

@@ -1,4 +1,4 @@
-// Jobs that no choice can make legal.
+// Refuses jobs that no choice can make legal.
 #pragma once
 
 #include <functional>
@@ -13,25 +13,28 @@ namespace trnplan::api {
 /// Every cluster the job may use.
 [[nodiscard]] std::vector<models::Job> clusters_of(const models::Job& job);
 
-/// A job on one of the clusters, and with one of the training loops, that it may use.
+/// A job on one of its allowed clusters, with one of its allowed training loops.
 struct JobChoice {
   models::Job job;
-  const planner::Target* target = nullptr;  ///< whose rules hold; may be null
+  const planner::Target* target = nullptr;  ///< its rules apply; may be null
 };
 
-/// A job that no choice can make legal is wrong input, not a search without result: throws
-/// InputError with every fault of the first choice, at the key that is to be changed. `job`: what the user named.
+/// Throws InputError for a job that no choice can make legal, with every fault of the first choice, at the
+/// key to change: such a job is wrong input, not a search without result. `job`: the argument given by the
+/// user.
 void refuse_contradictions(const std::string& job, const io::JobReading& reading,
                            const std::vector<JobChoice>& choices);
-/// Of every cluster the job may use.
+/// The same over every cluster that the job may use.
 void refuse_contradictions(const std::string& job, const io::JobReading& reading,
                            const planner::Target& target);
 
-/// Throws InputError where the target trains on no machine of the job's kind. `named`: by --target, else by the job's software.
+/// Throws InputError if the target trains on no machine of the job's kind. `named`: by --target, else by the
+/// job's software.
 void refuse_other_machines(const std::string& job, const io::JobReading& reading,
                            const planner::Target& target, bool named);
 
-/// One search compares times of one profile: throws InputError where the job's types have several, by `profile_of`, its name.
+/// Throws InputError if the job's types have several profiles, named by `profile_of`: a search compares times
+/// of a single profile.
 void refuse_mixed_machines(const std::string& job, const io::JobReading& reading,
                            const std::function<std::string(const topology::Instance&)>& profile_of);
 

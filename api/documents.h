@@ -1,4 +1,4 @@
-// The JSON document of each result, as `--format json` prints it and every other front end hands it on.
+// JSON document of each result. `--format json` prints it, and every other front end passes it on.
 #pragma once
 
 #include <string>
@@ -17,19 +17,19 @@
 
 namespace trnplan::api {
 
-// docs/json.md has their keys.
+// docs/json.md lists their keys.
 [[nodiscard]] std::string document(const PlanResult& result);
-/// Of a strategy that has no program only what it breaks.
+/// Contains only the broken rules for a strategy without a program.
 [[nodiscard]] std::string document(const SimulateResult& result);
 [[nodiscard]] std::string document(const WhatIfAnswered& result);
 [[nodiscard]] std::string document(const CheckResult& result);
-/// `instance`: where the files were measured.
+/// `instance`: the machine that was measured.
 [[nodiscard]] std::string document(const CalibrateResult& result, const std::string& instance);
 [[nodiscard]] std::string document(const ScoreResult& result);
 [[nodiscard]] std::string document(const ValidateResult& result, calibrate::LeaveOut leave_out);
 [[nodiscard]] std::string document(const MemoryValidationResult& result);
 [[nodiscard]] std::string document(const UptimeValidationResult& result);
-/// `sweep`: the document of several sizes.
+/// `sweep`: true for a document of several sizes.
 [[nodiscard]] std::string document(const CollectiveResult& result, bool sweep);
 [[nodiscard]] std::string document(const TopologyResult& result);
 [[nodiscard]] std::string document(const ExplainResult& result);

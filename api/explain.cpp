@@ -49,7 +49,7 @@ RuleSet read_set(std::string_view file, const Node& prefixes) {
   return set;
 }
 
-/// The id that is written most like the text, and those that have it in them.
+/// Id with the most similar spelling, and the ids that contain the text.
 std::vector<std::string> near_misses(const std::string& id) {
   constexpr std::size_t kMost = 4;
   std::vector<std::string> ids, near;

@@ -1,4 +1,4 @@
-// A fitted profile as the file that --profile reads.
+// A fitted profile as a file for --profile.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace trnplan::api {
 
-/// Says what it was fitted to: which of the files, and which builds.
+/// States in the file what it was fitted to: which of the files, and which builds.
 [[nodiscard]] std::string collective_profile_json(const calibrate::CollectiveFit& fit,
                                                   const io::Catalog& catalog,
                                                   const std::vector<calibrate::CollectiveReading>& readings,

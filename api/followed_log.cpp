@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kStart = 4096;  ///< bytes at the start of a log by which it is known again
+constexpr std::size_t kStart = 4096;  ///< bytes at the start of a log that identify it
 
 bool is_job_id(const std::string& target) {
   std::error_code none;
@@ -28,7 +28,7 @@ std::string field_of(const std::string& text, const std::string& key) {
   for (std::size_t at = text.find(key + "="); at != std::string::npos; at = text.find(key + "=", at + 1)) {
     if (at > 0 && text[at - 1] != ' ' && text[at - 1] != '\n') continue;
     const std::size_t from = at + key.size() + 1;
-    // A path may hold blanks; it ends its line.
+    // A path may contain blanks; it ends at the end of its line.
     const std::size_t end = text.find_first_of(key == "StdOut" ? "\n" : " \n", from);
     return text.substr(from, end - from);
   }
@@ -61,7 +61,7 @@ bool over(const std::string& state) {
   return launch::job_state(state).over;
 }
 
-/// A folder that plan --out wrote holds no log, but what a log is compared with.
+/// A folder that plan --out wrote contains no log, only references for a log.
 void refuse_folder(const std::string& target) {
   std::error_code none;
   if (!fs::is_directory(target, none)) return;
@@ -80,8 +80,8 @@ Source source_of(const std::string& target) {
   return {ask_slurm(target).log, target};
 }
 
-/// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
-/// ended.
+/// A controller that restarts, or is busy, is no reason to stop watching. One that has forgotten the job is:
+/// the job ended.
 std::string state_after(const std::string& before, const std::string& job, Remarks& remarks) {
   try {
     return ask_slurm(job).state;
@@ -108,7 +108,7 @@ void FollowedLog::begin() {
   log_ = std::make_unique<launch::WatchedLog>(name_);
 }
 
-/// Another file has the name now, or the file was cut, or written anew.
+/// True if another file has the name now, or the file was truncated or rewritten.
 bool FollowedLog::replaced() {
   struct stat now {
   }, open{};
@@ -121,7 +121,7 @@ bool FollowedLog::replaced() {
 
 bool FollowedLog::look() {
   std::error_code error;
-  // A job that waits has no log yet.
+  // A pending job has no log yet.
   if (!stream_ && !source_.job.empty() && !fs::exists(source_.path, error)) return false;
   bool changed = false;
   if (stream_ && source_.path != io::kStandardInput && replaced()) {
@@ -148,13 +148,13 @@ launch::LogReading FollowedLog::now() const {
   const std::size_t first = start_.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && (start_[first] == '{' || start_[first] == '[');
   if (!json || !stream_->rewindable() || reading.run.last > 0 || reading.run.mean) return reading;
-  // What a tool wrote as one document is no log.
+  // A document written by a tool at once is no log.
   try {
     io::LogStream whole(source_.path);
     if (launch::LogReading other = launch::read_whole(whole, name_); !other.content.steps.empty())
       return other;
   } catch (const InputError&) {
-    return reading;  // not written to its end, perhaps
+    return reading;  // possibly incomplete
   }
   return reading;
 }

@@ -1,4 +1,4 @@
-// Where the log of a watched run is, and what came to it since it was looked at last.
+// Location of a watched run's log, and the data added since the last look.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace trnplan::api {
 
 struct Source {
-  std::string path;  ///< "-": standard input
+  std::string path;  ///< "-" = standard input
   std::string job;   ///< of Slurm; empty for a file
 };
 
@@ -19,30 +19,30 @@ struct JobState {
   std::string state, log;
 };
 
-/// What Slurm's controller knows of a job. Throws InputError.
+/// State of a job from Slurm's controller. Throws InputError.
 [[nodiscard]] JobState ask_slurm(const std::string& id);
-/// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
-/// ended.
+/// State after another query of the controller. A controller that restarts, or is busy, is no reason to stop
+/// watching. One that has forgotten the job is: the job ended.
 [[nodiscard]] std::string state_after(const std::string& before, const std::string& job, Remarks& remarks);
-/// No step follows when the job is in this state.
+/// True if no further step follows in this state.
 [[nodiscard]] bool over(const std::string& state);
-/// Of a file, or of the job of that id.
+/// Source for a file, or for the job of that id.
 [[nodiscard]] Source source_of(const std::string& target);
 
-/// Reads on where it stopped; a log that was cut or replaced meanwhile is read from its start. Holds no more
-/// of the log than launch::WatchedLog.
+/// Reads on from the last position; rereads a log that was truncated or replaced from its start. Holds no
+/// more of the log than launch::WatchedLog.
 class FollowedLog {
  public:
-  /// Keeps a reference to `remarks`: a log that is read anew is worth one.
+  /// Keeps a reference to `remarks`: rereading a log adds a remark.
   FollowedLog(Source source, Remarks& remarks);
 
-  /// Reads all there is; true when there was something new. Waits for the end of standard input and of pipes.
-  /// Throws InputError.
+  /// Reads all that is available; true if there was something new. Waits for the end of standard input and of
+  /// pipes. Throws InputError.
   bool look();
   /// Reads one chunk; false at the end.
   [[nodiscard]] bool look_once();
   [[nodiscard]] launch::LogReading now() const;
-  /// Of what was read.
+  /// SHA-256 of the bytes read.
   [[nodiscard]] std::string sha256() const;
 
   const Source& source() const { return source_; }

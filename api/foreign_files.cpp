@@ -10,14 +10,15 @@ namespace trnplan::api {
 
 namespace {
 
-/// A document that has the key, with a value that begins so ("" = whatever it is), is what the row says.
+/// A row identifies a document that has the key, with a value that begins with `begins` ("" = any value).
 struct Kind {
   const char *key, *begins, *what, *fix;
 };
 
 constexpr const char* kPretraining = "give a config of pretraining: this kind of fine-tuning is not modelled";
 
-/// Recipes: aws/sagemaker-hyperpod-recipes@2631995 recipes_collection/recipes, and @ffaa5bb for run.model_type hf.
+/// Recipes: aws/sagemaker-hyperpod-recipes@2631995 recipes_collection/recipes, and @ffaa5bb for
+/// run.model_type hf.
 constexpr Kind kKinds[] = {
     {"run.model_type", "falcon",
      "a HyperPod recipe of SageMaker's model parallel library, which is not modelled",
@@ -39,7 +40,8 @@ constexpr Kind kKinds[] = {
      "name it in a job.yaml (model: config.json), and give that to trnplan plan"},
 };
 
-/// A recipe for Hugging Face's models, which says whether it fine-tunes; else its loop is FSDP's with these degrees.
+/// A recipe for Hugging Face's models. If it states fine-tuning, that is reported; else its loop is FSDP's
+/// with these degrees.
 [[noreturn]] void refuse_smp(const Node& root, const SourcePos& at) {
   const auto value = [&](const char* key, const char* usual) {
     const Node* node = root.at_path(key);

@@ -1,4 +1,4 @@
-// collective --measured: runs of nccom-test on named nodes, judged against what is predicted.
+// collective --measured: runs of nccom-test on named nodes, compared with predictions.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace trnplan::api {
 
 struct HealthRequest {
   std::string op;                     ///< that was run
-  std::vector<std::string> measured;  ///< files that logs/nccom/node_tests.h describes
+  std::vector<std::string> measured;  ///< files as described in logs/nccom/node_tests.h
   double factor = launch::kSlowRun;
   std::string instance = usual_instance(), profile;
   double oversubscription = 1;
 };
 
-/// Throws InputError for files that cannot be read, and for runs of another operation or that do not fit the
-/// instance.
+/// Throws InputError for files that cannot be read, for runs of another operation, and for runs that do not
+/// fit the instance.
 [[nodiscard]] io::HealthReport health(const HealthRequest& request, Remarks& remarks);
 
 }  // namespace trnplan::api

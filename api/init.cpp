@@ -22,14 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A value of the job, and where it comes from; "" where it is stated.
+/// A value of the job, and its source; "" if it is stated.
 struct Told {
   std::string value, from;
 
   [[nodiscard]] bool open() const { return value.empty(); }
 };
 
-/// What the five questions ask for.
+/// Values that the five questions ask for.
 struct Answers {
   Told model, instance, nodes, sequence, global_batch, tokens, objective;
 };
@@ -43,12 +43,12 @@ bool begins(const std::string& text, std::string_view first) {
   return at != std::string::npos && std::string_view(text).substr(at).starts_with(first);
 }
 
-/// Keys of YAML stand before a colon and a blank; the colons of sinfo's times and GPUs have none behind them.
+/// Keys of YAML are followed by a colon and a blank; the colons of sinfo's times and GPUs are not.
 bool has_keys(const std::string& text) {
   return text.find(": ") != std::string::npos || text.find(":\n") != std::string::npos;
 }
 
-/// Files of a machine or a model, by their content.
+/// Files about a machine or a model, recognised by their content.
 class FoundFiles {
  public:
   FoundFiles(const io::Catalog& catalog, Answers& answers) : catalog_(catalog), answers_(answers) {}
@@ -93,7 +93,7 @@ class FoundFiles {
     take(answers_.instance, i.name, std::move(from));
   }
 
-  /// Types whose devices, cores, memory and links are as listed, where the listing names none.
+  /// Types with the listed devices, cores, memory and links, if the listing names none.
   std::vector<std::string> machines_like(const std::string& file) const {
     std::vector<std::string> names;
     for (const std::string& name : catalog_.instances()) {
@@ -142,7 +142,7 @@ class FoundFiles {
   throw InputError({{io::kCommandLine, 0, 0}, option, std::move(problem), std::move(fix)});
 }
 
-/// The five questions, of which those are asked that nothing has answered yet.
+/// The five questions, of which those without an answer so far are asked.
 class Questions {
  public:
   Questions(const InitRequest& request, const io::Catalog& catalog, Answers& answers)
@@ -171,7 +171,7 @@ class Questions {
   }
 
  private:
-  /// Words of the answer go to the values that are open, in their order.
+  /// Assigns the words of the answer to the open values, in order.
   void ask(const std::string& question, const std::vector<Told*>& values,
            const std::vector<std::string>& usual, const std::string& assumed) {
     std::vector<std::size_t> open;
@@ -196,7 +196,7 @@ class Questions {
       refuse("answer", in_quotes(said) + " has more values than were asked for", "write one word per value");
   }
 
-  /// Tokens of the run, which may be told as steps.
+  /// Tokens of the run, which may be stated as steps.
   void length() {
     std::string steps = request_.steps;
     if (a_.tokens.open() && steps.empty() && request_.ask) {
@@ -268,13 +268,13 @@ std::string job_text(const Answers& a) {
   return text;
 }
 
-/// A model's file as the job names it: relative to the folder of the job.
+/// Path of a model's file as the job names it: relative to the folder of the job.
 std::string beside_job(const std::string& model, const std::string& out, const io::Catalog& catalog) {
   if (io::known_model(model, catalog) || fs::path(model).is_absolute() || !disk().has(model)) return model;
   return fs::proximate(fs::absolute(model), fs::absolute(out).parent_path()).string();
 }
 
-/// What an answer or an option says is refused as other commands do it, before anything is written.
+/// Refuses the value of an answer or an option as other commands do, before anything is written.
 void check(const Answers& a, const io::Catalog& catalog) {
   JobInput input;
   input.job = a.model.value;

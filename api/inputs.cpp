@@ -17,7 +17,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// Runs `look_up`; a fault without a place is put down to the option that named the thing.
+/// Runs `look_up`, and attributes a fault without a place to the option that named the thing.
 template <class LookUp>
 auto blame(const char* option, const LookUp& look_up) {
   try {
@@ -31,7 +31,7 @@ auto blame(const char* option, const LookUp& look_up) {
   }
 }
 
-/// A path that is there, but no profile by its name.
+/// Refuses a path to an existing file that is not a profile by its name.
 void refuse_misnamed(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -66,7 +66,7 @@ bool knows(const models::Profile& profile, const topology::Instance& instance) {
   return profile.schema->contains(models::runtime_of(instance).parameters().start);
 }
 
-/// The family of the machine that the profile says it is for.
+/// Family of the machine that the profile states.
 std::string family_of(const io::Catalog& catalog, const models::Profile& profile) {
   const std::vector<std::string> known = catalog.instances();
   const bool type = std::find(known.begin(), known.end(), profile.instance) != known.end();
@@ -74,14 +74,14 @@ std::string family_of(const io::Catalog& catalog, const models::Profile& profile
               : profile.instance.substr(0, profile.instance.find('.'));
 }
 
-/// The profile that holds where none is named, on a machine of another family: nobody chose it for that one.
+/// Default profile, on a machine of another family: nobody chose it for that one.
 bool unchosen_for(const io::Catalog& catalog, const models::Profile& profile,
                   const topology::Instance& instance) {
   if (profile.instance == instance.family || profile.instance.empty()) return false;
   return profile.name == catalog.default_profile() && family_of(catalog, profile) != instance.family;
 }
 
-/// The catalogue's profile of the machine's family, which is remarked on where the one asked for was `given`.
+/// Catalogue's profile of the machine's family; adds a remark if the requested one was `given`.
 std::optional<models::Profile> profile_of_family(const io::Catalog& catalog, const models::Profile& asked,
                                                  bool given, const topology::Instance& instance,
                                                  Remarks& remarks) {
@@ -129,7 +129,7 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
                    const topology::Instance& instance, Remarks& remarks) {
   if (profile.instance.empty()) return;
   if (family_of(catalog, profile) == instance.family)
-    return;  // data against data: what the one file names the other has
+    return;  // compares data of the catalogue with data of the profile
   remarks.add(instance.name + " timed with the parameters of " + profile.name + " (" + profile.instance + ")",
               "profile");
 }
@@ -174,7 +174,7 @@ std::string usual_instance() {
   try {
     return io::Catalog::standard().default_instance();
   } catch (const InputError&) {
-    return "";  // what needs the catalogue says what is wrong with it
+    return "";  // the function that needs the catalogue reports its fault
   }
 }
 

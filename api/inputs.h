@@ -1,4 +1,4 @@
-// What the functions of this floor take from a catalogue, and what they say of it.
+// Inputs from a catalogue for the functions of this layer, and remarks on them.
 #pragma once
 
 #include <string>
@@ -12,56 +12,59 @@
 
 namespace trnplan::api {
 
-/// A job file, a model of the catalogue, an HF config.json or an NxDT YAML, and what stands in place of its keys.
+/// A job file, a model of the catalogue, an HF config.json or an NxDT YAML, and values that override its
+/// keys.
 struct JobInput {
   std::string job;
   io::JobOptions options;
-  StatedFiles texts;  ///< `job`, and files it names, where they stand in memory
+  StatedFiles texts;  ///< `job`, and files it names, if in memory
 };
 
-/// Bytes of a table that a command reads.
+/// Most bytes of a table that a command reads.
 inline constexpr std::size_t kCsvBytes = 64u << 20;
 
-/// The profile by name, the catalogue's default for "", or from a file when `name` ends in .json. Throws InputError.
+/// Profile by name; the catalogue's default for ""; a file if `name` ends in .json. Throws InputError.
 [[nodiscard]] models::Profile load_profile(const io::Catalog& catalog, const std::string& name);
-/// `name`, or that of the catalogue's default for "".
+/// `name`, or the name of the catalogue's default for "".
 [[nodiscard]] std::string profile_name(const std::string& name);
-/// `profile`, or the catalogue's of the machine's family (FAMILY) where there is one and `profile` says nothing of such
-/// machines, or is the usual one and for another family; which is remarked on where somebody named `profile`: `given`.
+/// `profile`, or the catalogue's profile of the machine's family (FAMILY) if there is one and `profile`
+/// contains nothing about such machines, or is the default and for another family. Adds a remark if the user
+/// named `profile`: `given`.
 [[nodiscard]] models::Profile profile_for(const io::Catalog& catalog, models::Profile profile, bool given,
                                           const topology::Instance& instance, Remarks& remarks);
-/// The profile that plan takes for the machine, where it says anything of its collectives. A remark names the one that is
-/// fitted to benchmarks of kernels and collectives (FAMILY-kernels), where there is one and nobody named a profile. Throws
-/// InputError where the profile says nothing of them.
+/// Profile that plan uses for the machine, provided that it contains parameters of its collectives. If the
+/// user named no profile, a remark names the one fitted to benchmarks of kernels and collectives
+/// (FAMILY-kernels), if it exists. Throws InputError if the profile contains nothing about collectives.
 [[nodiscard]] models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name,
                                                bool given, const topology::Instance& instance,
                                                Remarks& remarks);
-/// The type that is meant where none is named; "" where there is no catalogue.
+/// Default instance type; "" without a catalogue.
 [[nodiscard]] std::string usual_instance();
-/// The catalogue's instance of that name; an unknown one is blamed on --instance.
+/// Instance of the catalogue by name. The fault of an unknown one refers to --instance.
 [[nodiscard]] topology::Instance load_instance(const io::Catalog& catalog, const std::string& name);
-/// Remarks on what was noticed, assumed and replaced. Throws InputError.
+/// Adds remarks on observations, assumptions and replacements. Throws InputError.
 [[nodiscard]] io::JobReading load_job(const JobInput& input, const io::Catalog& catalog, Remarks& remarks);
 
-/// Throws InputError where the path that `option` writes is one of `others`, which a command reads or writes besides; ""
-/// is none.
+/// Throws InputError if the path that `option` writes is among `others`, which the command also reads or
+/// writes. "" is no path.
 void check_apart(const char* option, const std::string& path, const std::vector<std::string>& others);
 
-/// Says so when the profile is for another family than that of `instance`.
+/// Adds a remark if the profile is for another family than that of `instance`.
 void remark_family(const io::Catalog& catalog, const models::Profile& profile,
                    const topology::Instance& instance, Remarks& remarks);
-/// Says so when the job states a release of the Neuron SDK of which the profile knows nothing, or which it knows of a
-/// framework alone that the job does not state.
+/// Adds a remark if the job states a release of the Neuron SDK that the profile does not know, or knows only
+/// for a framework that the job does not state.
 void remark_release(const models::Profile& profile, const models::Software& software, Remarks& remarks);
-/// For what looks at one cluster and one batch: says which of those the job leaves free it takes.
+/// Fixes cluster and batch that the job leaves open, for commands that consider only one, and adds remarks on
+/// the choice.
 void settle(models::Job& job, Remarks& remarks);
 
-/// Where `strategy` of `job`, whose cluster is settled, lies outside the runs that the profile was fitted to;
-/// "" where it does not. `what`: "the winner".
+/// Sentence on `strategy` of `job`, with a fixed cluster, if it lies outside the runs that the profile was
+/// fitted to; else "". `what`: "the winner".
 [[nodiscard]] std::string beyond_the_fit(const char* what, const models::Profile& profile,
                                          const models::Job& job, const models::Strategy& strategy);
 
-/// How to get a group over several nodes where the instance has no EFA device.
+/// Fix for a group over several nodes if the instance has no EFA device.
 [[nodiscard]] std::string no_efa_fix();
 
 }  // namespace trnplan::api

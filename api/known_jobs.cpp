@@ -38,13 +38,13 @@ std::vector<MemoryCase> memory_cases(const io::Catalog& catalog) {
 }
 
 calibrate::Lookup case_lookup(const io::Catalog& catalog) {
-  // Many cases share a network, and all but a few a machine.
+  // Many cases share a network, and almost all share a machine.
   const auto networks = std::make_shared<std::map<std::string, models::Architecture>>();
   const auto machines = std::make_shared<std::map<std::string, topology::Instance>>();
   return {[&catalog, networks](const std::string& published) {
             const auto known = networks->find(published);
             if (known != networks->end()) return known->second;
-            std::string name = published;  // an unknown one throws, with the names there are
+            std::string name = published;  // an unknown one throws, with the known names
             for (const std::string& one : catalog.models()) {
               if (io::folded_name(one) == io::folded_name(published)) name = one;
             }

@@ -1,4 +1,4 @@
-// The published jobs of which is known whether they fit, and what they say of plans.
+// Published jobs with known memory outcome, and their relation to plans.
 #pragma once
 
 #include <vector>
@@ -10,16 +10,17 @@
 
 namespace trnplan::api {
 
-/// The catalogue's memory-cases.csv, then those of measured-runs.csv. Throws InputError.
+/// Cases of the catalogue's memory-cases.csv, then those of measured-runs.csv. Throws InputError.
 [[nodiscard]] std::vector<logs::MemoryCase> memory_cases(const io::Catalog& catalog);
-/// Networks by their published names ("Llama3-8B" is llama3-8b). Keeps a reference to `catalog`.
+/// Looks networks up by their published names ("Llama3-8B" is llama3-8b). Keeps a reference to `catalog`.
 [[nodiscard]] calibrate::Lookup case_lookup(const io::Catalog& catalog);
 
-/// Those that state what ran; with `gpus` known_layouts(), too. Throws InputError. Cost: milliseconds.
+/// Jobs that state their strategy, and with `gpus` known_layouts() too. Throws InputError. Cost:
+/// milliseconds.
 [[nodiscard]] planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Profile& profile,
                                                  bool gpus);
 
-/// Says of a plan of `job` which known job is nearest.
+/// Adds to a plan of `job` the nearest published job.
 void tell_nearest(planner::Plan& plan, const planner::KnownJobs& known, const models::Job& job);
 
 }  // namespace trnplan::api

@@ -36,7 +36,7 @@ std::vector<KnownLayout> known_layouts(const io::Catalog& catalog) {
       models::Strategy strategy = io::parse_strategy(asked.strategy, asked.job);
       all.push_back({run.id, run.source, run.model, !run.out_of_memory, std::move(asked.job), strategy});
     } catch (const InputError&) {
-      continue;  // no layout that this program knows
+      continue;  // a layout that this program does not know
     }
   }
   return all;

@@ -12,13 +12,13 @@ namespace trnplan::api {
 
 struct KnownLayout {
   std::string id, source, model;
-  bool fitted = true;  ///< false: it ran out of memory
+  bool fitted = true;  ///< false = it ran out of memory
   models::Job job;
   models::Strategy strategy;
 };
 
-/// Those of quality A and B that state what ran, in the order of the table; of equal layouts the first. Throws InputError.
-/// Cost: some tens of milliseconds.
+/// Runs of quality A and B that state their strategy, in the order of the table; the first of equal layouts.
+/// Throws InputError. Cost: some tens of milliseconds.
 [[nodiscard]] std::vector<KnownLayout> known_layouts(const io::Catalog& catalog);
 
 }  // namespace trnplan::api

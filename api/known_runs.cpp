@@ -16,7 +16,7 @@ namespace {
 
 using planner::KnownRun;
 
-/// Models of the catalogue, each read once; a case of another model is passed over.
+/// Models of the catalogue, each read once; cases of other models are skipped.
 class Models {
  public:
   explicit Models(const io::Catalog& catalog) : catalog_(catalog) {

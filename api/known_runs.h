@@ -1,4 +1,4 @@
-// What is known to have run, for the distance of plans from it.
+// Runs known to work, from which the distance of plans is measured.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace trnplan::api {
 
-/// The published runs of measured-runs.csv that fits use, the published jobs of memory-cases.csv that ran or were
-/// shipped to run, and of `observations` the own runs whose memory was seen to do. With `gpus` those of known_layouts()
-/// that ran, too, which tell nothing of other devices. Throws InputError.
+/// Published runs of measured-runs.csv that fits use, published jobs of memory-cases.csv that ran or were
+/// shipped to run, and those of the user's own `observations` that had enough memory. With `gpus` also those
+/// of known_layouts() that ran, which are not used for other devices. Throws InputError.
 [[nodiscard]] std::vector<planner::KnownRun> known_runs(const io::Catalog& catalog,
                                                         const std::vector<planner::Observation>& observations,
                                                         const models::Architecture& own_model,

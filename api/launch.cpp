@@ -51,7 +51,7 @@ std::vector<std::vector<std::string>> commands_of(const launch::SubmitRequest& r
   try {
     return launch::commands(request);
   } catch (const InputError&) {
-    return {};  // setup_env.sh, which is among the faults
+    return {};  // settings.env cannot be read, which is among the faults
   }
 }
 

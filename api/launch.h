@@ -1,4 +1,4 @@
-// launch: a folder of `plan --out` checked, and handed to a scheduler.
+// launch: checks a folder of `plan --out` and hands it to a scheduler.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ struct LaunchRequest {
   std::string folder;
   std::string scheduler = "slurm";  ///< a name of launch/submit/schedulers.h
   std::string flavour;              ///< of Kubernetes: a name of io/output/emit_kubernetes.h; may be empty
-  std::string cluster_file;         ///< that tells the flavour, where `flavour` is empty; may be empty
-  bool dry_run = false;             ///< everything is checked, nothing submitted or run
+  std::string cluster_file;         ///< selects the flavour if `flavour` is empty; may be empty
+  bool dry_run = false;             ///< checks everything, submits and runs nothing
 };
 
 struct LaunchResult {
-  std::string scheduler;  ///< that has the jobs; of a folder that was submitted before the one of that time
+  std::string scheduler;  ///< that has the jobs; for a folder submitted before, the one used then
   bool already = false;   ///< there was nothing left to submit
   std::vector<launch::SubmittedJob> jobs;
-  /// Of a dry run: what would be run, as argument vectors, and what keeps it from being run.
+  /// Commands of a dry run, as argument vectors, and the faults that keep them from being run.
   std::vector<std::vector<std::string>> commands;
   std::vector<Diagnostic> faults;
 };
 
-/// Throws InputError with every fault of the folder, but of a dry run only where no command can be told; and
-/// launch::SchedulerRefused. `runner` asks and runs the scheduler's programs.
+/// Throws InputError with every fault of the folder (in a dry run only if no command can be determined), and
+/// launch::SchedulerRefused. `runner` runs the scheduler's programs.
 [[nodiscard]] LaunchResult launch(const LaunchRequest& request, Remarks& remarks,
                                   const launch::Runner& runner = launch::run_program);
 

@@ -26,13 +26,13 @@ namespace trnplan::api {
 
 namespace {
 
-/// The config of what one runs today.
+/// The config in use.
 struct Current {
   targets::NxdtConfig config;
   models::Architecture trained;
 };
 
-/// The config that a plan is set beside: --baseline, or the job's own when it is an NxDT YAML.
+/// Config with which plans are compared: --baseline, or the job's own if it is an NxDT YAML.
 std::string baseline_file(const PlanRequest& o, const io::Catalog& catalog) {
   if (!o.baseline.empty() || io::job_source(o.job.job, catalog, o.job.texts) != io::JobSource::nxdt)
     return o.baseline;
@@ -54,14 +54,14 @@ std::optional<Current> read_baseline(const std::string& file, const PlanRequest&
   current.config = targets::nxdt_from(root);
   current.config.devices_lines = targets::devices_lines(text, file);
   const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog, o.job.texts);
-  if (file != o.job.job) remarks.add(model.notes, "model");  // of its own config the job has said it
+  if (file != o.job.job) remarks.add(model.notes, "model");  // for its own config, the job has reported them
   current.trained = model.architecture;
   std::vector<Diagnostic> faults = targets::baseline_faults(job, current.config, current.trained);
   if (!faults.empty()) throw InputError(std::move(faults));
   return current;
 }
 
-/// A plan that breaks what holds of every plan is a bug.
+/// A plan that breaks an invariant of plans is a bug.
 void check(const models::Job& job, const planner::Plan& plan, const PlanRequest& o) {
   const std::vector<std::string> broken = planner::broken_invariants(job, plan, o.fit_probability);
   if (broken.empty()) return;
@@ -78,7 +78,7 @@ void check_result(const models::Job& job, const planner::SearchResult& result, c
   if (result.infeasible->too_expensive) check(job, *result.infeasible->too_expensive, o);
 }
 
-/// Remarks that depend on what was found.
+/// Remarks that depend on the result.
 void remark_result(const planner::SearchResult& result, const models::Profile& profile,
                    const models::Job& job, Remarks& remarks) {
   if (result.plans.empty()) return;
@@ -89,8 +89,8 @@ void remark_result(const planner::SearchResult& result, const models::Profile& p
   if (!beyond.empty()) remarks.add(beyond, "beyond-fit");
 }
 
-/// The whole run with failures, as whatif counts them: of the recommended plan; where deadline or budget refuse every plan, what they let the nearest one reach.
-/// None where no limit is stated.
+/// Forecast of the whole run with failures, as whatif counts them: for the recommended plan or, if deadline
+/// or budget refuse every plan, for the nearest one within them. None if no limit is stated.
 std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::RunQuestion q,
                                               const planner::SearchResult& result, const io::Catalog& catalog,
                                               Remarks& remarks) {
@@ -123,7 +123,7 @@ std::optional<WrittenTraining> written_training(const models::Job& job, const pl
                          settled.learning.learning_rate.has_value()};
 }
 
-/// How a fit reads nccom-test, which the planner does not see.
+/// Reading of nccom-test for a fit, which the planner does not see.
 planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double sure,
                                               const planner::RecommendingParameters& recommending) {
   const calibrate::StepFitOptions fit;
@@ -135,17 +135,17 @@ planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double
            fit.collective_noise,
            fit.build_spread,
            fit.launch_spread,
-           catalog.default_instance()},  // of the published runs, whose tables a fit of steps takes
+           catalog.default_instance()},  // of the published runs, with the tables that a fit of steps takes
           recommending.unstated_run};
 }
 
-/// True once the time limit, which counts from `start` on, is over.
+/// True once the time limit, counted from `start`, is over.
 bool is_late(const PlanRequest& o, std::chrono::steady_clock::time_point start) {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   return o.time_limit > 0 && spent.count() > o.time_limit;
 }
 
-/// What was left out because the target cannot say it, or that it can say nothing.
+/// Remark on plans that the target cannot express, or that it can express none.
 void remark_target(const planner::SearchResult& result, const planner::Target* target, const models::Job& job,
                    Remarks& remarks) {
   if (result.plans.empty()) return;
@@ -161,7 +161,7 @@ void remark_target(const planner::SearchResult& result, const planner::Target* t
   if (why) remarks.add(fmt::format("the search covers all strategies: {}", *why), "target");
 }
 
-/// That the target is published no longer, where the plan is for it.
+/// Remark that the target is no longer published, if the plan is for it.
 void remark_ending(const planner::Target* target, const models::Job& job, Remarks& remarks) {
   if (target == nullptr || job.neuron_releases == nullptr) return;
   const std::string ending = planner::ending_of(*target, job.cluster.instance.traits, *job.neuron_releases);
@@ -170,7 +170,7 @@ void remark_ending(const planner::Target* target, const models::Job& job, Remark
                 "end-of-support");
 }
 
-/// The stack that was chosen of several, and what it was chosen from.
+/// Remark on the chosen stack, and on those it was chosen from.
 void remark_choice(const Recommendation& best, Remarks& remarks) {
   if (best.others.empty()) return;
   const auto words = [](std::string_view name, const planner::Plan& plan) {

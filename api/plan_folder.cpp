@@ -23,7 +23,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// What lets --out write something: only what would help.
+/// Changes that let --out write something; only those that would help.
 std::string remedy(const planner::Target& own, const models::Job& job, const models::Strategy& strategy) {
   if (!planner::beyond_mending(own, job, strategy))
     return "pin what --target can express, choose another --target, or drop --out";
@@ -55,7 +55,8 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
   return launch::bundle(settled, plan, target);
 }
 
-/// What tells the recommended plan from its rival, to be run; none where nothing has to or where the target lacks it.
+/// Experiment that distinguishes the recommended plan from the second; none if it is not needed or the target
+/// cannot run it.
 std::vector<io::OutputFile> measure_files_of(const models::Job& job, const planner::Target& target,
                                              const std::vector<planner::Plan>& plans,
                                              const planner::Confidence& confidence, const PlanRequest& o,

@@ -1,4 +1,4 @@
-// The folder that plan writes.
+// Folder that plan writes.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,13 @@
 
 namespace trnplan::api {
 
-/// Throws InputError where the target's files cannot be written to the request's folder, as far as that is known before
-/// the work.
+/// Throws InputError if the target's files cannot be written to the request's folder, as far as that is known
+/// before the search.
 void check_out(const PlanRequest& request, const planner::Target* target);
 
-/// Writes what launch needs for the recommended plan, and what tells it from its rival where that is not known. The path
-/// of measure.sh, empty when there is none. Throws InputError. Requires: `result` has plans.
+/// Writes the files that launch needs for the recommended plan and, if the choice is uncertain, measurements
+/// that distinguish it from the second. Returns the path of measure.sh, empty if there is none. Throws
+/// InputError. Requires: `result` has plans.
 [[nodiscard]] std::string write_plan_folder(const models::Job& job, const planner::Target* target,
                                             const planner::SearchResult& result,
                                             const planner::Confidence& confidence, const PlanRequest& request,

@@ -14,7 +14,7 @@ using io::JsonValue;
 
 namespace {
 
-/// The plans with rows of their own: the first ones, and the recommended one.
+/// Plans with rows of their own: the first ones, and the recommended one.
 JsonValue plans_part(const PlanResult& r) {
   JsonValue all = JsonValue::List();
   for (std::size_t i = 0; i < r.search.plans.size(); ++i) {
@@ -46,7 +46,7 @@ JsonValue refusal_part(const planner::Refusal& r) {
   return one;
 }
 
-/// At most `most` of them; of each rule the first one whatever its place.
+/// At most `most` of them, including the first one of each rule at any position.
 JsonValue refusals_part(const std::vector<planner::Refusal>& list, std::size_t most) {
   JsonValue all = JsonValue::List();
   std::vector<std::string> told;
@@ -104,7 +104,7 @@ JsonValue sensitivity_part(const planner::Plan& best, const planner::Sensitivity
   return one;
 }
 
-/// Of the first two plans, and what would tell them apart.
+/// Comparison of the first two plans, and the measurement that would distinguish them.
 JsonValue comparison_part(const planner::Comparison& c, double sure) {
   JsonValue one = JsonValue::object({{"first", c.first + 1},
                                      {"second", c.second + 1},
@@ -196,7 +196,7 @@ JsonValue run_part(const planner::ForecastRun& run) {
   return one;
 }
 
-/// What is told of the recommended plan alone.
+/// Parts on the recommended plan alone.
 void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
   const planner::Plan& best = *r.search.recommended_plan();
   const models::Job settled = planner::settled(r.job, best);

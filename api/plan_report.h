@@ -1,4 +1,4 @@
-// The page of plan: what to train with, how sure that is, what would not run, and what to type next.
+// Page of plan: the recommended plan, its probabilities, the refused plans and the next commands.
 #pragma once
 
 #include "api/plan.h"
@@ -6,11 +6,11 @@
 
 namespace trnplan::api {
 
-/// Throws InputError where it cannot be written. Cost: a simulation of the recommended plan, with its timeline.
+/// Throws InputError if it cannot be written. Cost: a simulation of the recommended plan, with its timeline.
 void write_plan_report(const ReportFile& file, const PlanRequest& request, const PlanResult& result,
                        const std::vector<Remark>& remarks);
 
-/// The data of that page.
+/// Data of that page.
 [[nodiscard]] io::JsonValue plan_report(const PlanRequest& request, const PlanResult& result,
                                         const std::vector<Remark>& remarks);
 

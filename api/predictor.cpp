@@ -14,8 +14,8 @@ bool has_gpus(const topology::Instance& machine) {
   return machine.traits.accelerator == topology::Accelerator::gpu;
 }
 
-/// What is expected of the recommended plan, more of it being better: by the job's objective, counting that a plan which
-/// does not work earns nothing, unless the fastest is asked for.
+/// Expected value of the recommended plan by the job's objective; more is better. A plan that does not work
+/// earns nothing, unless the job asks for the fastest.
 double worth(const Recommendation& r, planner::RiskAttitude attitude) {
   const planner::Plan& plan = *r.search.recommended_plan();
   const double works = attitude == planner::RiskAttitude::fastest ? 1 : plan.works.value_or(1);
@@ -26,12 +26,12 @@ double worth(const Recommendation& r, planner::RiskAttitude attitude) {
     case models::Objective::cost:
       return plan.usd_per_hour > 0 ? rate / plan.usd_per_hour : rate;
     case models::Objective::deadline:
-      return -plan.nodes + rate / (1 + rate);  // the fewest nodes, then the most tokens
+      return -plan.nodes + rate / (1 + rate);  // fewest nodes, then most tokens
   }
   return rate;
 }
 
-/// One that can be written before one that cannot.
+/// True if a plan that can be written precedes one that cannot.
 bool is_better(const Recommendation& a, const Recommendation& b, planner::RiskAttitude attitude) {
   const bool written_a = !a.search.beyond_target && a.stack->stack.target != nullptr;
   const bool written_b = !b.search.beyond_target && b.stack->stack.target != nullptr;
@@ -113,7 +113,8 @@ Recommendation Predictor::search(StackRef stack, planner::SearchOptions options)
 Recommendation Predictor::recommend(const models::Job& at, const planner::SearchOptions& asked) const {
   const std::vector<StackRef> stacks = resolved_.stacks(at);
   planner::SearchOptions options = asked;
-  // What is taken may be slower than what another stack reaches, so all are searched where one may reach it.
+  // The plan taken may be slower than the best of another stack. So all stacks are searched if one of them
+  // may reach the required rate.
   if (options.least_tokens_per_second > 0) {
     const bool none = std::none_of(stacks.begin(), stacks.end(), [&](const StackRef& s) {
       planner::SearchOptions own = options;
@@ -142,7 +143,7 @@ Recommendation Predictor::recommend(const models::Job& at, const planner::Search
       set_aside(found);
     }
   }
-  if (!best) return search(stacks.front(), options);  // what the usual stack lacks is told
+  if (!best) return search(stacks.front(), options);  // reports what the default stack lacks
   best->others = std::move(others);
   return *std::move(best);
 }

@@ -1,4 +1,5 @@
-// The two doors to numbers and advice: what one strategy of a resolved job does, and which to take.
+// The two doors to numbers and advice: the prediction of one strategy of a resolved job, and the
+// recommendation.
 #pragma once
 
 #include <map>
@@ -16,47 +17,47 @@
 
 namespace trnplan::api {
 
-/// What one strategy does.
+/// Prediction of one strategy.
 struct Prediction {
   StackRef stack;   ///< that runs it
   models::Job job;  ///< the stack's, with the strategy's precision
   planner::Judgement judgement;
-  planner::Outlook outlook;  ///< of the plan, where there is one; its interval is widened by it
+  planner::Outlook outlook;  ///< of the plan, if there is one; its interval is already widened
 };
 
-/// Another stack that was searched, by the plan it recommends.
+/// Another stack that was searched, represented by its recommended plan.
 struct OtherStack {
   std::string name;
   planner::Plan plan;
 };
 
-/// What to take.
+/// The recommended stack and its plans.
 struct Recommendation {
-  StackRef stack;                          ///< whose plans these are
-  planner::SearchResult search;            ///< the intervals of its plans are widened by their outlooks
+  StackRef stack;                          ///< stack of these plans
+  planner::SearchResult search;            ///< its plans have their intervals widened by their outlooks
   std::vector<planner::Outlook> outlooks;  ///< of search.plans
-  std::vector<OtherStack> others;          ///< that have a plan, too
+  std::vector<OtherStack> others;          ///< that also have a plan
 };
 
-/// Keeps a reference to the resolved job. One thread at a time: what is known to run is read once.
+/// Keeps a reference to the resolved job. For one thread at a time: known runs are read once.
 class Predictor {
  public:
   explicit Predictor(const ResolvedJob& resolved,
                      planner::RiskAttitude attitude = planner::RiskAttitude::neutral, double sure = 0.9)
       : resolved_(resolved), attitude_(attitude), sure_(sure) {}
 
-  /// `at`: the resolved job on the cluster that the strategy is of. Cost: one simulation.
+  /// `at`: the resolved job on the strategy's cluster. Cost: one simulation.
   [[nodiscard]] Prediction predict(const models::Job& at, const models::Strategy& strategy) const;
 
-  /// Of each stack the best, and of these the one that is expected to do most, those first whose config can be written.
-  /// `at`: the resolved job on one cluster, or on its free ones. Target and advisor of the options are set here. Cost: a
-  /// search a stack.
+  /// Searches each stack, and recommends among their best plans the one with the highest expected value,
+  /// preferring those whose config can be written. `at`: the resolved job on one cluster, or on its open
+  /// ones. Sets target and advisor of the options. Cost: a search per stack.
   [[nodiscard]] Recommendation recommend(const models::Job& at, const planner::SearchOptions& options) const;
 
-  /// Says of a plan which known job is nearest.
+  /// Adds to a plan the nearest published job.
   void tell_nearest(planner::Plan& plan, const ResolvedStack& of) const;
 
-  /// Says of a plan how surely it works, and widens its interval by its distance from known runs.
+  /// Adds to a plan the probability that it works, and widens its interval by its distance from known runs.
   void tell_risk(planner::Plan& plan, const ResolvedStack& of) const;
 
   [[nodiscard]] const planner::RecommendingParameters& parameters(const topology::Instance& machine) const;

@@ -1,4 +1,4 @@
-// What the catalogue publishes for fits and validation.
+// Published data of the catalogue for fits and validation.
 #pragma once
 
 #include "calibrate/session/step_data.h"
@@ -6,7 +6,8 @@
 
 namespace trnplan::api {
 
-/// The published runs on the catalogue's default instance, and of the nccom-test points those of 2023, older than trn2, but for what
+/// Published runs on the catalogue's default instance, and the nccom-test points of 2023, which predate trn2,
+/// without those that the table excludes. Keeps a reference to `catalog`. Throws InputError.
 /// the table leaves out. Keeps a reference to `catalog`. Throws InputError.
 [[nodiscard]] calibrate::Published published(const io::Catalog& catalog);
 

@@ -9,7 +9,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// Leaves write_files(), which undoes what it has made.
+/// Thrown to leave write_files(), which then undoes its work.
 struct Rehearsed {};
 
 void begin(const std::filesystem::path& folder, const std::vector<std::string>& names, bool force) {

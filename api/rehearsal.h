@@ -1,4 +1,4 @@
-// Whether what is asked for can be written, found out before the work whose result would else be lost.
+// Checks that files can be written, before the work whose result would otherwise be lost.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,12 @@
 
 namespace trnplan::api {
 
-/// Makes `folder` as io::write_files would and begins the first of the files in it, then takes all of that back. Throws
-/// InputError as io::write_files does, but for what only writing to the end shows, such as a full disk.
+/// Creates `folder` as io::write_files would and begins its first file, then undoes all of it. Throws
+/// InputError as io::write_files does, except for faults that only a complete write shows, such as a full
+/// disk.
 void rehearse_files(const std::filesystem::path& folder, const std::vector<std::string>& names, bool force);
 
-/// The same of one file in a folder that exists: throws as io::write_file does.
+/// The same for one file in an existing folder. Throws as io::write_file does.
 void rehearse_file(const std::filesystem::path& path, bool force);
 
 }  // namespace trnplan::api

@@ -62,7 +62,7 @@ JsonValue stage_part(const models::StageMemory& m, Bytes limit, const models::Pr
                             {"fit_probability", fit.probability}});
 }
 
-/// Of each core of the first node the number of its group, as they first appear there.
+/// Group number of each core of the first node, in order of appearance.
 JsonValue groups_on_a_node(const topology::Instance& instance, const std::vector<std::vector<int>>& groups) {
   std::vector<int> of_core(static_cast<std::size_t>(instance.cores()), -1);
   int next = 0;
@@ -78,7 +78,7 @@ JsonValue groups_on_a_node(const topology::Instance& instance, const std::vector
   return of_core;
 }
 
-/// A pipeline's groups are pairs; its picture shows the stage of each core.
+/// The groups of a pipeline are pairs; its picture shows the stage of each core.
 JsonValue stages_on_a_node(const topology::Instance& instance, const topology::RankOrder& order) {
   std::vector<int> of_core(static_cast<std::size_t>(instance.cores()));
   for (int core = 0; core < instance.cores(); ++core)
@@ -127,7 +127,7 @@ JsonValue report_of(const char* kind, const std::vector<Remark>& remarks) {
   std::vector<std::string> said;
   for (const Remark& r : remarks) {
     std::string text = sentence(r);
-    if (text.starts_with("wrote ")) continue;  // files are told where the program ran
+    if (text.starts_with("wrote ")) continue;  // files are reported where the program ran
     said.push_back(std::move(text));
   }
   return JsonValue::object(
@@ -155,7 +155,8 @@ JsonValue job_part(const models::Job& job) {
 JsonValue strategy_part(const models::Strategy& s) {
   JsonValue part = JsonValue::object();
   for (const models::StrategyKey& key : models::strategy_keys())
-    part.add(std::string(key.name), std::visit([](const auto& value) { return JsonValue(value); }, key.stated(s)));
+    part.add(std::string(key.name),
+             std::visit([](const auto& value) { return JsonValue(value); }, key.stated(s)));
   const std::string sharding = models::sharding_words(s);
   part.add("sharding_words", sharding.empty() ? "ZeRO-1" : sharding.substr(2));
   part.add("recomputed", models::recompute_words(s));

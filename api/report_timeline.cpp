@@ -1,4 +1,4 @@
-// The step of a plan as a page draws it.
+// Step of a plan, as drawn on a page.
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -14,12 +14,12 @@ using io::JsonValue;
 
 namespace {
 
-/// Of the timeline, so that its operators tell their categories; a page draws kSlicesInReport of them.
+/// Most slices of the timeline for the categories of operators; a page draws kSlicesInReport of them.
 constexpr std::size_t kSlicesAskedFor = 60'000;
 
-/// Whether each slice lies inside another of its track.
+/// True for each slice that lies inside another of its track.
 std::vector<bool> nested(const std::vector<models::Timeline::Slice>& slices) {
-  std::map<std::uint32_t, SimTime> open;  // where the last outer slice of a track ends
+  std::map<std::uint32_t, SimTime> open;  // end of the last outer slice of a track
   std::vector<bool> inside;
   for (const models::Timeline::Slice& s : slices) {
     SimTime& end = open[s.track];
@@ -29,14 +29,14 @@ std::vector<bool> nested(const std::vector<models::Timeline::Slice>& slices) {
   return inside;
 }
 
-/// Passes and the end of the step first, then messages, then operators, each by micro-batch, as many as a page draws; and
-/// how many micro-batches have all of theirs.
+/// Slices of a page, by micro-batch: first passes and the end of the step, then messages, then operators, as
+/// many as the page draws. Also the number of micro-batches with all of theirs.
 struct Chosen {
   std::vector<bool> kept;
   std::size_t left_out = 0;
   int listed = 0, told = 0, detailed = 0;  ///< passes, messages, operators
 };
-/// Whatever of a micro-batch is no pass: sends, what they wait for and how they are launched.
+/// True for slices of a micro-batch that are no passes: sends, their waits and their launches.
 bool is_message(const models::Timeline::Slice& s) {
   return s.micro_batch >= 0 && s.category != models::to_string(models::Category::compute);
 }
@@ -66,7 +66,7 @@ Chosen chosen_slices(const models::Timeline& t) {
   return out;
 }
 
-/// Slices as lists of numbers; names and categories stand once.
+/// Slices as lists of numbers; each name and category is listed once.
 JsonValue slices_part(const models::Timeline& t) {
   std::map<std::pair<std::string_view, std::string_view>, int> places;
   JsonValue names = JsonValue::List(), slices = JsonValue::List();
@@ -97,7 +97,7 @@ JsonValue slices_part(const models::Timeline& t) {
                             {"left_out", chosen.left_out}});
 }
 
-/// Operators along the critical path, each with the category that most of its slices have.
+/// Operators along the critical path, each with the category of most of its slices.
 JsonValue operators_part(const models::StepReport& report, const models::Timeline* t) {
   std::map<std::string_view, std::map<std::string_view, std::int64_t>> times;
   if (t != nullptr) {
@@ -124,7 +124,7 @@ JsonValue timeline_part(const models::Job& settled, const models::Strategy& s, c
     const models::StepModel model(settled, s, profile, topology::ChipGraph(settled.cluster.instance));
     const models::Timeline t = models::timeline(model, settled, s, profile, kSlicesAskedFor);
     return JsonValue::object({{"operators", operators_part(report, &t)}, {"timeline", slices_part(t)}});
-  } catch (const std::overflow_error&) {  // without a rhythm it has too many passes to be drawn one by one
+  } catch (const std::overflow_error&) {  // without a rhythm it has too many passes to draw each
     return JsonValue::object({{"operators", operators_part(report, nullptr)}, {"timeline", JsonValue()}});
   }
 }

@@ -21,7 +21,7 @@ std::vector<topology::Instance> types_of(const models::Job& job) {
   return job.space.instances.empty() ? std::vector{job.cluster.instance} : job.space.instances;
 }
 
-/// Limits of the run. Without tokens they ask how far it gets, and refuse no plan.
+/// Limits of the run. Without tokens they determine how far it gets, and refuse no plan.
 planner::RunQuestion take_run_question(models::Job& job) {
   planner::RunQuestion q;
   q.tokens = job.training.tokens;
@@ -33,7 +33,7 @@ planner::RunQuestion take_run_question(models::Job& job) {
   return q;
 }
 
-/// The option or the key of software that the machine does not run.
+/// Option or key of the software that the machine does not run.
 bool trains_nowhere(const planner::Target* target, const std::vector<topology::Instance>& types) {
   return target != nullptr && std::none_of(types.begin(), types.end(), [&](const topology::Instance& i) {
            return target->trains_on(i.traits);
@@ -90,7 +90,8 @@ void ResolvedJob::refuse(const Asked& asked, const ResolveOptions& options) {
   }
   refuse_contradictions(asked.job.job, reading_, choices);
   if (!options.writes) return;
-  // A stack that cannot do what the job states of learning and checkpoints is not searched where another can.
+  // A stack that cannot express the job's settings of learning and checkpoints is not searched if another
+  // can.
   std::optional<InputError> why;
   for (auto& [name, machine] : machines_) {
     std::vector<Stack> able;
@@ -158,7 +159,7 @@ StackRef ResolvedJob::stack_of(const models::Job& at, const models::Strategy& st
 ResolvedJob resolve(models::Job job, const Asked& asked, const ResolveOptions& options, Remarks& remarks) {
   io::JobReading reading;
   reading.job = std::move(job);
-  reading.places["training.precision"] = {};  // stated, wherever
+  reading.places["training.precision"] = {};  // stated, in any place
   return {io::Catalog::standard(), std::move(reading), asked, options, remarks};
 }
 

@@ -1,5 +1,5 @@
-// From what is asked to what is answered: the job with its machines, their profiles, the stacks of software that may
-// train it, and the limits of the run. Every command, the Python package and the report start from a ResolvedJob, which
+// Resolves a request: the job with its machines, their profiles, the stacks of software that may train it,
+// and the limits of the run. Every command, the Python package and the report start from a ResolvedJob, which
 // never changes.
 #pragma once
 
@@ -22,32 +22,32 @@
 
 namespace trnplan::api {
 
-/// What a command is asked of a job.
+/// Request of a command for a job.
 struct Asked {
   JobInput job;
-  std::string
-      target;  ///< stack that is to train it; "": that of software.framework, else the catalogue's choice
-  std::string profile;  ///< of the catalogue, or a .json file; "": the catalogue's for the machine
+  /// Stack that trains it; "" = that of software.framework, else the catalogue's choice.
+  std::string target;
+  std::string profile;  ///< of the catalogue, or a .json file; "" = the catalogue's for the machine
 };
 
-/// What a job is resolved for.
+/// Purpose for which a job is resolved.
 struct ResolveOptions {
-  /// One strategy is looked at: what the job leaves free besides is taken as it stands.
+  /// One strategy is considered: other keys that the job leaves open keep their values.
   bool one_strategy = false;
-  /// A job that no strategy makes legal, or whose stack trains on none of its machines, is refused; else the answer says
-  /// what is broken.
+  /// Refuses a job that no strategy makes legal, or whose stack trains on none of its machines. If false, the
+  /// answer states what is broken.
   bool refuses = true;
-  /// Clusters are compared, whose profiles may differ.
+  /// Clusters are compared, and their profiles may differ.
   bool compares = false;
-  /// Something is written: a key that the stack cannot do is refused.
+  /// Files will be written: refuses a key that the stack cannot express.
   bool writes = false;
-  /// Predicts in place of what is asked for; may be null.
+  /// Used for predictions instead of the requested profile; may be null.
   std::shared_ptr<const models::Profile> profile;
-  /// Changes what the job says by what the command says in its own words; may be empty.
+  /// Applies a command's own options to the job; may be empty.
   std::function<void(io::JobReading&, const io::Catalog&)> amend;
 };
 
-/// The job on one cluster, or on its free ones, as one stack trains it.
+/// The job on one cluster, or on its open ones, as one stack trains it.
 struct ResolvedStack {
   models::Job job;
   Stack stack;
@@ -57,20 +57,22 @@ using StackRef = std::shared_ptr<const ResolvedStack>;
 
 class ResolvedJob {
  public:
-  /// Throws InputError with every fault of a kind. Remarks on what was assumed, with the option that changes it.
+  /// Throws InputError with every fault of a kind. Adds remarks on assumptions, each with the option that
+  /// changes it.
   ResolvedJob(io::Catalog catalog, io::JobReading reading, const Asked& asked, const ResolveOptions& options,
               Remarks& remarks);
 
   [[nodiscard]] const io::Catalog& catalog() const { return catalog_; }
-  /// As it is stated; its deadline and budget are in run() where they refuse no plan.
+  /// The job as stated. Its deadline and budget are in run() if they refuse no plan.
   [[nodiscard]] const models::Job& job() const { return reading_.job; }
   [[nodiscard]] const planner::RunQuestion& run() const { return run_; }
   [[nodiscard]] const std::vector<planner::Observation>& observations() const { return observations_; }
   [[nodiscard]] const models::Profile& profile_on(const topology::Instance& machine) const;
 
-  /// `at`, this job on one of its machines, as each stack of the machine trains it; at least one, the usual one first.
+  /// `at`, this job on one of its machines, as each stack of the machine trains it. At least one; the default
+  /// comes first.
   [[nodiscard]] std::vector<StackRef> stacks(const models::Job& at) const;
-  /// The one that runs the strategy.
+  /// Stack that runs the strategy.
   [[nodiscard]] StackRef stack_of(const models::Job& at, const models::Strategy& strategy) const;
 
  private:

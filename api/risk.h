@@ -1,5 +1,5 @@
-// How surely plans work and how far their times may be off, by what is known to have run: what plan, whatif, simulate
-// and check say of it is one and the same.
+// Probabilities that plans work, and errors of their times, from runs known to work. plan, whatif, simulate
+// and check all use this one source.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ namespace trnplan::api {
 
 class KnownRisk {
  public:
-  /// `observations`, `own_model` and `gpus` as known_runs() takes them. Throws InputError. Cost: two tables of the catalogue
-  /// are read, some ten milliseconds.
+  /// `observations`, `own_model` and `gpus`: as known_runs() takes them. Throws InputError. Cost: reads two
+  /// tables of the catalogue, some ten milliseconds.
   KnownRisk(const io::Catalog& catalog, const std::vector<planner::Observation>& observations,
             const models::Architecture& own_model, bool gpus);
 

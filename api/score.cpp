@@ -30,7 +30,7 @@ namespace {
 
 using calibrate::ScoredRow;
 
-/// Rows that cannot be read, with their places; the rest is counted.
+/// Unreadable rows with their places; the others are counted.
 constexpr std::size_t kMostRemarks = 20;
 
 std::string problem_of(const InputError& e) {
@@ -38,7 +38,7 @@ std::string problem_of(const InputError& e) {
   return d.key.empty() ? d.problem : d.key + ": " + d.problem;
 }
 
-/// The path of any prediction: job, strategy and profile in, step, memory and whether it fits out.
+/// Path of every prediction: from job, strategy and profile to step, memory and whether it fits.
 class RowPredictor {
  public:
   RowPredictor(const io::Catalog& catalog, std::string profile)
@@ -50,7 +50,7 @@ class RowPredictor {
     return instances_.emplace(name, catalog_.instance(name)).first->second;
   }
 
-  /// `all_reduce`: bytes a second that the run itself measured.
+  /// `all_reduce`: bytes per second that the run itself measured.
   void predict(models::Job job, const std::string& grammar, ScoredRow& row, std::optional<double> all_reduce,
                bool allocated) {
     models::Strategy strategy;
@@ -71,7 +71,7 @@ class RowPredictor {
     row.nodes = job.cluster.nodes;
     const models::Profile* profile = profile_of(job.cluster.instance, "");
     if (profile == nullptr) {
-      // What kernels alone are known of times no step; memory needs none of it.
+      // A profile fitted to kernels alone cannot time a step; memory does not need it.
       profile = profile_of(job.cluster.instance, "-kernels");
       if (profile != nullptr) take_memory(planner::judge(job, strategy, *profile), row, allocated);
       row.skipped = fmt::format("no profile for {}", job.cluster.instance.family);
@@ -133,7 +133,7 @@ class RowPredictor {
   std::set<std::string> used_;
 };
 
-/// What the simulator says of a row.
+/// Simulator's prediction for a row.
 struct RowPrediction {
   std::optional<double> step, low, high, memory, fit;
   std::string skipped;
@@ -150,7 +150,7 @@ void put(const RowPrediction& p, ScoredRow& r) {
   r.skipped = p.skipped;
 }
 
-/// What decides a prediction, so that repeats of one layout are simulated once.
+/// Inputs of a prediction, so that repeats of a layout are simulated once.
 std::string key_of(const models::Job& job, const std::string& strategy) {
   const models::Architecture& a = job.architecture;
   return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}{}{}{}|{}|{}|{}|{}|{}", a.layers, a.hidden, a.intermediate,
@@ -192,7 +192,7 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
       if (!asked.refused.empty()) {
         row.skipped = std::move(asked.refused);
       } else {
-        if (asked.job.architecture.experts > 0) row.source += ", experts";  // scored apart
+        if (asked.job.architecture.experts > 0) row.source += ", experts";  // scored separately
         const std::optional<double> all_reduce = network_state ? run.all_reduce : std::nullopt;
         const auto [it, fresh] =
             known.try_emplace(key_of(asked.job, asked.strategy) +
@@ -211,7 +211,7 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
   return rows;
 }
 
-/// Rows of Neuron runs, by the same path.
+/// Rows of Neuron runs, predicted by the same path.
 std::vector<ScoredRow> neuron_rows(const std::vector<models::MeasuredRun>& runs, const io::Catalog& catalog,
                                    RowPredictor& predictor, bool predict) {
   const calibrate::MappedRuns mapped =
@@ -251,7 +251,8 @@ std::vector<ScoredRow> neuron_rows(const std::vector<models::MeasuredRun>& runs,
   return rows;
 }
 
-/// In place of the simulator's. What such a tool says of memory is compared with the row's, not judged to fit.
+/// Another tool's predictions, instead of the simulator's. Their memory is compared with the row's, without a
+/// judgement on the fit.
 void take_stated(const std::string& path, std::vector<ScoredRow>& rows, Remarks& remarks) {
   const auto stated = logs::parse_predictions(read_text(path, kCsvBytes), path);
   std::unordered_map<std::string, const logs::StatedPrediction*> by_id;

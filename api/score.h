@@ -1,4 +1,4 @@
-// validate of a table of layouts: every row predicted the way `simulate` would, or refused with a reason.
+// validate on a table of layouts: every row is predicted as `simulate` would, or refused with a reason.
 #pragma once
 
 #include <string>
@@ -10,25 +10,25 @@
 namespace trnplan::api {
 
 struct ScoreRequest {
-  std::string table;          ///< a CSV in any of the layouts of logs::RunTable, found by its header
-  std::string profile;        ///< a name or a file; "": of each row the profile of its machine's family
-  std::string predictions;    ///< another tool's, `id,step_s[,mem_gib]`, in place of the simulator's
-  std::string quality;        ///< "AB": rows of these letters alone; "": all
-  bool network_state = true;  ///< rows that measured an all-reduce are predicted with it, which no plan has
+  std::string table;          ///< a CSV in any layout of logs::RunTable, recognised by its header
+  std::string profile;        ///< a name or a file; "" = for each row the profile of its machine's family
+  std::string predictions;    ///< another tool's, `id,step_s[,mem_gib]`, instead of the simulator's
+  std::string quality;        ///< "AB" = only rows of these letters; "" = all
+  bool network_state = true;  ///< uses a row's measured all-reduce, which no plan has, for its prediction
 };
 
 struct ScoreResult {
   calibrate::RowScores scores;
-  std::vector<std::string> profiles;  ///< that predicted, ascending
+  std::vector<std::string> profiles;  ///< used for predictions, ascending
 };
 
-/// Whether the file is a table that score() is for, and no table of Neuron runs. Throws InputError when it cannot be
+/// True if the file is a table for score(), and no table of Neuron runs. Throws InputError if it cannot be
 /// read.
 [[nodiscard]] bool is_layout_table(const std::string& path);
 
-/// Rows that cannot be read are remarked on, counted among those that were skipped, and keep no other row from being
-/// scored. Throws InputError where the table, the profile or the predictions are no such file.
-/// Cost: one simulation a row; equal rows are simulated once.
+/// Unreadable rows get a remark, count as skipped, and do not prevent the scoring of others. Throws
+/// InputError if the table, the profile or the predictions are not such a file. Cost: one simulation per row;
+/// equal rows are simulated once.
 [[nodiscard]] ScoreResult score(const ScoreRequest& request, Remarks& remarks);
 
 }  // namespace trnplan::api

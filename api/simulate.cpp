@@ -18,7 +18,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// Writes a timeline in a form that the file's name asks for.
+/// Writes a timeline in the format that the file's name selects.
 using Format = std::string (*)(const models::Timeline&);
 
 Format format_of(const std::string& path) {
@@ -51,7 +51,7 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
                   timeline.micro_batches, left_out));
 }
 
-/// A what-if is called one.
+/// Adds a remark if the schedule is a what-if.
 void remark_schedule(const models::Strategy& strategy, Remarks& remarks) {
   const models::Schedule schedule = models::settled_schedule(strategy);
   const models::Framework& loop = models::framework_of(strategy);

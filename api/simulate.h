@@ -17,35 +17,35 @@ namespace trnplan::api {
 
 struct SimulateRequest : Asked {
   std::string strategy;
-  std::optional<models::Schedule> schedule;  ///< instead of the one that the strategy states
-  std::string trace;   ///< file for the timeline, .pftrace or .json; empty: none is written
-  bool force = false;  ///< overwrite `trace`
+  std::optional<models::Schedule> schedule;  ///< overrides the strategy's
+  std::string trace;                         ///< file for the timeline, .pftrace or .json; empty = none
+  bool force = false;                        ///< overwrites `trace`
 };
-/// Files and folders that it reads, and those that it writes but for a report.
+/// Files and folders that it reads, and those that it writes except a report.
 [[nodiscard]] std::vector<std::string> paths_of(const SimulateRequest& request);
 
 struct SimulateResult {
   models::Job job;
   models::Strategy strategy;
   planner::Judgement judgement;
-  models::Profile profile;   ///< what predicted
-  planner::Outlook outlook;  ///< of the plan, where there is one; its interval is widened by it
+  models::Profile profile;   ///< of the prediction
+  planner::Outlook outlook;  ///< of the plan, if there is one; its interval is already widened
 };
 
-/// A refused strategy is simulated all the same where that makes sense. Writes `trace`. Throws InputError.
+/// Simulates a refused strategy too, if that makes sense. Writes `trace`. Throws InputError.
 [[nodiscard]] SimulateResult simulate(const SimulateRequest& request, Remarks& remarks);
 
-/// "refused: memory: ...; fix: ..." of each rule that a strategy breaks.
+/// Adds "refused: memory: ...; fix: ..." for each rule that a strategy breaks.
 void remark_broken(const planner::Judgement& judgement, Remarks& remarks);
 
 struct ExportRequest : Asked {
   std::string strategy;
   std::string chakra;  ///< folder
-  bool force = false;  ///< overwrite files in it
+  bool force = false;  ///< overwrites files in it
 };
 
-/// Writes a step as Chakra traces, one a rank, and comm_groups.json; says whether the rules refuse the strategy,
-/// which is exported all the same where that makes sense. Throws InputError.
+/// Writes a step as Chakra traces, one per rank, and comm_groups.json. Returns true if the rules refuse the
+/// strategy, which is exported anyway if that makes sense. Throws InputError.
 [[nodiscard]] bool export_traces(const ExportRequest& request, Remarks& remarks);
 
 }  // namespace trnplan::api

@@ -1,4 +1,4 @@
-// The page of simulate: one strategy in detail.
+// Page of simulate: one strategy in detail.
 #pragma once
 
 #include "api/report_parts.h"
@@ -6,11 +6,11 @@
 
 namespace trnplan::api {
 
-/// Throws InputError where it cannot be written. Cost: a simulation, with its timeline.
+/// Throws InputError if it cannot be written. Cost: a simulation, with its timeline.
 void write_simulate_report(const ReportFile& file, const SimulateRequest& request,
                            const SimulateResult& result, const std::vector<Remark>& remarks);
 
-/// The data of that page.
+/// Data of that page.
 [[nodiscard]] io::JsonValue simulate_report(const SimulateRequest& request, const SimulateResult& result,
                                             const std::vector<Remark>& remarks);
 

@@ -9,7 +9,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// Software that the job states and that has no place on the machine.
+/// True if the job states software for other machines.
 bool runs_elsewhere(const models::Job& job) {
   const planner::Target* target = targets::find(job.software.framework);
   return target != nullptr && !target->trains_on(job.cluster.instance.traits);
@@ -26,7 +26,7 @@ models::Job on_stack(models::Job job, const Stack& stack, const StackChoice& cho
     targets::take_defaults(job, *stack.target, choice.precision_stated);
     if (elsewhere || job.software.framework.empty()) job.software.framework = stack.target->name();
   } else if (elsewhere || (profile.factors && job.software.framework.empty())) {
-    job.software.framework = stack.loop;  // by which profiles know loops that no target writes
+    job.software.framework = stack.loop;  // profiles use it to identify loops that no target writes
   }
   return job;
 }

@@ -1,4 +1,5 @@
-// Stacks of software that may train a job on a machine (targets/stacks.h), and the job as each of them trains it.
+// Stacks of software that may train a job on a machine (targets/stacks.h), and the job as each of them trains
+// it.
 #pragma once
 
 #include <string_view>
@@ -13,11 +14,12 @@ using targets::Stack;
 using targets::StackChoice;
 using targets::stacks_on;
 
-/// The job as the stack trains it: its loop, and its software and defaults where the job states none.
+/// The job as the stack trains it: with its loop, and with its software and defaults where the job states
+/// none.
 [[nodiscard]] models::Job on_stack(models::Job job, const Stack& stack, const StackChoice& choice,
                                    const models::Profile& profile);
 
-/// The stack's name in words: "nxdt", or that of a loop that nothing writes.
+/// Name of the stack: "nxdt", or the name of a loop that no target writes.
 [[nodiscard]] std::string_view name_of(const Stack& stack);
 
 }  // namespace trnplan::api

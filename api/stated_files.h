@@ -1,4 +1,4 @@
-// Texts in place of files, for callers that hold a job or a config in memory.
+// Texts instead of files, for callers that hold a job or a config in memory.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace trnplan::api {
 
-/// The file system, with texts in place of the files of some names. A name stands for the path as it is written:
-/// what the text names besides is relative to the name's folder.
+/// The file system, in which texts replace the files of some names. A name is compared with the path as
+/// written. Other files that the text names are relative to the folder of its name.
 class StatedFiles final : public Files {
  public:
   void state(std::string name, std::string text) { texts_[std::move(name)] = std::move(text); }
-  /// `path` is one of the texts.
+  /// True if `path` is one of the texts.
   [[nodiscard]] bool states(const std::filesystem::path& path) const {
     return texts_.contains(path.string());
   }

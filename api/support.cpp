@@ -19,7 +19,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// Of a model without published training: short enough for every model's positions.
+/// Sequence for a model without published training: short enough for every model's positions.
 constexpr const char *kSequence = "512", *kBatch = "1024";
 
 Asked asked_of(const std::string& model, const std::string& type,
@@ -33,7 +33,7 @@ Asked asked_of(const std::string& model, const std::string& type,
   return asked;
 }
 
-/// What the target lacks of every strategy of the model; "" where it can be given some.
+/// Reason why the target can express no strategy of the model; "" if it can express one.
 std::string lack_of(const planner::Target& target, const models::Job& job, const models::Profile& profile) {
   const StackChoice choice{&target};
   const models::Job own = on_stack(job, stacks_on({}, job, choice).front(), choice, profile);

@@ -37,7 +37,7 @@ void make_folder(const fs::path& folder) {
   io::check_files(folder, {}, true);
 }
 
-/// "3/16"; all of the work is task 0 of 1.
+/// "3/16"; without a task, all the work is task 0 of 1.
 std::pair<int, int> task_of(const std::string& text) {
   if (text.empty()) return {0, 1};
   const std::size_t slash = text.find('/');
@@ -48,7 +48,7 @@ std::pair<int, int> task_of(const std::string& text) {
   return {*task, *tasks};
 }
 
-/// A grid, and what answers its points. The answers refer to it.
+/// A grid, and the function that answers its points. The answers refer to it.
 class Grid {
  public:
   Grid(const SweepRequest& o, Remarks& remarks)
@@ -72,7 +72,7 @@ class Grid {
     s.grid = grid_;
     s.answer = [this](const io::SweepPoint& point) { return answer(point); };
     s.folder = folder_of(o);
-    // All of a profile: algorithms and covariance set times and intervals, too.
+    // The whole profile: its algorithms and covariance also determine times and intervals.
     std::vector<std::string> texts = {program_version(), grid_.text, std::string(to_string(o.risk)), o.budget,
                                       std::string(to_string(question_.prices.pricing))};
     for (const topology::Instance& type : resolved_.job().space.instances)
@@ -170,7 +170,7 @@ void write_table(const launch::Sweep& s, SweepResult& result) {
   io::write_file(result.sqlite, io::sweep_sqlite(csv, "sweep.csv"), true);
 }
 
-/// What a task has to be told again.
+/// Options that a task has to be given again.
 std::vector<std::string> options_of(const SweepRequest& o) {
   std::vector<std::string> words;
   const auto add = [&](const char* option, const std::string& value, bool given) {

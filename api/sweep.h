@@ -12,31 +12,32 @@
 
 namespace trnplan::api {
 
-/// Texts as a person writes them; empty: not stated.
+/// Texts as a user writes them; empty = not stated.
 struct SweepRequest {
   std::string grid;
-  std::string profile;  ///< "": the catalogue's for each machine
+  std::string profile;  ///< "" = the catalogue's for each machine
   planner::RiskAttitude risk = planner::RiskAttitude::neutral;
-  std::string budget;               ///< USD of the whole run, "2.5M": how surely each point keeps it
+  /// USD for the whole run, "2.5M"; each point gets the probability of keeping it.
+  std::string budget;
   std::string pricing = "usual";    ///< of the nodes
-  std::string out;                  ///< folder of the results; GRID.sweep when empty
+  std::string out;                  ///< folder of the results; empty = GRID.sweep
   std::string scheduler = "local";  ///< or slurm
   std::string partition;            ///< of Slurm
   int tasks = 16;                   ///< of the job array
-  std::string task;                 ///< "3/16": what one task of the array does, and nothing else
-  bool collect = false;             ///< nothing is computed
+  std::string task;                 ///< "3/16": only the work of one task of the array
+  bool collect = false;             ///< computes nothing
 };
 
 struct SweepResult {
   std::filesystem::path folder;
   std::size_t points = 0;
-  std::vector<std::size_t> missing;   ///< not computed when this returns, ascending; of a task not looked at
-  std::string job;                    ///< id of the job array that computes them; "" none was submitted
-  std::filesystem::path csv, sqlite;  ///< the table, where it was written
+  std::vector<std::size_t> missing;   ///< not computed on return, ascending; not determined for a task
+  std::string job;                    ///< id of the job array that computes them; "" = none was submitted
+  std::filesystem::path csv, sqlite;  ///< the table, if written
 };
 
-/// Computes points that are missing, or submits them, and writes the table when none is. Throws InputError;
-/// launch::SchedulerRefused. `runner` runs the scheduler's programs.
+/// Computes the missing points, or submits them, and writes the table once none is missing. Throws
+/// InputError; launch::SchedulerRefused. `runner` runs the scheduler's programs.
 [[nodiscard]] SweepResult sweep(const SweepRequest& request, Remarks& remarks,
                                 const launch::Runner& runner = launch::run_program);
 

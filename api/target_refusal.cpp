@@ -11,7 +11,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// Of its own rules, without those of every target.
+/// The target's own rules, without those of every target.
 bool has_rule(const planner::Target& target, const models::Job& job, const planner::RuleCount& broken) {
   const std::vector<planner::Violation> own = target.rules(job, broken.example);
   return std::any_of(own.begin(), own.end(),

@@ -1,4 +1,4 @@
-// Where a rule of what is to train the plan is why there is none: which rule, and where it does not hold.
+// Explains a search without plans that is due to a rule of the target: the rule, and the targets without it.
 #pragma once
 
 #include <optional>
@@ -13,18 +13,18 @@ namespace trnplan::api {
 /// Another target without that rule.
 struct OtherTarget {
   std::string name;
-  bool writes = false;  ///< something that trains the model; else there is a plan alone
+  bool writes = false;  ///< it can also write what trains the model
 };
 
 struct TargetRefusal {
-  std::string target;               ///< whose rule it is
-  planner::Violation why;           ///< of one of the strategies that it refuses
-  int strategies = 0;               ///< that break it first
+  std::string target;               ///< that has the rule
+  planner::Violation why;           ///< of one of the refused strategies
+  int strategies = 0;               ///< number that break it first
   std::vector<OtherTarget> others;  ///< each has a plan; at least one
 };
 
-/// None where there is a plan, where deadline or budget refuse those that there are, or where no other target has one
-/// either. Cost: of each other target what planner::feasible() takes.
+/// nullopt if there is a plan, if deadline or budget refuse the existing plans, or if no other target has a
+/// plan either. Cost: planner::feasible() for each other target.
 [[nodiscard]] std::optional<TargetRefusal> target_refusal(const PlanRequest& request,
                                                           const PlanResult& result);
 

@@ -1,4 +1,4 @@
-// topology: the links of a node, and the verdict on every replica group of a layout.
+// topology: links of a node, and the verdict on every replica group of a layout.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@ namespace trnplan::api {
 
 struct TopologyRequest {
   std::string instance = usual_instance(),
-              neuron_ls;  ///< a file of neuron-ls instead of the catalogue's links
-  std::string profile;    ///< a file may hold observations of groups; "": the catalogue's
+              neuron_ls;  ///< output of neuron-ls that replaces the catalogue's links
+  std::string profile;    ///< a file may contain observations of groups; "" = the catalogue's
   int nodes = 1;
-  int tp = 0, pp = 0, dp = 0, cp = 0;  ///< 0: not stated; no groups are judged when none is
+  int tp = 0, pp = 0, dp = 0, cp = 0;  ///< 0 = not stated; if none is, no groups are judged
 
   [[nodiscard]] bool asks_for_groups() const { return tp > 0 || pp > 0 || dp > 0 || cp > 0; }
 };
 
 struct TopologyResult {
   topology::Cluster cluster;
-  topology::PlacementVerdict verdict;         ///< supported, and without groups, where none was asked for
-  std::string fix;                            ///< how to get groups that are supported; may be empty
-  std::vector<topology::Degrees> neighbours;  ///< layouts near the one asked for that are supported
-  std::string observed;                       ///< a line for each observation that contradicts the verdict
+  topology::PlacementVerdict verdict;         ///< supported, without groups, if none was asked for
+  std::string fix;                            ///< how to get supported groups; may be empty
+  std::vector<topology::Degrees> neighbours;  ///< supported layouts near the requested one
+  std::string observed;                       ///< one line for each observation that contradicts the verdict
 };
 
 /// Throws InputError, also for degrees that do not fill the cluster.

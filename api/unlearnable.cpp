@@ -13,7 +13,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// A key of a job, and how what it states is copied.
+/// A key of a job, and the function that copies its value.
 struct Key {
   const char* name;
   void (*copy)(const models::Job& from, models::Job& to);
@@ -73,7 +73,7 @@ void refuse_unlearnable(const io::JobReading& reading, const planner::Target& ta
       for (const planner::Violation& v : target.violations(one, space.strategies.front())) {
         Diagnostic fault{place->second, key.name,
                          "target " + std::string(target.name()) + " cannot do it: " + v.message, v.fix};
-        // A key that is judged together with another is told by what is its own.
+        // A key that is judged together with another is identified by the part that is its own.
         const auto told = [&](const Diagnostic& d) { return d.problem == fault.problem; };
         if (std::none_of(faults.begin(), faults.end(), told)) faults.push_back(std::move(fault));
       }

@@ -1,4 +1,4 @@
-// What a job states of learning and keeping, against a target.
+// Check of a job's settings of learning and checkpoints against a target.
 #pragma once
 
 #include "io/input/readers.h"
@@ -6,8 +6,8 @@
 
 namespace trnplan::api {
 
-/// Throws InputError, with the place of each key, where the target can express no plan that does what the key states
-/// and could without it. Cost: the space of the job, where it states anything.
+/// Throws InputError, with the place of each key, if the target can express no plan with that key but could
+/// without it. Cost: the search space of the job, if it states any such key.
 void refuse_unlearnable(const io::JobReading& reading, const planner::Target& target);
 
 }  // namespace trnplan::api

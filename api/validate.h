@@ -1,4 +1,4 @@
-// validate: predictions beside published runs, memory and uptimes.
+// validate: predictions compared with published runs, memory and uptimes.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 namespace trnplan::api {
 
 struct ValidateRequest {
-  std::string runs;     ///< a CSV as the catalogue's measured-runs.csv; empty: that one
-  std::string profile;  ///< "": the catalogue's
+  std::string runs;     ///< a CSV like the catalogue's measured-runs.csv; empty = that one
+  std::string profile;  ///< "" = the catalogue's
   calibrate::LeaveOut leave_out = calibrate::LeaveOut::configuration;
 };
 
@@ -23,7 +23,7 @@ struct ValidateResult {
   std::string profile;             ///< its name
 };
 
-/// Step times. Throws InputError when no row is a training run that can be predicted.
+/// Validates step times. Throws InputError if no row is a training run that can be predicted.
 [[nodiscard]] ValidateResult validate(const ValidateRequest& request, Remarks& remarks);
 
 struct MemoryValidationResult {
@@ -32,12 +32,12 @@ struct MemoryValidationResult {
   std::string profile;
 };
 
-/// Which of the catalogue's published jobs fit by `profile` (a name or a file). Throws InputError.
+/// Predicts by `profile` (a name or a file) which of the catalogue's published jobs fit. Throws InputError.
 [[nodiscard]] MemoryValidationResult validate_memory(const std::string& profile);
 
-/// The catalogue's nccom-test tables, each predicted without having seen it: those that name the default
-/// instance, and those of builds that have a profile of their own, "trn1-2023-04", whose fits start there. All
-/// others start from `profile` (a name or a file). Throws InputError.
+/// Predicts each of the catalogue's nccom-test tables by a fit that has not seen it: those that name the
+/// default instance, and those of builds with a profile of their own, "trn1-2023-04", from which their fits
+/// start. All other fits start from `profile` (a name or a file). Throws InputError.
 [[nodiscard]] std::vector<calibrate::LeftOutTable> validate_collectives(const std::string& profile);
 
 struct UptimeValidationResult {
@@ -45,7 +45,7 @@ struct UptimeValidationResult {
   std::string profile, reliability;
 };
 
-/// How much of the time published jobs ran. Throws InputError.
+/// Predicts the share of time that published jobs ran. Throws InputError.
 [[nodiscard]] UptimeValidationResult validate_uptimes(const std::string& profile);
 
 }  // namespace trnplan::api

@@ -12,7 +12,7 @@ using io::JsonValue;
 
 namespace {
 
-/// A row as the page has it, whichever way it was predicted.
+/// A row of the page, for every kind of prediction.
 struct PageRow {
   std::string id, source, model;
   double measured = 0, predicted = 0;
@@ -21,7 +21,7 @@ struct PageRow {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// What of the machine and the framework a layout puts to use: each of them has a model of its own.
+/// Properties of machine and framework that a layout uses: each of them has a model of its own.
 std::vector<std::string> mechanisms_of(const models::Strategy& s, int nodes) {
   std::vector<std::string> all;
   const auto add = [&](bool used, const char* name) {
@@ -50,7 +50,7 @@ double quantile(const std::vector<double>& ascending, double p) {
   return ascending[below] + (at - static_cast<double>(below)) * (ascending[above] - ascending[below]);
 }
 
-/// The errors of groups of rows: median, and between what nine of ten lie.
+/// Errors of groups of rows: the median, and the interval that contains nine of ten.
 JsonValue groups_part(const std::map<std::string, std::vector<const PageRow*>>& groups) {
   JsonValue all = JsonValue::List();
   for (const auto& [name, rows] : groups) {
@@ -75,7 +75,7 @@ JsonValue groups_part(const std::map<std::string, std::vector<const PageRow*>>& 
   return all;
 }
 
-/// Every how many rows one is shown.
+/// Interval of the rows that are shown.
 std::size_t stride_of(std::size_t rows) {
   return (rows + kRowsInReport - 1) / kRowsInReport;
 }

@@ -1,4 +1,4 @@
-// The page of validate: step times as predicted and as measured.
+// Page of validate: predicted and measured step times.
 #pragma once
 
 #include "api/report_parts.h"
@@ -7,14 +7,14 @@
 
 namespace trnplan::api {
 
-/// Of predictions by fits that have not seen their rows. Throws InputError where it cannot be written.
+/// Writes predictions by fits that have not seen their rows. Throws InputError if it cannot be written.
 void write_validate_report(const ReportFile& file, const ValidateRequest& request,
                            const ValidateResult& result, const std::vector<Remark>& remarks);
-/// Of the rows of a table, predicted as they are.
+/// Writes predictions for the rows of a table.
 void write_score_report(const ReportFile& file, const ScoreRequest& request, const ScoreResult& result,
                         const std::vector<Remark>& remarks);
 
-/// The data of these pages.
+/// Data of these pages.
 [[nodiscard]] io::JsonValue validate_report(const ValidateRequest& request, const ValidateResult& result,
                                             const std::vector<Remark>& remarks);
 [[nodiscard]] io::JsonValue score_report(const ScoreRequest& request, const ScoreResult& result,

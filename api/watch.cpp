@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRunning = "RUNNING";  ///< as Slurm calls it
+constexpr const char* kRunning = "RUNNING";  ///< Slurm's word
 
 // ---- learning
 
@@ -51,17 +51,17 @@ void write_profile(const WatchRequest& o, const launch::Recalibration& learnt, c
                   [&] { return keep_observations(text, o.profile, o.calibrate, remarks); });
 }
 
-/// The profile that observations are added to: the one that is there, or one like --profile.
+/// Profile to which observations are added: the existing one, or a copy of --profile.
 std::string profile_to_extend(const WatchRequest& o, const io::Catalog& catalog) {
   const bool there = fs::exists(o.record), file = o.profile.ends_with(".json");
   const std::string from = there ? o.record : profile_name(o.profile);
   if (!there && !file) return io::profile_on(profile_name(o.profile), fs::path(o.record).stem().string());
   std::string text = read_text(from);
-  io::profile_from(parse_document(text, from), &catalog);  // nothing is added to what is no profile
+  io::profile_from(parse_document(text, from), &catalog);  // throws if it is no profile
   return text;
 }
 
-/// Adds what the log shows to the profile's observations; the remark that says so.
+/// Adds the log's findings to the profile's observations; returns a remark on them.
 std::string record_observations(const WatchRequest& o, const FollowedLog& log,
                                 const launch::LogReading& reading, const std::vector<launch::Advice>& advice,
                                 const launch::WatchContext& context, const io::Catalog& catalog) {
@@ -74,7 +74,7 @@ std::string record_observations(const WatchRequest& o, const FollowedLog& log,
   return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
 }
 
-/// What was learnt, as a remark of the report; "" when the run is too short.
+/// Remark of the report on the fitted profile; "" if the run is too short.
 std::string learn_from(const WatchRequest& o, const launch::RunLog& log, const launch::WatchContext& context,
                        const models::Profile& profile, const launch::FindPlans& find,
                        const io::Catalog& catalog, Remarks& remarks) {
@@ -94,16 +94,16 @@ std::string learn_from(const WatchRequest& o, const launch::RunLog& log, const l
 
 // ---- looking
 
-/// Nothing to be read came within so many seconds.
+/// True if no data came within that many seconds.
 bool drained(int seconds) {
   pollfd input{STDIN_FILENO, POLLIN, 0};
   return ::poll(&input, 1, seconds * 1000) == 0;
 }
 
-/// How long no step was done, of a run that is followed.
+/// Time since the last step of a run that is followed.
 class Silence {
  public:
-  /// Of a report that was just made.
+  /// Starts from a report that was just made.
   void heard(std::int64_t step, const std::vector<double>& step_seconds) {
     most_ = launch::most_silence(step_seconds);
     if (step == step_) return;
@@ -127,7 +127,7 @@ class Silence {
   bool told_ = false;
 };
 
-/// Seconds since the file was written; nullopt where it cannot be asked.
+/// Seconds since the file was last written; nullopt if unknown.
 std::optional<double> age_of(const std::string& path) {
   std::error_code error;
   const auto written = fs::last_write_time(path, error);
@@ -135,7 +135,7 @@ std::optional<double> age_of(const std::string& path) {
   return std::max(0.0, std::chrono::duration<double>(fs::file_time_type::clock::now() - written).count());
 }
 
-/// "trnplan watch LOG" with what says what ran.
+/// "trnplan watch LOG" with the options that state the plan that ran.
 std::vector<std::string> watch_words(const WatchRequest& o) {
   std::vector<std::string> words = {"trnplan", "watch", o.targets.front()};
   const auto add = [&](const char* name, const std::string& value) {
@@ -160,7 +160,7 @@ class Watcher {
         profile_(load_profile(catalog_, request.profile)),
         context_(watched_context(request.ran, request.profile, catalog_, remarks)),
         find_(plan_finder(request.profile)) {
-    // A run on another family's machine is judged with the parameters of that family.
+    // A run on a machine of another family is judged with the parameters of that family.
     profile_ = profile_for(catalog_, std::move(profile_), !request.profile.empty(),
                            context_.ran.job.cluster.instance, remarks);
   }
@@ -173,7 +173,7 @@ class Watcher {
  private:
   void show(const io::WatchReport& r, bool whole) const { show_(r, whole, context_.ran.assumed); }
 
-  /// What the log says as it is read now.
+  /// Report on the log as read so far.
   io::WatchReport report(const FollowedLog& log, const std::string& state, bool learn) {
     context_.state = state;
     const launch::LogReading reading = log.now();
@@ -191,7 +191,7 @@ class Watcher {
     return r;
   }
 
-  /// Advice searches for plans: only again when there is something new to mend.
+  /// Advice searches for plans, so it is computed again only for new failures.
   void advise(const std::vector<logs::Failure>& failures) {
     const auto same = [](const logs::Failure& a, const launch::Advice& b) {
       const logs::Failure& f = b.failure;
@@ -218,7 +218,7 @@ class Watcher {
     return any;
   }
 
-  /// Once, when no step comes any more.
+  /// Reports once that no further step comes.
   void tell_silence(const FollowedLog& log, const std::string& state) {
     if (!silence_.breaks()) return;
     context_.silent = silence_.seconds();
@@ -227,7 +227,7 @@ class Watcher {
     show(r, false);
   }
 
-  /// Reads standard input to its end; a line for each step, as it comes, and the whole report at the end.
+  /// Reads standard input to its end. Shows a line for each step, and the whole report at the end.
   bool listen() {
     FollowedLog log(source_of(o_.targets.front()), remarks_);
     std::int64_t step = 0;
@@ -247,7 +247,7 @@ class Watcher {
     return io::failed(last);
   }
 
-  /// Looks again until the run is over; a line for each change, and the whole report at the end.
+  /// Looks again until the run is over. Shows a line for each change, and the whole report at the end.
   bool follow() {
     FollowedLog log(source_of(o_.targets.front()), remarks_);
     const std::string& job = log.source().job;

@@ -1,4 +1,4 @@
-// watch: a run beside its plan while it goes on.
+// watch: a run in progress, compared with its plan.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,19 @@ namespace trnplan::api {
 struct WatchRequest {
   std::vector<std::string> targets;  ///< Slurm job ids, files of logs, or "-" for standard input
   WatchedRun ran;
-  std::string profile;    ///< "": the catalogue's
-  std::string calibrate;  ///< a profile that explains the observed steps is written here; may be empty
-  std::string record;     ///< observations are added to this profile; may be empty
-  bool once = false;      ///< report once of each target, instead of following the only one
-  ReportFile report;      ///< written at every report, of one target
-  bool force = false;     ///< overwrite `calibrate`
+  std::string profile;    ///< "" = the catalogue's
+  std::string calibrate;  ///< file for a profile that explains the observed steps; may be empty
+  std::string record;     ///< profile to which observations are added; may be empty
+  bool once = false;      ///< reports once on each target, instead of following a single one
+  ReportFile report;      ///< written at every report; for one target
+  bool force = false;     ///< overwrites `calibrate`
   int interval = 5;       ///< seconds between looks
 };
 
-/// A report as it comes: `whole` at the end, else what changed; `assumed` where nothing says what ran.
+/// Receives each report: `whole` at the end, else the changes; `assumed` if the plan that ran is unknown.
 using ShowReport = std::function<void(const io::WatchReport&, bool whole, bool assumed)>;
 
-/// True when a log shows a failure and no step after it. Returns once the run is over. Throws InputError.
+/// True if a log shows a failure and no step after it. Returns once the run is over. Throws InputError.
 [[nodiscard]] bool watch(const WatchRequest& request, const ShowReport& show, Remarks& remarks);
 
 }  // namespace trnplan::api

@@ -16,7 +16,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// The job that stands in when nothing says what ran: NxDT's example of one node
+/// Job that is assumed if the plan that ran is unknown: NxDT's example of one node
 /// (aws-neuron/neuronx-distributed-training@9169aa0 examples/conf/hf_llama3_8B_config.yaml).
 launch::RanPlan assumed(const io::Catalog& catalog) {
   launch::RanPlan ran;
@@ -27,7 +27,7 @@ launch::RanPlan assumed(const io::Catalog& catalog) {
   return ran;
 }
 
-/// What plan.json would say of it; nullopt, with the reasons, where it cannot be timed.
+/// Plan file for a run without plan.json; nullopt, with the reasons, if it cannot be timed.
 std::optional<io::PlanFile> predicted(const models::Job& job, const models::Strategy& strategy,
                                       const std::string& profile, Remarks& remarks) {
   Remarks unsaid;
@@ -54,8 +54,8 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
   return plan;
 }
 
-/// What of plan.json is not to be relied on. It is the prediction that the run is compared with, of a profile that the file
-/// does not name, so that one of another profile is no fault, but said.
+/// Remarks on doubtful parts of plan.json. The run is compared with its prediction, by a profile that the
+/// file does not name, so another profile is not a fault, only a remark.
 void doubt(const io::PlanFile& plan, const std::string& file, const std::string& profile, Remarks& remarks) {
   if (!plan.version.empty() && !plan.unchanged)
     remarks.add(fmt::format("{} has been changed since trnplan {} wrote it", file, plan.version));
@@ -89,7 +89,7 @@ launch::FindPlans plan_finder(const std::string& name) {
 launch::WatchContext watched_context(const WatchedRun& options, const std::string& profile,
                                      const io::Catalog& catalog, Remarks& remarks) {
   launch::WatchContext context;
-  static_cast<void>(load_instance(catalog, options.instance));  // refused also where nothing needs it
+  static_cast<void>(load_instance(catalog, options.instance));  // refused even if nothing needs it
   if (!options.plan.empty()) {
     if (!options.job.empty() || !options.config.empty()) {
       throw InputError(

@@ -1,4 +1,4 @@
-// What a watched run is compared with.
+// References with which a watched run is compared.
 #pragma once
 
 #include <string>
@@ -11,16 +11,17 @@
 
 namespace trnplan::api {
 
-/// The options that say what ran.
+/// Options that state the plan that ran.
 struct WatchedRun {
-  std::string plan;                         ///< plan.json of a folder that was launched
-  std::string job, strategy;                ///< as simulate takes them
+  std::string plan;                         ///< plan.json of a launched folder
+  std::string job, strategy;                ///< as for simulate
   std::string config;                       ///< an NxDT YAML
-  std::string instance = usual_instance();  ///< that --config ran on
+  std::string instance = usual_instance();  ///< machine of --config
 };
 
-/// Remarks on why there is no prediction, or what it rests on. A prediction where the options name a strategy: that of plan.json, or one simulated with `profile`. Throws
-/// InputError for faults of the options and of the files they name. Cost: at most one simulation.
+/// Prediction of the strategy that the options state: that of plan.json, or a simulation with `profile`. Adds
+/// remarks on its assumptions, or on why there is none. Throws InputError for faults of the options and of
+/// the files that they name. Cost: at most one simulation.
 [[nodiscard]] launch::WatchContext watched_context(const WatchedRun& options, const std::string& profile,
                                                    const io::Catalog& catalog, Remarks& remarks);
 

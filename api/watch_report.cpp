@@ -10,10 +10,10 @@ using io::JsonValue;
 
 namespace {
 
-/// Steps a page draws; of more each point stands for several.
+/// Most steps that a page draws; beyond, each point represents several.
 constexpr std::size_t kStepsInReport = 3000;
 
-/// For each point of a stretch: step, median seconds, longest seconds.
+/// Step, median seconds and longest seconds for each point of a stretch.
 JsonValue points_part(const launch::Stretch& stretch, std::size_t every) {
   JsonValue points = JsonValue::List();
   for (std::size_t i = 0; i < stretch.steps.size(); i += every) {
@@ -33,7 +33,7 @@ void add_steps(JsonValue& page, const launch::RunLog& run) {
   JsonValue stretches = JsonValue::List();
   std::size_t shown = 0;
   for (const launch::Stretch& s : run.stretches) {
-    if (++shown > kStepsInReport) break;  // each has a point at least
+    if (++shown > kStepsInReport) break;  // each has at least one point
     stretches.add(JsonValue::object(
         {{"first", s.first}, {"last", s.last}, {"line", s.first_line}, {"points", points_part(s, every)}}));
   }

@@ -1,4 +1,4 @@
-// The page of watch: a run beside its plan.
+// Page of watch: a run compared with its plan.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace trnplan::api {
 
-/// `words`: "trnplan watch LOG" with the options that say what ran, for what to type next. Throws InputError where it
-/// cannot be written. Cost: linear in the steps.
+/// `words`: "trnplan watch LOG" with the options that state the plan that ran, for the next commands. Throws
+/// InputError if it cannot be written. Cost: linear in the steps.
 void write_watch_report(const ReportFile& file, const std::vector<std::string>& words,
                         const io::WatchReport& report, const launch::RunLog& run,
                         const launch::WatchContext& context, const std::vector<Remark>& remarks);

@@ -20,7 +20,7 @@ namespace trnplan::api {
 
 namespace {
 
-/// Each is a search.
+/// Most points: each is a search.
 constexpr std::size_t kMostPoints = 64;
 
 std::vector<std::string> parts_of(const std::string& list) {
@@ -33,10 +33,10 @@ std::vector<std::string> parts_of(const std::string& list) {
   return parts;
 }
 
-/// Reads options that CLI11 knows as texts, and keeps all their faults.
+/// Reads options that CLI11 takes as texts, and collects all their faults.
 class Reader {
  public:
-  /// "4..128" doubles and ends with 128; "4,8,16" lists; both may be mixed.
+  /// "4..128" doubles up to 128; "4,8,16" lists; both may be mixed.
   std::vector<int> nodes(const std::string& text) {
     std::set<int> all;
     for (const std::string& part : parts_of(text)) {
@@ -51,7 +51,7 @@ class Reader {
     return {all.begin(), all.end()};
   }
 
-  /// 0 where they are asked for: `limits` says how long the run may last.
+  /// 0 if tokens are the question: `limits` states how long the run may last.
   double tokens(const std::string& text, double of_job, bool limits) {
     if (text.empty() && (of_job > 0 || limits)) return of_job;
     if (text.empty()) {
@@ -91,7 +91,7 @@ class Reader {
       if (!seen.insert(name).second) {
         fault("--instances", in_quotes(name) + " is given twice", "list each type once");
       } else if (name == job.cluster.instance.name) {
-        all.push_back(job.cluster.instance);  // as the job's neuron-ls file shows it
+        all.push_back(job.cluster.instance);  // as in the job's neuron-ls file
       } else if (std::find(known.begin(), known.end(), name) != known.end()) {
         all.push_back(catalog.instance(name));
       } else {
@@ -152,7 +152,7 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   return q;
 }
 
-/// What the job leaves free is asked for here by options; its limits hold for the run with its failures.
+/// Options replace the keys that the job leaves open; its limits apply to the run with its failures.
 void take_over(models::Job& job, planner::WhatIfQuestion& q) {
   if (job.space.batch_per_node > 0) q.scaling = planner::Scaling::weak;
   if (!q.deadline && job.deadline.value > 0) q.deadline = job.deadline;
@@ -174,7 +174,7 @@ planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRe
   return r;
 }
 
-/// Says of each point whether its plan can be written, and once for each type why not.
+/// States for each point whether its plan can be written, and once per type why not.
 class WriterTeller {
  public:
   WriterTeller(const ResolvedJob& resolved, const std::vector<topology::Instance>& instances,
@@ -198,7 +198,7 @@ class WriterTeller {
  private:
   const ResolvedJob& resolved_;
   const std::vector<topology::Instance>& instances_;
-  std::string_view named_;  ///< the target of the request
+  std::string_view named_;  ///< the request's target
   Remarks& remarks_;
   std::set<std::string> told_;
 };
@@ -229,7 +229,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   const ResolvedJob resolved = resolve(o, {.compares = true, .amend = ask}, remarks);
   const planner::Reliability reliability = load_reliability(resolved.catalog(), o);
   models::Job job = resolved.job();
-  job.space.instances.clear();  // the question has them
+  job.space.instances.clear();  // the question contains them
   job.space.nodes.clear();
   if (job.pin.data_parallel)
     remarks.add(

@@ -1,4 +1,4 @@
-// whatif: clusters compared for a whole run.
+// whatif: comparison of clusters for a whole run.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace trnplan::api {
 
-/// Texts as a person writes them; empty: not stated.
+/// Texts as a user writes them; empty = not stated.
 struct WhatIfRequest : Asked {
   std::string nodes;                     ///< "4..128" doubles, "4,8,16" lists
   std::string tokens, deadline, budget;  ///< "2T", "30d", "2.5M"
-  std::string instances;                 ///< with commas between
+  std::string instances;                 ///< separated by commas
   std::string reliability;               ///< a file like the catalogue's
   std::string pricing = "usual", scaling = "strong", recovery = "automatic", prefer = "fitting";
   std::optional<double> usd_per_node_hour, storage_speed;  ///< the second in GB/s
@@ -26,7 +26,7 @@ struct WhatIfRequest : Asked {
   bool asynchronous = false, allow_doubtful = false;
   planner::RiskAttitude risk = planner::RiskAttitude::neutral;
 };
-/// Files and folders that it reads, and those that it writes but for a report.
+/// Files and folders that it reads, and those that it writes except a report.
 [[nodiscard]] std::vector<std::string> paths_of(const WhatIfRequest& request);
 
 struct WhatIfAnswered {
@@ -36,7 +36,7 @@ struct WhatIfAnswered {
   planner::Reliability reliability;
 };
 
-/// The job on the cluster of a plan of one of those types.
+/// The job on the cluster of a plan with one of those types.
 [[nodiscard]] models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& types,
                                      const planner::Plan& plan);
 

@@ -1,4 +1,4 @@
-// The page of whatif: which cluster, how long and how much.
+// Page of whatif: clusters, their durations and costs.
 #pragma once
 
 #include "api/report_parts.h"
@@ -6,19 +6,20 @@
 
 namespace trnplan::api {
 
-/// Throws InputError where it cannot be written. Cost: linear in the points.
+/// Throws InputError if it cannot be written. Cost: linear in the points.
 void write_whatif_report(const ReportFile& file, const WhatIfRequest& request,
                          const std::vector<std::string>& job_options, const WhatIfAnswered& answered,
                          const std::vector<Remark>& remarks);
 
-/// The words of a `plan` that finds the point's plan again, with the same step: of `job` with its options. They write
-/// nothing: what --out writes is predicted as its target runs it, which a job that states no software is not.
+/// Words of a `plan` command that finds the point's plan again, with the same step, from `job` with its
+/// options. They write nothing: --out predicts a plan as its target runs it, while a job without stated
+/// software may be predicted differently.
 [[nodiscard]] std::vector<std::string> words_for_plan(const WhatIfRequest& request, const std::string& job,
                                                       const std::vector<std::string>& job_options,
                                                       const WhatIfAnswered& answered,
                                                       const planner::WhatIfPoint& point);
 
-/// The data of that page.
+/// Data of that page.
 [[nodiscard]] io::JsonValue whatif_report(const WhatIfRequest& request,
                                           const std::vector<std::string>& job_options,
                                           const WhatIfAnswered& answered, const std::vector<Remark>& remarks);

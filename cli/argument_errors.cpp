@@ -11,7 +11,7 @@ namespace trnplan::cli {
 
 namespace {
 
-/// The command that was chosen, else the program.
+/// The chosen command, else the program.
 const CLI::App& chosen_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : *chosen.front();
@@ -34,13 +34,13 @@ Diagnostic fault(std::string key, std::string problem, std::string fix) {
   return {{io::kCommandLine, 0, 0}, std::move(key), std::move(problem), std::move(fix)};
 }
 
-/// Words that no option or argument took.
+/// Words that no option or argument accepted.
 std::vector<Diagnostic> extras_of(const CLI::App& app) {
   const CLI::App& command = chosen_of(app);
   const std::vector<std::string> names = option_names(command);
   std::vector<Diagnostic> faults;
   const std::vector<std::string> words = app.remaining(true);
-  // The value of an option that is not known was taken for an argument, and pushed one out.
+  // The value of an unknown option was taken for an argument, and displaced one.
   auto values = std::count_if(words.begin(), words.end(), [](const std::string& word) {
     return word.starts_with('-') && word.find('=') == std::string::npos;
   });
@@ -58,7 +58,7 @@ std::vector<Diagnostic> extras_of(const CLI::App& app) {
   return faults;
 }
 
-/// "--format: xml not in {text,json}": of the values the one that is meant.
+/// "--format: xml not in {text,json}": adds the most similar value.
 std::string nearest_value(const std::string& what) {
   const std::size_t open = what.find('{'), close = what.find('}', open);
   const std::size_t colon = what.find(": "), end = what.find(" not in ");
@@ -77,7 +77,7 @@ std::string nearest_value(const std::string& what) {
   return "write one of: " + all;
 }
 
-/// What CLI11 says in one line, cut into option and problem: "--nodes: 1 required TEXT missing".
+/// One line of CLI11, split into option and problem: "--nodes: 1 required TEXT missing".
 Diagnostic said(const CLI::App& app, const std::string& what) {
   const CLI::App& command = chosen_of(app);
   const std::size_t colon = what.find(": ");
@@ -91,7 +91,7 @@ Diagnostic said(const CLI::App& app, const std::string& what) {
 }  // namespace
 
 InputError argument_error(const CLI::App& app, const CLI::ParseError& error) {
-  // CLI11 asks for what is missing before it names what it did not understand.
+  // CLI11 reports missing options before words that it did not recognise.
   std::vector<Diagnostic> faults = extras_of(app);
   if (faults.empty()) faults.push_back(said(app, error.what()));
   return InputError(std::move(faults));

@@ -1,4 +1,4 @@
-// A wrong command line in the words of every other input error: which option, what is wrong, how to mend it.
+// Reports a wrong command line like every other input error: the option, the problem and its fix.
 #pragma once
 
 #include "text/diagnostic.h"
@@ -10,7 +10,8 @@ class ParseError;
 
 namespace trnplan::cli {
 
-/// `error` of parsing with `app`, which keeps what it did not understand. Not for requests for help.
+/// Converts `error` from parsing with `app`, which keeps the words it did not recognise. Not for requests for
+/// help.
 InputError argument_error(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace trnplan::cli

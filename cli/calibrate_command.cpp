@@ -26,7 +26,7 @@ using calibrate::LogFile;
 using logs::MeasuredCollective;
 
 struct CalibrateOptions {
-  Common common;  ///< its profile stands in the request
+  Common common;  ///< its profile is in the request
   api::CalibrateRequest request;
   bool details = false;
 };
@@ -41,7 +41,7 @@ std::string kinds_text(const logs::Detected& content) {
   return text;
 }
 
-/// One line for each file, and what it holds beside points; `chosen` are those that the fit uses.
+/// One line per file, with its content other than points; `chosen` are those that the fit uses.
 std::string files_text(const std::vector<LogFile>& files,
                        const std::vector<calibrate::CollectiveReading>& readings,
                        const std::vector<MeasuredCollective>& chosen) {
@@ -61,8 +61,8 @@ std::string files_text(const std::vector<LogFile>& files,
   return text;
 }
 
-/// How to have steps compared with a prediction and learnt from; "" where there are none, or it is known what
-/// ran.
+/// How to compare steps with a prediction and fit to them; "" if there are none, or if the plan that ran is
+/// known.
 std::string what_to_add(const CalibrateResult& result, const api::CalibrateRequest& request) {
   const bool steps = std::any_of(result.files.begin(), result.files.end(),
                                  [](const LogFile& file) { return !file.content.steps.empty(); });
@@ -79,7 +79,8 @@ std::string what_to_add(const CalibrateResult& result, const api::CalibrateReque
                             command, out);
 }
 
-/// The files, and what of the request's own is of its job; `chosen` are the points that the fit uses.
+/// The files, and the part of the request's own that belongs to its job; `chosen` are the points that the fit
+/// uses.
 std::string read_text_of(const CalibrateResult& result, const std::vector<MeasuredCollective>& chosen) {
   return files_text(result.files, result.readings, chosen) +
          of_job_text(result.steps, result.own(), result.ran);
@@ -110,14 +111,15 @@ int run(const CalibrateOptions& o) {
   others.push_back(o.request.out);
   check_document(o.common, o.request.force, others);
   api::CalibrateRequest request = o.request;
-  if (!o.common.document.empty() && request.out.empty()) request.force = false;  // --force of --json alone
+  // --force applies to --json alone.
+  if (!o.common.document.empty() && request.out.empty()) request.force = false;
   Remarks remarks = heard_remarks();
   const CalibrateResult result = api::calibrate(request, remarks);
   print_answer(
       o.common, o.request.force, [&] { return text_of(result, o); },
       [&] { return api::document(result, o.request.instance); });
   const bool nothing = !result.kernels && !result.step_fit && !result.collectives;
-  // A command is pasted: its lines stay whole.
+  // A command will be pasted, so its lines stay whole.
   if (nothing && !o.common.json()) print(what_to_add(result, o.request));
   if (!result.refused) return kDone;
   if (result.collectives) {
@@ -135,7 +137,7 @@ int run(const CalibrateOptions& o) {
 
 void add_calibrate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<CalibrateOptions>();
-  o->common.profile.clear();  // chosen by what is given
+  o->common.profile.clear();  // chosen by the kind of files
   CLI::App* command = app.add_subcommand(
       "calibrate", "Read logs of runs and fit a profile to them: whole steps, collectives, kernels");
   command

@@ -1,4 +1,4 @@
-// `models` and `instances`: what the catalogue holds, a line each.
+// `models` and `instances`: contents of the catalogue, one line each.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -47,10 +47,10 @@ std::string models_text(const std::vector<io::KnownModel>& models) {
          "sequence and batch: those of the published training, used when a command states only the model\n";
 }
 
-/// The kinds of price other than on demand that a list has shown, each with its mark.
+/// Kinds of price other than on demand that a list has shown, each with its mark.
 class PriceKinds {
  public:
-  /// "35.76 *", and "21.50  " where nothing needs to be said; "-" without a price.
+  /// "35.76 *"; "21.50  " without a mark; "-" without a price.
   std::string cell(const topology::Instance& i) {
     const topology::Price* price = i.price();
     if (price == nullptr) return "-  ";
@@ -75,7 +75,7 @@ class PriceKinds {
   std::vector<std::string> kinds_;  ///< reserved, capacity block, spot
 };
 
-/// Types whose devices are of one kind, under its words.
+/// Types with devices of one kind, under its words.
 std::string table_of(const std::vector<const topology::Instance*>& types, const std::set<std::string>& timed,
                      PriceKinds& kinds) {
   const topology::Accelerator of = types.front()->traits.accelerator;
@@ -108,7 +108,7 @@ std::string table_of(const std::vector<const topology::Instance*>& types, const 
   return table.text(text_width());
 }
 
-/// A line for machines on which every stack ends.
+/// Line for machines for which every stack reaches its end of support.
 std::string endings_text(const std::vector<io::KnownInstance>& instances) {
   std::map<std::string, std::vector<std::string>> names;
   for (const io::KnownInstance& k : instances) {

@@ -21,7 +21,7 @@ namespace trnplan::cli {
 namespace {
 
 struct CheckOptions {
-  Common common;  ///< its profile stands in the request
+  Common common;  ///< its profile is in the request
   api::CheckRequest request;
   std::vector<std::string> variables;
   bool details = false;
@@ -37,7 +37,7 @@ CLI::Validator env_variable() {
       "NAME=VALUE");
 }
 
-/// The command that searches the same config's cluster.
+/// Command that searches the cluster of the same config.
 std::string plan_words(const api::CheckRequest& o, const std::string& file) {
   std::vector<std::string> words = {"trnplan", "plan", file};
   if (o.nodes > 0) words.insert(words.end(), {"--nodes", fmt::to_string(o.nodes)});
@@ -57,7 +57,7 @@ int run(const CheckOptions& o) {
     const auto nearest = api::with_diffs(near, text, config);
     print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width()));
     print(nearest_text(nearest, text_width()));
-    const bool plannable = !config.keys.empty();  // NxDT's, of which plan makes a job
+    const bool plannable = !config.keys.empty();  // a config of NxDT, from which plan can make a job
     const bool mends = !nearest.empty() && nearest.front().config.recommended;
     const bool searches = plannable && (mends || (verdict != "refused" && prediction != nullptr));
     const std::string words = searches ? plan_words(o.request, config.file) : std::string();

@@ -22,20 +22,20 @@ constexpr int kMostRanks = 1 << 24;
 constexpr double kMostOversubscription = 1e6, kMostFactor = 1e9, kMostSlowFactor = 1000;
 
 struct CollectiveOptions {
-  Common common;  ///< its profile stands in the request
+  Common common;  ///< its profile is in the request
   api::CollectiveRequest request;
-  api::HealthRequest health;  ///< its instance and profile stand in the request
+  api::HealthRequest health;  ///< its instance and profile are in the request
   bool in_graph = false, show_algorithm = false;
   int iterations = 0, warm_up = 0;  ///< of nccom-test; ignored, like the next two
   std::string check;
   std::vector<std::string> hosts;
 };
 
-/// The types that --datatype knows.
+/// Types for --datatype.
 constexpr const char* kDatatypes[] = {"fp32",  "bf16",  "fp16",   "fp8",   "int8",
                                       "uint8", "int16", "uint16", "int32", "uint32"};
 
-/// Says what the result does not show.
+/// Remarks on inputs that the result does not show.
 void explain(const CollectiveOptions& o, const api::CollectiveResult& result) {
   if (o.iterations > 0 || o.warm_up > 0 || !o.check.empty() || !o.hosts.empty()) {
     remark(
@@ -53,7 +53,7 @@ void explain(const CollectiveOptions& o, const api::CollectiveResult& result) {
   }
 }
 
-/// Instead of a prediction: which nodes are slower than it.
+/// Prints nodes slower than the prediction, instead of the prediction.
 int judge(const CollectiveOptions& o) {
   Remarks remarks = heard_remarks();
   api::HealthRequest request = o.health;

@@ -1,4 +1,4 @@
-// One function per command; each adds its sub-command to the parser and, when chosen, sets `run`.
+// One function per command. Each adds its subcommand to the parser and, if that is chosen, sets `run`.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@ class App;
 
 namespace trnplan::cli {
 
-/// What the chosen command does; returns an exit code. Throws InputError for bad input.
+/// Runs the chosen command; returns an exit code. Throws InputError for bad input.
 using Run = std::function<int()>;
 
 void add_plan(CLI::App& app, Run& run);
@@ -31,7 +31,7 @@ void add_support(CLI::App& app, Run& run);
 void add_init(CLI::App& app, Run& run);
 void add_help(CLI::App& app, Run& run);
 
-/// Parses the command line, runs the command, turns errors into messages and exit codes.
+/// Parses the command line, runs the command, and converts errors into messages and exit codes.
 int run_cli(int argc, const char* const* argv);
 
 }  // namespace trnplan::cli

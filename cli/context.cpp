@@ -64,7 +64,7 @@ int text_width() {
 
 namespace {
 
-/// Broken for a terminal alone: in a file a message is a line that grep finds.
+/// Broken only for a terminal: in a file, a message is one line, which grep finds.
 void to_standard_error(const std::string& text) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const std::string lines = terminal ? wrapped(text, output_width(STDERR_FILENO)) : text;
@@ -82,7 +82,7 @@ void remark(const Diagnostic& fault) {
 }
 
 void report_faults(const InputError& e) {
-  // More than a person mends in one go, and less than scrolls the first ones away.
+  // More than a person fixes at once, and few enough that the first ones stay on the screen.
   constexpr std::size_t kMostFaults = 50;
   const std::size_t shown = std::min(e.faults().size(), kMostFaults);
   for (std::size_t i = 0; i < shown; ++i) to_standard_error(to_string(e.faults()[i]) + "\n");

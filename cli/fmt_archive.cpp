@@ -1,11 +1,11 @@
-// What the program needs of fmt, for the link without shared libraries: Debian has no archive of fmt.
-// Compiled with FMT_HEADER_ONLY and -fkeep-inline-functions, fmt's functions are emitted here under the names
-// that its shared library has.
+// Functions of fmt for the link without shared libraries: Debian has no static archive of fmt. Compiled with
+// FMT_HEADER_ONLY and -fkeep-inline-functions, fmt's functions are emitted here under the names of its shared
+// library.
 #include <fmt/format.h>
 
 namespace trnplan::cli {
 
-/// Uses what is a template, since only what is used is emitted.
+/// Uses the templates, since only templates in use are emitted.
 std::string use_fmt(double number, float single) {
   return fmt::format("{} {} {:.3g} {:L}", number, single, number, number);
 }

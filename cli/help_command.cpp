@@ -1,4 +1,4 @@
-// `help`: the help of a command, all of it as a manual page, and what a shell completes.
+// `help`: the help of a command, the manual page of all, and shell completions.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -28,7 +28,7 @@ struct HelpOptions {
   bool keys = false;
 };
 
-/// Text for troff: no line of it is a request, and no backslash or dash means anything else.
+/// Text for troff: no line is a request, and backslashes and dashes are literal.
 std::string roff(const std::string& text) {
   std::string out;
   bool start = true;
@@ -59,7 +59,7 @@ std::string man_options(const CLI::App& command) {
   return text;
 }
 
-/// No date: the same program writes the same page.
+/// Without a date, so that the same program writes the same page.
 std::string manual(const CLI::App& program) {
   std::string text = fmt::format(".TH TRNPLAN 1 \"\" \"trnplan {}\" \"User Commands\"\n", program_version());
   text += ".SH NAME\ntrnplan \\- performance simulator and parallelism planner for LLM training\n";
@@ -91,7 +91,7 @@ std::string help_of(const CLI::App& program, const std::string& name) {
                     near.empty() ? "see trnplan --help" : "did you mean " + near + "?"});
 }
 
-/// A line of completion: the word, and after a tab what it means.
+/// One completion: the word, and after a tab its meaning.
 std::string candidate(const std::string& word, std::string meaning = "") {
   std::replace(meaning.begin(), meaning.end(), '\n', ' ');
   return word + (meaning.empty() ? "" : "\t" + meaning) + "\n";
@@ -120,7 +120,7 @@ std::string name_candidates(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Ids that several sets have once for each.
+/// Ids, each once even if several sets contain it.
 std::string rule_candidates() {
   std::string text;
   for (const api::RuleSet& set : api::rule_sets())
@@ -128,7 +128,7 @@ std::string rule_candidates() {
   return text;
 }
 
-/// What may stand in place of the last word of `line`, which follows the program's name; nothing where it is a file.
+/// Completions of the last word of `line`, which follows the program's name; none for a file.
 std::string candidates(const CLI::App& program, std::string_view line) {
   std::vector<std::string> words(1);
   for (const char c : line) {

@@ -1,4 +1,4 @@
-// Ctrl-C during a long search.
+// Handling of Ctrl-C during a long search.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace trnplan::cli {
 
-/// Ctrl-C as a flag instead of an end, as long as it lives; a second one ends the program at once. Where the
-/// caller has it ignored, it stays ignored.
+/// Makes Ctrl-C set a flag instead of ending the program, during its lifetime; a second one ends it at once.
+/// If the caller ignores Ctrl-C, it stays ignored.
 class Interruption {
  public:
   Interruption() {
@@ -22,7 +22,7 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  /// A handler reaches nothing but static storage.
+  /// A signal handler can access only static storage.
   static std::atomic<bool>& flag() {
     static std::atomic<bool> interrupted{false};
     static_assert(std::atomic<bool>::is_always_lock_free);

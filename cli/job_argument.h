@@ -1,4 +1,4 @@
-// The argument JOB of a command, and the options that state parts of a job.
+// Argument JOB of a command, and options that state parts of a job.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace trnplan::cli {
 
 using JobArgument = api::JobInput;
 
-/// The parts of a job that a command's options may state.
+/// Parts of a job that a command's options may state.
 enum class JobPart {
   cluster,   ///< --nodes, --instance
   training,  ///< --sequence, --global-batch, --precision, --release

@@ -40,7 +40,7 @@ std::string what_flavours() {
   return text + ". Default: the first";
 }
 
-/// How the job that trains is watched; "" where nothing was submitted.
+/// Command that watches the training job; "" if nothing was submitted.
 std::string next_line(const io::LaunchStory& story, const std::string& folder) {
   const launch::Scheduler* scheduler = launch::find_scheduler(story.scheduler);
   if (story.jobs.empty() || scheduler == nullptr) return "";
@@ -75,7 +75,7 @@ int run(const LaunchOptions& o) {
     const api::LaunchResult result = api::launch(o.request, remarks);
     const io::LaunchStory story = story_of(o, result);
     if (!result.faults.empty()) report_faults(InputError(result.faults));
-    // Never broken: commands are for pasting.
+    // Never broken, because commands are for pasting.
     print(o.common.json() ? io::launch_json(story) : text_of(story, o.request.folder));
     return result.faults.empty() ? kDone : kBadInput;
   } catch (const launch::SchedulerRefused& e) {

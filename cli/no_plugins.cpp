@@ -1,5 +1,5 @@
-// In the program without shared libraries: SQLite could load extensions, which nobody asks it for, and a
-// static glibc would look for this system's libraries to do it. There are none to load.
+// Stubs for the program without shared libraries. SQLite could load extensions, which nobody requests, and a
+// static glibc would look for this system's libraries to do so. None can be loaded.
 extern "C" {
 
 void* dlopen(const char*, int) noexcept {

@@ -1,4 +1,4 @@
-// Options that several commands share.
+// Options shared by several commands.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,20 +9,20 @@
 
 namespace trnplan::cli {
 
-/// An unset shell variable must not pass for an answer.
+/// Refuses an empty value, such as that of an unset shell variable.
 inline CLI::Validator not_empty() {
   return CLI::Validator(
       [](std::string& text) { return text.empty() ? std::string("is empty") : std::string(); }, "TEXT");
 }
 
-/// A whole number in decimal digits, from `least` to `most`; nothing else that C++ would read as one.
+/// Accepts a whole number in decimal digits from `least` to `most`; no other notation of C++.
 CLI::Validator whole_number(int least, int most);
-/// A finite decimal number from `least` to `most`: no "nan", no "inf", no hexadecimal one.
+/// Accepts a finite decimal number from `least` to `most`: not "nan", "inf" or hexadecimal.
 CLI::Validator decimal_number(double least, double most);
 
-/// A release of the Neuron SDK: numbers with points between, "2.28".
+/// Accepts a release of the Neuron SDK: numbers separated by points, "2.28".
 CLI::Validator sdk_release();
-/// Likewise of a framework, "1.6".
+/// Accepts a version of a framework, "1.6".
 CLI::Validator framework_version();
 
 inline void add_format(CLI::App& command, Common& common) {
@@ -41,13 +41,14 @@ inline void add_common(CLI::App& command, Common& common) {
       ->default_str("the machine's");
 }
 
-/// --json FILE, of commands whose fits are not to be made twice for text and JSON; `common` outlives the command.
+/// Adds --json FILE, for commands that should not compute a fit twice for text and JSON. Requires: `common`
+/// outlives the command.
 void add_document(CLI::App& command, Common& common);
-/// --report FILE; `path` outlives the command.
+/// Adds --report FILE. Requires: `path` outlives the command.
 void add_report(CLI::App& command, std::string& path);
-/// --pricing; `pricing` outlives the command.
+/// Adds --pricing. Requires: `pricing` outlives the command.
 void add_pricing(CLI::App& command, std::string& pricing);
-/// `risk` outlives the command.
+/// Requires: `risk` outlives the command.
 void add_risk(CLI::App& command, planner::RiskAttitude& risk);
 
 }  // namespace trnplan::cli

@@ -21,7 +21,7 @@ namespace trnplan::cli {
 namespace {
 
 struct PlanOptions {
-  Common common;  ///< its profile stands in the request
+  Common common;  ///< its profile is in the request
   api::PlanRequest request;
   api::ReportFile report;
   bool details = false;

@@ -1,4 +1,4 @@
-// How far a search is, on a terminal.
+// Progress of a search, on a terminal.
 #pragma once
 
 #include <unistd.h>

@@ -37,8 +37,8 @@ int report(const InputError& e) {
   return kBadInput;
 }
 
-/// Help and the version; of a wrong command line what is wrong. Throws InputError for that, and when nobody
-/// gets the help.
+/// Prints help and the version. Throws InputError for a wrong command line, and if the help cannot be
+/// written.
 int answer(const CLI::App& app, const CLI::ParseError& e) {
   if (e.get_exit_code() != 0) throw argument_error(app, e);
   std::ostringstream out, err;
@@ -59,7 +59,7 @@ void refuse_unknown_command(const CLI::App& app, int argc, const char* const* ar
                     near.empty() ? "see trnplan --help" : "did you mean " + near + "?"});
 }
 
-/// The system refused something that has no place in the input.
+/// Reports a refusal by the system that has no place in the input.
 int report_system(const std::string& what, const std::error_code& code) {
   return report(InputError({{what, 0, 0},
                             "",

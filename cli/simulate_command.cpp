@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kOwn = "nxd";  ///< the framework's own schedule
 
 struct SimulateOptions {
-  Common common;                ///< its profile stands in the request
-  std::string schedule = kOwn;  ///< as well
+  Common common;                ///< its profile is in the request
+  std::string schedule = kOwn;  ///< in the request too
   api::SimulateRequest request;
   api::ReportFile report;
 };

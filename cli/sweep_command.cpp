@@ -17,7 +17,7 @@ namespace trnplan::cli {
 namespace {
 
 struct SweepOptions {
-  Common common;  ///< its profile stands in the request
+  Common common;  ///< its profile is in the request
   api::SweepRequest request;
 };
 

@@ -14,11 +14,11 @@ namespace trnplan::cli {
 namespace {
 
 struct TopologyOptions {
-  Common common;  ///< its profile stands in the request
+  Common common;  ///< its profile is in the request
   api::TopologyRequest request;
 };
 
-/// Lines below the verdict: how to get supported groups, and what was observed.
+/// Lines below the verdict: how to get supported groups, and observations of them.
 std::string advice(const api::TopologyResult& result) {
   std::string text;
   if (result.verdict.overall != topology::Verdict::supported) {

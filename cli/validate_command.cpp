@@ -20,14 +20,14 @@ namespace {
 struct ValidateOptions {
   Common common;
   std::string runs, leave_out = "configuration";
-  std::string measured, predictions;  ///< a table to be scored, and who predicted it
+  std::string measured, predictions;  ///< a table to score, and the source of its predictions
   api::ReportFile report;
-  bool plain_network = false;  ///< without what rows measured of their network
-  bool rows = false;           ///< every row in the text, too
+  bool plain_network = false;  ///< ignores measurements of the network in the rows
+  bool rows = false;           ///< also prints every row
   bool memory = false, goodput = false, collectives = false;
 };
 
-/// Rows that are predicted as they are, without a fit of their own.
+/// Scores rows of a table, without a fit.
 int run_scores(const ValidateOptions& o, const std::string& table) {
   Remarks remarks = heard_remarks();
   const api::ScoreRequest request{table, o.common.profile, o.predictions, "", !o.plain_network};

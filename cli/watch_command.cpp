@@ -20,7 +20,7 @@ namespace trnplan::cli {
 namespace {
 
 struct WatchOptions {
-  Common common;  ///< its profile stands in the request
+  Common common;  ///< its profile is in the request
   api::WatchRequest request;
 };
 
@@ -32,7 +32,7 @@ std::string how_to_compare(const std::string& source) {
       never_broken("--job JOB.yaml --strategy tp=8,pp=4"));
 }
 
-/// The status, and alarms of kinds that the look before did not have.
+/// Status, and alarms of kinds that the last look did not have.
 std::string looked(const io::WatchReport& r, std::set<std::string>& alarmed) {
   std::string text = status_line(r);
   std::set<std::string> now;

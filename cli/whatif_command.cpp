@@ -17,12 +17,12 @@ namespace trnplan::cli {
 namespace {
 
 struct WhatIfOptions {
-  Common common;  ///< its profile stands in the request
+  Common common;  ///< its profile is in the request
   api::WhatIfRequest request;
   api::ReportFile report;
 };
 
-/// The command that plans what is recommended, or what would do.
+/// Command that plans the cluster that is recommended or would do.
 std::vector<std::string> next_words(const WhatIfOptions& o, const api::WhatIfAnswered& a) {
   const planner::WhatIfResult& r = a.result;
   const planner::WhatIfPoint* p = r.would_do ? &*r.would_do : nullptr;

@@ -1,6 +1,6 @@
-"""Builds the wheel: CMake makes the native module, the program and the catalogue, and installs them into the package.
+"""Builds the wheel: CMake builds the native module, the program and the catalogue, and installs them into the package.
 
-TRNPLAN_BUILD_DIR names a CMake build that has them already; without it one is made from this checkout.
+TRNPLAN_BUILD_DIR names a CMake build that already contains them; without it, this checkout is built.
 """
 
 import os
@@ -27,7 +27,7 @@ class CMakeBuild(build_ext):
         subprocess.run(["cmake", "--install", str(build), "--component", "python", "--prefix", str(package), "--strip"],
                        check=True, stdout=subprocess.DEVNULL)  # fmt: skip
         subprocess.run(["strip", str(package / "bin" / "trnplan")], check=True)
-        for link in (package / "lib").iterdir():  # a wheel has no links: each would be a copy
+        for link in (package / "lib").iterdir():  # a wheel stores links as copies
             if link.is_symlink():
                 link.resolve().replace(link)
 
@@ -44,7 +44,7 @@ class CMakeBuild(build_ext):
 
 
 def platform() -> dict:
-    """The tag that package indexes take: with the C library of this system, or a newer one, the wheel needs nothing else."""
+    """Platform tag for package indexes. The wheel needs only the C library of this system, or a newer one."""
     try:
         library, release = os.confstr("CS_GNU_LIBC_VERSION").split()
     except (AttributeError, OSError, ValueError):

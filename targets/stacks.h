@@ -1,5 +1,5 @@
-// Stacks of software that may train a job on a machine. The one place that chooses: the reader of pins asks here, and
-// through api/stacks.h every command.
+// Stacks of software that may train a job on a machine. This is the only place that chooses: the reader of
+// pins asks here, and every command does so through api/stacks.h.
 #pragma once
 
 #include <string>
@@ -11,22 +11,23 @@
 
 namespace trnplan::targets {
 
-/// A stack on one machine: the training loop that it runs, and the target that writes its config.
+/// Stack on one machine: the training loop that it runs, and the target that writes its config.
 struct Stack {
-  const planner::Target* target = nullptr;  ///< null: nothing writes this loop for the machine
-  std::string_view loop;                    ///< as Strategy::framework
+  const planner::Target* target = nullptr;  ///< null = nothing writes this loop for the machine
+  std::string_view loop;                    ///< as in Strategy::framework
   bool stated = false;                      ///< by the job or by --target; else the catalogue's choice
 };
 
-/// What a job and a command line state of the stack.
+/// Statements of a job and a command line about the stack.
 struct StackChoice {
   const planner::Target* target = nullptr;  ///< --target; null: not given
   bool loop_pinned = false;                 ///< pin.framework
   bool precision_stated = false;            ///< training.precision
 };
 
-/// The stacks to search on the machine of `job`, at least one: --target's; that of software.framework where its target
-/// trains there; the one that runs the pinned loop; else those of `searched` (the catalogue's searched_stacks) that train there.
+/// Stacks to search on the machine of `job`, at least one: --target's; that of software.framework if its
+/// target trains there; the one that runs the pinned loop; else those of `searched` (the catalogue's
+/// searched_stacks) that train there.
 [[nodiscard]] std::vector<Stack> stacks_on(const std::vector<std::string>& searched, const models::Job& job,
                                            const StackChoice& choice);
 

@@ -1,4 +1,4 @@
-// One include for Catch2 v2 (one header) and v3 (catch_all).
+// Single include for Catch2 v2 (one header) and v3 (catch_all).
 #pragma once
 
 #if __has_include(<catch2/catch.hpp>)

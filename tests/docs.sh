@@ -14,7 +14,7 @@ named() {  # named WHAT FILE: the file has `WHAT`
   grep -qF -- "\`$1\`" "$2" || { printf 'FAIL: %s does not name %s\n' "$2" "$1" && failed=$((failed + 1)); }
 }
 
-# Every command, in the overview of the house and in the table of the README.
+# Every command, in the overview of the program and in the table of the README.
 commands=$("$trnplan" --help | sed -n '/^Subcommands:/,/^[^ ]*$/s/^  \([a-z][a-z-]*\) .*/\1/p')
 for command in $commands; do
   named "$command" docs/architecture.md
@@ -34,7 +34,7 @@ remarked=$(cat api/*.cpp io/input/*.cpp | perl -0ne 'print "$1\n" while /(?:rema
 (($(wc -w <<<"$remarked") > 15)) || { echo 'FAIL: few ids of remarks found' && failed=$((failed + 1)); }
 for id in $remarked; do
   checks=$((checks + 1))
-  grep -qE "^- \{?id: $id\b" api/rules/8_remarks.yaml || { echo "FAIL: api/rules/8_remarks.yaml has no row $id" && failed=$((failed + 1)); }
+  grep -qE "^- \{?id: $id\b" api/rules/9_remarks.yaml || { echo "FAIL: api/rules/9_remarks.yaml has no row $id" && failed=$((failed + 1)); }
 done
 for id in $(sed -nE 's/^- \{?id: ([a-z0-9-]+).*/\1/p' api/rules/*.yaml | sort -u); do
   checks=$((checks + 1))

@@ -1,4 +1,4 @@
-// Inputs made wrong, and what refused input says.
+// Makes inputs wrong, and reads the messages of refused inputs.
 #pragma once
 
 #include <stdexcept>
@@ -13,14 +13,14 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// `text` with its first `part` replaced. Throws std::logic_error where there is none.
+/// `text` with its first `part` replaced. Throws std::logic_error if there is none.
 inline std::string replaced(std::string text, const std::string& part, const std::string& by) {
   const std::size_t at = text.find(part);
   if (at == std::string::npos) throw std::logic_error("nothing to replace: " + part);
   return text.replace(at, part.size(), by);
 }
 
-/// The faults for which `read` refuses its input; none when it does not.
+/// Faults for which `read` refuses its input; none if it accepts it.
 template <class Read>
 std::vector<Diagnostic> faults_in(const Read& read) {
   try {
@@ -31,7 +31,7 @@ std::vector<Diagnostic> faults_in(const Read& read) {
   return {};
 }
 
-/// The whole message; "" when nothing is refused.
+/// The whole message; "" if nothing is refused.
 template <class Read>
 std::string refusal_of(const Read& read) {
   const std::vector<Diagnostic> faults = faults_in(read);

@@ -1,4 +1,4 @@
-// A folder of a test's own, files of the sources, and the catalogue of the sources.
+// Folder of a test's own, files of the sources, and the catalogue of the sources.
 #pragma once
 
 #include <sys/stat.h>
@@ -11,7 +11,8 @@
 
 namespace trnplan {
 
-/// Removed with all it holds at the end. TRNPLAN_CATALOG names the catalogue of the sources unless it is set.
+/// Removed with all its contents at the end. TRNPLAN_CATALOG names the catalogue of the sources unless it is
+/// set.
 class TestFolder {
  public:
   TestFolder() {
@@ -23,14 +24,14 @@ class TestFolder {
   }
   ~TestFolder() {
     std::error_code ignored;
-    ::chmod(path.c_str(), 0700);  // a test may have taken its own rights
+    ::chmod(path.c_str(), 0700);  // a test may have removed its own rights
     std::filesystem::remove_all(path, ignored);
   }
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
 
   std::string operator/(const std::string& file) const { return (path / file).string(); }
-  /// Writes a file and the folders it lies in; says where.
+  /// Writes a file and its folders; returns its path.
   std::string write(const std::string& file, const std::string& text) const {
     std::filesystem::create_directories((path / file).parent_path());
     std::ofstream(path / file) << text;

@@ -1,4 +1,4 @@
-// Numbers that are the same but for rounding.
+// Comparison of numbers up to rounding.
 #pragma once
 
 #include <algorithm>

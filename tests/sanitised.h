@@ -1,4 +1,4 @@
-// Whether the sanitizers watch this build, in which all is some ten times slower.
+// Flag of a build with sanitizers, in which everything is about ten times slower.
 #pragma once
 
 namespace trnplan {

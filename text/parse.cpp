@@ -66,7 +66,8 @@ std::optional<double> parse_count(std::string_view text) {
 bool is_version(std::string_view text) {
   const std::size_t point = text.find('.');
   return text.size() < 20 && text.find_first_not_of("0123456789.") == std::string_view::npos &&
-         point != std::string_view::npos && point > 0 && text.back() != '.';
+         text.find("..") == std::string_view::npos && point != std::string_view::npos && point > 0 &&
+         text.back() != '.';
 }
 
 std::optional<int> parse_whole(std::string_view text) {

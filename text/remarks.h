@@ -20,11 +20,12 @@ inline std::string with_id(std::string text, std::string_view id) {
   if (!id.empty()) text.append(" [").append(id).append("]");
   return text;
 }
-/// The id that with_id() has put behind the sentence, which loses it; "" = none.
+/// The id that with_id() has put behind the sentence, which loses it; "" = none. An id is small letters, digits and dashes, and begins
+/// with a letter.
 inline std::string take_id(std::string& text) {
   const std::size_t open = text.rfind(" [");
-  if (open == std::string::npos || !text.ends_with(']') ||
-      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", open + 2) != text.size() - 1)
+  if (open == std::string::npos || !text.ends_with(']') || text[open + 2] < 'a' || text[open + 2] > 'z' ||
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-", open + 2) != text.size() - 1)
     return "";
   std::string id = text.substr(open + 2, text.size() - open - 3);
   text.resize(open);

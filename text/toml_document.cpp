@@ -19,16 +19,44 @@ SourcePos place(const std::string& name, const toml::source_position& at) {
   return {name, static_cast<int>(at.line), static_cast<int>(at.column)};
 }
 
+/// Behind the comment, or the text in quotes, that begins there: its dots part no keys. Cost: linear.
+std::size_t behind_words(std::string_view text, std::size_t from) {
+  const char quote = text[from];
+  if (quote == '#') return std::min(text.find('\n', from), text.size());
+  const std::string_view three = text.substr(from, 3);
+  const bool many_lines = three == std::string(3, quote);
+  for (std::size_t i = from + (many_lines ? 3 : 1); i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (!many_lines && (text[i] == quote || text[i] == '\n')) {
+      return text[i] == quote ? i + 1 : i;
+    } else if (many_lines && text.substr(i, 3) == three) {
+      const std::size_t most = std::min(i + 5, text.size());  // two quotes more may be its last letters
+      for (i += 3; i < most && text[i] == quote;) ++i;
+      return i;
+    }
+  }
+  return text.size();
+}
+
 /// toml++ makes a table of each part of a dotted key, within the last, and takes any number of them.
 void check_dots(const std::string& text, const std::string& name, const DocumentLimits& limits) {
   int line = 1, dots = 0;
   std::size_t start = 0, all = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (std::string_view("#\"'").find(text[i]) != std::string_view::npos) {
+      const std::size_t end = behind_words(text, i);
+      const std::string_view words = std::string_view(text).substr(i, end - i);
+      line += static_cast<int>(std::count(words.begin(), words.end(), '\n'));
+      if (const std::size_t last = words.rfind('\n'); last != std::string_view::npos) start = i + last + 1;
+      i = end - 1;
+      continue;
+    }
     const char c = text[i];
     if (c == '.' && ++all > limits.nodes) refuse({name, line}, "the file has too many values", "write fewer");
     if (c == '.' && ++dots >= limits.depth)
       refuse({name, line, static_cast<int>(i - start) + 1}, "keys are nested too deep", "flatten the file");
-    if (std::string_view("\n=,[]{}#").find(c) != std::string_view::npos) dots = 0;
+    if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos) dots = 0;
     if (c != '\n') continue;
     ++line;
     start = i + 1;

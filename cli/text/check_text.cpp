@@ -38,7 +38,7 @@ std::string prediction_text(const planner::Plan& p) {
          graph_warning(p, p.graph.compile_probability());
 }
 
-/// Why there is no prediction, or on what it would rest.
+/// True for a finding that explains why there is no prediction, or what it assumes.
 bool explains(const Finding& f) {
   return f.rule == "not-modelled" || f.rule == "instance" || f.rule == "memory";
 }

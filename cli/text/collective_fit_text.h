@@ -7,7 +7,7 @@
 
 namespace trnplan::cli {
 
-/// Parameters with prior and posterior, and each point beside its prediction.
+/// Parameters with prior and posterior, and each point with its prediction.
 std::string collective_fit_text(const calibrate::CollectiveFit& fit);
 
 }  // namespace trnplan::cli

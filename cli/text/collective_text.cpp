@@ -29,7 +29,7 @@ std::string binary_size(Bytes b) {
   return unit == nullptr ? "" : fmt::format(" ({:.4g} {})", value, unit);
 }
 
-constexpr int kGap = 4;  ///< nccom-test's, before its columns and between them
+constexpr int kGap = 4;  ///< nccom-test's gap before and between columns
 
 std::string phases_text(const std::vector<models::CollectiveTiming::Part>& parts) {
   Table table({{"phase"}, {"steps"}, {"latency us"}, {"transfer us"}}, "limited by", kGap, kGap);

@@ -1,4 +1,4 @@
-// What `explain` prints, and the page of docs/ that is made of the same rows.
+// Text of `explain`, and the page of docs/ that is generated from the same rows.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace trnplan::cli {
 
 /// Every row in full, as whole lines.
 std::string explain_text(const std::vector<api::RuleSet>& sets);
-/// A line for each row under the title of its set.
+/// One line per row, under the title of its set.
 std::string explain_list(const std::vector<api::RuleSet>& sets);
 /// docs/rules.md.
 std::string rules_page(const std::vector<api::RuleSet>& sets);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kNodesShown = 4;
 
-/// How far the runs that did not fail are spread.
+/// Spread of the runs that did not fail.
 std::string spread_text(const io::HealthReport& r) {
   double least = 0, most = 0;
   bool any = false;

@@ -1,4 +1,4 @@
-// Nodes as nccom-test shows them, in words.
+// Results of nccom-test on nodes, in words.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace trnplan::cli {
 
-/// The nodes that are named, or that there is none; by what they were judged.
+/// Nodes that are named, or that there is none, and the reference for the judgement.
 std::string health_text(const io::HealthReport& report);
 
 }  // namespace trnplan::cli

@@ -14,7 +14,7 @@ using logs::StepSample;
 
 namespace {
 
-constexpr std::size_t kShown = 12;  ///< of each kind in a text; JSON has them all
+constexpr std::size_t kShown = 12;  ///< of each kind in a text; JSON contains all
 
 std::string step_text(const StepSample& s) {
   std::string text = fmt::format("  step {:.5g} s", s.seconds);

@@ -1,4 +1,4 @@
-// What logs show, as text.
+// Content of logs, as text.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace trnplan::cli {
 
-/// "job.yaml: 2 of 3 step samples are of it", and these with what the job says of them; "" when nothing says
-/// what ran.
+/// "job.yaml: 2 of 3 step samples are of it", then these with the job's statements on them; "" if the plan
+/// that ran is unknown.
 std::string of_job_text(const std::vector<logs::StepSample>& kept,
                         const std::vector<calibrate::LogFile>& files,
                         const std::optional<calibrate::WhatRan>& ran);
 
-/// What was understood of a file beside nccom-test points, indented; "" when there is nothing.
+/// Content of a file other than nccom-test points, indented; "" if there is none.
 std::string log_text(const logs::Detected& content);
 
 }  // namespace trnplan::cli

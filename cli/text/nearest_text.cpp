@@ -13,7 +13,7 @@ namespace trnplan::cli {
 
 namespace {
 
-/// Where the lines cannot be told.
+/// Used if the lines cannot be determined.
 std::string changes_text(const std::vector<targets::Change>& changes) {
   std::string text;
   for (const targets::Change& c : changes)

@@ -1,4 +1,4 @@
-// What to change in a config that is refused, in words.
+// Changes to a refused config, in words.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace trnplan::cli {
 
-/// The nearest configs, each with its speed and what to change; "" when there are none. Lines of a diff stay whole, the
-/// others are wrapped to `width`.
+/// Nearest configs, each with its speed and its changes; "" if there are none. Lines of a diff stay whole, the others
+/// are wrapped to `width`.
 std::string nearest_text(const std::vector<io::NearestJson>& nearest, int width);
 
 }  // namespace trnplan::cli

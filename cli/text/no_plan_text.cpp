@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kRulesShown = 2;
 
-/// Deadline or budget keep no plan.
+/// True if a deadline or budget excludes every plan.
 std::string limits_text(const models::Job& job, const planner::Infeasible& why) {
   std::string text;
   const auto plan = [&](const Plan& p) {
@@ -66,7 +66,7 @@ std::string untimed_text(const models::Job& job) {
              "fix: use an instance type whose step can be timed: trnplan instances lists them (--instance)");
 }
 
-/// A rule of what is to train it refuses what would do: the rule, and what has it not.
+/// Text on a rule of the target that refuses strategies that would do: the rule, and the targets without it.
 std::string target_refusal_text(const api::TargetRefusal& r) {
   std::string text =
       entry("No plan", fmt::format("refused by {}'s rule {}: {}", r.target, r.why.rule, r.why.message));

@@ -1,4 +1,4 @@
-// The answer of `plan` where there is no plan: what refused all, what comes closest, what would help.
+// Answer of `plan` without a plan: what refused all strategies, which come closest, and what would help.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace trnplan::cli {
 
-/// None of the types that the job may use has a step that is timed.
+/// True if none of the types that the job may use has a timed step.
 [[nodiscard]] bool is_untimed(const models::Job& job);
 
 /// Whole lines; not yet wrapped.

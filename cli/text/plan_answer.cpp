@@ -31,15 +31,15 @@ namespace {
 
 constexpr std::size_t kUntestedShown = 3, kTiesShown = 1, kRefusedInShort = 2, kChangesShown = 4,
                       kClustersShown = 4;
-constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a setting of the layout may help
+constexpr double kNearMiss = 1.25;  ///< largest ratio of peak to limit that a setting of the layout may fix
 
-/// Three digits are enough for an answer: "484", "12.4", "9.36".
+/// Value with three digits: "484", "12.4", "9.36".
 std::string short_seconds(Seconds s) {
   return s.value >= 99.95 ? fmt::format("{:.0f}", s.value)
                           : fmt::format("{:.{}f}", s.value, s.value < 9.995 ? 2 : 1);
 }
 
-/// "15.1", and "16" where there is nothing behind the point.
+/// "15.1"; "16" for a whole number.
 std::string short_gib(Bytes b) {
   const std::string text = fmt::format("{:.1f}", in_gibibytes(b));
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
@@ -49,7 +49,7 @@ bool several_clusters(const models::Job& job) {
   return job.space.nodes.size() > 1 || job.space.instances.size() > 1;
 }
 
-/// What the job left open and a plan settles.
+/// Choices of a plan that the job leaves open.
 std::string choices_of(const models::Job& job, const Plan& p) {
   std::string text;
   if (several_clusters(job)) text += fmt::format(", on {} x {}", p.nodes, printable(p.instance));
@@ -58,7 +58,7 @@ std::string choices_of(const models::Job& job, const Plan& p) {
   return text;
 }
 
-/// ", capacity block price": of what is not on demand.
+/// ", capacity block price" for a price other than on demand.
 std::string price_words(const Plan& p) {
   if (p.price_kind.empty() || p.price_kind == "on_demand") return "";
   return fmt::format(", {} price", topology::price_words(p.price_kind));
@@ -68,7 +68,7 @@ bool asks_for_the_run(const models::Job& job) {
   return job.objective != models::Objective::step_time || job.budget > 0;
 }
 
-/// The first few of a list, and how many more there are.
+/// First few items of a list, and the number of the others.
 std::string some_of(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size() && i < kUntestedShown; ++i)
@@ -77,7 +77,7 @@ std::string some_of(const std::vector<std::string>& words) {
   return text;
 }
 
-/// Of the plan at a place of the list; nullptr where nothing was asked about risk.
+/// Outlook of the plan at an index of the list; nullptr if no risk was asked for.
 const planner::Outlook* outlook_of(const Answer& a, std::size_t i) {
   return i < a.outlooks.size() ? &a.outlooks[i] : nullptr;
 }
@@ -86,7 +86,7 @@ double compile_probability(const Plan& p, const planner::Outlook* o) {
   return o != nullptr ? o->compiles : p.graph.compile_probability();
 }
 
-/// How surely it fits and compiles, and what of it no known run has.
+/// Probabilities that it fits and compiles, and its parts that no known run has.
 std::string risk_words(const Plan& p, const planner::Outlook* o) {
   std::string text =
       fmt::format("fits: {}", probability_text(o != nullptr ? o->fits : p.memory.fit_probability));
@@ -96,7 +96,7 @@ std::string risk_words(const Plan& p, const planner::Outlook* o) {
   return text;
 }
 
-/// What sets a plan apart from the best one of the same layout: "nothing recomputed, cuts by hand".
+/// Differences of a plan from the best one of the same layout: "nothing recomputed, cuts by hand".
 std::string against_best(const Plan& p, const Plan& best) {
   const Strategy &s = p.strategy, &b = best.strategy;
   std::vector<std::string> apart;
@@ -116,13 +116,13 @@ std::string against_best(const Plan& p, const Plan& best) {
   return fmt::format("{}", fmt::join(apart, ", "));
 }
 
-/// A plan beside the best one: its layout and what it recomputes, or what else of the same layout differs.
+/// A plan compared with the best one: its layout and recompute or, in the same layout, the other differences.
 std::string beside_best(const Answer& a, const Plan& p, bool alike) {
   if (alike) return "the same layout, " + against_best(p, *a.result.recommended_plan());
   return layout_words(p.strategy) + choices_of(a.job, p) + ", " + recompute_words(p.strategy);
 }
 
-/// The proven fastest, where another plan is recommended.
+/// Line on the proven fastest plan if another is recommended.
 std::string fastest_text(const Answer& a) {
   if (a.result.recommended == 0) return "";
   const Plan &fastest = a.result.plans.front(), &best = *a.result.recommended_plan();
@@ -177,7 +177,7 @@ std::string best_text(const Answer& a) {
   return text;
 }
 
-/// What else may be as good, a line for each layout.
+/// Other plans that may be as good, one line per layout.
 std::string ties_text(const Answer& a) {
   const Plan& best = *a.result.recommended_plan();
   const char* better = a.job.objective == models::Objective::cost ? "cheaper" : "faster";
@@ -202,7 +202,7 @@ std::string ties_text(const Answer& a) {
   return text;
 }
 
-/// A global batch of so few micro-batches that stages wait for each other, and one that has enough.
+/// Line on a global batch with so few micro-batches that stages wait for each other, and on one with enough.
 std::string batch_text(const Plan& p) {
   const auto waiting = planner::waiting_stages(p);
   if (!waiting) return "";
@@ -219,7 +219,7 @@ std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
                                     100 * best.report.mfu));
 }
 
-/// Its first clauses, which colons end: what is the case, without why that matters.
+/// First clauses, each ended by a colon: the facts without their consequences.
 std::string first_clauses(const std::string& message, int clauses) {
   std::size_t end = message.find(": ");
   for (int i = 1; i < clauses && end != std::string::npos; ++i) end = message.find(": ", end + 2);
@@ -236,7 +236,7 @@ std::string why_not(const Refusal& r) {
                      first_clauses(r.why.message, r.why.doubtful ? 1 : 2));
 }
 
-/// What of the strategy the refusal is about; where the best one shards other parts, those too.
+/// Part of the strategy that the refusal is about; if the best one shards other parts, those too.
 std::string refused_words(const Refusal& r, const Strategy& best) {
   if (r.memory) {
     const bool alike = r.strategy.sharding == best.sharding;
@@ -311,7 +311,7 @@ std::string baseline_text(const Answer& a) {
   return text;
 }
 
-/// The training that the folder's config or flags describe, and where its numbers come from.
+/// Training that the folder's config or flags describe, and the source of its numbers.
 std::string training_text(const api::WrittenTraining& t) {
   const double batch = t.tokens / static_cast<double>(t.steps);
   const std::string steps = fmt::format(
@@ -349,9 +349,9 @@ std::string next_text(const Answer& a) {
   return entry("Next", text + (a.details || a.result.plans.empty() ? "" : "; --details") + "; --format json");
 }
 
-/// How far a refusal is from what people try first.
+/// Distance of a refusal from common first attempts.
 int distance_from_plain(const Refusal& r) {
-  constexpr int kFar = 3;  // as far as three settings few people touch
+  constexpr int kFar = 3;  // as far as three rarely used settings
   const Strategy& s = r.strategy;
   return kFar * is_far(r) + (s.pipeline_parallel > 1) + (s.context_parallel > 1) + (s.virtual_pipeline > 1) +
          (s.expert_parallel > 1) + s.recompute.rms_norm + s.recompute.activation_multiply + !s.zero1;

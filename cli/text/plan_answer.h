@@ -1,4 +1,4 @@
-// The answer of `plan` in about ten lines: what is best, what is as good, what limits it, what is ruled out.
+// Answer of `plan` in about ten lines: the best plan, equally good ones, its limits, and refused plans.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace trnplan::cli {
 
-/// What `plan` found, and what it was asked for besides the job.
+/// Result of `plan`, and its options other than the job.
 struct Answer {
   const models::Job& job;
   const planner::SearchResult& result;
@@ -24,38 +24,38 @@ struct Answer {
   std::vector<planner::Tie> ties;
   const targets::Baseline* baseline = nullptr;  ///< may be null
   std::string baseline_file;
-  std::string folder;  ///< of --out, where it was written, else empty
-  std::string script;  ///< measure.sh in it, where there is one, else empty
+  std::string folder;  ///< of --out if it was written, else empty
+  std::string script;  ///< its measure.sh, if any; else empty
   bool details = false;
-  std::string refused_folder = {};              ///< of --out, where it could not be written, else empty
-  std::vector<planner::Outlook> outlooks = {};  ///< of the plans, in their order; may be empty
-  const api::TargetRefusal* target_refusal = nullptr;  ///< why there is no plan; may be null
-  const api::WrittenTraining* training = nullptr;      ///< what the folder trains; may be null
-  bool writable = true;                                ///< the target can say the recommended plan
-  bool measures = true;  ///< its folders get a measure.sh where that decides a tie
+  std::string refused_folder = {};                     ///< of --out if it could not be written, else empty
+  std::vector<planner::Outlook> outlooks = {};         ///< of the plans, in their order; may be empty
+  const api::TargetRefusal* target_refusal = nullptr;  ///< reason why there is no plan; may be null
+  const api::WrittenTraining* training = nullptr;      ///< training of the folder; may be null
+  bool writable = true;                                ///< the target can express the recommended plan
+  bool measures = true;  ///< its folders get a measure.sh if that resolves a tie
 };
 
-/// A label on the left, its text beside it, the lines that follow below the text.
+/// A label at the left, and text to its right; further lines are aligned with the text.
 std::string entry(const char* label, const std::string& text);
 
-/// Parts of a line, none of them broken over two.
+/// Parts of a line; none of them is broken over two lines.
 std::string fields(const std::vector<std::string>& parts);
 
-/// "15.1 of 16 GiB", "16.03 of 16 GiB": what differs reads differently.
+/// "15.1 of 16 GiB", "16.03 of 16 GiB": with enough digits that different values look different.
 std::string of_memory(const models::Memory& m);
 
-/// A line where the plan's graph is larger than any that is known to compile; else none. `compiles`: how surely;
-/// none where a line above has said it.
+/// Line for a plan with a graph larger than any known to compile; else "". `compiles`: the probability; none
+/// if a line above has stated it.
 std::string graph_warning(const planner::Plan& plan, std::optional<double> compiles);
 
 /// Whole lines; not yet wrapped.
 std::string plan_answer(const Answer& a);
 
-/// Those nearest to what people try first: plain strategies that nearly work; one of each layout and rule, at
-/// most `of_one_rule` of a rule.
+/// Refusals closest to common first attempts: plain strategies that nearly work; one per layout and rule, at
+/// most `of_one_rule` per rule.
 std::vector<const planner::Refusal*> nearest_refusals(const std::vector<planner::Refusal>& list,
                                                       std::size_t most, int of_one_rule);
-/// A memory refusal that no setting of the layout would mend.
+/// True for a memory refusal that no setting of the layout would fix.
 bool is_far(const planner::Refusal& r);
 
 }  // namespace trnplan::cli

@@ -24,7 +24,7 @@ constexpr int kMostOfOneRule = 3;
 std::string refusal_text(const planner::Refusal& r, std::string_view device) {
   const std::string start = fmt::format("  {}\n    at least {} s; {}: ", strategy_words(r.strategy),
                                         seconds_text(r.lower_bound), r.why.rule);
-  if (is_far(r)) {  // no need for the parts
+  if (is_far(r)) {  // its parts are not needed
     return fmt::format("{}needs {:.1f} of {:.1f} GiB a {}\n", start, in_gibibytes(r.memory->worst().peak()),
                        in_gibibytes(r.memory->limit), device);
   }
@@ -115,7 +115,7 @@ std::string changes_text(const targets::Baseline& b) {
   return text;
 }
 
-/// The baseline as if its step had as many sequences as the winner's.
+/// The baseline, scaled to a step with as many sequences as the winner's.
 Plan scaled(Plan p, int global_batch) {
   const double factor = static_cast<double>(global_batch) / p.global_batch;
   p.report.step = Seconds(p.report.step.value * factor);
@@ -152,7 +152,7 @@ std::string baseline_text(const targets::Baseline& b, const std::string& file, c
   return text + changes_text(b);
 }
 
-/// How far the recommended plan is from what is known to run.
+/// Distance of the recommended plan from known runs.
 std::string risk_text(const Answer& a) {
   if (a.result.recommended >= a.outlooks.size()) return "";
   const planner::Outlook& o = a.outlooks[a.result.recommended];
@@ -202,7 +202,7 @@ std::string measurement_name(const planner::Experiment& m, const planner::Compar
                      planner::kShortRunSteps);
 }
 
-/// Whether the first two are told apart, and what would do so.
+/// States if the first two plans can be distinguished, and the measurement that would do so.
 std::string confidence_text(const models::Job& job, const planner::Confidence& confidence,
                             const std::string& script) {
   if (!confidence.comparison) return "";

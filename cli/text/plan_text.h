@@ -1,5 +1,5 @@
-// What `plan --details` says after the answer (cli/text/plan_answer.h), but for the plans themselves
-// (cli/text/text.h). All return whole lines.
+// Text of `plan --details` after the answer (cli/text/plan_answer.h), except the plans themselves
+// (cli/text/text.h). All functions return whole lines.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace trnplan::cli {
 
-/// Everything else: the ranking, the best plan in detail, what holds it back, what was refused and why.
+/// Everything else: the ranking, the best plan in detail, its bottlenecks, and the refusals with their
+/// reasons.
 std::string search_details(const Answer& a, int width);
 
 }  // namespace trnplan::cli

@@ -16,9 +16,9 @@ using planner::Plan;
 
 namespace {
 
-constexpr double kTight = 0.05;  ///< share of a core's memory below which the room left is worth a word
+constexpr double kTight = 0.05;  ///< share of a core's memory; less remaining room gets a remark
 
-/// What sets a plan of the table apart besides its strategy.
+/// Differences of a plan of the table other than its strategy.
 std::string apart(const Plan& p, const std::vector<Plan>& plans) {
   const auto differ = [&](auto what) {
     return std::any_of(plans.begin(), plans.end(), [&](const Plan& o) { return what(o) != what(p); });
@@ -32,7 +32,7 @@ std::string apart(const Plan& p, const std::vector<Plan>& plans) {
   return text;
 }
 
-/// Of each plan the first one that it is a near twin of, or itself; the recommended one stands for itself.
+/// First plan of which each one is a near twin, or itself; the recommended one represents itself.
 std::vector<std::size_t> families(const std::vector<Plan>& plans, std::size_t recommended) {
   std::vector<std::size_t> family(plans.size());
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -81,7 +81,7 @@ std::string plan_table(const models::Job& job, const std::vector<Plan>& plans,
 
 namespace {
 
-/// Neighbouring stages whose peaks are made of the same.
+/// Neighbouring stages with equal parts of their peaks.
 struct Stages {
   std::size_t first = 0, last = 0;
 };
@@ -104,9 +104,9 @@ constexpr const char* kMemoryRows[] = {
     "layers",      "micro-batches held", "parameters",        "gradients", "optimizer states",
     "activations", "logits of the loss", "temporary buffers", "runtime",   "peak",
     "reached in"};
-constexpr std::size_t kStaging = 7;  ///< of those rows: on Neuron cores with ZeRO-1 its buckets above all
+constexpr std::size_t kStaging = 7;  ///< of those rows: on Neuron cores with ZeRO-1 mainly its buckets
 
-/// Those shown where only `most` have room: the first and last ones and the one of the largest peak.
+/// Stages to show if only `most` have room: the first and last ones, and the one with the largest peak.
 std::vector<Stages> some_of(std::vector<Stages> all, std::size_t worst, std::size_t most) {
   if (all.size() <= most) return all;
   const std::size_t head = (most - 1) / 2, tail = most - 1 - head;
@@ -121,7 +121,7 @@ std::vector<Stages> some_of(std::vector<Stages> all, std::size_t worst, std::siz
 
 std::string memory_table(const models::Memory& memory, const models::Strategy& s, topology::Accelerator on,
                          int width) {
-  constexpr int kLabel = 24, kStage = 10;  // columns that the words of a row take, and those of a stage
+  constexpr int kLabel = 24, kStage = 10;  // columns for the words of a row, and for a stage
   std::vector<Stages> all;
   std::size_t worst = 0;
   for (std::size_t i = 0; i < memory.stages.size();) {
@@ -188,7 +188,7 @@ std::string price_text(const Plan& p, bool whole_run) {
 }  // namespace
 
 std::string beyond_known_graphs(const Plan& p) {
-  // The same graph is not beyond itself.
+  // Tolerance, since the same graph is not larger than itself.
   constexpr double kBeyond = 1.005;
   if (!p.known || p.known->largest_graph <= 0 || p.graph.expected < kBeyond * p.known->largest_graph)
     return "";

@@ -24,14 +24,14 @@ std::string time_and_cost(Seconds time, const std::optional<double>& usd) {
   return days(time) + (usd ? " and " + usd_text(*usd) : std::string());
 }
 
-/// What the probabilities of a run are given.
+/// Assumptions of a run's probabilities.
 std::string if_it_works(const planner::RunAnswer& run) {
   if (!(run.works < 1)) return "";
   return fmt::format(" if it fits and {} ({})", run.compiles ? "compiles" : "runs",
                      short_probability(run.works));
 }
 
-/// How far the run gets. The time is spent in any case, so the cost is one.
+/// Progress that the run reaches. The time is used in any case, so there is one cost.
 std::string reached_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   const bool by_budget = q.budget && run.usd && (!q.deadline || run.time < *q.deadline);
   std::string text = fmt::format("  time        {}{}{}\n", days(run.time), cost(run.usd),

@@ -17,12 +17,12 @@ std::string count_text(double value);
 /// "714,192 USD".
 std::string usd_text(double usd);
 
-/// "30.0 days, 123,840 USD: with 50 % at least 382B tokens, with 90 % at least 300B"; or what its tokens take at
-/// most: bounds on one side.
+/// "30.0 days, 123,840 USD: with 50 % at least 382B tokens, with 90 % at least 300B"; or upper bounds of the
+/// time for its tokens: one-sided bounds.
 std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& question);
 
-/// What a run reaches in its time, or what its tokens take: at the median, and with 90 %. Whole lines,
-/// indented by two.
+/// Tokens that a run reaches in its time, or the time for its tokens: at the median, and with 90 %. Whole
+/// lines, indented by two.
 std::string run_text(const planner::RunAnswer& run, const planner::RunQuestion& question);
 
 }  // namespace trnplan::cli

@@ -1,4 +1,4 @@
-// Predictions beside measured rows of a table of layouts, as text.
+// Predictions compared with measured rows of a table of layouts, as text.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace trnplan::cli {
 
-/// The answer first: errors over all sources; then a line a source, what was refused and why, choices, memory. With
-/// `each` every row too.
+/// The answer first: errors over all sources; then one line per source, refusals with their reasons, choices,
+/// memory. With `each` also every row.
 [[nodiscard]] std::string row_scores_text(const calibrate::RowScores& scores,
                                           const std::vector<std::string>& profiles, bool each, int width);
 

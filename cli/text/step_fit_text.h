@@ -8,12 +8,12 @@
 
 namespace trnplan::cli {
 
-/// The user's own steps beside both predictions, in a line each.
+/// The user's own steps with both predictions, one line each.
 std::string step_answer(const calibrate::StepCalibration& c);
-/// What the fit is made from, parameters with prior and posterior, stacks, what the model misses of each
-/// configuration, runs left out; unless `published`, of these only what is the user's own.
+/// Data of the fit, parameters with prior and posterior, stacks, remaining errors of each configuration, and
+/// runs left out. Without `published`, only the user's own among these.
 std::string step_fit_text(const calibrate::StepCalibration& c, bool published, int width);
-/// A table, and the median error; "" for none.
+/// A table, and the median error; "" for no rows.
 std::string kernels_text(const std::vector<calibrate::KernelRow>& rows, int width);
 
 }  // namespace trnplan::cli

@@ -15,10 +15,10 @@ namespace {
 using calibrate::StepValidation;
 using Rows = std::vector<const StepValidation::Row*>;
 
-/// Fewer pairs say nothing of what is stated.
+/// Least number of pairs for a statement on them.
 constexpr std::size_t kFewPairs = 10;
 
-/// In per cent.
+/// Per cent with one digit.
 std::string one_digit(double share) {
   return fmt::format("{:.1f}", 100 * share);
 }
@@ -68,7 +68,7 @@ std::map<std::string, Rows> rows_by(const StepValidation& v, const Key& key) {
   return groups;
 }
 
-/// Of a kind what is measured, without outliers.
+/// Measured rows of a kind, without outliers.
 auto measured(const char* kind) {
   return [kind = std::string(kind)](const StepValidation::Row& row) {
     return row.step->kind == kind && !row.step->outlier && !row.step->at_most;
@@ -147,8 +147,8 @@ std::string part_text(const std::string& name, const calibrate::PairValidation::
                      p.pairs, p.error, p.stated, p.z);
 }
 
-/// Pairs of decoders: the error of predicted ratios, and whether what is stated of it comes true. Bounds count as
-/// measured where there are any.
+/// Pairs of decoders: the error of predicted ratios, and how often their intervals hold. Bounds count as
+/// measured if there are any.
 std::string ratios_text(const StepValidation& v) {
   const auto measured_pairs = calibrate::validate_pairs(select(v, measured("decoder")));
   const auto pairs = calibrate::validate_pairs(

@@ -1,4 +1,4 @@
-// Predicted steps beside measured ones, as text.
+// Predicted steps compared with measured ones, as text.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace trnplan::cli {
 
-/// Errors and coverage by kind, network, stack and configuration, ratios and regrets; `rows`: every row, too.
+/// Errors and coverage by kind, network, stack and configuration, ratios and regrets; with `rows` also every
+/// row.
 std::string step_validation_text(const calibrate::RunValidation& v, bool rows);
 
 }  // namespace trnplan::cli

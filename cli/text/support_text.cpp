@@ -21,7 +21,7 @@ std::string listed(const std::vector<std::string>& names) {
   return names.empty() ? "-" : fmt::format("{}", fmt::join(names, " "));
 }
 
-/// How far a pair goes.
+/// Steps of support, in order; a pair reaches one of them.
 constexpr const char* kReaches[] = {"-", "timed", "planned", "written"};
 std::size_t reach(const Support& s) {
   return !s.timed ? 0 : !s.planned ? 1 : s.written().empty() ? 2 : 3;
@@ -54,7 +54,7 @@ std::string table_text(const std::vector<Support>& pairs, bool by_model, int wid
          "why\n";
 }
 
-/// A row for each model, a column for each family, where its type with the furthest reach counts.
+/// One row per model, one column per family, which counts its type with the most support.
 std::string matrix_text(const std::vector<Support>& pairs, int width) {
   std::vector<std::string> families;
   std::vector<Column> columns = {{"model", true}};

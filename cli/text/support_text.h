@@ -1,4 +1,4 @@
-// What `support` prints.
+// Text of `support`.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace trnplan::cli {
 
-/// One pair in full; of several a table, of all a matrix of models and families of machines. Whole lines of `width`.
+/// One pair in full; several as a table; all as a matrix of models and families of machines. Whole lines of
+/// `width`.
 std::string support_text(const api::SupportResult& result, int width);
 
 }  // namespace trnplan::cli

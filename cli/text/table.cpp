@@ -10,7 +10,7 @@ namespace trnplan::cli {
 namespace {
 
 constexpr int kTailGap = 2;  ///< spaces before a tail, at least
-constexpr int kFurther = 4;  ///< indent of a tail on a line of its own, beyond that of the table
+constexpr int kFurther = 4;  ///< indent of a tail on a line of its own, in addition to the table's
 
 std::string spaces(int n) {
   return std::string(static_cast<std::size_t>(std::max(0, n)), ' ');

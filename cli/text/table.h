@@ -9,35 +9,35 @@ namespace trnplan::cli {
 
 struct Column {
   std::string header;
-  bool left = false;  ///< aligned to the left instead of the right
-  int spare = 0;      ///< 0: always shown; else left out where there is no room, the largest first
-  int least = 0;      ///< as wide at least
+  bool left = false;  ///< aligned left instead of right
+  int spare = 0;      ///< 0 = always shown; else dropped if there is no room, the largest value first
+  int least = 0;      ///< minimum width
 };
 
-/// Rows of cells under headers, and text at the end of each row ("tail") that may need more room than is
+/// Rows of cells under headers, with a text at the end of each row ("tail") that may need more room than is
 /// left.
 class Table {
  public:
-  /// `indent`: spaces before the first column; `gap`: between columns, and before tails but two at least. An
-  /// empty `tail` is no column.
+  /// `indent`: spaces before the first column; `gap`: between columns, and before tails but at least two
+  /// there. Without `tail` there is no such column.
   explicit Table(std::vector<Column> columns, std::string tail = "", int indent = 2, int gap = 2);
 
-  /// As many cells as columns.
+  /// Adds a row. Requires: as many cells as columns.
   void row(std::vector<std::string> cells, std::string tail = "");
-  /// Text between rows, on a line of its own.
+  /// Adds text between rows, on a line of its own.
   void note(std::string text);
 
-  /// Whole lines of at most `width` columns, unless what is always shown is wider. Where a tail does not fit,
-  /// all tails stand on lines of their own under their rows.
+  /// Whole lines of at most `width` columns, unless the columns that are always shown are wider. If a tail
+  /// does not fit, all tails go on lines of their own under their rows.
   std::string text(int width) const;
-  /// Every column and tail, however wide that is.
+  /// Every column and tail, at any width.
   std::string text() const;
-  /// Whether there is room for the column with this header.
+  /// True if there is room for the column with this header.
   bool shows(std::string_view header, int width) const;
 
  private:
   struct Row {
-    std::vector<std::string> cells;  ///< none: a note
+    std::vector<std::string> cells;  ///< empty = a note
     std::string tail;
   };
 

@@ -18,69 +18,69 @@
 namespace trnplan::cli {
 
 /// "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)"; with a precision other than
-/// mixed_precision, and what the job leaves free: "batch 512 to 2048, any precision, on 4, 8 or 16 x
-/// trn1.32xlarge".
+/// mixed_precision, and the choices that the job leaves open: "batch 512 to 2048, any precision, on 4, 8 or
+/// 16 x trn1.32xlarge".
 std::string job_line(const models::Job& job);
-/// Of GiB: "14.25".
+/// Number of GiB: "14.25".
 std::string gib(Bytes b);
 using models::degree_words;
 using models::layout_words;
 using models::strategy_words;
-/// "tensor engine", of GPUs "matrix products (tensor cores)"; may follow "the".
+/// "tensor engine", or on GPUs "matrix products (tensor cores)"; may follow "the".
 const char* resource_words(models::Resource r, topology::Accelerator of);
-/// True of what a step has less of, not more, when the machine is better: latency, launches.
+/// True for resources of which a better machine needs less: latency, launches.
 bool is_duration(models::Resource r);
-/// "tensor parallel" of the breakdown of a step.
+/// "tensor parallel" in the breakdown of a step.
 const char* cause_words(models::Category c);
-/// Ranked plans, one line each, or two where there is no room; `first_is_better` of all but the first, may be
-/// empty.
+/// Ranked plans, one line each, or two if there is no room. `first_is_better`: for all except the first; may
+/// be empty.
 std::string plan_table(const models::Job& job, const std::vector<planner::Plan>& plans,
                        const std::vector<std::optional<double>>& first_is_better, int width,
                        std::size_t recommended = 0);
-/// A plan that compiles, or works, with less says so.
+/// Probability of compiling, or of working, below which a plan's text states it.
 inline constexpr double kSurely = 0.95;
-/// "89.4 %"; "> 99.9 %" and "< 0.1 %", never certainty: a model that works out exactly 0 or 1 has none.
+/// "89.4 %"; "> 99.9 %" and "< 0.1 %", never 0 or 1, even if a model computes exactly that.
 std::string probability_text(double probability);
 /// The same in whole per cent, for a column: "89 %", "> 99 %", "< 1 %".
 std::string short_probability(double probability);
-/// Step, throughput, MFU both ways, breakdown, memory, price of one plan; with `whole_run` also what the
-/// job's tokens take.
+/// Step, throughput, both MFUs, breakdown, memory and price of one plan; with `whole_run` also the time for
+/// the job's tokens.
 std::string plan_details(const planner::Plan& plan, bool whole_run, int width);
-/// "T005 ran: gpt3-6.7b on ...; here TP 4 against 8": the nearest published job, and what sets a plan apart.
+/// "T005 ran: gpt3-6.7b on ...; here TP 4 against 8": the nearest published job, and its differences from the
+/// plan.
 std::string nearest_case_text(const planner::Experience& known);
-/// "its graph is 1.4 times the largest known to compile, of 3.1 million instructions (T005)"; "" where it is
-/// not larger.
+/// "its graph is 1.4 times the largest known to compile, of 3.1 million instructions (T005)"; "" if it is not
+/// larger.
 std::string beyond_known_graphs(const planner::Plan& plan);
-/// The operators that take most of the critical path, and by how much each part of the machine changes the
-/// step.
+/// Operators that take most of the critical path, and the change of the step with each part of the machine.
 std::string critical_path(const planner::Plan& plan);
-/// What each stage's peak is made of under the strategy on such devices; equal neighbours share a column.
+/// Parts of each stage's peak under the strategy on such devices; equal neighbours share a column.
 std::string memory_table(const models::Memory& memory, const models::Strategy& strategy,
                          topology::Accelerator on, int width);
-/// Where the second plan loses time against the first, in seconds by cause.
+/// Time that the second plan loses against the first, in seconds by cause.
 std::string comparison(const planner::Plan& winner, const planner::Plan& other);
 /// Seconds to three or four significant digits.
 std::string seconds_text(Seconds s);
-/// Place, rule, message and fix of each; with `sources` also where that is said.
+/// Place, rule, message and fix of each; with `sources` also its source.
 std::string findings_text(const std::vector<targets::Finding>& findings, bool sources);
-/// The verdict on each kind of group with its rings, the offending group, also in a drawing of the torus;
-/// `advice` below the verdict, whole lines or none; then links, NICs and rings of a node.
+/// Verdict on each kind of group with its rings, and the offending group, also in a drawing of the torus.
+/// `advice` follows the verdict: whole lines or none. Then links, NICs and rings of a node.
 std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                           const topology::PlacementVerdict& verdict, const std::string& advice);
 
-/// What one collective's time is made of, and the verdict on its group; without a way for its bytes the
-/// verdict alone. `fix`: how to get a supported group, may be empty.
+/// Parts of one collective's time, and the verdict on its group; without a path for its bytes only the
+/// verdict. `fix`: how to get a supported group, may be empty.
 std::string collective_text(const topology::Cluster& cluster, const std::string& profile,
                             const models::TimedCollective& timed, const std::string& fix);
 
-/// What the table shows beside sizes and times.
+/// Columns of the table other than sizes and times.
 struct CollectiveTable {
   std::string type;       ///< "fp32"
   int element_bytes = 4;  ///< of that type
-  bool in_graph = false;  ///< time inside a compiled graph, which a line above the header says
+  bool in_graph = false;  ///< time inside a compiled graph, as a line above the header states
   bool algorithm = false;
 };
-/// The table nccom-test prints, from `time:avg(us)` on in its words; its GB/s are 2^30 bytes/s. Needs at
+/// Table that nccom-test prints, in its words from `time:avg(us)` on; its GB/s are 2^30 bytes/s. Requires: at
 /// least one row.
 std::string collective_table(const std::vector<models::TimedCollective>& rows, const CollectiveTable& style);
 

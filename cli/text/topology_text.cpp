@@ -22,7 +22,7 @@ std::string upper(std::string_view text) {
 
 namespace {
 
-/// "0-1-2-3", without end after `most` chips.
+/// "0-1-2-3", with an open end after `most` chips.
 std::string ring_text(const std::vector<int>& ring) {
   constexpr std::ptrdiff_t kChipsShown = 64;
   const auto shown = std::min(kChipsShown, static_cast<std::ptrdiff_t>(ring.size()));
@@ -123,7 +123,7 @@ std::string node_text(const topology::Cluster& cluster, const topology::ChipGrap
 
 namespace {
 
-/// The verdict, and what it rests on: each kind of group with its rings, the offending group.
+/// Verdict and its basis: each kind of group with its rings, and the offending group.
 std::string groups_text(const topology::ChipGraph& graph, const topology::PlacementVerdict& verdict,
                         std::string_view chip) {
   using topology::Verdict;

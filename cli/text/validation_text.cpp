@@ -15,7 +15,7 @@ using calibrate::MemoryValidation;
 using logs::MemoryCase;
 using logs::MemoryFact;
 
-/// What is least worth its room stands in the JSON all the same.
+/// The text omits the least useful columns; JSON contains them.
 Table memory_table() {
   return Table({{"id", true},
                 {"model", true},

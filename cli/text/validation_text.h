@@ -1,4 +1,4 @@
-// Which published jobs fit, and how much of the time they ran, as text.
+// Published jobs that fit, and the share of time that jobs ran, as text.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ std::string failure_text(const io::WatchFailure& f) {
   return text + "  fix: " + f.fix + "\n";
 }
 
-/// Whether the run is as fast as it should be.
+/// States whether the run is as fast as it should be.
 std::string verdict_text(const io::WatchReport& r) {
   if (!r.predicted || !r.step_seconds) return "";
   const char* how = *r.step_seconds > r.predicted_90->second  ? "slower than it should be"

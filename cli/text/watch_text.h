@@ -9,9 +9,9 @@ namespace trnplan::cli {
 
 /// Progress, step time and prediction on one line.
 std::string status_line(const io::WatchReport& report);
-/// What is not as it should be, its cause, and what to do.
+/// An alarm, its cause, and what to do.
 std::string alarm_text(const io::WatchAlarm& alarm);
-/// All of it; first whether the run is as fast as it should be, where there is a prediction.
+/// The whole report. If there is a prediction, it starts with whether the run is as fast as it should be.
 std::string report_text(const io::WatchReport& report);
 
 }  // namespace trnplan::cli

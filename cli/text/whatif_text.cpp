@@ -25,7 +25,7 @@ planner::RunQuestion run_question(const WhatIfQuestion& q) {
   return {q.tokens, q.deadline, q.budget};
 }
 
-/// Of a type without a price of the kind asked for.
+/// Text for a type without a price of the requested kind.
 std::string why_unpriced(const WhatIfAnswer& a, const std::string& instance) {
   const auto type = std::find_if(a.question.instances.begin(), a.question.instances.end(),
                                  [&](const topology::Instance& i) { return i.name == instance; });
@@ -37,24 +37,24 @@ std::string cluster_words(const WhatIfPoint& p) {
   return fmt::format("{} x {}", p.nodes, printable(p.instance));
 }
 
-/// Whether the answer consists of what the clusters' faults are mended by.
+/// True if the answer consists of the fixes for the clusters' faults.
 bool tells_fixes(const WhatIfAnswer& a) {
   return a.result.recommended < 0 && !a.result.would_do && !a.result.reaches;
 }
 
-/// To be pasted behind --strategy. A pinned data-parallel degree holds for the job's own cluster only.
+/// Strategy for pasting after --strategy. A pinned data-parallel degree holds for the job's own cluster only.
 std::string grammar(models::Job job, const WhatIfPoint& p) {
   if (p.nodes != job.cluster.nodes || p.instance != job.cluster.instance.name) job.pin.data_parallel.reset();
   return planner::strategy_grammar(job, *p.plan);
 }
 
-/// The 90 % interval of the days, or of tokens asked for what is reached with 50 and 90 %.
+/// 90 % interval of the days; if tokens are the question, those reached with 50 and 90 %.
 std::string reach_text(const planner::RunAnswer& run) {
   if (run.tokens_50 > 0) return count_text(run.tokens_50) + " " + count_text(run.tokens_90);
   return figure(run.time_90.low / kDay) + " - " + figure(run.time_90.high / kDay);
 }
 
-/// A cluster without a plan, and with `nodes` others of the same fault.
+/// A cluster without a plan; `nodes` are others with the same fault.
 std::string note_of(const WhatIfAnswer& a, const std::string& nodes, const WhatIfPoint& p) {
   const std::string batch = p.global_batch > 0 ? fmt::format(", batch {}", p.global_batch) : "";
   const bool told = p.fix.empty() || tells_fixes(a);
@@ -77,7 +77,7 @@ void add_row(Table& table, const models::Job& job, const WhatIfPoint& p, bool re
 struct TypeTable {
   Table table;
   bool rows = false;
-  std::string notes;  ///< where there are no rows
+  std::string notes;  ///< if there are no rows
 };
 
 TypeTable table_of(const WhatIfAnswer& a, std::size_t from, std::size_t end) {
@@ -115,7 +115,7 @@ TypeTable table_of(const WhatIfAnswer& a, std::size_t from, std::size_t end) {
   return t;
 }
 
-/// What the marks and columns that are shown mean.
+/// Meaning of the marks and columns that are shown.
 struct Legend {
   bool recommended = false, pareto = false, scaling = false, checkpoint = false, rows = false, tokens = false;
 
@@ -202,7 +202,7 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   return text + bill_text(a, p);
 }
 
-/// The types against each other: what a node costs, and may cost.
+/// Comparison of the types: current and break-even price of a node.
 std::string standings_text(const WhatIfAnswer& a, int width) {
   if (a.result.standings.size() < 2) return "";
   Table table({{"type", true},
@@ -239,7 +239,7 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
          "Prices\n" + prices;
 }
 
-/// No cluster is recommended: why, and what would do.
+/// Reason why no cluster is recommended, and what would do.
 std::string none_text(const WhatIfAnswer& a) {
   std::string text = "None recommended: " + a.result.reason + "\n";
   if (a.result.would_do) {

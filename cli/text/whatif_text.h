@@ -1,4 +1,4 @@
-// Clusters compared, for people: the answer first, then the table.
+// Comparison of clusters, for people: the answer first, then the table.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ struct WhatIfAnswer {
   const planner::WhatIfQuestion& question;
   const models::Job& job;
   const planner::Reliability& reliability;
-  std::vector<std::string>
-      next;  ///< the `plan` of the cluster that is recommended or would do; empty without one
+  /// `plan` command for the cluster that is recommended or would do; empty without one.
+  std::vector<std::string> next;
 };
 
-/// Whole lines; the table fits `width` where it can.
+/// Whole lines; the table fits `width` if possible.
 std::string whatif_text(const WhatIfAnswer& a, int width);
 
 }  // namespace trnplan::cli

@@ -15,15 +15,17 @@ namespace trnplan::cli {
 namespace {
 
 constexpr int kNarrowest = 40;
-// Signs that printable() lets none of through from outside.
-constexpr char kUnbrokenSpace =
-    '\x1f';  ///< a space that a line breaks at where the whole piece is longer than it
-constexpr char kNeverBrokenSpace = '\x1e';  ///< a space that no line breaks at
-constexpr char kItem = '\x1d';              ///< before a text whose continuation is indented; takes no column
-constexpr int kFurthestLabel = 32;          ///< columns, of a text that goes on under its own start
-constexpr int kDeeper = 2;                  ///< columns that what goes on is indented by, where it is
+// Characters that printable() replaces in text from outside.
+/// A space at which a line breaks only if its piece is longer than the line.
+constexpr char kUnbrokenSpace = '\x1f';
+constexpr char kNeverBrokenSpace = '\x1e';  ///< a space at which no line breaks
+/// Before a text with indented continuation lines; takes no column.
+constexpr char kItem = '\x1d';
+/// Columns, for a text with continuation lines aligned to its own start.
+constexpr int kFurthestLabel = 32;
+constexpr int kDeeper = 2;  ///< columns by which continuation lines are otherwise indented
 
-/// Where the text of a line starts: after its label, when it has one.
+/// Start of a line's text: after its label, if it has one.
 std::size_t hanging_indent(std::string_view line, int width) {
   const std::size_t start = line.find_first_not_of(' ');
   const std::size_t gap = line.find("  ", start);
@@ -49,7 +51,7 @@ bool is_unit(std::string_view word) {
   return std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits);
 }
 
-/// Where the piece that starts at `word` ends: a number takes its unit with it.
+/// End of the piece that starts at `word`: a number keeps its unit.
 std::size_t end_of_piece(std::string_view line, std::size_t word) {
   const std::size_t end = std::min(line.find(' ', word), line.size());
   if (end == word || end + 1 >= line.size() || line[end - 1] < '0' || line[end - 1] > '9') return end;
@@ -67,12 +69,13 @@ void wrap_line(std::string& out, std::string line, int width) {
   }
   auto hang = static_cast<int>(hanging_indent(line, width));
   if (item != std::string::npos) hang = static_cast<int>(item) + kDeeper;
-  int column = 0;     // of what stands in this line
-  bool empty = true;  // nothing but indentation stands in this line
+  int column = 0;     // of the text in this line
+  bool empty = true;  // only indentation in this line so far
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t word = std::min(line.find_first_not_of(' ', at), line.size());
     std::size_t end = end_of_piece(line, word);
-    if (columns_of(line.substr(word, end - word)) > width - hang) {  // no piece any more, but words
+    // Longer than a line, so its words are separate.
+    if (columns_of(line.substr(word, end - word)) > width - hang) {
       std::replace(line.begin() + static_cast<std::ptrdiff_t>(word),
                    line.begin() + static_cast<std::ptrdiff_t>(end), kUnbrokenSpace, ' ');
       end = std::min(line.find(' ', word), line.size());

@@ -1,4 +1,4 @@
-// Lines that fit the terminal. Everything that people read goes through here; JSON and files do not.
+// Lines that fit the terminal. All text for people is wrapped here; JSON and files are not.
 #pragma once
 
 #include <string>
@@ -9,30 +9,30 @@ namespace trnplan::cli {
 
 inline constexpr int kWidthWithoutTerminal = 100;
 
-/// Columns of what `file_descriptor` writes to: those of its terminal; else what COLUMNS says; else 100.
-/// At least 40.
+/// Columns of the output of `file_descriptor`: those of its terminal, else those of COLUMNS, else 100. At
+/// least 40.
 int output_width(int file_descriptor);
 
-/// `text` as one piece that wrapped() does not break as long as it fits a line, for a number with its unit.
+/// `text` as one piece that wrapped() does not break if it fits a line, for a number with its unit.
 std::string unbroken(std::string_view text);
 
-/// `text` as one word for wrapped(): what is to be pasted.
+/// `text` as one word for wrapped(), for text to be pasted.
 std::string never_broken(std::string_view text);
 
-/// A command that may be pasted as it is printed: every word printable, quoted where a shell needs it, and never
+/// A command that can be pasted as printed: every word is printable, quoted if a shell requires it, and never
 /// broken.
 std::string command_text(const std::vector<std::string>& words);
 
-/// `text` as one of several of a list: what goes on of it stands two columns right of where it starts.
+/// `text` as an item of a list: its continuation lines are indented by two columns.
 std::string item(std::string_view text);
 
-/// `text` with every line that is wider than `width` columns broken at spaces, never inside a word. What goes
-/// on stands under the text of the line: after the first gap of two spaces or more in its left part ("Best
-/// ..."), else two columns right of the line's start. A word that does not fit there moves left, as far as
-/// it must; one wider than the line stays whole where the others go on.
+/// `text` with every line wider than `width` columns broken at spaces, never inside a word. Continuation
+/// lines are aligned with the text of the line: after the first gap of two spaces or more in its left part
+/// ("Best ..."), else two columns right of the line's start. A word that does not fit there moves left as far
+/// as necessary. One wider than the line stays whole at the position of the others.
 std::string wrapped(std::string_view text, int width);
 
-/// Columns that `text` takes: characters of UTF-8.
+/// Number of columns of `text`: its UTF-8 characters.
 int columns_of(std::string_view text);
 
 }  // namespace trnplan::cli

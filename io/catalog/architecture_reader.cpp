@@ -44,7 +44,7 @@ void complete_heads(models::Architecture& a, MapReader& map, std::string_view he
   a.head_dim = a.hidden / a.heads;
 }
 
-models::Architecture architecture_from(const Node& node) {
+models::Architecture architecture_from(const Node& node, bool strict) {
   std::vector<Diagnostic> faults;
   MapReader map(node, "", faults);
   models::Architecture a;
@@ -85,7 +85,7 @@ models::Architecture architecture_from(const Node& node) {
   if (map.raw("capacity_factor") != nullptr)
     a.capacity_factor = map.number("capacity_factor", 0, 0, model_limits.capacity_factor);
   complete_heads(a, map, "num_attention_heads", "num_key_value_heads");
-  map.finish(false);
+  map.finish(strict);
   if (!faults.empty()) throw InputError(std::move(faults));
   return a;
 }

@@ -10,8 +10,9 @@
 
 namespace trnplan::io {
 
-/// From a parsed file. Throws InputError with all faults. Cost: O(size of the file).
-models::Architecture architecture_from(const Node& node);
+/// From a parsed file. Throws InputError with all faults, with `strict` for keys too that it does not know, of which a model's file has
+/// some. Cost: O(size of the file).
+models::Architecture architecture_from(const Node& node, bool strict = false);
 
 using models::model_limits;
 

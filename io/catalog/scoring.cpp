@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +11,7 @@
 
 #include "io/catalog/architecture_reader.h"
 #include "io/format/schema_version.h"
+#include "models/framework/strategy_keys.h"
 
 namespace trnplan::io {
 
@@ -23,7 +26,31 @@ std::optional<bool> stated(MapReader& fields, const char* key) {
   return fields.boolean(key, false);
 }
 
-calibrate::LayoutRule rule_from(MapReader& fields) {
+/// "key=value,key=value" of the grammar of strategies.
+void check_keys(MapReader& fields, std::string_view keys) {
+  if (keys.empty()) return;
+  std::set<std::string_view> seen;
+  models::Pin unused;
+  for (std::size_t from = 0, to = 0; to != std::string_view::npos; from = to + 1) {
+    to = keys.find(',', from);
+    const std::string_view one = keys.substr(from, to - from);
+    const std::size_t equals = std::min(one.find('='), one.size());
+    const std::string_view name = one.substr(0, equals), value = one.substr(std::min(equals + 1, one.size()));
+    const models::StrategyKey* key = models::brief_strategy_key(name);
+    if (key == nullptr) {
+      fields.fault("keys", in_quotes(name) + " is no key of a strategy",
+                   "write keys of --strategy, for example shard=zero1");
+      continue;
+    }
+    const auto read = models::value_of(*key, value);
+    if (!read || !key->pin(unused, *read))
+      fields.fault("keys", in_quotes(one) + ": no such value", "write one that --strategy takes");
+    if (!seen.insert(name).second)
+      fields.fault("keys", in_quotes(name) + " is given twice", "keep one of them");
+  }
+}
+
+calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faults) {
   calibrate::LayoutRule r;
   r.column = fields.required_text("column");
   if (!r.column.empty() &&
@@ -33,14 +60,25 @@ calibrate::LayoutRule rule_from(MapReader& fields) {
   r.text = fields.text("text", "");
   r.source = fields.text("source", "");
   r.keys = fields.text("keys", "");
+  check_keys(fields, r.keys);
   r.refused = fields.text("refused", "");
   r.instance = fields.text("instance", "");
-  if (const Node* network = fields.raw("network")) r.network = architecture_from(*network);
+  if (const Node* network = fields.raw("network")) {
+    r.network.emplace();
+    try {
+      r.network = architecture_from(*network, true);
+    } catch (const InputError& e) {
+      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+    }
+  }
   r.biases = stated(fields, "biases");
   r.learned_positions = stated(fields, "learned_positions");
   r.tied = stated(fields, "tied");
   if (fields.has("tied_below")) r.tied_below = fields.whole("tied_below", 1, 1, model_limits.intermediate);
   r.mlp = fields.text("mlp", "");
+  if (const Node* mlp = fields.raw("mlp");
+      mlp != nullptr && mlp->kind == Node::Kind::scalar && r.mlp != "plain" && r.mlp != "gated")
+    fields.fault("mlp", in_quotes(r.mlp) + " is no kind of MLP", "write gated or plain");
   const std::string memory = fields.text("memory", "");
   r.memory_allocated = memory == "allocated";
   if (!memory.empty() && !r.memory_allocated)
@@ -71,7 +109,7 @@ calibrate::LayoutRules scoring_from(const Node& node) {
   if (const Node* list = map.raw("rules"); list != nullptr && list->kind == Node::Kind::sequence) {
     for (std::size_t i = 0; i < list->items.size() && faults.size() < kMostFaults; ++i) {
       MapReader fields(list->items[i], "rules[" + std::to_string(i) + "]", faults);
-      out.rules.push_back(rule_from(fields));
+      out.rules.push_back(rule_from(fields, faults));
       fields.required_text("why");
       fields.finish();
     }

@@ -12,6 +12,7 @@
 #include "io/input/job_sections.h"
 #include "io/input/job_space.h"
 #include "io/input/readers.h"
+#include "models/job/limits.h"
 #include "targets/nxdt/nxdt_target.h"
 #include "targets/nxdt/nxdt_versions.h"
 #include "targets/registry.h"
@@ -20,9 +21,6 @@
 namespace trnplan::io {
 
 namespace {
-
-/// Far beyond what any config has (7), and what a runtime holds.
-constexpr int kMostRequests = 64;
 
 void read_software(JobDraft& d, MapReader& map) {
   const Node* node = map.raw("software");
@@ -35,7 +33,7 @@ void read_software(JobDraft& d, MapReader& map) {
     fields.fault("framework", "unknown framework " + in_quotes(s.framework), stack_fix(s.framework));
   }
   s.in_flight = fields.has("requests_in_flight")
-                    ? fields.whole("requests_in_flight", s.in_flight, 1, kMostRequests)
+                    ? fields.whole("requests_in_flight", s.in_flight, 1, models::run_limits.requests)
                     : s.in_flight;
   s.fuse_qkv = fields.boolean("fuse_qkv", s.fuse_qkv);
   if (fields.has("sequential_move_factor")) {

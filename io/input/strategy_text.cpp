@@ -83,49 +83,33 @@ class StrategyParser {
     const StrategyKey* key = models::brief_strategy_key(name);
     if (key == nullptr) return unknown(name);
     const std::string value = part.substr(equals + 1);
-    if (const auto read = value_of(*key, value)) {
-      if (!key->pin(job_.pin, *read)) no_word(*key, value);
-    }
+    const auto read = models::value_of(*key, value);
+    if (!read || !key->pin(job_.pin, *read)) return no_value(*key, value);
   }
 
-  /// nullopt where a fault was told.
-  std::optional<models::StrategyValue> value_of(const StrategyKey& key, const std::string& value) {
+  void no_value(const StrategyKey& key, const std::string& value) {
     switch (key.kind) {
       case StrategyKey::Kind::whole: {
         const std::string example = fmt::format("write for example {}={}", key.brief, std::min(8, key.most));
-        const auto number = parse_whole(value);
-        if (!number || *number < 1)
-          fault(key.brief, fmt::format("\"{}\" is not a whole number of at least 1", printable(value)),
-                example);
-        else if (*number > key.most)
-          fault(key.brief, fmt::format("{} is above {}", value, key.most), example);
-        else
-          return *number;
-        return std::nullopt;
+        if (const auto number = parse_whole(value); number && *number > key.most)
+          return fault(key.brief, fmt::format("{} is above {}", value, key.most), example);
+        return fault(key.brief, fmt::format("\"{}\" is not a whole number of at least 1", printable(value)),
+                     example);
       }
       case StrategyKey::Kind::flag:
-        if (value == "true" || value == "false") return value == "true";
-        fault(key.brief, fmt::format("\"{}\" is neither true nor false", printable(value)),
-              fmt::format("write {0}=true or {0}=false", key.brief));
-        return std::nullopt;
-      case StrategyKey::Kind::cuts: {
-        std::vector<int> layers;
+        return fault(key.brief, fmt::format("\"{}\" is neither true nor false", printable(value)),
+                     fmt::format("write {0}=true or {0}=false", key.brief));
+      case StrategyKey::Kind::cuts:
         for (const std::string& cut : split(value, '/')) {
-          if (const auto layer = parse_whole(cut)) {
-            layers.push_back(*layer);
-            continue;
-          }
-          fault(key.brief, fmt::format("\"{}\" is not a layer number", printable(cut)),
-                "write for example cuts=18/39/60");
-          return std::nullopt;
+          if (!parse_whole(cut))
+            return fault(key.brief, fmt::format("\"{}\" is not a layer number", printable(cut)),
+                         "write for example cuts=18/39/60");
         }
-        return layers;
-      }
+        return;
       case StrategyKey::Kind::word:
       case StrategyKey::Kind::loop:
-        break;
+        return no_word(key, value);
     }
-    return value;
   }
 
   void no_word(const StrategyKey& key, const std::string& value) {

@@ -1,11 +1,11 @@
-// How a folder is mended that is not what plan --out writes.
+// Repair of a folder that differs from the output of plan --out.
 #pragma once
 
 #include <string>
 
 namespace trnplan::launch {
 
-/// Nothing else makes the folder the plan's.
+/// Nothing else restores the plan's folder.
 inline std::string plan_again() {
   return "write the folder again: trnplan plan JOB --out DIR --force";
 }

@@ -22,22 +22,23 @@ namespace trnplan::launch {
 
 namespace {
 
-/// A pod in which the volume of the jobs is filled.
+/// Pod that fills the volume of the jobs.
 constexpr const char* kPodFile = "eks-prepare.yaml";
 
-/// Neuron's driver and runtime are for its devices.
+/// True for Neuron devices, for which the cluster needs Neuron's driver and runtime.
 bool installs_neuron(const topology::Instance& instance) {
   return instance.traits.accelerator == topology::Accelerator::neuron_core;
 }
 
-/// The image of ParallelCluster whose packages have the interpreter: Ubuntu 22.04 has Python 3.10 and 3.11, 24.04 has 3.12, and is there
-/// since ParallelCluster 3.13.0 (aws/aws-parallelcluster pull request 6658). Images of Ubuntu 22.04 hold for what needs none.
+/// ParallelCluster's image with packages of the interpreter. Ubuntu 22.04 has Python 3.10 and 3.11, 24.04 has
+/// 3.12 and has been available since ParallelCluster 3.13.0 (aws/aws-parallelcluster pull request 6658).
+/// Ubuntu 22.04 serves a target that needs no interpreter.
 std::string os_with(const std::string& python) {
   return python == "python3.12" ? "ubuntu2404" : io::ClusterSpec{}.os;
 }
 
-/// Checkpoints that a run keeps: as the job states them, else the most that a target does. Of a run that keeps all of them
-/// those of its tokens; where it says no tokens, only the last ones can be counted.
+/// Checkpoints that a run keeps: as the job states them, else the most that a target keeps. A run that keeps
+/// all of them has those of its tokens; if it states no tokens, only the last ones can be counted.
 std::int64_t kept_checkpoints(const models::Job& job) {
   const std::int64_t kept = job.run.checkpoints_kept.value_or(targets::kKeptCheckpoints);
   if (kept != models::kAllCheckpoints) return kept;
@@ -47,11 +48,11 @@ std::int64_t kept_checkpoints(const models::Job& job) {
   return std::max<std::int64_t>((steps + every - 1) / every, targets::kKeptCheckpoints);
 }
 
-/// Software, graphs and the tokenised data set. Assumed: no source says how much they take; a data set that is
-/// larger needs a larger file system.
+/// Size of software, graphs and the tokenised data set. Assumed: no source states it. A larger data set needs
+/// a larger file system.
 constexpr Bytes kOtherFiles = gibibytes(500);
 
-/// The jobs of Kubernetes, and their volume.
+/// Adds the jobs of Kubernetes and their volume.
 void add_kubernetes(std::vector<io::OutputFile>& files, const ClusterKinds& kinds,
                     const io::ClusterSpec& cluster, const planner::Target& target) {
   if (kinds.kubernetes.empty()) return;
@@ -80,7 +81,7 @@ io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& str
 
 namespace {
 
-/// As the plan has it: the search may have chosen nodes and batch.
+/// As in the plan: the search may have chosen nodes and batch.
 models::Job planned_job(const models::Job& searched, const planner::Plan& plan) {
   models::Job job = searched;
   job.cluster.nodes = plan.nodes;
@@ -88,7 +89,7 @@ models::Job planned_job(const models::Job& searched, const planner::Plan& plan) 
   return job;
 }
 
-/// The configs, the scripts and what is written about them.
+/// Configs, scripts and the pages about them.
 std::vector<io::OutputFile> run_files(const ScriptContext& scripts, const ClusterKinds& kinds) {
   const planner::Target& target = scripts.target;
   const models::Strategy& strategy = scripts.plan.strategy;

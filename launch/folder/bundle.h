@@ -15,7 +15,7 @@ namespace trnplan::launch {
 /// The files of `plan --out`, as texts; nothing is written:
 ///
 ///   the target's config files (nxdt.yaml), config.json, plan.json
-///   setup_env.sh, node_run.sh, compile.sbatch, train.sbatch, health.sh, submit.sh
+///   settings.env, setup_env.sh, node_run.sh, compile.sbatch, train.sbatch, health.sh, submit.sh
 ///   README.md, prepare.sh, Dockerfile   environment, data, conversion of checkpoints
 ///   parallelcluster.yaml, install_neuron.sh, hyperpod.json, provisioning_parameters.json, hyperpod-eks.json
 ///   to make a cluster of the plan's size

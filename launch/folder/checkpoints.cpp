@@ -18,9 +18,9 @@ std::int64_t kept_of(const models::Job& job, const planner::Target& target) {
   return job.run.checkpoints_kept.value_or(target.defaults().checkpoints_kept);
 }
 
-/// What a run saves that removes nothing.
+/// Checkpoints of a run that removes none.
 struct Saved {
-  std::int64_t steps = 0, every = 0, count = 0;  ///< 0 steps: nobody says how long it is
+  std::int64_t steps = 0, every = 0, count = 0;  ///< 0 steps: the length is unknown
 };
 
 Saved saved_of(const models::Job& job, const models::Strategy& strategy, const planner::Target& target) {
@@ -54,7 +54,7 @@ std::string checkpoint_note(const models::Job& job, const models::Strategy& stra
       "No checkpoint is removed: one every {} steps makes {} of {:.0f} GiB by step {}, {:.1f} TiB",
       saved.every, saved.count, std::ceil(one), saved.steps,
       static_cast<double>(saved.count) * one / kGibibytesOfTebibyte);
-  if (job.cluster.instance.ec2_type.empty()) {  // no file of the folder makes a file system
+  if (job.cluster.instance.ec2_type.empty()) {  // no file of the folder creates a file system
     return text +
            ": remove old ones during training, write checkpoint_steps in the job, or give it a file system "
            "that holds them.";

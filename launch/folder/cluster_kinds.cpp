@@ -32,7 +32,7 @@ std::string rows_of(const ClusterKinds& kinds, const topology::Instance& machine
   return fmt::format("{}", fmt::join(rows, "\n"));
 }
 
-/// What the files ask for before they make a cluster, a sentence a line; "" where there is nothing to say.
+/// Settings that the files need before they create a cluster, one sentence per line; "" if there are none.
 std::string cluster_notes_of(const ClusterKinds& kinds, const topology::Instance& machine) {
   std::string text;
   const bool any = kinds.parallelcluster || kinds.hyperpod_eks;
@@ -91,7 +91,7 @@ std::string first_step_of(const ClusterKinds& kinds, const topology::Cluster& cl
       io::hosts_text(cluster));
 }
 
-/// Only the driver knows which hosts make a node.
+/// Only the driver knows which hosts form a node.
 std::string hosts_section_of(const topology::Cluster& cluster) {
   const topology::Instance& i = cluster.instance;
   if (!has_several_hosts(i)) return "";

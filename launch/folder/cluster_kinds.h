@@ -1,10 +1,12 @@
-// Which clusters a plan's folder has files for, and what its README.md says of them.
+// Kinds of clusters that a plan's folder has files for, and the words of its README.md on them.
 //
-//   a machine of EC2                     AWS ParallelCluster, SageMaker HyperPod, every flavour of Kubernetes
-//   of EC2, whose node is several hosts  AWS ParallelCluster, and the flavour of Kubernetes that keeps the hosts of a node
-//                                        together. No source has such a machine as an instance group of HyperPod
-//   of EC2 that HyperPod has not         all but those of HyperPod (topology::Instance::hyperpod_type)
-//   no machine of EC2                    none: the scripts of Slurm run on any cluster that has it
+//   machine                              files for
+//   of EC2                               AWS ParallelCluster, SageMaker HyperPod, all flavours of Kubernetes
+//   of EC2, with nodes of several hosts  AWS ParallelCluster, and the flavour of Kubernetes that keeps the
+//                                        hosts of a node together. No source has such a machine as an
+//                                        instance group of HyperPod
+//   of EC2, not offered by HyperPod      all but those of HyperPod (topology::Instance::hyperpod_type)
+//   not of EC2                           none: the scripts of Slurm run on any cluster with Slurm
 #pragma once
 
 #include <optional>
@@ -20,36 +22,37 @@
 namespace trnplan::launch {
 
 struct ClusterKinds {
-  bool slurm = true;  ///< its jobs
+  bool slurm = true;  ///< has jobs of Slurm
   bool parallelcluster = false;
-  bool hyperpod = false;      ///< by Slurm
-  bool hyperpod_eks = false;  ///< on EKS
+  bool hyperpod = false;      ///< with Slurm
+  bool hyperpod_eks = false;  ///< with EKS
   std::vector<io::KubernetesFlavour> kubernetes;
 
-  /// One of them has a pod that starts the others.
+  /// True if one of them has a pod that starts the others.
   bool has_launcher() const;
 };
 
-/// Of a run that one scheduler submits the files of that one alone.
+/// Kinds for a machine and a target. A run that is submitted by one scheduler has only the files of that one.
 [[nodiscard]] ClusterKinds cluster_kinds(const topology::Instance& machine, const planner::Target& target,
                                          const std::optional<models::SubmitBy>& scheduler = std::nullopt);
 
-/// Why a folder has no jobs of that flavour, as a clause; "" where it has them.
+/// Reason why a folder has no jobs of that flavour, as a clause; "" if it has.
 [[nodiscard]] std::string no_jobs_of(std::string_view flavour, const topology::Instance& machine,
                                      const planner::Target& target);
 
-/// Why no folder can be written for a machine: how the hosts of its nodes find each other is not known; "" where it can.
+/// Reason why no folder can be written for a machine: it is unknown how the hosts of its nodes find each
+/// other. "" if one can.
 [[nodiscard]] std::string no_folder_for(const topology::Instance& machine);
 
-/// Lines of README.md; "" or without their ends.
+/// Lines of README.md; each is "" or lacks its line end.
 struct ClusterWords {
-  std::string rows;            ///< of the table of files: what makes a cluster
+  std::string rows;            ///< of the table of files: those that create a cluster
   std::string kubernetes_row;  ///< the jobs of Kubernetes
-  std::string first_step;      ///< how to get a cluster, of a target that compiles nothing ahead
-  std::string hosts;           ///< a section: what a node of several hosts asks for
-  std::string pods_place;      ///< where else the folder has to lie
-  std::string hyperpod_tests;  ///< who tests nodes
-  std::string checked;         ///< a paragraph: what health.sh measures
+  std::string first_step;      ///< how to get a cluster, for a target that compiles nothing ahead
+  std::string hosts;           ///< a section: settings that a node of several hosts needs
+  std::string pods_place;      ///< other places where the folder has to lie
+  std::string hyperpod_tests;  ///< who tests the nodes
+  std::string checked;         ///< a paragraph: measurements of health.sh
 };
 [[nodiscard]] ClusterWords cluster_words(const topology::Cluster& cluster, const planner::Target& target,
                                          const ClusterKinds& kinds);

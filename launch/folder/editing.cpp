@@ -201,6 +201,8 @@ FileFindings compare_values(const FileText& file) {
   }
   for (const auto& [name, setting] : written.values) {
     const auto now = found.values.find(name);
+    const auto is_told = [&, &set = name](const SettingsFile::Fault& f) { return f.name == set; };
+    if (now == found.values.end() && std::any_of(found.faults.begin(), found.faults.end(), is_told)) continue;
     if (now == found.values.end())
       fault(0, name, "is nowhere set, and the scripts need it",
             "put back its line, or write the folder anew");

@@ -1,4 +1,4 @@
-// What a person may change in a plan's folder. All else has to be what plan --out writes.
+// Changes that a person may make in a plan's folder. Everything else has to equal the output of plan --out.
 #pragma once
 
 #include <string>
@@ -9,37 +9,39 @@
 
 namespace trnplan::launch {
 
-/// How a file is read when it is not what plan --out writes, and what may differ in it.
+/// Rules for reading a file that differs from the output of plan --out, and for the differences that are
+/// allowed.
 enum class Editing {
-  nothing,  ///< each byte is the plan's
-  layout,   ///< read as JSON: the keys and values are the plan's, however they are laid out
-  values,   ///< read by read_settings(): values of the names that the plan's file has, and comments
-  directives,  ///< the lines before the first command: Slurm's options of a job's place in the queue, and comments
-  fields,  ///< read as YAML: what is named in tree_check.h, and layout and comments
-  all,     ///< nothing that launch submits reads it
+  nothing,     ///< no difference: each byte is the plan's
+  layout,      ///< read as JSON: the plan's keys and values, in any layout
+  values,      ///< read by read_settings(): other values for the names of the plan's file, and comments
+  directives,  ///< the lines before the first command: options for the place in the queue, and comments
+  fields,      ///< read as YAML: the fields named in tree_check.h, layout and comments
+  all,         ///< no file that launch submits depends on it
 };
 
-/// Of a file of that name. `applied`: it is a manifest that Kubernetes is to get; others of its kind are not read.
+/// Allowed changes of the file of that name. `applied`: it is a manifest that Kubernetes will get; other
+/// manifests are not read.
 [[nodiscard]] Editing editing_of(std::string_view name, bool applied);
 
-/// A file of the folder, as it is and as the plan writes it.
+/// A file of the folder: its current text, and the plan's.
 struct FileText {
   std::string path;  ///< for messages
   const std::string& found;
   const std::string& written;
 };
 
-/// What a file holds that the plan does not write, and what a person may have changed of it, by its name.
+/// Differences of a file from the plan's, and those among them that a person may make, by name.
 struct FileFindings {
   std::vector<Diagnostic> faults;
   std::vector<std::string> edited;
 };
 
-/// The lines that differ, the first few of them: what stands there, and what the plan writes there.
+/// The first few lines that differ: the current line, and the plan's.
 [[nodiscard]] FileFindings compare_bytes(const FileText& file);
-/// Editing::values.
+/// Compares as Editing::values.
 [[nodiscard]] FileFindings compare_values(const FileText& file);
-/// Editing::directives. `hosts`: that the job is for.
+/// Compares as Editing::directives. `hosts`: the number that the job needs.
 [[nodiscard]] FileFindings compare_directives(const FileText& file, int hosts, const std::string& hosts_are);
 
 }  // namespace trnplan::launch

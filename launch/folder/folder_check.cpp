@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr const char* kPlan = "plan.json";
 constexpr const char* kConfig = "config.json";
 
-/// What the folder's files are written from.
+/// Plan from which the folder's files are written.
 planner::Plan plan_of(const io::PlanFile& file) {
   planner::Plan plan;
   plan.strategy = file.strategy;
@@ -42,7 +42,7 @@ planner::Plan plan_of(const io::PlanFile& file) {
   return plan;
 }
 
-/// A file or folder that Python takes for a module, or keeps compiled ones in.
+/// True for a file or folder that Python takes for a module, or in which it keeps compiled modules.
 bool is_importable(const fs::path& path) {
   const std::string ending = path.extension().string();
   if (ending == ".py" || ending == ".pyc" || ending == ".so" || ending == ".pth") return true;
@@ -125,7 +125,7 @@ class FolderCheck {
     }
   }
 
-  /// What no job reads may be a link, and change later.
+  /// Reads a file that no job reads: it may be a link, and change later.
   const std::string& text_of_any(const std::string& name) {
     other_ = read_text(folder_.path() / name);
     return other_;
@@ -135,7 +135,7 @@ class FolderCheck {
     FileFindings found = findings(how, file);
     const bool sound = found.faults.empty();
     for (Diagnostic& d : found.faults) result_.faults.push_back(std::move(d));
-    if (how == Editing::layout && found.edited.empty()) return;  // whoever made it laid it out
+    if (how == Editing::layout && found.edited.empty()) return;  // only the layout differs, which is allowed
     if (sound) edited(name, found.edited);
   }
 
@@ -164,8 +164,8 @@ class FolderCheck {
                              (what.empty() ? "" : fmt::format(": {}", fmt::join(what, ", "))));
   }
 
-  /// What other plans' folders have would be taken for this plan's, and so would modules that lie in a folder from which Python
-  /// imports.
+  /// Reports files that only other plans' folders have, which would be taken for this plan's, and modules in
+  /// a folder from which Python imports.
   void check_others(const std::set<std::string>& own) {
     std::set<std::string> of_other_plans;
     for (const planner::Target* target : targets::all()) {
@@ -187,7 +187,7 @@ class FolderCheck {
   const io::PlanFile& plan_;
   const std::vector<std::string>& manifests_;
   const planner::Target* target_;
-  bool possible_ = true;  ///< the files can be written
+  bool possible_ = true;  ///< true if the files can be written
   std::string other_;
   FolderFindings result_;
 };

@@ -6,6 +6,7 @@
 #include "targets/registry.h"
 #include "text/document.h"
 #include "text/lines.h"
+#include "text/log_lines.h"
 
 namespace trnplan::launch {
 
@@ -19,6 +20,11 @@ bool is_name(std::string_view text) {
 
 bool is_quote(char c) {
   return c == '"' || c == '\'';
+}
+
+std::string last_word(std::string_view text) {
+  const std::string_view words = trimmed(text);
+  return std::string(words.substr(words.find_last_of(" \t") + 1));
 }
 
 /// What is wrong with the text behind the =; "" = nothing.
@@ -45,19 +51,20 @@ SettingsFile read_settings(const std::string& text) {
     const std::size_t equals = row.find('=');
     const std::string_view name = row.substr(0, equals);
     if (equals == std::string_view::npos || !is_name(name)) {
-      file.faults.push_back({number, "is no line NAME=VALUE"});
+      file.faults.push_back({number, last_word(name), "is no line NAME=VALUE"});
       continue;
     }
     std::string_view value = row.substr(equals + 1);
     if (const std::string wrong = fault_of(value); !wrong.empty()) {
-      file.faults.push_back({number, wrong});
+      file.faults.push_back({number, std::string(name), wrong});
       continue;
     }
     if (!value.empty() && is_quote(value.front())) value = value.substr(1, value.size() - 2);
     if (const auto [before, fresh] =
             file.values.try_emplace(std::string(name), Setting{std::string(value), number});
         !fresh)
-      file.faults.push_back({number, "was set in line " + std::to_string(before->second.line) + " before"});
+      file.faults.push_back(
+          {number, std::string(name), "was set in line " + std::to_string(before->second.line) + " before"});
   }
   return file;
 }
@@ -88,11 +95,17 @@ std::optional<Setting> FolderSettings::find(std::string_view name) const {
   Setting seen = found->second;
   const char* own = in_pods_ ? nullptr : std::getenv(found->first.c_str());
   if (own != nullptr && *own != '\0') {
-    seen.value = own;
+    seen = {own, 0};
   } else if (seen.value.starts_with("./")) {
     seen.value.replace(0, 1, folder_);
   }
   return seen;
+}
+
+std::optional<Setting> FolderSettings::results() const {
+  auto stated = find(kResults);
+  if (stated && stated->value.empty()) stated->value = folder_ + "/run";
+  return stated;
 }
 
 std::string FolderSettings::value(std::string_view name) const {

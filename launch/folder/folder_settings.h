@@ -14,15 +14,18 @@ namespace trnplan::launch {
 
 inline constexpr const char* kSettingsFile = "settings.env";
 
+inline constexpr const char* kResults = "TRNPLAN_RESULTS";
+
 struct Setting {
   std::string value;
-  int line = 0;  ///< of the file; 0: nothing there sets it
+  int line = 0;  ///< of the file; 0: the environment sets it
 };
 
 /// The file alone.
 struct SettingsFile {
   struct Fault {
     int line = 0;
+    std::string name;  ///< what it seems to set; "" = nothing
     std::string problem;
   };
   std::map<std::string, Setting, std::less<>> values;  ///< by name
@@ -55,6 +58,8 @@ class FolderSettings {
   /// The variable of this process, which is none in pods, where it is not empty; else the file's value, of which ./ is the plan's
   /// folder; nullopt where the file has no such name.
   [[nodiscard]] std::optional<Setting> find(std::string_view name) const;
+  /// Where logs and checkpoints go: kResults, and where it is empty the folder run in the plan's, as node_run.sh has it.
+  [[nodiscard]] std::optional<Setting> results() const;
   /// "" where there is none.
   [[nodiscard]] std::string value(std::string_view name) const;
 

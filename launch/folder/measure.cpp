@@ -15,7 +15,7 @@ namespace trnplan::launch {
 
 namespace {
 
-/// Of a bundle, what a short run needs besides the target's configs, as far as it has that.
+/// Files of a bundle that a short run needs in addition to the target's configs, if the bundle has them.
 constexpr std::array<std::string_view, 7> kNeeded = {"config.json", "settings.env",   "setup_env.sh",
                                                      "node_run.sh", "compile.sbatch", "train.sbatch",
                                                      "plan.json"};
@@ -46,9 +46,9 @@ set -euo pipefail
                      models::strategy_words(second.strategy), target.support());
 }
 
-/// Values of the person, then of settings.env.
+/// Values given by the person, then those of settings.env.
 std::string values(const MeasureUse& use, bool runs, const models::Job& job, const planner::Target& target) {
-  // sbatch runs a copy of the file, so tables are told where it stood.
+  // sbatch runs a copy of the file, so the original folder is passed to tables.
   std::string text = std::string("plan=") + (runs ? "" : "${2:-") +
                      "$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)" + (runs ? "\n" : "}\n") +
                      "# shellcheck disable=SC2016\n"
@@ -79,7 +79,7 @@ std::string values(const MeasureUse& use, bool runs, const models::Job& job, con
          "if [[ -n \"$TRNPLAN_PARTITION\" ]]; then partition=(--partition=\"$TRNPLAN_PARTITION\"); fi\n\n";
 }
 
-/// `modes`: of node_run.sh; `compiles`: the line of the first run's compilation, or "".
+/// `modes`: of node_run.sh; `compiles`: the line that compiles for the first run, or "".
 constexpr std::string_view kRunFunctions = R"sh(# work FOLDER {modes}: waits for its end.
 work() {{
   if command -v sbatch >/dev/null; then
@@ -104,7 +104,7 @@ run() {{
 
 )sh";
 
-/// The two plans take turns, so that what drifts meets both alike.
+/// The two plans alternate, so that drift affects both equally.
 std::string run_text(const planner::Experiment& m, bool compiles) {
   std::string text = fmt::format(
       fmt::runtime(kRunFunctions), fmt::arg("modes", compiles ? "compile|train" : "train"),
@@ -119,8 +119,8 @@ std::string run_text(const planner::Experiment& m, bool compiles) {
          "\"$trnplan\" calibrate \"${runs[@]}\" --profile \"$profile\" --out \"$plan/measured.json\"\n";
 }
 
-/// Several nodes by their names, and where their processes meet: as in aws-neuron/aws-neuron-sdk@81ce03ae
-/// tools/neuron-sys-tools/nccom-test.rst.
+/// Names of several nodes, and the address where their processes meet: as in
+/// aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst.
 std::string tables_text(const planner::Experiment& m) {
   const int nodes = nodes_of(m);
   std::string text =
@@ -177,17 +177,17 @@ io::OutputFile script_of(const models::Job& job, const planner::Plan& first, con
   return {"measure.sh", text, true};
 }
 
-/// The files of a training job of a few steps.
+/// Files of a training job of a few steps.
 void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const planner::Plan& plan,
                    const planner::Target& target, const char* folder) {
   job = planner::settled(std::move(job), plan);
   job.training.tokens =
       static_cast<double>(planner::kShortRunSteps) * job.training.sequence * plan.global_batch;
-  // Those of the whole run are longer than this one.
+  // Warm-up and logging of the whole run take longer than this one.
   job.learning.warmup_steps.reset();
   job.learning.constant_steps.reset();
   job.run.log_steps.reset();
-  job.run.log_dir.clear();  // of which the next run would go on
+  job.run.log_dir.clear();  // else the next run would resume it
   std::vector<io::OutputFile> files_of_plan = bundle(job, plan, target);
   const std::vector<planner::ConfigFile> configs = target.emit(
       job, plan.strategy,

@@ -23,7 +23,7 @@ struct MeasureUse {
 /// empty.
 std::string rule_text(const planner::Experiment& measurement);
 
-/// measure.sh, for the folder of the first plan, whose setup_env.sh it reads. It makes the measurement under
+/// measure.sh, for the folder of the first plan, whose settings it takes. It makes the measurement under
 /// Slurm (without Slurm on the node it stands on), then runs `trnplan calibrate` on what was measured and
 /// `trnplan plan` with the profile that gives. Runs: in folders measure-1 and measure-2 lie the files of a
 /// training job of kShortRunSteps steps; each run gets a copy of its own, so that none resumes from another's

@@ -14,7 +14,7 @@ namespace trnplan::launch {
 
 namespace {
 
-/// How nodes reach each other, for a person who looks for it.
+/// Network between nodes, for a person who looks for it.
 std::string network_note(const ScriptContext& c) {
   const topology::Instance& i = c.job.cluster.instance;
   if (hosts_of_plan(c) == 1) return "The plan is for one node.";
@@ -43,12 +43,12 @@ constexpr const char* kChecked =
     "it trains. Programs that are not on\n"
     "PATH are skipped, and links between nodes are not measured; Kubernetes jobs are not checked. `bash "
     "health.sh FOLDER alone` tests one node.";
-/// A paragraph of its own; "" where there is none.
+/// A paragraph of its own; "" if there is none.
 std::string behind_empty_line(const std::string& text) {
   return text.empty() ? "" : "\n" + text;
 }
 
-/// The values of settings.env that have to be filled in, a row of a table each.
+/// Values of settings.env that have to be filled in, one table row each.
 std::string value_rows(const ScriptContext& c) {
   const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
   std::string text = "| value | what it is |\n| --- | --- |\n";
@@ -66,7 +66,7 @@ std::string value_rows(const ScriptContext& c) {
   return text;
 }
 
-/// The steps of prepare.sh that come before every run, each behind `start`.
+/// Steps of prepare.sh before every run, each after `start`.
 std::string prepare_steps(const ScriptContext& c, const std::string& start, bool environment) {
   const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
   std::string text;
@@ -88,7 +88,7 @@ std::string local_steps(const ScriptContext& c) {
          "       trnplan launch . --scheduler local";
 }
 
-/// The row of the table of files for Slurm's jobs.
+/// Table row for Slurm's jobs.
 std::string slurm_row(const ScriptContext& c) {
   return c.target.compiles_ahead() ? "| `compile.sbatch`, `train.sbatch`, `submit.sh` | Slurm jobs; `trnplan "
                                      "launch` or `bash submit.sh` submits them |"
@@ -119,7 +119,7 @@ std::string kubernetes_steps(const ScriptContext& c) {
              pod);
 }
 
-/// A part of README.md that only some folders have.
+/// Part of README.md that only some folders have.
 std::string part(std::string_view name, bool has, const std::map<std::string_view, std::string>& values) {
   return has ? filled(name, values) : "";
 }
@@ -170,7 +170,7 @@ std::string readme_md(const ScriptContext& c) {
       {"configs", configs}};
   values["pods_section"] = part("README_pods.md", pods, values);
   std::string unchecked = part("README_unchecked.md", kinds.hyperpod_eks, values);
-  if (!unchecked.empty()) unchecked.pop_back();  // the line that it stands in has an end of its own
+  if (!unchecked.empty()) unchecked.pop_back();  // the surrounding line has its own end
   values["unchecked"] = behind_empty_line(unchecked);
   std::string step =
       part("eager_README_slurm.md", kinds.slurm, values) + part("eager_README_local.md", alone, values);

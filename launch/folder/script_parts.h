@@ -28,7 +28,7 @@ inline std::string_view form_of(const ScriptContext& c, std::string_view compili
 /// Lines that begin every script, behind what it is for; the last one without its end.
 std::string about(const ScriptContext& c);
 
-/// A comment line each.
+/// A comment line each; the last one without its end.
 std::string comments(const std::vector<std::string>& remarks);
 
 /// What a person has to give as data set, and the head of what prepare.sh alone needs.

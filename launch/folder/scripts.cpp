@@ -67,7 +67,6 @@ std::string about(const ScriptContext& c) {
       c.plan.report.high.value, c.target.support_on(c.job.cluster.instance.traits));
 }
 
-/// What only this plan exports, a line each; the last one without its end.
 std::string comments(const std::vector<std::string>& remarks) {
   std::string text;
   for (const std::string& remark : remarks) text += "# " + remark + '\n';
@@ -77,6 +76,7 @@ std::string comments(const std::vector<std::string>& remarks) {
 
 namespace {
 
+/// What only this plan exports, a line each; the last one without its end.
 std::string environment(const ScriptContext& c, const planner::TrainCommand& command) {
   std::string text;
   const topology::Instance& instance = c.job.cluster.instance;

@@ -40,9 +40,9 @@ std::string cluster_name(const models::Job& job);
 /// Where pods see the folder of such a cluster, on the volume that they mount.
 std::string pod_folder(const std::string& cluster);
 
-/// The values a person edits once, as VARIABLE=${VARIABLE:-default}: the environment goes first.
-/// What a person edits, and what reads it for the scripts.
+/// The values that a person fills in once, as lines NAME=VALUE (launch/folder/folder_settings.h).
 std::string settings_env(const ScriptContext& c);
+/// Sets them for every script; a variable of the environment goes first.
 std::string setup_env_sh(const ScriptContext& c);
 /// What a folder of results is marked with: the same for the same training, wherever the plan's folder lies. One line
 /// without quotes; node_run.sh has it as identity='...'.

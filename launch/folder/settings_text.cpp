@@ -8,12 +8,12 @@ namespace trnplan::launch {
 
 namespace {
 
-/// A value that a person edits, with what it is.
+/// A value that a person edits, and its description.
 std::string setup_line(std::string_view name, std::string_view meaning, std::string_view stated) {
   return fmt::format("# {}\n{}={}\n", meaning, name, stated);
 }
 
-/// Lines of settings.env for what only a person knows, with what each is.
+/// Lines of settings.env for values that only a person knows, each with its description.
 std::string asked_lines(const ScriptContext& c) {
   std::string text;
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
@@ -27,7 +27,7 @@ std::string asked_lines(const ScriptContext& c) {
   return text;
 }
 
-/// The data set of a target that reads one, and what prepare.sh alone needs.
+/// Data set of a target that reads one, and values that only prepare.sh needs.
 std::string data_lines(const ScriptContext& c) {
   const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
   std::string text;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
 
-/// The end of the placeholder that begins at `at`, behind its second @; 0 when none does.
+/// End of the placeholder that begins at `at`, after its second @; 0 if none begins there.
 std::size_t placeholder_end(std::string_view text, std::size_t at) {
   const std::size_t end = text.find_first_not_of(kLetters, at + 1);
   return end != std::string_view::npos && end > at + 1 && text[end] == '@' ? end + 1 : 0;

@@ -1,4 +1,4 @@
-// The shell scripts of launch/folder/templates/, which the build puts into the program.
+// Shell scripts of launch/folder/templates/, embedded in the program by the build.
 #pragma once
 
 #include <map>
@@ -7,12 +7,12 @@
 
 namespace trnplan::launch {
 
-/// By the name of the script, "node_run.sh" of templates/node_run.sh.in.
+/// Scripts by name: "node_run.sh" for templates/node_run.sh.in.
 const std::map<std::string_view, std::string_view>& script_templates();
 
-/// The script with a value for each of its placeholders @word@ (small letters and _). A line that is one
-/// placeholder alone vanishes where the value is empty. Values are not looked at again. Throws
-/// std::logic_error for a script or a placeholder that is not known.
+/// Script with a value for each of its placeholders @word@ (small letters and _). A line that consists of one
+/// placeholder vanishes if its value is empty. Values are not scanned for placeholders. Throws
+/// std::logic_error for an unknown script or placeholder.
 std::string filled(std::string_view script, const std::map<std::string_view, std::string>& values);
 
 }  // namespace trnplan::launch

@@ -15,21 +15,21 @@ namespace {
 
 constexpr std::size_t kShownOfValue = 60;
 
-/// A value of one line for messages.
+/// Text of a value on one line, for messages.
 std::string value_words(const Node& node) {
   if (node.kind == Node::Kind::map) return "a map";
   if (node.kind == Node::Kind::sequence) return fmt::format("a list of {}", node.items.size());
   return node.is_null() ? "null" : in_quotes(node.scalar, kShownOfValue);
 }
 
-/// Where a value stands: the keys on the way to it.
+/// Position of a value: the keys that lead to it.
 struct Place {
   std::string path;         ///< "spec.replicas"
-  std::string_view parent;  ///< the key before the last, lists left out: "containers"
+  std::string_view parent;  ///< the key before the last, without lists: "containers"
   std::string_view key;
 };
 
-/// Two trees, node by node. What may differ says the class that is derived.
+/// Compares two trees, node by node. The derived class defines the allowed differences.
 class TreeComparison {
  public:
   explicit TreeComparison(std::string file) : file_(std::move(file)) {}
@@ -41,11 +41,11 @@ class TreeComparison {
   }
 
  protected:
-  /// A value that the plan writes too may be another one.
+  /// True if a value that the plan also writes may differ.
   virtual bool may_differ(const Place&, const Node& /*around*/, const Node& /*value*/) const { return false; }
-  /// A key that the plan does not write may stand there.
+  /// True if a key that the plan does not write is allowed.
   virtual bool may_be_added(const Place&) const { return false; }
-  /// Whether it compared the value by itself.
+  /// True if it has compared the value itself.
   virtual bool compares(const Place&, const Node& /*planned*/, const Node& /*found*/) { return false; }
 
   void fault(const Node& node, const std::string& key, std::string problem, std::string fix) {
@@ -151,7 +151,7 @@ class ManifestComparison : public TreeComparison {
     return (place.parent == "spec" || place.parent == "containers") && is_one_of(kOfTheCluster, place.key);
   }
 
-  /// bash FOLDER/SCRIPT FOLDER MODE: the folder may lie elsewhere.
+  /// bash FOLDER/SCRIPT FOLDER MODE: the folder may have another path.
   bool compares(const Place& place, const Node& planned, const Node& found) override {
     if (place.key != "command" || planned.kind != Node::Kind::sequence) return false;
     const auto word = [](const Node& list, std::size_t i) {

@@ -1,4 +1,4 @@
-// Files that are read as trees against what the plan writes: config.json and the manifests that are applied.
+// Comparison of files that are read as trees with the plan's: config.json and the manifests that are applied.
 #pragma once
 
 #include <string>
@@ -8,17 +8,18 @@
 
 namespace trnplan::launch {
 
-/// Editing::layout. `planned`: the tree that the file has to hold. Numbers are compared as numbers.
+/// Compares as Editing::layout. `planned`: the tree that the file has to contain. Numbers are compared as
+/// numbers.
 [[nodiscard]] FileFindings compare_json(const std::string& path, const std::string& found,
                                         const Node& planned);
 
-/// Editing::fields. A person's are
+/// Compares as Editing::fields. A person may change
 ///
 ///   the image, its pull policy and secrets           the name of the job, its namespace, labels, annotations
 ///   the claim of the shared volume, where it is      the service account, scheduler, priority and tolerations,
 ///   mounted, and where on it the folder lies         further labels of nodes, and CPUs and memory of a pod
 ///
-/// and all else is the plan's: whatever is added could change what the pods run.
+/// Everything else is the plan's, since any addition could change what the pods run.
 [[nodiscard]] FileFindings compare_manifest(const FileText& file);
 
 }  // namespace trnplan::launch

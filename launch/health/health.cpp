@@ -15,14 +15,14 @@ namespace trnplan::launch {
 
 namespace {
 
-/// Runs that may be compared: operation, nodes, ranks, type and bytes.
+/// Key of comparable runs: operation, nodes, ranks, type and bytes.
 using Kind = std::tuple<std::string, std::size_t, int, std::string, double>;
 
 Kind kind_of(const logs::NodeTest& t, const logs::NccomRow& row) {
   return {t.table->op, t.nodes.size(), *t.table->ranks, row.type, row.bytes};
 }
 
-/// Why a run that has a table says nothing all the same.
+/// Reason why a run with a table is still not usable.
 std::string unusable(const logs::NodeTest& t) {
   if (!t.table) return t.failure;
   if (!models::collective_op(t.table->op)) return "the command above the table names no known operation";
@@ -33,7 +33,7 @@ std::string unusable(const logs::NodeTest& t) {
   return "";
 }
 
-/// Of the fastest quarter the slowest.
+/// Slowest run of the fastest quarter.
 double fastest_quarter(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
   return seconds[(seconds.size() - 1) / 4];
@@ -74,9 +74,9 @@ std::string how(const io::HealthTest& t) {
   return t.ratio ? fmt::format("{:.2f} times as long as it should take", *t.ratio) : "failed: " + t.failure;
 }
 
-/// What is known of one node.
+/// Findings on one node.
 struct Node {
-  const io::HealthTest* alone = nullptr;  ///< the slowest of them
+  const io::HealthTest* alone = nullptr;  ///< the slowest of its runs alone
   std::vector<const io::HealthTest*> pairs;
   bool slow_alone() const { return alone != nullptr && alone->slow; }
   bool slow_in_pairs() const {
@@ -111,7 +111,7 @@ std::string partners_of(const std::string& name, const io::HealthTest& pair) {
   return text;
 }
 
-/// The node alone is as it should be, and all it met are named themselves.
+/// True if the node is sound alone, and all nodes it met are named themselves.
 bool only_by_partners(const std::string& name, const Node& node, const std::map<std::string, Node>& nodes) {
   if (node.slow_alone() || node.pairs.size() < 2) return false;
   return std::all_of(node.pairs.begin(), node.pairs.end(), [&](const io::HealthTest* pair) {

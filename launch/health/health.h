@@ -1,9 +1,10 @@
-// Which nodes are slower than they should be, by nccom-test on each alone and on pairs.
+// Finds nodes that are too slow, by nccom-test on each node alone and on pairs.
 //
-// A run is slow when its time is above kSlowRun times the smaller of two times: what the fastest quarter of runs of
-// its kind (as many nodes and ranks, the same size) took, and the upper end of the predicted 90 % interval. The
-// first finds a node among others whatever the prediction misses, the second a fabric that is slow everywhere. Of
-// several sizes the median counts. A node is named when it is slow alone, or in all of its runs with others.
+// A run is slow if its time is above kSlowRun times the smaller of two times: the time of the fastest quarter
+// of runs of its kind (same numbers of nodes and ranks, same size), and the upper end of the predicted 90 %
+// interval. The first finds a node among others however wrong the prediction is, the second finds a fabric
+// that is slow everywhere. Of several sizes the median counts. A node is named if it is slow alone, or in all
+// of its runs with others.
 #pragma once
 
 #include <functional>
@@ -16,24 +17,25 @@
 
 namespace trnplan::launch {
 
-/// Ours: nccom-test's means of 20 runs differ by a few per cent between sound nodes; a step that waits for a node
-/// that is slower by a quarter is what watch calls a straggler.
+/// Our own value: nccom-test's means of 20 runs differ by a few per cent between sound nodes, and watch calls
+/// a node that slows a step by a quarter a straggler.
 inline constexpr double kSlowRun = 1.25;
 
-/// Seconds of nccom-test, and the 90 % interval, of a run on so many nodes. May throw InputError at `at`.
+/// Seconds of nccom-test, and their 90 % interval, for a run on that many nodes. May throw InputError at
+/// `at`.
 struct Prediction {
   double seconds = 0;
   std::pair<double, double> seconds_90;
 };
 using Predict = std::function<Prediction(int nodes, const models::CollectiveRun& run, const SourcePos& at)>;
 
-/// Runs whose operation or ranks are not known count as failed. Fills all but `instance` and `profile`. Requires:
+/// Runs with unknown operation or ranks count as failed. Fills all but `instance` and `profile`. Requires:
 /// factor >= 1.
 io::HealthReport judge_health(const std::vector<logs::NodeTest>& tests, double factor,
                               const Predict& predict);
 
-/// Pairs of nodes, in rounds of disjoint ones: each node meets two others, where there are three. The edges of a
-/// ring, every second one in a round.
+/// Pairs of nodes, in rounds of disjoint pairs. With three nodes or more, each node meets two others: the
+/// pairs are the edges of a ring, every second edge in one round.
 std::vector<std::vector<std::pair<int, int>>> pair_rounds(int nodes);
 
 }  // namespace trnplan::launch

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// kubectl waits for one state only, so it is asked in pieces: a job that failed never succeeds.
+/// kubectl waits for a single state, so it is asked repeatedly: a failed job never succeeds.
 constexpr const char* kPiece = "--timeout=60s";
 
 std::string file_of(const Order& order, std::string_view mode) {
@@ -43,7 +43,7 @@ void read_claims(const Node& node, std::vector<std::string>& names) {
   for (const Node::Entry& e : node.entries) read_claims(e.value, names);
 }
 
-/// Where those are mounted, and the folder that the scripts get: bash SCRIPT FOLDER MODE.
+/// Mount points of the claims, and the folder passed to the scripts: bash SCRIPT FOLDER MODE.
 void read_pods(const Node& node, const std::vector<std::string>& claimed, Pods& pods) {
   const Node *name = node.find("name"), *mount = node.find("mountPath"), *command = node.find("command");
   if (name != nullptr && mount != nullptr &&
@@ -56,7 +56,7 @@ void read_pods(const Node& node, const std::vector<std::string>& claimed, Pods& 
   for (const Node::Entry& e : node.entries) read_pods(e.value, claimed, pods);
 }
 
-/// "mpijob.kubeflow.org/name": the name.
+/// Name in "mpijob.kubeflow.org/name".
 std::string name_of(const std::string& id) {
   return id.substr(id.rfind('/') + 1);
 }
@@ -80,7 +80,7 @@ class Eks : public Scheduler {
       read_claims(root, claimed);
       read_pods(root, claimed, pods);
     } catch (const InputError&) {
-      return Pods{};  // the folder's check tells of it
+      return Pods{};  // the folder's check reports it
     }
     return pods;
   }
@@ -131,8 +131,7 @@ class Eks : public Scheduler {
 
   std::vector<std::vector<std::string>> commands(const Order& order) const override {
     const std::string trains = file_of(order, "train");
-    if (!trains.empty() && !fs::exists(order.folder / trains))
-      return {};  // such jobs are not written for its machine
+    if (!trains.empty() && !fs::exists(order.folder / trains)) return {};  // its machine gets no such jobs
     if (modes_of(order.held).size() == 1) return {apply_command(order, "train")};
     return {apply_command(order, "compile"), wait_command("COMPILE_JOB_ID", "--timeout=24h"),
             apply_command(order, "train")};
@@ -186,12 +185,12 @@ class Eks : public Scheduler {
     }
   }
 
-  /// Applies the manifest of a mode and writes down what came of it.
+  /// Applies the manifest of a mode and records the result.
   static void apply(const Order& order, const char* mode, Submission& submission, const Runner& runner) {
     order.held.need_unchanged();
     const ProcessResult ran = runner(apply_command(order, mode), {});
     if (!ran.ok()) throw SchedulerRefused("kubectl: " + ran.error);
-    std::string last;  // of several objects the job comes last
+    std::string last;  // of several objects the job is the last
     for (std::size_t at = 0; at < ran.output.size();) {
       const std::size_t end = std::min(ran.output.find('\n', at), ran.output.size());
       if (end > at) last = ran.output.substr(at, end - at);
@@ -202,7 +201,7 @@ class Eks : public Scheduler {
     keep(order.folder, submission);
   }
 
-  /// Until the job has succeeded. One that failed is forgotten, so that the next launch compiles again.
+  /// Waits until the job has succeeded. A failed job is forgotten, so that the next launch compiles again.
   static void wait_for(const std::string& id, const Order& order, const Runner& runner) {
     while (!runner(wait_command(id, kPiece), kQuery).ok()) {
       const ProcessResult state = runner(

@@ -5,9 +5,9 @@
 
 namespace trnplan::launch {
 
-/// "eks". Paths of settings.env are of its pods; ids are kind/name, as kubectl prints them. submit() applies the
-/// job that compiles, waits for it, and applies the one that trains: Kubernetes knows no order of jobs. A second
-/// call goes on where the first was interrupted.
+/// "eks". Paths in settings.env are those of its pods; ids are kind/name, as kubectl prints them. submit()
+/// applies the job that compiles, waits for it, and applies the one that trains, because Kubernetes does not
+/// order jobs. A second call continues after an interruption.
 const Scheduler& eks();
 
 }  // namespace trnplan::launch

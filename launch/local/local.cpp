@@ -49,7 +49,7 @@ class Local : public Scheduler {
                       const Runner& runner) const override {
     ProcessOptions options;
     options.capture = false;
-    // The node script must not take this for a task of an allocation it happens to be in.
+    // Otherwise the node script could take this for a task of the allocation it runs in.
     options.unset = {"SLURM_JOB_ID", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PET_RDZV_BACKEND"};
     order.held.need_unchanged();
     const ProcessResult ran = runner(local_command(order), options);

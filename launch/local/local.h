@@ -1,4 +1,4 @@
-// This node, without a scheduler: a smoke test of a few steps.
+// Runs on this node without a scheduler: a smoke test of a few steps.
 #pragma once
 
 #include "launch/scheduler/scheduler.h"

@@ -56,7 +56,7 @@ Pipe make_pipe() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// What the child does with its descriptors; frees itself.
+/// Actions of the child on its descriptors; frees itself.
 class Actions {
  public:
   Actions() { posix_spawn_file_actions_init(&actions_); }
@@ -84,8 +84,8 @@ std::vector<char*> environment_without(const std::vector<std::string>& unset) {
   return kept;
 }
 
-/// Appends what can be read; false at the end of the stream. Beyond the limit it reads and forgets, so that
-/// the program is not held up.
+/// Appends what can be read; false at the end of the stream. Beyond the limit it reads and discards, so that
+/// the program is not blocked.
 bool take(const Descriptor& from, std::string& text) {
   std::array<char, 1 << 16> buffer;
   const ssize_t count = ::read(from.get(), buffer.data(), buffer.size());
@@ -97,7 +97,7 @@ bool take(const Descriptor& from, std::string& text) {
 
 using Clock = std::chrono::steady_clock;
 
-/// Until both streams end; false when `end` comes first.
+/// Reads until both streams end; false if `end` comes first.
 bool drain(Descriptor& output, Descriptor& error, const std::optional<Clock::time_point>& end,
            ProcessResult& result) {
   while (output.get() >= 0 || error.get() >= 0) {
@@ -157,7 +157,7 @@ ProcessResult run_program(const std::vector<std::string>& arguments, const Proce
   error.write.close();
   std::optional<Clock::time_point> end;
   if (options.seconds > 0) end = Clock::now() + std::chrono::seconds(options.seconds);
-  // A program that closes its streams and stays is waited for: those that are asked here do not.
+  // Waits for a program that closes its streams and stays; the programs called here do not.
   result.late = !drain(output.read, error.read, end, result);
   if (result.late) {
     ::kill(child, SIGKILL);

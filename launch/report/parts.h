@@ -1,4 +1,4 @@
-// The files of launch/report/page/, which the build puts into the program.
+// Files of launch/report/page/, embedded in the program by the build.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace trnplan::launch {
 
-/// By the name of the file, "page.html".
+/// Files by name, "page.html".
 const std::map<std::string_view, std::string_view>& report_parts();
 
 }  // namespace trnplan::launch

@@ -11,7 +11,7 @@ namespace trnplan::launch {
 
 namespace {
 
-/// In this order: later ones use what earlier ones define, and the last one draws the page.
+/// Scripts in order: later ones use the definitions of earlier ones, and the last one draws the page.
 constexpr std::array<std::string_view, 8> kScripts = {"base.js",     "charts.js",  "plan_parts.js",
                                                       "timeline.js", "machine.js", "runs.js",
                                                       "records.js",  "pages.js"};
@@ -26,7 +26,7 @@ int hexadecimal(char c) {
   return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/// "sha256-..." of a text, as a page's policy names what may run.
+/// "sha256-..." of a text, the form in which a page's policy names scripts that may run.
 std::string policy_hash(std::string_view text) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::string hex = sha256(text);

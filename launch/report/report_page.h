@@ -1,4 +1,4 @@
-// A result as one HTML file that needs nothing else: the page's looks, its program and the numbers it draws.
+// Self-contained HTML page of a result: style, script and the numbers to draw.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace trnplan::launch {
 
-/// The page that launch/report/page/*.js draw from `data`, whose member `kind` says which parts it has (docs/report.md). The
-/// data stands in it as JSON; no text of it is HTML, and the page's policy lets nothing run but the program that the
-/// build put in, and asks no network for anything. Cost: linear in the data.
+/// Page that launch/report/page/*.js draw from `data`. Its member `kind` selects the parts of the page
+/// (docs/report.md). The page contains the data as JSON; none of its text is HTML. The page's policy runs
+/// only the script that the build embedded, and allows no network access. Cost: linear in the data.
 [[nodiscard]] std::string report_page(const io::JsonValue& data);
 
 }  // namespace trnplan::launch

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of the output files what-ID.out that are not older than launch.json the newest.
+/// Newest output file what-ID.out that is not older than launch.json.
 std::optional<std::string> id_of_output(const fs::path& folder, const std::string& what) {
   std::error_code error;
   fs::file_time_type newest = fs::last_write_time(folder / kStateFile, error);

@@ -1,4 +1,4 @@
-// How a Slurm job is found whose id got lost.
+// Search for a Slurm job whose id was lost.
 #pragma once
 
 #include <filesystem>
@@ -10,15 +10,15 @@
 
 namespace trnplan::launch {
 
-/// A job name that no other submission has: the clock and the process are in it.
+/// Job name that no other submission has: it contains the clock and the process.
 std::string unique_name(const std::string& what);
 
-/// Digits only.
+/// True for digits only.
 bool is_slurm_id(const std::string& text);
 
-/// The id of a job that was begun, if it came to be: squeue knows it, or, with `earlier` (another call began
-/// it, and it may have ended long ago), its output file what-ID.out in the folder is not older than
-/// launch.json. Throws Unsure when squeue gives no answer.
+/// Id of a job whose submission was begun, if it was queued. Either squeue knows it or, with `earlier`
+/// (another call began it, and it may have ended long ago), its output file what-ID.out in the folder is not
+/// older than launch.json. Throws Unsure if squeue gives no answer.
 std::optional<std::string> find_begun(const std::filesystem::path& folder, const SubmittedJob& begun,
                                       bool earlier, const Runner& runner);
 

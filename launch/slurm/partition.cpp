@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The partition sinfo marks as the default one.
+/// Partition that sinfo marks as the default.
 std::string default_partition(const std::string& table) {
   const std::size_t star = table.find("*\n");
   if (star == std::string::npos) return "";

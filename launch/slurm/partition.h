@@ -1,12 +1,12 @@
-// The nodes of a Slurm partition against what a plan needs.
+// Check of the nodes of a Slurm partition against the needs of a plan.
 #pragma once
 
 #include "launch/scheduler/scheduler.h"
 
 namespace trnplan::launch {
 
-/// Asks sbatch whether it is there and sinfo for the nodes: too few that take jobs, or of another instance
-/// type. Requires: a plan.
+/// Checks that sbatch is present, and asks sinfo for the nodes: reports too few that take jobs, or another
+/// instance type. Requires: a plan.
 void check_partition(const CheckedFolder& checked);
 
 }  // namespace trnplan::launch

@@ -22,7 +22,7 @@ std::string partition_of(const Order& order) {
       .value("TRNPLAN_PARTITION");
 }
 
-/// A name of its own makes a job findable when its id got lost.
+/// A unique name makes a job findable if its id is lost.
 std::vector<std::string> sbatch(const fs::path& folder, const std::string& partition, const std::string& what,
                                 const std::string& name, const std::string& after) {
   std::vector<std::string> command = {"sbatch", "--parsable", "--chdir=" + folder.string(),
@@ -30,14 +30,14 @@ std::vector<std::string> sbatch(const fs::path& folder, const std::string& parti
   if (!partition.empty()) command.push_back("--partition=" + partition);
   if (!after.empty()) {
     command.push_back("--dependency=afterok:" + after);
-    command.push_back("--kill-on-invalid-dep=yes");  // else training waits forever for a compile that failed
+    command.push_back("--kill-on-invalid-dep=yes");  // else training waits forever for a failed compilation
   }
   command.push_back((folder / (what + ".sbatch")).string());
   command.push_back(folder.string());
   return command;
 }
 
-/// The id sbatch prints: "123", or "123;cluster"; "" when that is not what it printed.
+/// Id that sbatch prints: "123", or "123;cluster"; "" for other output.
 std::string job_id(const std::string& text) {
   const std::size_t end = std::min(text.find_first_of(";\n"), text.size());
   const std::string id = text.substr(0, end);
@@ -51,8 +51,8 @@ std::string refusal_of(const ProcessResult& ran) {
   return "sbatch: no job id in \"" + printable(ran.output, kSaid) + "\"";
 }
 
-/// Submits one job, or finds the one that an earlier call began to submit. What is about to be submitted is
-/// written down first, so that whoever comes next can look for it.
+/// Submits one job, or finds the one that an earlier call began to submit. Records the submission before it
+/// begins, so that the next call can look for it.
 std::string submit_one(const HeldFolder& held, const std::string& partition, Submission& s,
                        const std::string& what, int lock, const Runner& runner) {
   const fs::path& folder = held.path();
@@ -63,12 +63,12 @@ std::string submit_one(const HeldFolder& held, const std::string& partition, Sub
   held.need_unchanged();
   s.begun = SubmittedJob{what, unique_name(what)};
   keep(folder, s);
-  // An sbatch that outlives us holds the lock until it is done.
+  // An sbatch that outlives us holds the lock until it ends.
   const ProcessResult ran = runner(
       sbatch(folder, partition, what, s.begun->id, compile == nullptr ? "" : compile->id), {true, {}, lock});
   if (const std::string id = job_id(ran.output); ran.ok() && !id.empty()) return id;
   const std::string why = refusal_of(ran);
-  try {  // It may have been queued although sbatch did not say so.
+  try {  // It may have been queued although sbatch did not report it.
     if (const auto id = ran.started ? find_begun(folder, *s.begun, false, runner) : std::nullopt) return *id;
   } catch (const Unsure& e) {
     throw Unsure(why + "; " + e.what());

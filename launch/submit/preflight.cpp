@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kSetup = kSettingsFile;
+constexpr const char* kPlainPath = "no absolute path of letters, digits and / _ . - + @";
 
 class Preflight {
  public:
@@ -66,7 +66,7 @@ class Preflight {
       fault(folder_.string(), "", "the path holds characters that the training script takes for its own",
             "use a path of letters, digits and / _ . - + @");
     }
-    for (const char* name : {"plan.json", "config.json", kSetup, "setup_env.sh", "node_run.sh"})
+    for (const char* name : {"plan.json", "config.json", kSettingsFile, "setup_env.sh", "node_run.sh"})
       need_file(name);
   }
 
@@ -119,16 +119,17 @@ class Preflight {
     for (std::string& what : found.edited) notes_->push_back(std::move(what));
   }
 
-  void setting_fault(const char* name, int line, std::string problem, std::string fix) {
-    faults_.push_back({{(folder_ / kSetup).string(), line, 1}, name, std::move(problem), std::move(fix)});
+  void setting_fault(const std::string& name, const Setting& stated, std::string problem, std::string fix) {
+    const std::string file = stated.line > 0 ? (folder_ / kSettingsFile).string() : "environment";
+    faults_.push_back(
+        {{file, stated.line, stated.line > 0 ? 1 : 0}, name, std::move(problem), std::move(fix)});
   }
 
   void check_numbers() {
     for (const char* name : {"TRNPLAN_RESTARTS", "TRNPLAN_SMOKE_STEPS"}) {
       const auto stated = settings_.find(name);
       if (stated && !parse_whole(stated->value))
-        setting_fault(name, stated->line, in_quotes(stated->value) + " is no whole number",
-                      "write for example 3");
+        setting_fault(name, *stated, in_quotes(stated->value) + " is no whole number", "write for example 3");
     }
   }
 
@@ -161,11 +162,11 @@ class Preflight {
   }
 
   /// What has to outlive a pod, or reach another.
-  void check_shared(const char* name, const char* what) {
-    const auto stated = settings_.find(name);
+  void check_shared(const char* name, const std::optional<Setting>& stated, const char* what) {
     if (!knows_pods() || !stated || !on_volume(pods_->folder) || on_volume(stated->value)) return;
+    if (!plain_path(stated->value)) return;  // told
     setting_fault(
-        name, stated->line,
+        name, *stated,
         fmt::format("{} is not on the pods' volume ({}): {}", in_quotes(stated->value), volumes(), what),
         "set it to a folder below " + pods_->mounts.front());
   }
@@ -176,17 +177,13 @@ class Preflight {
     if (!stated) return;
     const std::string& value = stated->value;
     const fs::path needed = below.empty() ? fs::path(value) : fs::path(value) / below;
-    const std::string file = (folder_ / kSetup).string();
     if (value.empty()) {
       const bool ours = pods_ && std::getenv(name) != nullptr;
-      return fault(file, name,
-                   ours ? "is not set in it, and pods do not get it from this shell" : "is not set", fix);
+      return setting_fault(name, *stated,
+                           ours ? "is not set in it, and pods do not get it from this shell" : "is not set",
+                           fix);
     }
-    if (!plain_path(value)) {
-      return fault(file, name,
-                   "\"" + printable(value) + "\" is no absolute path of letters, digits and / _ . - + @",
-                   fix);
-    }
+    if (!plain_path(value)) return setting_fault(name, *stated, in_quotes(value) + " is " + kPlainPath, fix);
     if (pods_) {
       if (knows_pods() && !on_volume(value)) {
         notes_->push_back(fmt::format("{}: {} is not on the pods' volume ({}), so their image has to hold it",
@@ -196,8 +193,18 @@ class Preflight {
     }
     std::error_code error;
     if (!fs::exists(needed, error)) {
-      fault(file, name, needed.string() + " is not there" + (error ? ": " + error.message() : ""), fix);
+      setting_fault(name, *stated, needed.string() + " is not there" + (error ? ": " + error.message() : ""),
+                    fix);
     }
+  }
+
+  /// A folder that the jobs make, where they use it.
+  void check_made(const char* name, const std::optional<Setting>& stated) {
+    if (!stated || plain_path(stated->value)) return;
+    if (stated->value.empty() && node_script().find(std::string("$") + name) == std::string::npos) return;
+    setting_fault(name, *stated,
+                  stated->value.empty() ? "is not set" : in_quotes(stated->value) + " is " + kPlainPath,
+                  "write such a path, or one below ./, the plan's folder: nothing is expanded");
   }
 
   /// What only this target asks for.
@@ -208,16 +215,16 @@ class Preflight {
       if (v.is_path) {
         check_path(v.name.c_str(), {}, "set it: " + v.meaning);
       } else if (!parse_whole(found->value)) {
-        fault((folder_ / kSetup).string(), v.name, in_quotes(found->value) + " is no whole number",
-              "set it: " + v.meaning);
+        setting_fault(v.name, *found, in_quotes(found->value) + " is no whole number",
+                      "set it: " + v.meaning);
       }
     }
   }
 
   /// A folder of results that another plan trains in; node_run.sh would refuse it, behind the compilation.
   void check_results() {
-    const auto stated = settings_.find("TRNPLAN_RESULTS");
-    if (!stated || pods_) return;
+    const auto stated = settings_.results();
+    if (!stated || pods_ || !plain_path(stated->value)) return;
     const std::string script = node_script(), mark = "\nidentity='";
     const std::size_t at = script.find(mark);
     if (at == std::string::npos) return;
@@ -230,8 +237,7 @@ class Preflight {
     theirs.erase(std::min(theirs.find('\n'), theirs.size()));
     if (theirs == ours) return;
     setting_fault(
-        "TRNPLAN_RESULTS", stated->line,
-        stated->value + " holds the run of another plan: " + printable(theirs),
+        kResults, *stated, stated->value + " holds the run of another plan: " + printable(theirs),
         "set it to a folder of this plan's own, or remove " + file.string() + " to go on with what is there");
   }
 
@@ -246,7 +252,7 @@ class Preflight {
 
   void check_values() {
     try {
-      settings_ = FolderSettings(read_settings(request_.folder.read(kSetup)), folder_, pods_);
+      settings_ = FolderSettings(read_settings(request_.folder.read(kSettingsFile)), folder_, pods_);
     } catch (const InputError& e) {
       if (!plan_) faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());  // else told before
       return;
@@ -276,10 +282,13 @@ class Preflight {
                      "the plan is for");
     }
     if (target != nullptr) check_asked(*target);
+    check_made(kResults, settings_.results());
+    for (const char* name : {"TRNPLAN_CACHE", "TRNPLAN_LOCAL_CACHE"}) check_made(name, settings_.find(name));
     check_results();
-    check_shared("TRNPLAN_RESULTS", "checkpoints would go with the pod");
+    check_shared(kResults, settings_.results(), "checkpoints would go with the pod");
     if (compiles)
-      check_shared("TRNPLAN_CACHE", "what the first job compiles would not reach the one that trains");
+      check_shared("TRNPLAN_CACHE", settings_.find("TRNPLAN_CACHE"),
+                   "what the first job compiles would not reach the one that trains");
     if (!reads_data) return;
     std::error_code error;
     const std::string data = settings_.value("TRNPLAN_DATA");

@@ -1,4 +1,4 @@
-// Every scheduler there is: the one place that lists them.
+// Every scheduler: the only list of them.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace trnplan::launch {
 
-/// The first is the one where nothing is said.
+/// All schedulers; the first is the default.
 [[nodiscard]] const std::vector<const Scheduler*>& schedulers();
 
-/// nullptr where there is none of that name.
+/// Scheduler by name; nullptr if there is none.
 [[nodiscard]] const Scheduler* find_scheduler(std::string_view name);
 
-/// The words that launch a plan's folder by the scheduler that its run names, else by the first.
+/// Words that launch a plan's folder with the scheduler that its run names, else with the first.
 [[nodiscard]] std::vector<std::string> launch_command(const std::string& folder, const models::RunFiles& run);
 
-/// In the order of schedulers().
+/// Names in the order of schedulers().
 [[nodiscard]] std::vector<std::string> scheduler_names();
 
 }  // namespace trnplan::launch

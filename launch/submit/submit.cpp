@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char* kLock = "launch.lock";
 
-/// One launch of a folder at a time; the system frees the lock when the process ends, however it does.
+/// Lock that allows one launch of a folder at a time. The system frees it when the process ends, for any
+/// reason.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder) : path_(folder / kLock) {

@@ -1,4 +1,4 @@
-// Hands a folder of `plan --out` to a scheduler: compile first, then train.
+// Hands a folder of `plan --out` to a scheduler: first to compile, then to train.
 #pragma once
 
 #include <filesystem>
@@ -17,29 +17,30 @@ namespace trnplan::launch {
 
 struct SubmitRequest {
   const HeldFolder&
-      folder;  ///< the same object in preflight() and submit(): what was checked is what is submitted
+      folder;  ///< the same object in preflight() and submit(), so that the checked bytes are submitted
   const Scheduler& scheduler;
   std::string flavour = "eks-mpijob";  ///< of Kubernetes: a name of io/output/emit_kubernetes.h
   bool dry_run = false;                ///< nothing is submitted
 };
 
-/// Everything that keeps the folder from running, each with its fix: what check_folder() finds, values that
-/// are missing, and what the scheduler's own checks say. Nothing of the folder is run. `notes` receives what could not be checked,
-/// and what a person edited.
+/// Everything that keeps the folder from running, each with its fix: findings of check_folder(), missing
+/// values, and findings of the scheduler's own checks. Runs nothing of the folder. `notes` receives what
+/// could not be checked, and edits by a person.
 std::vector<Diagnostic> preflight(const SubmitRequest& request, const io::Catalog& catalog,
                                   const Runner& runner, std::vector<std::string>& notes);
 
-/// What launch.json says; `name` stands in messages. Throws InputError when it is damaged.
+/// Parses launch.json; messages use `name`. Throws InputError if it is damaged.
 Submission submission_from(const std::string& text, const std::string& name);
 
-/// nullopt when nothing was submitted from the folder. Throws InputError when launch.json is damaged.
+/// Jobs submitted from the folder; nullopt if there are none. Throws InputError if launch.json is damaged.
 std::optional<Submission> submitted(const std::filesystem::path& folder);
 
 /// Scheduler::commands() of the request.
 std::vector<std::vector<std::string>> commands(const SubmitRequest& request);
 
-/// Submits what launch.json of the folder does not hold yet, one launch of a folder at a time. Throws
-/// SchedulerRefused; InputError when launch.json cannot be written or locked, or a file is not as it was checked.
+/// Submits the jobs that the folder's launch.json does not contain yet, one launch of a folder at a time.
+/// Throws SchedulerRefused; InputError if launch.json cannot be written or locked, or if a file has changed
+/// since the check.
 SubmitResult submit(const SubmitRequest& request, const Runner& runner);
 
 }  // namespace trnplan::launch

@@ -25,7 +25,7 @@ std::string first_line(const Sweep& s) {
   return "# " + s.key + "\n";
 }
 
-/// The row of a shard; "" when there is none of this key.
+/// Row of a shard; "" if there is none of this key.
 std::string shard(const Sweep& s, std::size_t index) {
   const fs::path path = shard_path(s, index);
   std::error_code error;

@@ -17,7 +17,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// The whole numbers of a list, or the fallback where the key is absent.
+/// Whole numbers of a list, or the fallback if the key is absent.
 std::vector<int> numbers(MapReader& map, const char* key, int fallback, int most) {
   const Node* list = map.raw(key);
   if (list == nullptr || list->is_null()) return {fallback};
@@ -63,7 +63,7 @@ std::vector<std::string> instances(MapReader& map, const std::string& fallback, 
   return all;
 }
 
-/// The first value of a list of the grid, in the words of an option; "" where there is none.
+/// First value of a list of the grid, in the form of an option; "" if there is none.
 std::string first_of(const Node& root, const char* key) {
   const Node* list = root.find(key);
   if (list == nullptr) return {};
@@ -71,7 +71,7 @@ std::string first_of(const Node& root, const char* key) {
                                                                     : list->scalar;
 }
 
-/// The job of a file beside the grid, or of a model alone, whose training the grid may state.
+/// Job of a file next to the grid, or of a model alone, with training that the grid may state.
 JobReading read_grid_job(const std::filesystem::path& path, const std::string& name, const Node& root,
                          const Catalog& catalog, const Files& files) {
   const bool model = !files.has(path) && !files.has(path / "config.json") && known_model(name, catalog);
@@ -87,7 +87,7 @@ JobReading read_grid_job(const std::filesystem::path& path, const std::string& n
   return read_job_input(argument, options, catalog, files).reading;
 }
 
-/// What the points depend on: the job's file, or of a model what was assumed.
+/// Inputs of the points: the job's file, or the assumptions about a model.
 std::string job_text(const std::filesystem::path& path, const JobReading& reading, const Files& files) {
   if (files.has(path)) return files.text(path);
   std::string text;
@@ -228,7 +228,7 @@ std::string sweep_sqlite(const std::string& csv, const std::string& name) {
           {{name, records[i].line, 1}, "", "a row has a different number of columns", "run the sweep again"});
     }
     for (std::size_t c = 0; c < fields.size(); ++c) {
-      const std::string& text = fields[c].text;  // the column's type turns a text that is a number into one
+      const std::string& text = fields[c].text;  // the column's type converts a text that is a number
       const int column = static_cast<int>(c) + 1;
       if (text.empty())
         sqlite3_bind_null(prepared, column);

@@ -24,13 +24,14 @@ namespace {
 
 constexpr int kPlansConsidered = 100;
 
-/// What finds plans for what ran, and with which profile.
+/// Finds plans to replace the one that ran, with a profile.
 struct Finder {
   const models::Profile& profile;
   const FindPlans& find;
 };
 
-/// The plan that is recommended for what ran, then, unless these too are free, those with its PP and CP, fastest first.
+/// Recommended plan for the job that ran, followed by the plans with its PP and CP, fastest first. With
+/// `same_stages` false, the plans of any PP and CP.
 std::vector<planner::Plan> alternatives(const RanPlan& ran, const Finder& finder, int most,
                                         bool same_stages = true) {
   models::Job job = ran.job;
@@ -48,7 +49,7 @@ std::vector<planner::Plan> alternatives(const RanPlan& ran, const Finder& finder
   return plans;
 }
 
-/// The first of them that differs from what ran.
+/// First of the plans that differs from the one that ran.
 std::optional<planner::Plan> another(const std::vector<planner::Plan>& plans, const RanPlan& ran) {
   for (const planner::Plan& plan : plans) {
     if (!ran.strategy || models::canonical(*ran.strategy) != models::canonical(plan.strategy)) return plan;
@@ -68,8 +69,8 @@ std::string job_text(const RanPlan& ran) {
                      ran.job.cluster.instance.name);
 }
 
-/// Degrees that explain a refused group when nothing says what ran: groups of so many ranks as data parallel,
-/// the rest tensor parallel, on one node.
+/// Degrees that explain a refused group if the plan is unknown: the group's ranks are data parallel, the rest
+/// tensor parallel, on one node.
 topology::Degrees degrees_of(const RanPlan& ran, const logs::Failure& f) {
   if (ran.strategy) {
     const models::Strategy& s = *ran.strategy;
@@ -81,8 +82,8 @@ topology::Degrees degrees_of(const RanPlan& ran, const logs::Failure& f) {
   return {cores / data, 1, data, 1};
 }
 
-/// The group the runtime refused: among those that are not supported the one with most of the devices that
-/// the log names.
+/// Group that the runtime refused: among the unsupported ones, the one that contains most of the devices
+/// named in the log.
 std::optional<topology::GroupVerdict> refused_group(const topology::Cluster& cluster,
                                                     const topology::ChipGraph& graph,
                                                     const topology::Degrees& degrees,
@@ -92,7 +93,7 @@ std::optional<topology::GroupVerdict> refused_group(const topology::Cluster& clu
     return std::nullopt;
   }
   const auto verdict = topology::judge_all(cluster, graph, topology::RankOrder(cluster, degrees));
-  const int cores = cluster.instance.host_cores();  // the runtime numbers those of its host
+  const int cores = cluster.instance.host_cores();  // the runtime numbers the cores of its host
   std::optional<topology::GroupVerdict> best;
   int most = -1;
   for (const topology::GroupVerdict& g : verdict.groups) {
@@ -135,7 +136,7 @@ planner::Observation observation_on(const topology::GroupVerdict& group, const R
   return e;
 }
 
-/// Of what ran, a group of each kind that the rules refuse or doubt: it works.
+/// One group of each kind in the plan that ran, if the rules refuse or doubt it: it works.
 std::vector<planner::Observation> accepted_groups(const RanPlan& ran) {
   std::vector<planner::Observation> all;
   const topology::Cluster& cluster = ran.job.cluster;
@@ -165,7 +166,7 @@ void name_next(Advice& a, const RanPlan& ran, const std::optional<planner::Plan>
   if (ran.assumed) a.fix += " (assumed: " + job_text(ran) + "; state what ran with --plan or --job)";
 }
 
-/// The log lists the group itself: judged as it is, whatever degrees ran.
+/// Judges the group that the log itself lists, whatever degrees ran.
 bool advise_listed_group(Advice& a, const topology::Cluster& cluster, const topology::ChipGraph& graph) {
   const std::vector<int>& ranks = a.failure.group;
   if (ranks.size() < 2 || ranks.back() >= cluster.cores()) return false;
@@ -236,7 +237,7 @@ void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
   name_next(a, ran, std::nullopt);
 }
 
-/// Of plans with any PP and CP the fastest whose largest graph is smaller by as much as this one was too large.
+/// Among plans with any PP and CP, the fastest with a largest graph smaller by the excess of this one.
 void advise_instructions(Advice& a, const RanPlan& ran, const Finder& finder) {
   const auto limit = models::device_of(ran.job.cluster.instance.core).graph_limit();
   const double most = a.failure.of.value_or(limit ? limit->instructions : 0);

@@ -11,7 +11,7 @@ namespace trnplan::launch {
 
 namespace {
 
-/// The way back after a spike: A. Chowdhery et al., PaLM, arXiv 2204.02311, section 5.1.
+/// Recovery from a spike: A. Chowdhery et al., PaLM, arXiv 2204.02311, section 5.1.
 constexpr const char* kGoBack =
     "if it stays high, go back to a checkpoint from before step {} and skip the batches around it, as PaLM "
     "did (100 steps back, 200 to 500 batches skipped); if it happens again, lower the learning rate";

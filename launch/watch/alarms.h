@@ -1,4 +1,4 @@
-// What is not as it should be in a run that goes on, each with its cause and what to do.
+// Alarms about a run in progress, each with its cause and what to do.
 #pragma once
 
 #include <optional>
@@ -12,37 +12,37 @@ namespace trnplan::launch {
 
 /// Steps of the running mean.
 inline constexpr int kRecentSteps = 20;
-/// Alarm when the running mean leaves the run's first 20 steps by more: above the 1-2 % by which throughput
-/// swings over a day (Llama 3 paper, arXiv 2407.21783), below the 10 % that one slow host costs (MegaScale,
-/// arXiv 2402.15627).
+/// Alarm if the running mean leaves the run's first 20 steps by more than this: above the 1-2 % by which
+/// throughput swings over a day (Llama 3 paper, arXiv 2407.21783), below the 10 % that one slow host costs
+/// (MegaScale, arXiv 2402.15627).
 inline constexpr double kDrift = 0.05;
-/// A step so much longer than the median is a pause or a straggler.
+/// A step longer than the median by this factor is a pause or a straggler.
 inline constexpr double kSlowStep = 1.25;
-/// So many slow ones among the last 20 are no checkpoints.
+/// This many slow steps among the last 20 are too many to be checkpoints.
 inline constexpr int kSlowSteps = 3;
-/// A run says nothing when the next step takes so many medians, and so many times the longest step before it,
-/// which may have held a checkpoint, and at least so many seconds. All three are ours.
+/// A run is silent if the next step takes this many medians, this many times the longest step before it,
+/// which may have included a checkpoint, and at least this many seconds. All three are our own values.
 inline constexpr double kSilentSteps = 5, kSilentPauses = 1.5, kSilentSeconds = 60;
 
-/// "drift" of the last 20 steps from the first, "straggler": several slow ones among them.
+/// "drift" of the last 20 steps from the first, "straggler" if several of them are slow.
 void look_for_drift(const std::vector<double>& seconds, io::WatchReport& r);
 
-/// By the rules of launch/watch/learning_curve.h: "gradient-norm", "gradient-spike", "loss-spike"; "loss" where it
-/// is no number.
+/// Applies the rules of launch/watch/learning_curve.h: "gradient-norm", "gradient-spike", "loss-spike";
+/// "loss" if it is NaN.
 void look_at_learning(const RunLog& log, io::WatchReport& r);
 
 /// "missing-steps": a log that states every step, or every tenth, lacks some.
 void look_for_gaps(const RunLog& log, io::WatchReport& r);
 
-/// "stalled": `silent` are the seconds since a step was written, of a run that goes on.
+/// "stalled": `silent` are the seconds since the last step of a run in progress.
 void look_for_silence(double silent, const std::vector<double>& seconds, io::WatchReport& r);
 
-/// Seconds of silence from which look_for_silence() gives an alarm; nullopt when no step is timed.
+/// Seconds of silence after which look_for_silence() gives an alarm; nullopt if no step is timed.
 [[nodiscard]] std::optional<double> most_silence(const std::vector<double>& seconds);
 
 /// Requires: not empty.
 [[nodiscard]] double mean_of(const std::vector<double>& values);
-/// Those that are no pause.
+/// Values that are not pauses.
 [[nodiscard]] std::vector<double> steady(const std::vector<double>& values, double typical);
 [[nodiscard]] std::vector<double> last_of(const std::vector<double>& values, int count);
 

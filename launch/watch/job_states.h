@@ -1,4 +1,5 @@
-// States of a Slurm job, as scontrol names them: SchedMD/slurm@0008e61:src/common/slurm_protocol_defs.c, job_state_string.
+// States of a Slurm job, as scontrol names them:
+// SchedMD/slurm@0008e61:src/common/slurm_protocol_defs.c, job_state_string.
 #pragma once
 
 #include <optional>
@@ -10,15 +11,15 @@ namespace trnplan::launch {
 
 struct JobStateTraits {
   std::string_view name;
-  bool over = false;    ///< no step follows
-  bool failed = false;  ///< not by finishing its work
+  bool over = false;    ///< no further step follows
+  bool failed = false;  ///< ended without finishing its work
   std::optional<logs::FailureKind> kind;
 };
 
-/// All false of a state that is not known.
+/// Traits of a state; all false if it is unknown.
 [[nodiscard]] JobStateTraits job_state(std::string_view name);
 
-/// A job that Slurm has forgotten: it ended, nobody says how.
+/// A job that Slurm has forgotten: it ended, in an unknown state.
 inline constexpr std::string_view kForgotten = "FORGOTTEN";
 
 }  // namespace trnplan::launch

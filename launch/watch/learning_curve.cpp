@@ -34,7 +34,7 @@ void LearningCurve::add(std::int64_t step, double value, int line) {
   pending_ = {step, value, line};
 }
 
-/// Counts the value that no line can change any more.
+/// Counts a value that no later line can change.
 void LearningCurve::settle() {
   const Value now = *pending_;
   told_.lost = !std::isfinite(now.value);
@@ -68,7 +68,7 @@ void LearningCurve::settle() {
   if (level_.size() > kLevelSteps) level_.erase(level_.begin(), level_.end() - kLevelSteps);
 }
 
-/// Among those to be drawn, if it is its turn.
+/// Keeps the value for drawing if it is its turn.
 void LearningCurve::keep(const Value& now) {
   if (told_.seen++ % told_.every != 0) return;
   if (told_.points.size() == kCurvePoints) {

@@ -6,12 +6,13 @@ namespace trnplan::launch {
 
 namespace {
 
-/// What a line says by its words; the first that it holds counts.
+/// Remedies by the words of a line; the first match counts.
 struct Known {
   const char *words, *problem, *fix;
 };
 
-/// aws-neuron/neuronx-distributed@fbac349b examples/training/llama (its scripts import what lies a folder above).
+/// aws-neuron/neuronx-distributed@fbac349b examples/training/llama (its scripts import modules from the
+/// folder above).
 constexpr Known kImports[] = {
     {"'modeling_llama_nxd'", "the script was started without the folder above it",
      "put examples/training/llama on PYTHONPATH, as the scripts of plan --out do"},
@@ -42,8 +43,9 @@ constexpr Known kRendezvous[] = {
      "members"},
 };
 
-/// What the scripts of NxD, NeMo-Megatron and BERT say when they start: aws-neuron/neuronx-distributed@fbac349b,
-/// aws-neuron/neuronx-nemo-megatron@f4743ce, aws-neuron/aws-neuron-samples torch-neuronx/training.
+/// Messages of the scripts of NxD, NeMo-Megatron and BERT when they start:
+/// aws-neuron/neuronx-distributed@fbac349b, aws-neuron/neuronx-nemo-megatron@f4743ce,
+/// aws-neuron/aws-neuron-samples torch-neuronx/training.
 constexpr Known kConfigurations[] = {
     {"error: unrecognized arguments", "the script does not know this option and does not start",
      "write the job's folder again with trnplan plan --out, or use the release it was written for"},

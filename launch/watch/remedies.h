@@ -1,4 +1,4 @@
-// Failures whose cause and remedy stand in the line itself: no plan has to be searched.
+// Remedies of failures whose line states the cause, so that no plan has to be searched.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ struct Remedy {
   std::string problem, fix;
 };
 
-/// Empty for kinds that take a plan to mend: refused groups, memory, instructions.
+/// Remedy of a failure; empty for kinds that need another plan: refused groups, memory, instructions.
 Remedy remedy_of(const logs::Failure& failure);
 
 }  // namespace trnplan::launch

@@ -17,18 +17,19 @@ constexpr std::size_t kTextLength = 200;
 constexpr std::size_t kMostEvents = 10'000;
 constexpr std::size_t kMostSteps = 2'000'000;
 constexpr std::size_t kMostRanks = 4096;
-/// So many lines of another rank in a row: ranks wait for each other in every step, and a bar prints it twice.
+/// Consecutive lines of another rank after which the followed one is silent: ranks wait for each other in
+/// every step, and a bar prints a step twice.
 constexpr int kSilent = 8;
 constexpr double kMostClock = 1e10;                                          ///< s: 300 years
 constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // their product fits
-/// A first step longer than the second by this factor holds compiling and loading: above the noise of steps,
-/// far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
+/// Factor by which a first step exceeds the second if it includes compiling and loading: above the noise of
+/// steps, far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
 constexpr double kWarmUp = 1.2;
 
-/// s: a clock of whole seconds is wrong by up to 10 % over a shorter difference, and by 3 % over the other.
+/// Seconds. A clock of whole seconds is wrong by up to 10 % over kShort, and by 3 % over kWindow.
 constexpr double kShort = 10, kWindow = 30;
 
-constexpr std::string_view kAtTheEnd = "Trainer metrics";  ///< what a run prints when it is over
+constexpr std::string_view kAtTheEnd = "Trainer metrics";  ///< printed at the end of a run
 
 struct Sign {
   std::string_view word, kind;
@@ -102,8 +103,8 @@ RunLogReader::Track& RunLogReader::track_of(const std::string& format) {
   return track;
 }
 
-/// One rank tells for all: steps of others come a little earlier or later. A pod that was replaced has another
-/// name.
+/// True for the one rank that is followed: steps of others come slightly earlier or later. A replaced pod has
+/// another name.
 bool RunLogReader::tells(std::string_view rank) {
   if (rank.empty() || rank == "0") return true;
   if (rank_.empty()) rank_ = std::string(rank);
@@ -143,14 +144,14 @@ void RunLogReader::step(const logs::StepRecord& record, const std::string& forma
       track.origin = *mark.clock - mark.seconds.value_or(0);
     *mark.clock -= *track.origin;
   }
-  if (mark.clock && !(std::abs(*mark.clock) < kMostClock)) return;  // no clock of a run
+  if (mark.clock && !(std::abs(*mark.clock) < kMostClock)) return;  // not the clock of a run
   mark = counted(track, mark);
   if (record.loss) track.losses.add(mark.step, *record.loss, mark.line);
   if (record.gradient_norm) track.gradient_norms.add(mark.step, *record.gradient_norm, mark.line);
   add(track, mark);
 }
 
-/// Steps and clock of a bar start anew with each epoch; here they go on.
+/// Steps and clock of a bar restart with each epoch; here they continue.
 RunLogReader::Mark RunLogReader::counted(Track& track, Mark mark) {
   if (mark.absolute) mark.epoch = 0;
   const std::int64_t whole_epochs = std::min(mark.epoch, kMostEpochs);
@@ -162,7 +163,7 @@ RunLogReader::Mark RunLogReader::counted(Track& track, Mark mark) {
   if (mark.clock) *mark.clock += track.before_epoch;
   if (mark.total > kMostTotal) mark.total = 0;
   mark.step = std::min(mark.step, kMostTotal) + whole_epochs * mark.total;
-  if (whole_epochs > 0) mark.total = 0;  // how many epochs there will be is not said
+  if (whole_epochs > 0) mark.total = 0;  // the number of epochs is unknown
   return mark;
 }
 

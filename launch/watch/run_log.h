@@ -1,4 +1,4 @@
-// A training log as it grows: which steps were done, how long each took, and what interrupted them.
+// Reader of a growing training log: the steps that were done, their durations and the interruptions.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,13 @@
 
 namespace trnplan::launch {
 
-/// What happened between steps, in the words of the scheduler or of our own scripts.
+/// Event between steps, in the words of the scheduler or of our own scripts.
 struct RunEvent {
   SourcePos at;
-  std::string
-      kind;  ///< "start", "failed", "requeued", "auto-resume", "node-failure", "cancelled", "finished",
-             ///< "stopped"
+  /// "start", "failed", "requeued", "auto-resume", "node-failure", "cancelled", "finished", "stopped".
+  std::string kind;
   std::string text;                  ///< of the line, printable, shortened
-  std::optional<std::int64_t> time;  ///< seconds since 1970, UTC, where the line states it
+  std::optional<std::int64_t> time;  ///< seconds since 1970, UTC, if the line states it
 };
 
 struct StepTime {
@@ -32,15 +31,15 @@ struct StepTime {
   int line = 0;
 };
 
-/// Steps that follow each other without a restart.
+/// Consecutive steps without a restart.
 struct Stretch {
   std::int64_t first = 0, last = 0;   ///< steps
   double elapsed = 0;                 ///< s on the run's own clock until the last step
-  double before_first = 0;            ///< s of them until the first step that the log shows
-  bool first_untimed = false;         ///< the clock shows nothing of the first step
-  std::optional<std::int64_t> start;  ///< time of the start before it, where the log states it
-  /// Without the first one where that holds compiling and loading: it takes far longer than the second, or is
-  /// the first step of a run and the only one.
+  double before_first = 0;            ///< s of `elapsed` until the first step that the log shows
+  bool first_untimed = false;         ///< the clock does not show the duration of the first step
+  std::optional<std::int64_t> start;  ///< time of the start before it, if the log states it
+  /// Times of the steps, without the first one if that includes compiling and loading: it takes far longer
+  /// than the second, or is both the first step of a run and the only one.
   std::vector<StepTime> steps;
   int first_line = 0;
 };
@@ -48,55 +47,55 @@ struct Stretch {
 struct RunLog {
   std::vector<Stretch> stretches;
   std::vector<RunEvent> events;
-  std::int64_t last = 0;       ///< step; 0: none was done
-  int last_line = 0;           ///< that shows a step
-  std::int64_t total = 0;      ///< steps of the run as the bar says; 0: unknown
+  std::int64_t last = 0;       ///< step; 0 = none was done
+  int last_line = 0;           ///< last line that shows a step
+  std::int64_t total = 0;      ///< steps of the run, from the bar; 0 = unknown
   bool finished = false;       ///< the last step was done, or the log says so
-  std::optional<double> loss;  ///< the last one that is a number
-  bool loss_lost = false;      ///< the last one is not
+  std::optional<double> loss;  ///< last one that is not NaN
+  bool loss_lost = false;      ///< the last one is NaN
   CurveReading losses, gradient_norms;
-  std::optional<StepGaps> gaps;  ///< steps that the log lacks though it has the others
-  /// Where no line tells of a single step: what the log says of all of them at the end of a run or epoch.
+  std::optional<StepGaps> gaps;  ///< steps missing between those of the log
+  /// Summary of all steps at the end of a run or epoch, if no line states a single step.
   std::optional<logs::StepSample> mean;
 
   /// Every step time of the run, in the order of the log.
   std::vector<double> seconds() const;
 };
 
-/// Follows a run by the steps that the readers of calibrate/ find in its log, whatever their format, and by
-/// the words of Slurm, HyperPod and train.sbatch ("[trnplan] start"). The time of a step is what its line
-/// states, or the difference of the log's clock, which may count whole seconds: where steps are short beside one,
-/// the mean of so many that their time shows. A step or a clock that goes
-/// back begins a new stretch. Where a log has steps of several formats the one that times most of them
-/// counts. Of several ranks the first that is seen, and rank 0, tell for all, until it falls silent while another
-/// goes on. Holds at most two million steps.
+/// Follows a run by the steps that the readers of calibrate/ find in its log, in any format, and by the words
+/// of Slurm, HyperPod and train.sbatch ("[trnplan] start"). The time of a step is the one that its line
+/// states, or a difference of the log's clock. That clock may count whole seconds: for steps that are short
+/// in comparison, it is the mean over enough steps. A step or a clock that goes back begins a new stretch. If
+/// a log has steps in several formats, the one with the most timed steps counts. Among several ranks, the
+/// first one seen and rank 0 represent all, until that rank falls silent while another continues. Holds at
+/// most two million steps.
 class RunLogReader : public logs::StepSink {
  public:
   explicit RunLogReader(std::string name) : name_(std::move(name)) {}
 
-  /// Looks for events; they count for the steps of later lines.
+  /// Looks for events; they apply to the steps of later lines.
   void read(const LogLine& line);
   void step(const logs::StepRecord& record, const std::string& format, bool averages) override;
   /// The run so far; `samples` are those that calibrate makes of the same log.
   RunLog now(const std::vector<logs::StepSample>& samples) const;
 
  private:
-  /// What one line says of one step.
+  /// Statement of one line about one step.
   struct Mark {
     std::int64_t step = 0, total = 0, epoch = 0;
     std::optional<double> clock;    ///< s since the epoch began, or since the first step seen
     std::optional<double> seconds;  ///< of the step
-    double weight = 1;              ///< steps that the seconds are a mean of
+    double weight = 1;              ///< number of steps over which the seconds are a mean
     bool absolute = false;          ///< the clock began long before the run
     int line = 0;
   };
-  /// Steps that are short beside the clock's ticks, which only together show their time.
+  /// Steps that are short compared with the clock's ticks, so that only their sum is timed.
   struct Window {
-    double since = 0;       ///< the clock before the first of them
-    std::int64_t from = 0;  ///< the step before
+    double since = 0;       ///< clock before the first of them
+    std::int64_t from = 0;  ///< step before the first of them
     std::vector<StepTime> steps;
   };
-  /// The steps of one format.
+  /// Steps of one format.
   struct Track {
     std::string format;
     std::vector<Stretch> stretches;
@@ -105,7 +104,7 @@ class RunLogReader : public logs::StepSink {
     std::size_t timed = 0;
     Window window;
     double clock = 0, before_epoch = 0;
-    std::optional<double> origin;       ///< of a clock that began long before
+    std::optional<double> origin;       ///< of a clock that began long before the run
     std::optional<std::int64_t> start;  ///< of the run, stated since the last step
     LearningCurve losses{kLossShare}, gradient_norms{kNormShare};
     StepIntervals intervals;
@@ -120,7 +119,8 @@ class RunLogReader : public logs::StepSink {
   void add(Track& track, const Mark& mark);
 
   std::string name_, rank_;
-  std::map<std::string, int, std::less<>> others_;  ///< what other ranks said since the one that tells
+  /// Lines of other ranks since the last line of the followed one.
+  std::map<std::string, int, std::less<>> others_;
   std::vector<Track> tracks_;
   std::vector<RunEvent> events_;
   std::optional<std::int64_t> start_;  ///< for a track that has no step yet
@@ -129,7 +129,7 @@ class RunLogReader : public logs::StepSink {
   std::size_t kept_ = 0;
 };
 
-/// The run that a whole text tells of. Linear in the text.
+/// Reads the run from a whole text. Cost: linear in the text.
 RunLog read_run_log(std::string_view text, const std::string& name);
 
 }  // namespace trnplan::launch

@@ -1,4 +1,4 @@
-// Steps that a log lacks between those it has.
+// Steps missing between those of a log.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,24 @@
 namespace trnplan::launch {
 
 struct StepGaps {
-  std::int64_t interval = 1;  ///< steps from one line to the next as the log is written
-  double lines = 0;           ///< that are not there
+  std::int64_t interval = 1;  ///< steps from one line to the next
+  double lines = 0;           ///< missing lines
   int gaps = 0;
   std::int64_t after = 0, before = 0;  ///< the steps around the first gap
-  int line = 0;                        ///< behind it
+  int line = 0;                        ///< after the first gap
 };
 
-/// Below so many lines, or a smaller share of them that follow each other at the log's interval, the log is
-/// an excerpt, or a bar that is drawn when it likes: nothing is missing. Ours.
+/// Least number of lines, and least share of lines that follow each other at the log's interval. Below them,
+/// the log is an excerpt or a bar with irregular output, and nothing is missing. Our own values.
 inline constexpr std::int64_t kIntervalsLeast = 10;
 inline constexpr double kIntervalsShare = 0.9;
 
-/// Learns from one step to the next how often the log is written. Holds a few numbers.
+/// Learns the log's interval from one step to the next. Holds a few numbers.
 class StepIntervals {
  public:
   /// Requires: from < to, without a restart between them.
   void add(std::int64_t from, std::int64_t to, int line);
-  /// nullopt when there is none.
+  /// Gaps so far; nullopt if there are none.
   [[nodiscard]] std::optional<StepGaps> gaps() const;
 
  private:

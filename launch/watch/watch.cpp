@@ -60,7 +60,7 @@ void compare(const io::PlanFile& plan, io::WatchReport& r) {
   }
 }
 
-/// Steps of the whole run: those the plan's tokens need, where it states them, else what the bar says.
+/// Steps of the whole run: those for the plan's tokens if it states them, else the total of the bar.
 std::int64_t total_steps(const RunLog& log, const std::optional<io::PlanFile>& plan) {
   if (!plan || !(plan->job.training.tokens > 0)) return log.total;
   const double per_step = static_cast<double>(plan->job.training.sequence) * plan->job.training.global_batch;
@@ -69,7 +69,7 @@ std::int64_t total_steps(const RunLog& log, const std::optional<io::PlanFile>& p
   return steps < 9e15 ? static_cast<std::int64_t>(steps) : log.total;
 }
 
-/// A log that begins in the middle of a run says nothing about the time before.
+/// A log that begins in the middle of a run does not show the time before.
 bool is_excerpt(const Stretch& first) {
   return first.first > 1 && !first.start;
 }
@@ -87,12 +87,12 @@ double wall_of(const std::vector<Stretch>& stretches) {
   return wall;
 }
 
-/// Steps that were done and count, and those that had to be done again.
+/// Steps that were done and count, and steps that had to be repeated.
 void count_steps(const RunLog& log, std::int64_t& useful, std::int64_t& lost) {
   useful = lost = 0;
   std::int64_t reached = 0;
   for (const Stretch& s : log.stretches) {
-    // In an excerpt of a bar the first step's own time is not seen.
+    // An excerpt of a bar does not show the first step's own time.
     const Stretch& start = log.stretches.front();
     const bool unseen = start.first_untimed || (is_excerpt(start) && start.before_first > 0);
     const std::int64_t before = unseen ? start.first : start.first - 1;
@@ -134,7 +134,7 @@ void read_memory(const logs::Detected& content, const std::optional<io::PlanFile
   }
 }
 
-/// A log that states another batch or sequence is of another job.
+/// A log that states another batch or sequence belongs to another job.
 void check_job(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
   if (!plan || content.steps.empty()) return;
   const logs::StepSample& s = content.steps.back();
@@ -150,7 +150,7 @@ void check_job(const logs::Detected& content, const std::optional<io::PlanFile>&
   differs(s.sequence, plan->job.training.sequence, "sequence");
 }
 
-/// What a run or an epoch says at its end of all its steps.
+/// Summary of all steps at the end of a run or an epoch.
 void take_mean(const logs::StepSample& mean, io::WatchReport& r) {
   r.step = r.timed_steps = mean.count;
   r.step_seconds = r.recent_seconds = mean.seconds;
@@ -180,7 +180,7 @@ void tell_failures(const std::vector<Advice>& advice, int last_step_line, io::Wa
   }
 }
 
-/// What the scheduler says of the job's end, where the log does not.
+/// The scheduler's state of the job's end, if the log does not show it.
 void tell_end(const std::string& name, io::WatchReport& r) {
   const JobStateTraits state = job_state(r.state);
   if (!state.failed || io::failed(r)) return;
@@ -212,7 +212,7 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   r.step = log.last;
   r.total = total_steps(log, context.plan);
   if (r.total > 0) r.total = std::max(r.total, r.step);
-  // Lines of scripts of flags do not say how many steps there are; the plan does.
+  // Log lines of scripts with flags do not state the number of steps; the plan does.
   r.finished = log.finished || (r.total > 0 && r.step >= r.total);
   r.loss = log.loss;
   const std::vector<double> seconds = log.seconds();
@@ -247,10 +247,10 @@ io::WatchReport watch(std::string_view text, const std::string& name, const Watc
 
 namespace {
 
-/// The parameters the step depends on and that are not known exactly.
+/// Parameters on which the step depends and that are not known exactly.
 std::vector<models::Parameter> free_parameters(const models::StepReport& report,
                                                const models::Profile& prior) {
-  constexpr double kShare = 1e-3;  // of the step; less cannot be seen in it
+  constexpr double kShare = 1e-3;  // of the step; a smaller effect is not visible
   std::vector<models::Parameter> chosen;
   for (const models::Parameter p : report.schema->parameters()) {
     if (report.by_parameter[p.place()].value > kShare * report.step.value && prior.value(p).log_sd > 0)
@@ -271,7 +271,7 @@ std::string source_of(const models::Value& prior, int steps, double observed, do
                      calibrate::verdict(share), steps, observed, prior.median, prior.log_sd);
 }
 
-/// Without a calibration: a fit of its own, parameters apart.
+/// Without a calibration: a new fit, with independent parameters.
 template <class Step>
 void fit_parameters(Recalibration& result, const models::Profile& prior, const models::StepReport& before,
                     Step&& step_with) {
@@ -294,11 +294,11 @@ void fit_parameters(Recalibration& result, const models::Profile& prior, const m
   }
 }
 
-/// With one: the posterior of a Gaussian after one more observation log y = log f(theta) + noise, linearised
-/// where it ends up (iterated extended Kalman update; Y. Bar-Shalom et al., Estimation with Applications to
-/// Tracking and Navigation, 2001, section 10.3.3):
-///   K = S g / (g' S g + s^2),   theta = theta_0 + K (log y - log f(theta_k) + g' (theta_k - theta_0)),
-///   S' = S - K g' S
+/// With a calibration: the posterior of a Gaussian after one more observation log y = log f(theta) + noise,
+/// linearised at the result (iterated extended Kalman update; Y. Bar-Shalom et al., Estimation with
+/// Applications to Tracking and Navigation, 2001, section 10.3.3):
+/// K = S g / (g' S g + s^2),   theta = theta_0 + K (log y - log f(theta_k) + g' (theta_k - theta_0)),
+/// S' = S - K g' S
 template <class Step>
 void update_calibrated(Recalibration& result, const models::Profile& prior, const models::Software& software,
                        Step&& step_with) {

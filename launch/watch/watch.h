@@ -1,4 +1,4 @@
-// A run compared with its plan while it goes on.
+// Comparison of a run in progress with its plan.
 #pragma once
 
 #include <optional>
@@ -16,45 +16,45 @@
 
 namespace trnplan::launch {
 
-/// What the log is compared with; every part may be absent.
+/// References for a log; every part may be absent.
 struct WatchContext {
   std::optional<io::PlanFile> plan;
   RanPlan ran;  ///< for advice on failures
   std::string state;
-  std::optional<double> silent;  ///< s since a step was written, of a run that goes on
+  std::optional<double> silent;  ///< s since the last step, of a run in progress
 };
 
-/// Progress, step time against the plan, alarms, memory, interruptions, goodput, what is left, money, and
-/// failures with what to do. `advice`: advise() on the failures of the reading.
+/// Reports progress, step time against the plan, alarms, memory, interruptions, goodput, remaining time,
+/// money, and failures with advice. `advice`: advise() on the failures of the reading.
 ///
-///   goodput = steps that count x median step / wall time
-/// Wall time: of each stretch what its clock shows, or the time to the next start where the log states both
-/// and that is longer. Steps that were done twice count once. ETA: steps that are left x median / goodput.
-/// Money: the plan's on-demand price. Cost: linear in the steps, but for sorting them.
+/// goodput = steps that count x median step / wall time
+/// Wall time: for each stretch the time on its clock, or the time to the next start if the log states both
+/// and that is longer. Steps that were done twice count once. ETA: remaining steps x median / goodput. Money:
+/// the plan's on-demand price. Cost: linear in the steps, except for sorting them.
 io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
                       const WatchContext& context);
 
-/// The same of a whole text. Cost: linear in it, and a search for each failure that a plan can mend.
+/// The same for a whole text. Cost: linear in it, and a search for each failure that a plan can avoid.
 io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
                       const models::Profile& profile, const FindPlans& find);
 
 /// A profile that explains the observed step time of the plan's strategy.
 struct Recalibration {
   models::Profile profile;
-  std::vector<models::Parameter> moved;  ///< parameters the observation moves
+  std::vector<models::Parameter> moved;  ///< parameters that the observation moves
   int steps = 0;
   double observed = 0, before = 0, after = 0;  ///< s
-  std::optional<planner::Plan> better;         ///< with the new profile: a plan that beats the one that runs
-  double gain = 0;                             ///< s a step
+  std::optional<planner::Plan> better;         ///< a plan that, with the new profile, beats the running one
+  double gain = 0;                             ///< s per step
 };
 
-/// Fewer steps than this say too little.
+/// Least number of steps for a recalibration.
 inline constexpr int kStepsToCalibrate = 5;
 
-/// Maximum a posteriori over the parameters the plan's step depends on, with the median of the observed steps
-/// as the one observation; its spread is the profile's configuration_spread. nullopt with fewer steps than
-/// kStepsToCalibrate. `stack_spread` stays out: the observation is of the stack that runs. Then searches for
-/// a better plan. Cost: some hundred simulations and one search.
+/// Maximum a posteriori over the parameters on which the plan's step depends, with the median of the observed
+/// steps as the only observation; its spread is the profile's configuration_spread. nullopt with fewer steps
+/// than kStepsToCalibrate. `stack_spread` is left out: the observation is of the stack that runs. Then
+/// searches for a better plan. Cost: some hundred simulations and one search.
 std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
                                          const models::Profile& prior, const FindPlans& find);
 

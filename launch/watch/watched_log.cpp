@@ -4,7 +4,7 @@ namespace trnplan::launch {
 
 namespace {
 
-constexpr std::size_t kHead = 64;  ///< bytes that tell event files from logs
+constexpr std::size_t kHead = 64;  ///< bytes that distinguish event files from logs
 
 }  // namespace
 
@@ -55,7 +55,7 @@ LogReading WatchedLog::now() const {
   try {
     reading.content = whole.log_.finish();
   } catch (const InputError&) {
-    reading.content = {};  // nothing but words of nccom-test, as yet
+    reading.content = {};  // so far nothing but words of nccom-test
   }
   reading.run = whole.run_.now(reading.content.steps);
   reading.failures = whole.failures_.found();

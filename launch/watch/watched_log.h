@@ -1,4 +1,4 @@
-// A log that grows: what each reader makes of it so far.
+// A growing log, and the findings of each reader so far.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,26 @@
 
 namespace trnplan::launch {
 
-/// What a log says.
+/// Content of a log.
 struct LogReading {
   RunLog run;
   std::vector<logs::Failure> failures;
-  logs::Detected content;  ///< as calibrate reads it; without kinds when nothing is known yet
+  logs::Detected content;  ///< as calibrate reads it; without kinds if nothing is known yet
 };
 
 /// Reads bytes as they are written, with the readers of calibrate/: logs, and event files of TensorBoard.
-/// Holds what they say and the start of one line or record, not the bytes: memory does not grow with the log
-/// but with its steps, of which it keeps two million.
+/// Holds the findings and the start of one line or record, not the bytes. Memory does not grow with the log
+/// but with its steps, up to two million.
 class WatchedLog {
  public:
   explicit WatchedLog(const std::string& name)
       : name_(name), log_(name), run_(name), failures_(name), events_(name) {}
 
-  /// The next bytes. Throws InputError for what watch cannot read: packed files, for example.
+  /// Reads the next bytes. Throws InputError for formats that watch cannot read, such as packed files.
   void feed(std::string_view bytes);
-  /// All that was read so far, with a line that is not over as it stands. Cost: linear in the steps kept.
+  /// Everything read so far, including an incomplete last line. Cost: linear in the steps kept.
   LogReading now() const;
-  /// Bytes of the log that it holds.
+  /// Bytes of the log that are held.
   std::size_t held() const { return head_.size() + lines_.held(); }
 
  private:
@@ -43,7 +43,7 @@ class WatchedLog {
   void read(std::string_view bytes);
   void read_line(const RawLine& line);
 
-  std::string name_, head_;  ///< the first bytes, until they tell what the log is
+  std::string name_, head_;  ///< the first bytes, until they identify the log's format
   bool decided_ = false, event_file_ = false;
   LineSplitter lines_;
   logs::LogReader log_;
@@ -52,8 +52,7 @@ class WatchedLog {
   logs::EventFile events_;
 };
 
-/// One look at a file of another form, which is no log that grows: what a tool wrote as JSON or CSV. `bytes`
-/// from the start.
+/// Reads a file that is not a growing log, such as a tool's JSON or CSV, once. `bytes` from the start.
 LogReading read_whole(ByteStream& bytes, const std::string& name);
 
 }  // namespace trnplan::launch

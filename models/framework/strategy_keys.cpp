@@ -7,6 +7,7 @@
 
 #include "models/framework/framework.h"
 #include "models/job/limits.h"
+#include "text/parse.h"
 
 namespace trnplan::models {
 
@@ -232,6 +233,33 @@ std::string text_of(const StrategyValue& value) {
     }
   };
   return std::visit(Words{}, value);
+}
+
+std::optional<StrategyValue> value_of(const Key& key, std::string_view text) {
+  switch (key.kind) {
+    case Key::Kind::whole: {
+      const auto number = parse_whole(text);
+      if (!number || *number < 1 || *number > key.most) return std::nullopt;
+      return *number;
+    }
+    case Key::Kind::flag:
+      if (text != "true" && text != "false") return std::nullopt;
+      return text == "true";
+    case Key::Kind::cuts: {
+      std::vector<int> layers;
+      for (std::size_t from = 0, to = 0; to != std::string_view::npos; from = to + 1) {
+        to = text.find('/', from);
+        const auto layer = parse_whole(text.substr(from, to - from));
+        if (!layer) return std::nullopt;
+        layers.push_back(*layer);
+      }
+      return layers;
+    }
+    case Key::Kind::word:
+    case Key::Kind::loop:
+      break;
+  }
+  return std::string(text);
 }
 
 }  // namespace trnplan::models

@@ -2,6 +2,7 @@
 // read and told. A new key is a member of Strategy and Pin, and a row.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,5 +72,7 @@ void apply_pins(const Pin& pin, Strategy& s);
 
 /// As the grammar writes it: "8", "true", "CoreAttention+LlamaMLP", "7/15/23".
 [[nodiscard]] std::string text_of(const StrategyValue& value);
+/// What the grammar writes so; nullopt where it is no value of the key's kind. Of a word only `pin` knows whether it is one.
+[[nodiscard]] std::optional<StrategyValue> value_of(const StrategyKey& key, std::string_view text);
 
 }  // namespace trnplan::models

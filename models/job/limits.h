@@ -9,6 +9,7 @@ struct RunLimits {
   int micro_batch = 1'000'000;     ///< sequences
   int global_batch = 100'000'000;  ///< sequences
   int sequence = 1 << 24;          ///< tokens
+  int requests = 64;               ///< held by the runtime at a time; configs have up to 7
 };
 inline constexpr RunLimits run_limits{};
 

@@ -16,7 +16,7 @@ py::str str_of(const std::string& text) {
 
 namespace {
 
-/// What a user's file may have in it, as the program shows it: nothing in it drives a terminal.
+/// Text of a user's file as the program shows it: without characters that control a terminal.
 py::str shown(const std::string& text) {
   return str_of(printable(text, 4000));
 }
@@ -72,7 +72,7 @@ void translate_exceptions() {
       throw;
     } catch (const std::bad_alloc&) {
       throw;
-    } catch (const std::system_error& e) {  // std::filesystem's too
+    } catch (const std::system_error& e) {  // std::filesystem's errors too
       raise_system(e.code(), e.what());
     } catch (const std::exception& e) {
       raise_internal(e.what());

@@ -1,4 +1,4 @@
-// What a Python call gets back, and what becomes of exceptions.
+// Results of Python calls, and the translation of exceptions.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,16 +11,16 @@
 
 namespace trnplan::python {
 
-/// What is no UTF-8 in it is replaced.
+/// Python text; bytes that are not UTF-8 are replaced.
 [[nodiscard]] pybind11::str str_of(const std::string& text);
 
-/// (file, line, column, key, problem, fix) of each.
+/// (file, line, column, key, problem, fix) of each fault.
 [[nodiscard]] pybind11::list faults_of(const InputError& e);
 
-/// (document, remarks): a remark is a text.
+/// (document, remarks), with each remark as a text.
 [[nodiscard]] pybind11::tuple answer(const std::string& document, const Remarks& remarks);
 
-/// Runs `work(remarks)`, which gives a document, without the GIL.
+/// Runs `work(remarks)`, which returns a document, without the GIL.
 template <class Work>
 pybind11::tuple answer_of(const Work& work) {
   Remarks remarks;
@@ -32,7 +32,8 @@ pybind11::tuple answer_of(const Work& work) {
   return answer(document, remarks);
 }
 
-/// InputError becomes trnplan.InputError, what the system refuses an OSError, a bug of ours a RuntimeError that says so.
+/// InputError becomes trnplan.InputError, an error of the system an OSError, and a bug of ours a RuntimeError
+/// that says so.
 void translate_exceptions();
 
 }  // namespace trnplan::python

@@ -16,7 +16,7 @@ namespace py = pybind11;
 namespace {
 
 struct JobKey {
-  const char* name;  ///< of the argument; with dashes that of the program's option
+  const char* name;  ///< of the argument; with dashes, that of the program's option
   std::string io::JobOptions::*text;
 };
 constexpr JobKey kJobKeys[] = {
@@ -28,8 +28,8 @@ constexpr JobKey kJobKeys[] = {
     {"scheduler", &io::JobOptions::scheduler},
 };
 
-/// As a file's name: what Python made of bytes that are no UTF-8 becomes these bytes again. nullopt for what is no text
-/// at all.
+/// Text as a file's name: Python's stand-ins for bytes that are not UTF-8 become these bytes again. nullopt
+/// if it is not a text.
 std::optional<std::string> bytes_of(const py::handle& text) {
   if (!py::isinstance<py::str>(text)) return std::nullopt;
   const auto bytes = py::reinterpret_steal<py::bytes>(PyUnicode_EncodeFSDefault(text.ptr()));
@@ -40,7 +40,7 @@ std::optional<std::string> bytes_of(const py::handle& text) {
   return std::string(bytes);
 }
 
-/// As faults show a value; what its own words fail for by its type.
+/// Value as shown in faults; its type if it cannot be converted to text.
 std::string shown(const py::handle& value) {
   std::string text;
   if (const auto words = py::reinterpret_steal<py::object>(PyObject_Str(value.ptr())))
@@ -119,7 +119,7 @@ void Arguments::flag(const char* name, bool& into) {
 void Arguments::whole(const char* name, int& into, int least, int most) {
   const py::object value = find(name);
   if (value.is_none()) return;
-  // NumPy's whole numbers too.
+  // Includes NumPy's whole numbers.
   const bool countable = PyIndex_Check(value.ptr()) && !py::isinstance<py::bool_>(value);
   const auto index = py::reinterpret_steal<py::object>(countable ? PyNumber_Index(value.ptr()) : nullptr);
   if (!index) PyErr_Clear();

@@ -1,4 +1,4 @@
-// Arguments of a Python call, read into the request of a command.
+// Arguments of a Python call, converted to the request of a command.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,26 +15,26 @@
 
 namespace trnplan::python {
 
-/// What the Python side passes on: the arguments that were given, by name. A wrong value is kept as a fault; finish()
-/// throws them all. What was not given stays as it was. Needs the GIL.
+/// Arguments that the Python side passes on, by name. A wrong value is kept as a fault; finish() throws them
+/// all. Members of the request without an argument stay unchanged. Needs the GIL.
 class Arguments {
  public:
   explicit Arguments(pybind11::dict given) : given_(std::move(given)) {}
 
-  /// Whether it was given.
+  /// True if the argument was given.
   bool text(const char* name, std::string& into);
   void texts(const char* name, std::vector<std::string>& into);
-  /// A dict of names and texts.
+  /// Reads a dict of names and texts.
   void mapping(const char* name, std::map<std::string, std::string, std::less<>>& into);
-  /// One of `known`.
+  /// Reads one of `known`.
   void word(const char* name, std::string& into, const std::vector<std::string>& known);
   void flag(const char* name, bool& into);
   void whole(const char* name, int& into, int least, int most);
   void number(const char* name, double& into, double least, double most);
   void number(const char* name, std::optional<double>& into, double least, double most);
-  /// `texts`: what stands in memory, by the names that the other arguments call it.
+  /// Reads `texts`: inputs in memory, by the names that the other arguments use for them.
   void stated(api::StatedFiles& into);
-  /// `job`, the texts, and the keys that arguments state in its place.
+  /// Reads `job`, the texts, and the keys of the job that arguments override.
   void job(api::JobInput& into);
   void risk(planner::RiskAttitude& into);
 

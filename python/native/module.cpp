@@ -1,6 +1,6 @@
-// trnplan._native: a function per command of api/. Each takes a dict of arguments and gives the JSON document that the
-// program prints, with the remarks; trnplan/ makes typed objects of it. Work is done without the GIL, and nothing is shared
-// between calls, so that threads may call at once.
+// trnplan._native: one function per command of api/. Each takes a dict of arguments and returns the JSON
+// document that the program prints, with the remarks; trnplan/ makes typed objects of it. Work is done
+// without the GIL, and calls share no state, so threads may call concurrently.
 #include <pybind11/pybind11.h>
 
 #include <atomic>
@@ -33,11 +33,11 @@ namespace {
 
 namespace py = pybind11;
 
-// The limits of the program's options.
+// Limits of the program's options.
 constexpr int kMostDegree = 1 << 20, kMostRanks = 1 << 24, kMostMeasuredRanks = 1'000'000;
 constexpr double kMostMoney = 1e9;
 
-/// Asks Python for signals, and tells it how far a search is; either may stop the search.
+/// Checks Python for signals, and reports the progress of a search; either may stop the search.
 class Watcher {
  public:
   explicit Watcher(py::object listener) : listener_(std::move(listener)) {}
@@ -58,7 +58,7 @@ class Watcher {
     }
   }
   [[nodiscard]] const std::atomic<bool>* stop() const { return &stop_; }
-  /// What Python raised meanwhile goes on.
+  /// Re-throws an exception that Python raised meanwhile.
   void finish() const {
     if (raised_) std::rethrow_exception(raised_);
   }
@@ -71,7 +71,7 @@ class Watcher {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// Of with_page(); its faults are those of writing `out`, too.
+/// Result of with_page(), including the faults of writing `out`.
 py::tuple plan(const py::dict& given, const py::object& listener) {
   api::PlanRequest r;
   Arguments a(given);
@@ -105,7 +105,7 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
     return api::document(*result);
   });
   watcher.finish();
-  r.stop = nullptr;  // what the page is made of outlives the call
+  r.stop = nullptr;  // data of the page outlive the call
   r.progress = nullptr;
   return with_page(
       answered, [r, result, said] { return api::plan_report(r, *result, said); }, report, result->unwritten);
@@ -220,7 +220,7 @@ py::tuple calibrate(const py::dict& given) {
   return py::make_tuple(answered[0], answered[1], refused);
 }
 
-/// `of`: what is validated. `page`: its data, where there is one.
+/// `of`: kind of validation. `page`: its data, if there is any.
 std::string validated(const std::string& of, const api::ScoreRequest& scored, const api::ValidateRequest& r,
                       Remarks& remarks, PageData& page) {
   if (of == "memory") return api::document(api::validate_memory(r.profile));

@@ -19,7 +19,7 @@ std::string text_of(const PageData& data) {
   return launch::report_page(data());
 }
 
-/// What keeps `text` from being written; none: it is written.
+/// Faults that prevent writing `text`; none if it was written.
 std::vector<Diagnostic> write(const api::ReportFile& file, const std::string& text) {
   const py::gil_scoped_release others_may_run;
   try {

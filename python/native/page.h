@@ -1,4 +1,4 @@
-// The page of a result (docs/report.md), as Python gets it.
+// Page of a result (docs/report.md), for Python.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,16 +13,17 @@
 
 namespace trnplan::python {
 
-/// Gives the data of a page. Called without the GIL, by any thread, more than once; keeps what it needs.
+/// Returns the data of a page. Called without the GIL, by any thread, more than once; owns whatever it needs.
 using PageData = std::function<io::JsonValue()>;
 
-/// File named by the arguments `report` and `force`, the last ones to be read: calls finish(). Throws InputError, before
-/// the work, where the file could not be written or is one of `others`, the request's other paths.
+/// File named by the arguments `report` and `force`, which have to be read last: calls finish(). Throws
+/// InputError, before the work, if the file cannot be written or is one of `others`, the request's other
+/// paths.
 [[nodiscard]] api::ReportFile report_of(Arguments& a, const std::vector<std::string>& others);
 
-/// (document, remarks, page, faults) of (document, remarks). `page` is a function that gives the page as a text, None without
-/// `data`; since a page costs a simulation, it is made when it is called. Where `file` is named the page is written there;
-/// the faults of that come after those of `unwritten`. Needs the GIL.
+/// (document, remarks, page, faults) from (document, remarks). `page` is a function that returns the page as
+/// a text, None without `data`; a page costs a simulation, so it is made when called. If `file` is named, the
+/// page is written there, and the faults of that follow those of `unwritten`. Needs the GIL.
 [[nodiscard]] pybind11::tuple with_page(const pybind11::tuple& answered, PageData data,
                                         const api::ReportFile& file,
                                         const std::optional<InputError>& unwritten = std::nullopt);

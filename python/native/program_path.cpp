@@ -1,4 +1,5 @@
-// In place of that of io/catalog: here the running program is Python's, and what belongs to trnplan lies beside this module.
+// Replaces the file of this name in io/catalog: here the running program is Python, and the files of trnplan
+// are next to this module.
 #include "io/catalog/program_path.h"
 
 #include <dlfcn.h>
@@ -9,7 +10,8 @@ namespace trnplan::io {
 
 namespace fs = std::filesystem;
 
-/// bin/trnplan beside the module: share/trnplan/catalog is found from there, and a sweep's tasks run it.
+/// bin/trnplan next to the module: share/trnplan/catalog is found from there, and the tasks of a sweep run
+/// it.
 fs::path program_path() {
   Dl_info module{};
   if (dladdr(reinterpret_cast<const void*>(&program_path), &module) == 0 || module.dli_fname == nullptr)

@@ -1,12 +1,12 @@
-"""trnplan: which parallelism trains a model fastest on a cluster, whether it fits, what it costs, and how sure that is.
+"""trnplan: the fastest parallelism to train a model on a cluster, its memory, its cost, and the probabilities of both.
 
 >>> import trnplan
 >>> found = trnplan.plan("llama3-8b", nodes=4)
 >>> found.best.strategy, found.best.step_seconds
 
-Every function is a command of the program and gives what that prints with ``--format json``: as attributes, as a dict
-(``to_dict()``), and where it is a table as a DataFrame (``to_dataframe()``, which needs pandas). Units stand in the names:
-seconds, bytes, USD. Calls share nothing, and threads may call at once.
+Every function is a command of the program and returns the content of its ``--format json``: as attributes, as a dict
+(``to_dict()``) and, for tables, as a DataFrame (``to_dataframe()``, which needs pandas). Names contain the units: seconds,
+bytes, USD. Calls share no state, so threads may call concurrently.
 """
 
 from ._native import version as __version__

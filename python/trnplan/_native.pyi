@@ -1,10 +1,10 @@
-"""What trnplan computes, as JSON documents: (document, remarks). Arguments of wrong kind are InputErrors."""
+"""Functions of trnplan that return JSON documents: (document, remarks). Arguments of the wrong type raise InputError."""
 
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 _Fault = Tuple[str, int, int, str, str, str]
 _Answer = Tuple[str, List[str]]
-# Besides, what makes the page, and the faults of what was to be written.
+# Also a function that makes the page, and the faults of files that could not be written.
 _Paged = Tuple[str, List[str], Optional[Callable[[], str]], List[_Fault]]
 
 version: str

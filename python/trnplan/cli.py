@@ -1,4 +1,4 @@
-"""The program of the package, which is the one that docs/ describes."""
+"""The program of the package, as docs/ describes it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Becomes the program: signals, exit codes and output are its own."""
+    """Replaces this process by the program, with its own signals, exit codes and output."""
     program = Path(__file__).with_name("bin") / "trnplan"
     os.execv(program, ["trnplan", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""The functions of the package: a command of the program each, with its options as arguments."""
+"""Functions of the package: one per command of the program, with its options as arguments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _read(cls: Type[R], answered: Tuple[str, List[str]]) -> R:
 
 
 def _kept(found: R, unwritten: "List[errors.RawFault]") -> R:
-    """What was found; with InputError where a file of it could not be written."""
+    """Returns the result; raises an InputError that contains it if one of its files could not be written."""
     if unwritten:
         raise errors.input_error(unwritten, found)
     return found
@@ -75,26 +75,26 @@ def plan(
     force: Optional[bool] = None,
     progress: Optional[Callable[[int, int, Optional[float]], None]] = None,
 ) -> PlanResult:
-    """The fastest strategies of a job, which of them to take, how sure that is, and why others were refused.
+    """Finds the fastest strategies of a job, the recommended one, its probabilities, and reasons for refusing others.
 
     job: a job.yaml, a model that ``models()`` lists, an HF config.json, an NxDT YAML, their text, or a dict.
-    nodes, instance, sequence (tokens), global_batch (sequences a step), tokens (of the whole run), precision, release (of
-        the Neuron SDK), objective, deadline, budget (USD): instead of what the job says.
-    scheduler: ``slurm``, ``eks`` or ``local``: `out` gets the jobs and cluster files of this one alone.
-    baseline: an NxDT YAML that runs today: how much faster the plan is, and what to change.
-    target: what is to train the plan, as ``nxdt`` or ``nxd``; without it that of the job's framework.
+    nodes, instance, sequence (tokens), global_batch (sequences per step), tokens (of the whole run), precision, release (of
+        the Neuron SDK), objective, deadline, budget (USD): instead of those in the job.
+    scheduler: ``slurm``, ``eks`` or ``local``: `out` gets only the jobs and cluster files of this one.
+    baseline: an NxDT YAML in use: adds the speedup of the plan, and the keys to change.
+    target: stack that trains the plan, such as ``nxdt`` or ``nxd``; default: that of the job's framework.
     risk: ``neutral``, ``averse`` or ``fastest``.
-    top: plans to list (5). threads: 0 for one a core; the answer does not depend on it.
-    time_limit: seconds; then the best so far. fit_probability: with which a plan has to fit (0.9). sure: from which
-        probability on plans count as told apart (0.9).
-    profile: a name of the catalogue, or a .json that ``calibrate`` wrote.
-    out: a folder to write config and scripts to. report: a .html to write the answer with its charts to, as ``to_html()``
-        gives it. force: overwrite files in `out`, and `report`.
-    progress: called about ten times a second with strategies simulated, strategies open, and seconds of the best step so
-        far or None. What it raises ends the search.
+    top: plans to list (5). threads: 0 for one per core; the answer does not depend on it.
+    time_limit: seconds, after which the best plan so far is returned. fit_probability: least probability of a plan to
+        fit (0.9). sure: probability from which two plans count as distinguished (0.9).
+    profile: a name of the catalogue, or a .json written by ``calibrate``.
+    out: a folder for config and scripts. report: a .html for the answer with its charts, as in ``to_html()``. force:
+        overwrites files in `out`, and `report`.
+    progress: called about ten times a second with the numbers of strategies simulated and open, and the seconds of the
+        best step so far or None. An exception from it ends the search.
 
-    Where nothing fits, ``plans`` is empty and ``infeasible`` says what would help. Ctrl-C ends the search with
-    KeyboardInterrupt. Raises InputError with every fault; where a plan was found and only `out` or `report` cannot be
+    If nothing fits, ``plans`` is empty and ``infeasible`` states what would help. Ctrl-C ends the search with
+    KeyboardInterrupt. Raises InputError with every fault; if a plan was found and only `out` or `report` cannot be
     written, its ``result`` is the plan.
     """
     arguments = (
@@ -126,14 +126,14 @@ def simulate(
     report: Optional[Path] = None,
     force: Optional[bool] = None,
 ) -> SimulateResult:
-    """One strategy of a job in detail.
+    """Simulates one strategy of a job in detail.
 
-    strategy: ``"tp=8,pp=4"``, a dict with these keys or with those of docs/json.md, or the strategy of a result.
-    trace: a .pftrace or .json to write the timeline to, for ui.perfetto.dev. report: a .html to write the page of
-        ``to_html()`` to. force: overwrite these files.
+    strategy: ``"tp=8,pp=4"``, a dict with these keys or those of docs/json.md, or the strategy of a result.
+    trace: a .pftrace or .json for the timeline, for ui.perfetto.dev. report: a .html for the page of ``to_html()``.
+        force: overwrites these files.
 
-    A strategy that the rules refuse is simulated all the same where that makes sense: ``violations`` has the rules, and
-    ``plan`` is None where there is no prediction. Raises InputError with every fault.
+    A strategy that the rules refuse is simulated anyway if that makes sense: ``violations`` contains the rules, and
+    ``plan`` is None if there is no prediction. Raises InputError with every fault.
     """
     arguments = (
         Arguments(strategy=strategy_text(strategy), force=force)
@@ -145,7 +145,7 @@ def simulate(
     document, remarks, page, unwritten = _native.simulate(arguments.values)
     told = json.loads(document)
     judged = records.result(SimulateResult, told, remarks, page)
-    if "strategy" in told:  # the plan's keys stand beside the violations
+    if "strategy" in told:  # the plan's keys are next to the violations
         of_plan = {key: value for key, value in told.items() if key not in ("schema_version", "violations")}
         object.__setattr__(judged, "plan", records.build(Plan, of_plan))
     return _kept(judged, unwritten)
@@ -181,19 +181,19 @@ def whatif(
     report: Optional[Path] = None,
     force: Optional[bool] = None,
 ) -> WhatIfResult:
-    """Clusters compared for a whole run: days, dollars or tokens, with failures and checkpoints, and which to take.
+    """Compares clusters for a whole run, by days, dollars or tokens, with failures and checkpoints, and recommends one.
 
     nodes: ``"4..128"`` doubles, ``[4, 8, 16]`` lists. instances: types, instead of the job's.
     tokens, deadline (``"30d"`` or a timedelta), budget (USD): of the whole run, instead of the job's.
     scaling: ``strong`` or ``weak``. prefer: ``fitting``, ``cheapest``, ``fastest`` or ``smallest``.
     pricing: ``on-demand``, ``reserved``, ``capacity-block`` or ``spot``; usd_per_node_hour instead of the catalogue's.
-    storage_gib, storage_usd_per_gib_month, other_usd_per_hour: what is paid besides.
+    storage_gib, storage_usd_per_gib_month, other_usd_per_hour: other costs.
     recovery: ``automatic`` or ``manual``; async_checkpoints; checkpoint_steps instead of the best;
-    storage_gb_per_second: at which checkpoints are written, all nodes together (10^9 bytes/s).
+    storage_gb_per_second: rate of writing checkpoints, all nodes together (10^9 bytes/s).
     reliability: a file like catalog/reliability.json.
-    report: a .html to write the page of ``to_html()`` to; force: overwrite it.
+    report: a .html for the page of ``to_html()``; force: overwrites it.
 
-    Where no cluster keeps the limits ``recommended`` is -1 and ``best`` None. Raises InputError with every fault.
+    If no cluster keeps the limits, ``recommended`` is -1 and ``best`` None. Raises InputError with every fault.
     """
     arguments = (
         Arguments(scaling=scaling, prefer=prefer, risk=risk, allow_doubtful=allow_doubtful, pricing=pricing,
@@ -221,14 +221,14 @@ def check(
     framework_version: Optional[str] = None,
     profile: Optional[Path] = None,
 ) -> CheckResult:
-    """A config or the script that starts a run (a path or its text; of NxDT's config a dict too): what is wrong with it,
-    its replica groups and memory judged, its step predicted.
+    """Checks a config, or the script that starts a run: its faults, its replica groups and memory, its predicted step.
+    Takes a path or a text; for NxDT's config also a dict.
 
-    target: whose file it is (``"torchtitan"``), where the file itself does not tell.
-    env: variables that a script is started with, by name.
+    target: the file's target (``"torchtitan"``), if the file does not show it.
+    env: variables with which a script starts, by name.
     nodes, instance: instead of trainer.num_nodes and of the type that has as many cores as trainer.devices.
     release: of the Neuron SDK. framework_version: of NxDT, as ``"1.6"``.
-    Raises InputError where it is no config or script of a target; what is wrong in one is a finding.
+    Raises InputError if it is no config or script of a target; faults in one are findings.
     """
     arguments = (
         Arguments(
@@ -264,16 +264,16 @@ def calibrate(
     out: Optional[Path] = None,
     force: Optional[bool] = None,
 ) -> CalibrateResult:
-    """Logs of runs read, and a profile fitted to them: whole steps, collectives, kernels.
+    """Reads logs of runs, and fits a profile to them: whole steps, collectives, kernels.
 
-    files: training logs, nccom-test output, event files and so on; what each is, its content says.
+    files: training logs, nccom-test output, event files and so on, recognised by their content.
     runs: folders of ``plan(out=...)`` that ran. kernels: ``"FILE=OP,key=value"``.
     job with strategy, or config: what ran when the logs were written.
-    build, op, ranks, nodes: of tables that do not say it. instance: where they were measured.
-    with_catalogue: fit the published runs along. no_fit: only compare.
-    profile: the prior. out: the .json to write; force: overwrite it, and write it though the fit explains nothing.
+    build, op, ranks, nodes: of tables that do not state them. instance: the machine that was measured.
+    with_catalogue: also fits the published runs. no_fit: only compares.
+    profile: the prior. out: the .json to write; force: overwrites it, and writes it even if the fit explains nothing.
 
-    ``refused`` is True where `out` was not written because the fit explains too little. Raises InputError with every fault.
+    ``refused`` is True if `out` was not written because the fit explains too little. Raises InputError with every fault.
     """
     arguments = (
         Arguments(strategy=None if strategy is None else strategy_text(strategy), build=build, op=op, ranks=ranks,
@@ -309,16 +309,16 @@ def validate(
     report: Optional[Path] = None,
     force: Optional[bool] = None,
 ) -> ValidateResult:
-    """Predictions beside what was published.
+    """Compares predictions with published data.
 
-    runs: a CSV like catalog/measured-runs.csv, or a table of layouts; the catalogue's when absent.
-    of: ``steps`` (StepValidation), ``table`` (every row as it would be simulated, without a fit: ScoreResult), ``memory``
-        (MemoryValidation), ``goodput`` (GoodputValidation) or ``collectives`` (CollectiveValidation). A table of layouts
-        is scored as ``table`` without it.
-    leave_out: of steps, what a fit must not have seen: ``configuration``, ``run_group`` or ``none``.
-    predictions: of a table, a CSV of id,step_s[,mem_gib] of another tool to be scored.
-    network_state: of a table, False predicts without what rows measured of their network.
-    report: of steps and tables, a .html to write the page of ``to_html()`` to; force: overwrite it.
+    runs: a CSV like catalog/measured-runs.csv, or a table of layouts; default: the catalogue's.
+    of: ``steps`` (StepValidation), ``table`` (every row simulated, without a fit: ScoreResult), ``memory``
+        (MemoryValidation), ``goodput`` (GoodputValidation) or ``collectives`` (CollectiveValidation). By default,
+        a table of layouts is scored as ``table``.
+    leave_out: for steps, the data that a fit must not have seen: ``configuration``, ``run_group`` or ``none``.
+    predictions: for a table, a CSV of id,step_s[,mem_gib] of another tool to score.
+    network_state: for a table, False ignores the measurements of the network in its rows.
+    report: for steps and tables, a .html for the page of ``to_html()``; force: overwrites it.
     """
     arguments = Arguments(of=of, leave_out=leave_out, network_state=network_state, force=force).paths(
         runs=runs, predictions=predictions, profile=profile, report=report
@@ -343,12 +343,12 @@ def collective(
     oversubscription: Optional[float] = None,
     profile: Optional[Path] = None,
 ) -> Union[CollectiveResult, CollectiveSweep]:
-    """One collective timed; with `most_bytes` a sweep of sizes.
+    """Times one collective; with `most_bytes`, a sweep of sizes.
 
     op: ``all_reduce``, ``all_gather``, ``reduce_scatter``, ``all_to_all``, ``permute``, ``send_recv``, or nccom-test's name.
-    bytes: as nccom-test counts them; ``"64M"`` is 64 x 2^20. factor: from size to size (2).
-    ranks: over all nodes; all cores without it. oversubscription: NIC rates over what the network carries (1).
-    A group that the runtime would refuse is timed all the same: ``verdict`` says so.
+    bytes: as nccom-test counts them; ``"64M"`` is 64 x 2^20. factor: from one size to the next (2).
+    ranks: over all nodes; default: all cores. oversubscription: ratio of NIC rates to the capacity of the network (1).
+    A group that the runtime would refuse is timed anyway; ``verdict`` states the refusal.
     """
     arguments = (
         Arguments(op=op, factor=factor, ranks=ranks, nodes=nodes, algorithm=algorithm, datatype=datatype,
@@ -371,10 +371,10 @@ def topology(
     cp: Optional[int] = None,
     profile: Optional[Path] = None,
 ) -> TopologyResult:
-    """Links, NICs and rings of a node, and the verdict on every replica group of a layout.
+    """Returns links, NICs and rings of a node, and the verdict on every replica group of a layout.
 
-    neuron_ls: a file with neuron-ls's output, instead of the catalogue's links.
-    tp, pp, dp, cp: degrees; dp is what is left without it. Without any no group is judged.
+    neuron_ls: a file with the output of neuron-ls, instead of the catalogue's links.
+    tp, pp, dp, cp: degrees; default of dp: the remaining ranks. Without any degree, no group is judged.
     """
     arguments = Arguments(instance=instance, nodes=nodes, tp=tp, pp=pp, dp=dp, cp=cp).paths(
         neuron_ls=neuron_ls, profile=profile
@@ -383,25 +383,25 @@ def topology(
 
 
 def explain(id: Optional[str] = None) -> ExplainResult:
-    """What the id of a refusal, a finding or a remark means, and what would satisfy it; without one all of them."""
+    """Explains the id of a refusal, a finding or a remark, and how to satisfy it; without an id, all of them."""
     return _read(ExplainResult, _native.explain(Arguments(id=id).values))
 
 
 def support(model: Optional[Path] = None, instance: Optional[str] = None) -> SupportResult:
-    """What can be planned, timed, written and launched: of one model or all, on one instance type or all."""
+    """Lists what can be planned, timed, written and launched, for one model or all, on one instance type or all."""
     return _read(SupportResult, _native.support(Arguments(instance=instance).paths(model=model).values))
 
 
 def models() -> ModelsResult:
-    """The models that are known by name."""
+    """Lists the models of the catalogue."""
     return _read(ModelsResult, _native.models())
 
 
 def instances() -> InstancesResult:
-    """The instance types that are known by name."""
+    """Lists the instance types of the catalogue."""
     return _read(InstancesResult, _native.instances())
 
 
 def catalogue() -> str:
-    """The folder of the catalogue: $TRNPLAN_CATALOG, else that of the package."""
+    """Returns the folder of the catalogue: $TRNPLAN_CATALOG, else that of the package."""
     return _native.catalogue()

@@ -1,4 +1,4 @@
-"""What is wrong with an input: every fault at once, each with its place and how to mend it."""
+"""Faults of an input: all at once, each with its place and its fix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Fault", "InputError", "MissingPackage"]
 
 RawFault = Tuple[str, int, int, str, str, str]
 
-# Options of the program whose names are arguments here, with dashes; longer ones before those they begin with.
+# Options of the program that are arguments here, with dashes; an option precedes its own prefixes.
 _OPTIONS = re.compile(
     r"--(allow-doubtful|async-checkpoints|baseline|budget|bytes|checkpoint-steps|config|datatype|deadline|env|factor|"
     r"fit-probability|force|framework-version|global-batch|instances|instance|job|leave-out|neuron-ls|nodes|no-fit|"
@@ -21,7 +21,7 @@ _OPTIONS = re.compile(
 
 
 def _as_arguments(text: str) -> str:
-    """``--global-batch`` of the program is ``global_batch`` here."""
+    """Replaces options by arguments: ``--global-batch`` of the program is ``global_batch`` here."""
     return _OPTIONS.sub(lambda found: found[1].replace("-", "_"), text)
 
 
@@ -30,16 +30,16 @@ class Fault:
     """One fault of an input."""
 
     file: str
-    """The file; ``<job>`` and the like for what was given as text or as a dict; ``""`` for an argument of the call."""
+    """The file; ``<job>`` and the like for a text or a dict; ``""`` for an argument of the call."""
     line: Optional[int]
-    """From 1; None where no place is known, as in a dict."""
+    """From 1; None if no place is known, as in a dict."""
     column: Optional[int]
     """From 1, likewise."""
     key: str
-    """The key or the argument, as ``training.global_batch``; ``""`` where none is concerned."""
+    """The key or the argument, such as ``training.global_batch``; ``""`` if there is none."""
     problem: str
     fix: str
-    """What to do about it; may be ``""``."""
+    """The fix; may be ``""``."""
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
@@ -51,11 +51,11 @@ class Fault:
 
 
 class InputError(ValueError):
-    """The input is wrong: a file, a key, a value or an argument. Holds every fault that was found, never none."""
+    """The input is wrong: a file, a key, a value or an argument. Contains every fault found, at least one."""
 
     faults: Tuple[Fault, ...]
     result: Any
-    """What was found all the same, where the fault concerns only what was to be written (``out``, ``report``)."""
+    """The result, if only the requested files (``out``, ``report``) are at fault."""
 
     def __init__(self, faults: Iterable[Fault], result: Any = None) -> None:
         self.faults = tuple(faults)
@@ -75,12 +75,12 @@ def _fault(raw: RawFault) -> Fault:
     if file == "command line":
         file = ""
     stated = re.fullmatch(r"<dict (\w+)>", file)
-    if stated:  # its lines are those of a text that nobody sees
+    if stated:  # the lines refer to a text that the caller never sees
         file, line, column = f"<{stated[1]}>", 0, 0
     file, key, problem, fix = map(_as_arguments, (file, key, problem, fix))
     return Fault(file, line or None, column or None, key, problem, fix)
 
 
 def input_error(raw: Iterable[RawFault], result: Any = None) -> InputError:
-    """Of what the native module says."""
+    """Makes the error from the faults of the native module."""
     return InputError(map(_fault, raw), result)

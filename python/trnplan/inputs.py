@@ -1,4 +1,4 @@
-"""How jobs, configs and quantities of Python become what the program reads."""
+"""Converts jobs, configs and quantities of Python to the input of the program."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Duration = Union[str, datetime.timedelta]
 
 
 def _is_text(stated: str) -> bool:
-    """A document and no name: several lines, or a map in braces."""
+    """True for a document, not a name: several lines, or a map in braces."""
     return "\n" in stated or stated.lstrip().startswith("{")
 
 
 class Arguments:
-    """What goes to the native module: arguments that were given, and texts in place of files."""
+    """Input of the native module: the given arguments, and texts that replace files."""
 
     def __init__(self, **given: Any) -> None:
         self.values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         self._texts: dict[str, str] = {}
 
     def document(self, name: str, stated: Optional[Job]) -> "Arguments":
-        """A job or a config: its path or name, or the name that faults call its text by."""
+        """Adds a job or a config: its path or name, or the name of its text in faults."""
         if stated is None:
             return self
         if isinstance(stated, Record):
@@ -54,14 +54,14 @@ class Arguments:
         return self
 
     def words(self, **stated: Any) -> "Arguments":
-        """Values that the program takes as words: numbers, texts, lists of them, time spans."""
+        """Adds values that the program takes as words: numbers, texts, lists of them, time spans."""
         for name, value in stated.items():
             if value is not None:
                 self.values[name] = word(value)
         return self
 
     def lists(self, **stated: Any) -> "Arguments":
-        """Paths or texts, several or one; what is neither is left to the native module, which names the argument."""
+        """Adds one or several paths or texts. The native module reports other values, with the argument's name."""
         for name, value in stated.items():
             one = isinstance(value, (str, os.PathLike))
             items = [value] if one else list(value) if isinstance(value, Iterable) else value
@@ -76,11 +76,11 @@ class Arguments:
 
 
 def _path(value: Any) -> Any:
-    """A path as text; what is none is left to the native module, which names the argument."""
+    """A path as text. The native module reports other values, with the argument's name."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-# What a job writes without quotes: 4..32, 15T, 30d, 2.5M.
+# Values without quotes in a job: 4..32, 15T, 30d, 2.5M.
 _QUANTITY = re.compile(r"[0-9]+\.\.[0-9]+|[0-9]+(\.[0-9]+)?[A-Za-z]+")
 
 
@@ -106,8 +106,8 @@ def yaml_text(value: Any) -> str:
 
 
 def word(value: Any) -> Any:
-    """``4``, ``"4..32"``, ``[4, 8]``, ``2e12``, ``timedelta(days=30)`` as the program's options state them; what is none of
-    these is left to the native module, which names the argument."""
+    """``4``, ``"4..32"``, ``[4, 8]``, ``2e12``, ``timedelta(days=30)`` as the program's options state them. The
+    native module reports other values, with the argument's name."""
     if isinstance(value, str):
         return value
     if isinstance(value, datetime.timedelta):
@@ -129,14 +129,14 @@ def _number(value: Any) -> str:
         return f"a {type(value).__name__} of thousands of digits"
 
 
-# The brief name of each key.
+# Short name of each key.
 _SHORT = dict(json.loads(_native.strategy_keys()))
 _OF_THE_CLUSTER = ("nodes", "instance", "micro_batches")
 
 
 def strategy_text(strategy: Union[str, Mapping[str, Any], Record]) -> Any:
-    """``tp=8,pp=4`` of a dict with these keys or with those of a result's strategy; what is none of these is left to the
-    native module, which names the argument."""
+    """``tp=8,pp=4`` of a dict with these keys or with those of a result's strategy. The native
+    module reports other values, with the argument's name."""
     if not isinstance(strategy, (Mapping, Record)):
         return strategy
     stated = strategy.to_dict() if isinstance(strategy, Record) else strategy
@@ -146,7 +146,7 @@ def strategy_text(strategy: Union[str, Mapping[str, Any], Record]) -> Any:
         if key in _OF_THE_CLUSTER or value is None or (key == "cuts" and not value):
             continue
         if key == "zero1" and ("sharding" in stated or "shard" in stated):
-            continue  # said by the sharding
+            continue  # implied by the sharding
         if isinstance(value, bool):
             value = "true" if value else "false"
         elif key == "cuts" and not isinstance(value, str):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import Any, Callable, Optional, Tuple
 
-_HEIGHT = 720  # pixels in a notebook, which its reader may change
+_HEIGHT = 720  # pixels in a notebook; the reader may change it
 
 
 class Page:
-    """A page of docs/report.md. It is made when it is asked for, since that costs a simulation, and then kept."""
+    """A page of docs/report.md. It is made on first use, which costs a simulation, and then kept."""
 
     def __init__(self, make: Callable[[], str]) -> None:
         self._make: Optional[Callable[[], str]] = make
@@ -19,7 +19,7 @@ class Page:
         make = self._make
         if make is not None:
             self._text = make()
-            self._make = None  # and what it holds
+            self._make = None  # releases the data that it holds
         return self._text
 
     def __reduce__(self) -> Tuple[Any, ...]:
@@ -37,9 +37,9 @@ def _made(text: str) -> Page:
 
 
 def frame(page: str, otherwise: str) -> str:
-    """The page in a frame of its own: what runs in it reaches neither the notebook nor the network. `otherwise`: what is
-    left where notebooks are shown without frames, and behind a click elsewhere."""
-    # In ASCII: the page names the hashes of what may run in it, whatever the encoding of what it is put into.
+    """The page in a frame of its own: its script can access neither the notebook nor the network. `otherwise`: content for
+    viewers that show notebooks without frames; elsewhere it is behind a click."""
+    # In ASCII, so that the hashes of the page's scripts hold in any encoding of the surrounding document.
     framed = escape(page).encode("ascii", "xmlcharrefreplace").decode()
     return (
         '<div><iframe title="trnplan report" sandbox="allow-scripts" allow="clipboard-write" '
@@ -49,7 +49,7 @@ def frame(page: str, otherwise: str) -> str:
 
 
 def document(title: str, body: str) -> str:
-    """A whole page of some HTML."""
+    """A complete page around some HTML."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>"

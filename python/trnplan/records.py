@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 T = TypeVar("T", bound="Record")
-_MOST_LETTERS = 200  # of a list where Python prints it
+_MOST_LETTERS = 200  # of a list when Python prints it
 
 
 class Record:
-    """A JSON object of docs/json.md with its keys as attributes; a key that is a word of Python ends in ``_``.
+    """A JSON object of docs/json.md with its keys as attributes; a key that is a keyword of Python ends in ``_``.
 
-    An attribute is None where the document lacks the key. ``to_dict()`` has all that the document has, also keys that are
-    newer than this class. Records cannot be changed; ``dataclasses.replace`` makes another.
+    An attribute is None if the document lacks the key. ``to_dict()`` contains the whole document, including keys that are
+    newer than this class. Records are immutable; ``dataclasses.replace`` makes a changed copy.
     """
 
     _document: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """The object as ``trnplan ... --format json`` prints it; a copy."""
+        """A copy of the object as ``trnplan ... --format json`` prints it."""
         document = vars(self).get("_document")
         if document is not None:
             return copy.deepcopy(dict(document))
@@ -39,7 +39,7 @@ class Record:
         return {key: _untyped(getattr(self, name)) for name, key, _ in _fields(cls)}
 
     def __repr__(self) -> str:
-        """As a call; of long lists and dicts how long they are."""
+        """Text in the form of a call; long lists and dicts show only their lengths."""
         cls: Any = type(self)
         parts = (f"{name}={_short(getattr(self, name))}" for name, _, _ in _fields(cls))
         return f"{cls.__name__}({', '.join(parts)})"
@@ -63,18 +63,18 @@ class Result(Record):
     """A whole document."""
 
     remarks: Tuple[str, ...]
-    """What the program says besides, on standard error."""
+    """Remarks of the program on standard error."""
 
     _rows = ""  # the list that is the result's table
 
     def to_dataframe(self) -> "DataFrame":
-        """A row a record of the result's list. Needs pandas."""
+        """One row per record of the result's list. Needs pandas."""
         return frame([row.to_dict() for row in getattr(self, self._rows)])
 
     def to_html(self) -> str:
-        """One HTML file that needs nothing else: the page that ``report=`` writes; a result that has none as its tables.
+        """Self-contained HTML file: the page that ``report=`` writes, or the tables of a result without a page.
 
-        The first call makes the page: of a plan and of a simulation that costs another simulation.
+        The first call makes the page, which for a plan or a simulation costs another simulation.
         """
         from . import views
 
@@ -98,7 +98,7 @@ def _fields(cls: Type[Any]) -> "tuple[tuple[str, str, Any], ...]":
 
 
 def _value(kind: Any, value: Any) -> Any:
-    """`value` of JSON as a `kind`: records inside become records."""
+    """Converts `value` of JSON to a `kind`; objects inside become records."""
     if value is None:
         return None
     origin, inside = typing.get_origin(kind), typing.get_args(kind)
@@ -132,7 +132,7 @@ def result(cls: Type[T], document: Mapping[str, Any], remarks: "list[str]", page
     return made
 
 
-# What the program says of its records: name, says, base, keys (name, type, says).
+# The program's description of its records: name, says, base, keys (name, type, says).
 _DESCRIBED: Dict[str, Any] = {record["name"]: record for record in json.loads(_native.records())}
 
 
@@ -146,9 +146,9 @@ def described(cls: Type[T]) -> Type[T]:
 
 
 def others(known: Mapping[str, Any]) -> Dict[str, Any]:
-    """The records that `known`, a module's names, has no class for."""
+    """Records without a class in `known`, the names of a module."""
     made = dict(known)
-    for name, about in _DESCRIBED.items():  # a base stands before what is built on it
+    for name, about in _DESCRIBED.items():  # a base precedes the records built on it
         if name not in made:
             base = made[about["base"]] if about["base"] else Record
             made[name] = described(type(name, (base,), {"__module__": known["__name__"], "__annotations__": {}}))

@@ -1,7 +1,7 @@
-"""What the functions answer, by the names of docs/python.md. docs/keys.md explains every key; seconds, bytes and USD are plain.
+"""Results of the functions, with the names of docs/python.md. docs/keys.md explains every key; units are seconds, bytes, USD.
 
-The keys of a class are what the program describes under its name; here stand the methods. Types are in results.pyi, which
-tests/generated/generated.py writes.
+The program describes the keys of each class under its name; this file contains the methods. Types are in results.pyi,
+which tests/generated/generated.py writes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @described
 class Strategy(Record):
     def __str__(self) -> str:
-        """``tp=8 pp=4 dp=1 mbs=1 recompute=full``: what differs from one, and what is always worth saying."""
+        """``tp=8 pp=4 dp=1 mbs=1 recompute=full``: degrees other than one, and settings that are always shown."""
         degrees = {"tp": self.tensor_parallel, "pp": self.pipeline_parallel, "vpp": self.virtual_pipeline,
                    "cp": self.context_parallel, "ep": self.expert_parallel, "dp": self.data_parallel}  # fmt: skip
         said = [f"{name}={n}" for name, n in degrees.items() if n > 1 or name in ("tp", "pp", "dp")]
@@ -30,7 +30,7 @@ class Strategy(Record):
 @described
 class Plan(Record):
     def row(self) -> Dict[str, Any]:
-        """A row of tables: strategy, seconds, bytes, USD."""
+        """Row of a table: strategy, seconds, bytes, USD."""
         s = self.strategy
         return {
             "instance": s.instance,
@@ -69,17 +69,17 @@ class RankedPlan(Plan):
 class PlanResult(Result):
     @property
     def best(self) -> Optional[RankedPlan]:
-        """The recommended plan; None where nothing fits."""
+        """The recommended plan; None if nothing fits."""
         return None if self.recommended is None else self.plans[self.recommended]
 
     def to_dataframe(self) -> "DataFrame":
-        """A row a plan. Needs pandas."""
+        """One row per plan. Needs pandas."""
         return frame([{**p.row(), "recommended": p is self.best} for p in self.plans])
 
 
 @dataclass(frozen=True, repr=False)
 class SimulateResult(Result):
-    """One strategy: ``plan`` is None where it has no program; ``violations`` says which rules it breaks."""
+    """One strategy: ``plan`` is None if it has no program; ``violations`` lists the rules that it breaks."""
 
     schema_version: int
     violations: Optional[List[Violation]]  # noqa: F821
@@ -87,7 +87,7 @@ class SimulateResult(Result):
 
     @property
     def refused(self) -> bool:
-        """Some rule is broken for certain."""
+        """True if a rule is broken without doubt."""
         return any(not v.doubtful for v in self.violations or ())
 
     def to_dataframe(self) -> "DataFrame":
@@ -104,11 +104,11 @@ class CheckResult(Result):
 class WhatIfResult(Result):
     @property
     def best(self) -> Optional[WhatIfPoint]:  # noqa: F821
-        """The recommended cluster; None where none keeps the limits."""
+        """The recommended cluster; None if none keeps the limits."""
         return self.points[self.recommended] if self.recommended >= 0 else None
 
     def to_dataframe(self) -> "DataFrame":
-        """A row a cluster. Needs pandas."""
+        """One row per cluster. Needs pandas."""
         return frame([{**p.to_dict(), "recommended": p is self.best} for p in self.points])
 
 
@@ -138,7 +138,7 @@ class CollectiveResult(Result, Collective):
 @described
 class CollectiveSweep(Result):
     def to_dataframe(self) -> "DataFrame":
-        """A row a size. Needs pandas."""
+        """One row per size. Needs pandas."""
         return _table(self.results)
 
 
@@ -170,16 +170,16 @@ class SupportResult(Result):
 @described
 class CalibrateResult(Result):
     refused = False
-    """The fit explains too little, so `out` was not written."""
+    """True if the fit explains too little, so that `out` was not written."""
 
     def to_dataframe(self) -> "DataFrame":
-        """The rows beside what was predicted: collectives, else kernels, else steps of the logs. Needs pandas."""
+        """Rows with their predictions: collectives, else kernels, else steps of the logs. Needs pandas."""
         return frame([row.to_dict() for row in (self.rows or self.kernels or self.steps)])
 
 
 @dataclass(frozen=True, repr=False)
 class ValidateResult(Result):
-    """Predictions beside what was published."""
+    """Predictions compared with published data."""
 
     schema_version: int
 

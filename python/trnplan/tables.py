@@ -1,4 +1,4 @@
-"""Tables of pandas, where that is installed."""
+"""Tables of pandas, if that is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def frame(rows: Sequence[Mapping[str, Any]]) -> "DataFrame":
-    """A row a mapping. Raises MissingPackage without pandas."""
+    """One row per mapping. Raises MissingPackage without pandas."""
     try:
         import pandas
     except ImportError:

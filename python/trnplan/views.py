@@ -1,4 +1,4 @@
-"""Results in notebooks, in files of HTML and where Python prints them: as pages and as tables."""
+"""Results in notebooks, in HTML files and in Python's own output: as pages and as tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = Tuple[Any, ...]
 
 
 class Table:
-    """Rows under heads, one of them marked; shown as HTML or as text."""
+    """Rows under headers, one of them marked, shown as HTML or as text."""
 
     def __init__(self, heads: Sequence[str], rows: Iterable[Row], marked: Optional[int] = None, title: str = "") -> None:
         listed = list(rows)
@@ -137,7 +137,7 @@ def _summary(r: Result) -> Table:
 
 
 def of(r: Result) -> List[Table]:
-    """The tables that show a result."""
+    """Tables that show a result."""
     if isinstance(r, PlanResult):
         return _plans(r)
     if isinstance(r, SimulateResult):
@@ -173,17 +173,17 @@ def _page(r: Result) -> Optional[str]:
 
 
 def page(r: Result) -> str:
-    """A result as a file of HTML."""
+    """A result as an HTML file."""
     made = _page(r)
     return pages.document(f"trnplan {type(r).__name__}", _tables(r)) if made is None else made
 
 
 def html(r: Result) -> str:
-    """A result in a notebook: its page in a frame; its tables where it has none."""
+    """A result in a notebook: its page in a frame, or its tables if it has no page."""
     made = _page(r)
     return _tables(r) if made is None else pages.frame(made, _tables(r))
 
 
 def text(r: Result) -> str:
-    """A result where Python prints it."""
+    """A result in Python's own output."""
     return "\n".join(table.text() for table in of(r))

@@ -19,13 +19,13 @@ namespace {
 
 constexpr const char* kFolder = "torch-neuronx/training/dp_bert_hf_pretrain";
 
-/// A shipped recipe: the shell scripts of that folder.
+/// A shipped recipe: one of the shell scripts of that folder.
 struct BertRecipe {
   int sequence = 0;            ///< of the data set
-  int batch = 0;               ///< global, which its scripts keep on any number of nodes
-  int predictions = 0;         ///< masked tokens of a sequence
-  bool second = false;         ///< of the phase that begins from the weights of the other
-  std::string_view optimizer;  ///< but for fp32, where AdamW has no states to keep wider
+  int batch = 0;               ///< global; its scripts keep it on any number of nodes
+  int predictions = 0;         ///< masked tokens per sequence
+  bool second = false;         ///< of the phase that starts from the weights of the other
+  std::string_view optimizer;  ///< except with fp32, where AdamW has no states to keep wider
   Recipe learning;
 };
 
@@ -61,8 +61,8 @@ constexpr BertRecipe kRecipes[] = {
     {512, 32768, 80, true, kLamb, of_script(kPhase2Lamb, 1563, 4e-3, 781)},
 };
 
-/// That of the phase whose batch is next to the job's, by their ratio, of those for the optimizer that the job states:
-/// LAMB's learning rates are ten times Adam's. nullptr where no phase has the sequence.
+/// Recipe of the phase with the batch closest to the job's, by ratio, among those for the optimizer that the
+/// job states: LAMB's learning rates are ten times Adam's. nullptr if no phase has the sequence.
 const BertRecipe* recipe_of(const models::Job& job) {
   const models::Training& t = job.training;
   const std::string& stated = job.learning.optimizer;
@@ -78,7 +78,7 @@ const BertRecipe* recipe_of(const models::Job& job) {
   return nearest;
 }
 
-/// The script takes bert-large-uncased from the Hugging Face hub, whatever is asked of it.
+/// The script takes bert-large-uncased from the Hugging Face hub, whatever the job states.
 void need_model(const models::Architecture& a, std::vector<planner::Violation>& broken) {
   const auto shape = [](const models::Architecture& m) {
     return std::tie(m.layers, m.hidden, m.intermediate, m.heads, m.vocabulary, m.token_types, m.mlp, m.biases,
@@ -117,8 +117,8 @@ void need_workers(const topology::Cluster& c, std::vector<planner::Violation>& b
       "use an instance type with one of these core counts"));
 }
 
-/// As the shipped scripts export them. They point the compiler to a cache of its own only where
-/// NEURON_COMPILE_CACHE_URL is not set; stochastic rounding is set by the Python script.
+/// Variables that the shipped scripts export. They point the compiler to a cache of its own only if
+/// NEURON_COMPILE_CACHE_URL is not set; the Python script sets stochastic rounding.
 std::vector<std::string> environment(const models::Job& job) {
   std::vector<std::string> names = {
       "NEURON_RT_EXEC_TIMEOUT=600", "NEURON_RT_STOCHASTIC_ROUNDING_SEED=0",
@@ -132,7 +132,7 @@ std::vector<std::string> environment(const models::Job& job) {
   return names;
 }
 
-/// The one that the job states, in the recipe's form of it; else the recipe's.
+/// Optimizer that the job states, in the recipe's form of it; else the recipe's.
 std::string_view optimizer_of(const BertRecipe& recipe, const models::Learning& l,
                               const models::Strategy& s) {
   if (l.optimizer == "lamb") return kLamb;
@@ -155,7 +155,7 @@ std::vector<std::string> remarks(const models::Job& job, const BertRecipe& recip
   return all;
 }
 
-/// It has no flag for anything else. Phase 2 begins from phase 1.
+/// The script has no flag for anything else. Phase 2 starts from phase 1.
 Learnable learnable(const BertRecipe& recipe) {
   Learnable can;
   can.optimizers = {"adamw", "adamw_fp32OptState", "lamb"};
@@ -197,7 +197,8 @@ class Bert : public planner::Target {
     return broken;
   }
 
-  /// Where it can train nothing, the plans are of all strategies, and nothing of it ties embeddings over stages.
+  /// If it can train nothing, the plans cover all strategies, and none of its rules ties embeddings over
+  /// stages.
   std::vector<planner::Violation> rules(const models::Job& job,
                                         const models::Strategy& strategy) const override {
     return hf_rules(job, strategy);

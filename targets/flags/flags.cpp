@@ -71,7 +71,7 @@ void need_plain_strategy(const models::Strategy& s, std::vector<planner::Violati
 
 namespace {
 
-/// Rates and steps that contradict each other once the recipe's are beside those of the job.
+/// Refuses rates and steps of the job that contradict the rest of the recipe.
 void need_sense(const models::Job& job, const Recipe& shipped, std::vector<planner::Violation>& broken) {
   const Recipe r = settled(shipped, job.learning);
   if (r.min_lr > r.lr) {
@@ -119,7 +119,7 @@ void need_schedule(const models::Learning& l, const Recipe& shipped, const Learn
   }
 }
 
-/// `stated` against what the script fixes.
+/// Refuses a `stated` value other than the one that the script fixes.
 void need_fixed(const std::optional<double>& stated, const std::optional<Learnable::Fixed>& fixed,
                 const char* what, const char* key, std::vector<planner::Violation>& broken) {
   if (!stated || !fixed || fixed->value == stated) return;

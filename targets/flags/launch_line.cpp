@@ -12,7 +12,7 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Options of a line; ours.
+/// Most options of a line; our own limit.
 constexpr std::size_t kMostSlurmWords = 64;
 
 std::optional<int> nodes_in(std::string_view word) {
@@ -21,7 +21,7 @@ std::optional<int> nodes_in(std::string_view word) {
                                                                    : std::nullopt;
 }
 
-/// What follows an option among words, as "--nnodes 16" or "--nnodes=16"; nullopt where none says a number.
+/// Value of an option among words, as "--nnodes 16" or "--nnodes=16"; nullopt if none states a number.
 std::optional<int> stated_by(const std::vector<ShellWord>& words, std::string_view option) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i].text;
@@ -37,7 +37,7 @@ std::optional<int> stated_by(const std::vector<ShellWord>& words, std::string_vi
   return std::nullopt;
 }
 
-/// The options that Slurm reads.
+/// Options that Slurm reads.
 std::vector<ShellWord> slurm_words(std::string_view script) {
   constexpr std::string_view kSlurm = "#SBATCH";
   std::vector<ShellWord> all;

@@ -1,4 +1,4 @@
-// On how many nodes a script starts its ranks.
+// Number of nodes on which a script starts its ranks.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,10 @@
 
 namespace trnplan::targets {
 
-/// What the script's launch line, or an array of its words, gives torchrun as --nnodes, its variables followed
-/// (targets/flags/shell_follower.h); else what the script asks Slurm for (#SBATCH --nodes, -N). nullopt where it says
-/// neither, or what the run alone knows. Throws InputError as follow_shell() does. Cost: linear in the text.
+/// Number of nodes that a script asks for: --nnodes of torchrun in its launch line or in an array of that
+/// line's words, with its variables followed (targets/flags/shell_follower.h); else its request to Slurm
+/// (#SBATCH --nodes, -N). nullopt if it states neither, or if the number is known only in the run. Throws
+/// InputError as follow_shell() does. Cost: linear in the text.
 [[nodiscard]] std::optional<int> launched_nodes(const planner::ConfigFile& file);
 
 }  // namespace trnplan::targets

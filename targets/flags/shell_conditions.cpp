@@ -51,7 +51,7 @@ ShellTruth compared(const ShellWord& a, std::string_view by, const ShellWord& b,
   return unknown;
 }
 
-/// Without -a and -o, && and ||.
+/// Test without -a and -o, && and ||.
 ShellTruth primary(std::span<const ShellWord> words, bool patterns) {
   bool inverted = false;
   while (words.size() > 1 && words.front().text == "!") {
@@ -71,7 +71,7 @@ ShellTruth primary(std::span<const ShellWord> words, bool patterns) {
   return inverted ? shell_not(holds) : holds;
 }
 
-/// Words between "or" of words between "and"; what begins a group of its own is not looked into.
+/// Truth of words joined by `conjunction` and `disjunction`; unknown if they contain a parenthesis.
 ShellTruth combined(std::span<const ShellWord> words, std::string_view conjunction,
                     std::string_view disjunction, bool patterns) {
   if (std::any_of(words.begin(), words.end(),

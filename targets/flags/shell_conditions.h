@@ -1,4 +1,4 @@
-// Whether a condition of a script of bash holds, as far as its text tells.
+// Conditions of a bash script, evaluated as far as the text determines them.
 #pragma once
 
 #include <string_view>
@@ -12,13 +12,14 @@ enum class ShellTruth { no, yes, unknown };
 
 [[nodiscard]] ShellTruth shell_not(ShellTruth of);
 
-/// Of the words between [ and ], expanded.
+/// Truth of the expanded words between [ and ].
 [[nodiscard]] ShellTruth shell_test(const std::vector<ShellWord>& words);
 
-/// Of what stands between [[ and ]].
+/// Truth of an expression between [[ and ]].
 [[nodiscard]] ShellTruth shell_test(std::string_view expression, ShellValues& values, const ShellWord& at);
 
-/// A word matches a pattern with * and ?, as far as both are known and short. Cost: their product.
+/// Matches a word against a pattern with * and ?, as far as both are known and short. Cost: the product of
+/// their lengths.
 [[nodiscard]] ShellTruth shell_matches(const ShellWord& word, std::string_view pattern);
 
 }  // namespace trnplan::targets

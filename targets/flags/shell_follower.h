@@ -1,10 +1,13 @@
-// What a script of bash would start, told from its text alone: nothing is run, and no file or environment is looked at.
+// Commands that a bash script would start, found from its text alone. Nothing is run, and no file or
+// environment is read.
 //
-// Followed are assignments (NAME=value, NAME+=value, arrays, declare, export, ": ${NAME:=value}"), "$NAME", "${NAME}",
-// "${NAME[@]}", "${#NAME[@]}", a default behind ":-", "-", ":=", "=" or ":+", arithmetic of whole numbers, quotes, lines that
-// go on, and if, case, && and || whose conditions compare what is known. A loop's body is taken once, a function's where it
-// stands. "exit" ends the script, but within a condition or a loop only one with status 0: others are checks of usage. What
-// read, let, "((A=1))", "A[0]=1" and the like set is left to the run; of files that are sourced a note says so. What a run alone knows ("$(hostname)", backticks, a variable that nothing sets) stays as it is written.
+// It follows assignments (NAME=value, NAME+=value, arrays, declare, export, ": ${NAME:=value}"), "$NAME",
+// "${NAME}", "${NAME[@]}", "${#NAME[@]}", a default after ":-", "-", ":=", "=" or ":+", arithmetic of whole
+// numbers, quotes, continued lines, and if, case, && and || with conditions on known values. It takes the
+// body of a loop once, and the body of a function where it is defined. "exit" ends the script; inside a
+// condition or a loop only "exit 0" does, since other statuses are checks of usage. Values set by read, let,
+// "((A=1))", "A[0]=1" and the like are left to the run. A note names each file that is sourced. Text that
+// only a run can expand ("$(hostname)", backticks, a variable that nothing sets) stays as written.
 #pragma once
 
 #include <map>
@@ -19,26 +22,26 @@ namespace trnplan::targets {
 struct ShellWord {
   std::string text;
   int line = 0, column = 0;
-  bool known = true;  ///< nothing in it is left to the run
+  bool known = true;  ///< no part of it is left to the run
 };
 using ShellCommand = std::vector<ShellWord>;
 
 struct ShellReading {
-  std::vector<ShellCommand> commands;  ///< those that run, in their order, expanded
-  /// At the end: the value or the items of each variable that the script sets; of one that only stands in front of a command,
-  /// that command's.
+  std::vector<ShellCommand> commands;  ///< those that run, in order, expanded
+  /// Value or items of each variable at the end of the script. For a variable that is only set in front of a
+  /// command, the value for that command.
   std::map<std::string, std::vector<ShellWord>, std::less<>> variables;
-  std::vector<std::string>
-      taken;  ///< names of the environment that was given, as far as the script reads them
-  /// Conditions that a run alone decides, and loops: "line 12: ...", a sentence each.
+  /// Names of the given environment that the script reads.
+  std::vector<std::string> taken;
+  /// One sentence ("line 12: ...") per loop, and per condition that only a run decides.
   std::vector<std::string> notes;
 };
 
-/// Values of the environment that the script is started in, by name.
+/// Values of the environment in which the script starts, by name.
 using ShellEnvironment = std::map<std::string, std::string, std::less<>>;
 
-/// Throws InputError where it expands to more than 8 MiB, or nests deeper than 64. Cost: linear in the text and in what it
-/// expands to.
+/// Follows a script. Throws InputError if it expands to more than 8 MiB or nests deeper than 64. Cost: linear
+/// in the text and in its expansion.
 [[nodiscard]] ShellReading follow_shell(std::string_view text, const std::string& name,
                                         const ShellEnvironment& environment = {});
 

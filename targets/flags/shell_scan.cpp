@@ -10,7 +10,7 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Goes through a text and knows what is open.
+/// Walks through a text and tracks what is open.
 class ShellScan {
  public:
   ShellScan(std::string_view text, std::size_t at) : text_(text), at_(at) {}
@@ -20,7 +20,7 @@ class ShellScan {
   bool inside() const { return !open_.empty(); }
   char here() const { return text_[at_]; }
 
-  /// One character, or all that it quotes.
+  /// Advances over one character, or over all that it quotes.
   void step() {
     const char c = here(), next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
     const char within = open_.empty() ? '\0' : open_.back();

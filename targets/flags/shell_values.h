@@ -1,4 +1,4 @@
-// Variables of a script of bash, and what its words expand to.
+// Variables of a bash script, and the expansion of its words.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace trnplan::targets {
 
 struct ShellVariable {
-  std::vector<ShellWord> items;  ///< one of a variable that is no array
+  std::vector<ShellWord> items;  ///< one item unless it is an array
   bool array = false;
 };
 
@@ -22,32 +22,34 @@ class ShellValues {
   ShellValues(std::string name, const ShellEnvironment& environment)
       : name_(std::move(name)), environment_(environment) {}
 
-  /// How a word is expanded.
+  /// Options of an expansion.
   struct Way {
-    bool splits = true;           ///< at blanks of what is not quoted
-    bool unset_is_empty = false;  ///< else a variable that nothing sets stays as it is written
+    bool splits = true;           ///< at blanks outside quotes
+    bool unset_is_empty = false;  ///< else an unset variable stays as written
   };
-  /// The words that one becomes; `at` is its place. Throws InputError where all that was expanded is too much.
+  /// Words that `word` expands to; `at` is its place. Throws InputError if the script has expanded too much
+  /// in total.
   std::vector<ShellWord> expanded(std::string_view word, const ShellWord& at, Way way);
-  /// All of a text, unsplit.
+  /// Expansion of a whole text, unsplit.
   ShellWord joined(std::string_view word, const ShellWord& at, bool unset_is_empty);
 
   void set(std::string_view name, ShellVariable value) { variables_[std::string(name)] = std::move(value); }
-  /// NAME+=value, or NAME+=(items).
+  /// Appends as NAME+=value and NAME+=(items) do.
   void append(std::string_view name, ShellVariable value);
   void unset(std::string_view name);
 
-  /// Of a whole-number expression, with names of variables; nullopt where one is not known, or it is none.
+  /// Value of a whole-number expression with names of variables; nullopt if one of them is unknown, or if it
+  /// is not such an expression.
   std::optional<std::int64_t> arithmetic(std::string_view expression, const ShellWord& at);
 
   const std::map<std::string, ShellVariable, std::less<>>& all() const { return variables_; }
-  /// Of the environment, what was read.
+  /// Names of the environment that were read.
   std::vector<std::string> taken() const {
     std::vector<std::string> names;
     for (const auto& [name, value] : taken_) names.push_back(name);
     return names;
   }
-  /// Of a variable or the environment; nullptr where nothing sets it.
+  /// Value of a script's variable or of the environment; nullptr if nothing sets it.
   const ShellVariable* find(std::string_view name);
 
  private:
@@ -63,7 +65,7 @@ class ShellValues {
   std::string name_;
   const ShellEnvironment& environment_;
   std::map<std::string, ShellVariable, std::less<>> variables_;
-  std::map<std::string, ShellVariable, std::less<>> taken_;  ///< of the environment, once it was asked for
+  std::map<std::string, ShellVariable, std::less<>> taken_;  ///< of the environment, once read
   std::size_t bytes_ = 0;
 };
 

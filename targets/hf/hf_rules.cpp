@@ -9,7 +9,7 @@ namespace trnplan::targets {
 std::vector<planner::Violation> hf_rules(const models::Job& job, const models::Strategy& s) {
   const models::Architecture& a = job.architecture;
   std::vector<planner::Violation> broken;
-  // Of other families the Megatron path is used, which pads the vocabulary.
+  // Other families use the Megatron path, which pads the vocabulary.
   if (models::is_llama_like(a) && a.vocabulary % s.tensor_parallel != 0) {
     broken.push_back({"vocabulary",
                       fmt::format("vocabulary {} does not divide by TP {} and NxD's HF models do not pad it",

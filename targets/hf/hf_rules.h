@@ -9,8 +9,8 @@
 
 namespace trnplan::targets {
 
-/// Those that a strategy breaks: vocabulary, tied-embeddings, context-parallel. Sources: api/rules/1_strategy.yaml.
-/// Cost: none to speak of where nothing is broken.
+/// Rules that a strategy breaks: vocabulary, tied-embeddings, context-parallel. Sources:
+/// api/rules/1_strategy.yaml. Cost: negligible if none is broken.
 std::vector<planner::Violation> hf_rules(const models::Job& job, const models::Strategy& strategy);
 
 }  // namespace trnplan::targets

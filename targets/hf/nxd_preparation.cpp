@@ -8,7 +8,8 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Vocabularies of Llama 2 and 3, by which the script's version is known, and the width it tokenises to.
+/// Vocabularies of Llama 2 and 3, which select the version of the script, and the width to which it
+/// tokenises.
 struct DataSet {
   int version;
   std::int64_t vocabulary, width;
@@ -60,7 +61,7 @@ void put_conversion(planner::Preparation& p, const std::string& script, const mo
                   job.cluster.instance.traits.logical_cores ? "trn2" : "trn1", a.layers, s.tensor_parallel,
                   s.pipeline_parallel);
   if (s.virtual_pipeline > 1) degrees += fmt::format(" --virtual_pp_size {}", s.virtual_pipeline);
-  // Where every query has heads of its own, the run has no grouped layer, and copies nothing.
+  // If every query has its own heads, the run has no grouped layer and copies nothing.
   if (a.grouped_queries()) {
     degrees += fmt::format(" --kv_size_multiplier {} --qkv_linear True", std::max(1, s.kv_replicator));
     if (job.software.fuse_qkv) degrees += " --fuse_qkv True";

@@ -17,6 +17,9 @@ namespace trnplan::targets {
 /// NxD, NxDT and what else trains with PyTorch/XLA: Target::neuron_stack() of all of them.
 inline constexpr std::string_view kXlaStack = "pytorch-xla";
 
+/// The variable that says how many requests the runtime holds at a time.
+inline constexpr const char* kInFlight = "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS";
+
 /// Packages of a release, pinned, as words of one pip command: PyTorch with its compiler, and with NxD. Without a release they
 /// are not pinned.
 [[nodiscard]] std::string torch_packages(const models::NeuronRelease* release);

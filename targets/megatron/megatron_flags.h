@@ -29,7 +29,7 @@ struct MegatronWriter {
   }
 };
 
-/// Sets members; one whose flag is not stated stays as it is.
+/// Sets members. A number whose flag is not stated stays as it is, a toggle is off, and of two words it is not the usual one.
 struct MegatronReader {
   RunValues& values;
 
@@ -41,8 +41,7 @@ struct MegatronReader {
   template <class Enum>
   void either(std::string_view flag, Enum& value, Enum usual, std::string_view usual_word, Enum other,
               std::string_view) {
-    const std::vector<std::string>& stated = values.settings().list(flag);
-    value = !stated.empty() && stated.front() == usual_word ? usual : other;
+    value = values.text(flag) == usual_word ? usual : other;
   }
 };
 

@@ -213,10 +213,10 @@ const std::vector<StartRule>& program_rules() {
       {"heads", "latent attention", "--multi-latent-attention --group-query-attention",
        latent_excludes_groups, kArguments},
       {"recompute", "full", "--recompute-granularity --recompute-method --recompute-num-layers",
-       recompute_is_whole, kConfig},
+       recompute_is_whole, kConfig, true},
       {"recompute", "selective",
        "--recompute-method --recompute-num-layers --recompute-granularity --recompute-activations",
-       selective_is_plain, kConfig},
+       selective_is_plain, kConfig, true},
       {"recompute", "modules",
        "--recompute-modules --recompute-granularity --recompute-activations --moe-grouped-gemm "
        "--multi-latent-attention --fp8-format --fp8-recipe",

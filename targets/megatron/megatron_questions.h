@@ -1,4 +1,4 @@
-// What the rules of pretrain_gpt.py ask of its settings.
+// Questions that the rules of pretrain_gpt.py ask about its settings.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace trnplan::targets::pretrain_gpt {
 
-// Where it asserts.
+// Source of its assertions.
 inline constexpr const char* kArguments = "NVIDIA/Megatron-LM@d98e8a6:megatron/training/arguments.py";
 inline constexpr const char* kConfig =
     "NVIDIA/Megatron-LM@d98e8a6:megatron/core/transformer/transformer_config.py";
@@ -30,7 +30,7 @@ inline constexpr const char* kDataset = "NVIDIA/Megatron-LM@d98e8a6:megatron/cor
 inline constexpr const char* kMappings =
     "NVIDIA/Megatron-LM@d98e8a6:megatron/core/tensor_parallel/mappings.py";
 inline constexpr const char* kBuilder = "NVIDIA/Megatron-LM@d98e8a6:megatron/training/argument_utils.py";
-// The library that its layers are made of.
+// Library of its layers.
 inline constexpr const char* kEngine =
     "NVIDIA/TransformerEngine@001597e:transformer_engine/pytorch/quantization.py";
 
@@ -44,15 +44,15 @@ using Broken = std::optional<Breach>;
 [[nodiscard]] bool degrees_fit(const Settings& s, const StartFacts& f);
 [[nodiscard]] bool fsdp(const Settings& s);
 [[nodiscard]] bool experts(const Settings& s);
-/// As the loop has it: --recompute-activations means selective.
+/// Granularity of recompute, where --recompute-activations means selective, as in the training loop.
 [[nodiscard]] std::string granularity(const Settings& s);
-/// Layers that are shared out to the stages.
+/// Layers that are distributed over the stages.
 [[nodiscard]] std::int64_t counted_layers(const Settings& s);
 [[nodiscard]] bool uneven_ends(const Settings& s);
-/// Chunks of a stage; 1 where they cannot be told.
+/// Chunks per stage; 1 if they cannot be determined.
 [[nodiscard]] std::int64_t chunks(const Settings& s);
 
-/// Tables of rules by theme, which megatron_start_table() joins.
+/// Tables of rules by theme. megatron_start_table() joins them.
 [[nodiscard]] const std::vector<StartRule>& layout_rules();
 [[nodiscard]] const std::vector<StartRule>& program_rules();
 [[nodiscard]] const std::vector<StartRule>& training_rules();

@@ -26,22 +26,6 @@ namespace {
 
 using models::model_limits, models::run_limits;
 
-/// What a script can do besides, and a recipe cannot.
-constexpr const char* kOrVariable = ", or give its variable: --env NAME=VALUE";
-
-/// Flags beside those with bounds that decide what is predicted. All others are the run's own affair.
-constexpr const char* kDeciding =
-    "--rotary-base "
-    "--sequence-parallel --use-distributed-optimizer --recompute-granularity --recompute-method "
-    "--recompute-num-layers --recompute-modules --recompute-activations --bf16 --fp16 --fp8-format "
-    "--attention-backend --use-flash-attn --group-query-attention --position-embedding-type "
-    "--normalization --swiglu --disable-bias-linear --add-qkv-bias --qk-layernorm "
-    "--untie-embeddings-and-output-weights --moe-pad-expert-input-to-capacity "
-    "--moe-shared-expert-intermediate-size --moe-layer-freq --expert-tensor-parallel-size "
-    "--multi-latent-attention --mtp-num-layers --grad-reduce-in-bf16 --fp8-param-gather --vocab-file "
-    "--merge-file --tokenizer-type --use-megatron-fsdp --use-torch-fsdp2 --tp-comm-overlap "
-    "--pipeline-model-parallel-layout --train-iters --train-samples ";
-
 class Reader {
  public:
   /// `model`: of a file that does not state the shape.
@@ -79,9 +63,8 @@ class Reader {
 
  private:
   bool on(std::string_view name) const { return settings_.given(name); }
-  std::string text(const char* name, const char* fallback = "") const {
-    const std::vector<std::string>& stated = settings_.list(name);
-    return stated.empty() ? fallback : stated.front();
+  std::string text(const char* name, const char* fallback = "") {
+    return on(name) ? values_.text(name) : fallback;
   }
   void fault(const char* name, std::string problem, std::string fix) {
     values_.fault(name, std::move(problem), std::move(fix));
@@ -110,7 +93,7 @@ class Reader {
     a.max_positions = whole("--max-position-embeddings", whole("--seq-length", 1));
     a.dropout = values_.number("--attention-dropout", 0.1) > 0;
     read_vocabulary(a);
-    if (!on("--num-experts")) return;
+    if (whole("--num-experts", 0) == 0) return;  // as arguments.py has it
     a.experts_per_token = 2;
     expert_flags(io, a);
     a.intermediate = whole("--moe-ffn-hidden-size", a.intermediate);
@@ -125,7 +108,8 @@ class Reader {
       return;
     }
     const bool files = on("--vocab-file") || on("--merge-file");
-    const std::string kind = text("--tokenizer-type", files ? "GPT2BPETokenizer" : "");
+    const std::string kind =
+        on("--tokenizer-type") || !files ? settings_.text("--tokenizer-type") : "GPT2BPETokenizer";
     if (kind == "GPT2BPETokenizer") a.vocabulary = 50257;
     if (kind == "Llama2Tokenizer") a.vocabulary = 32000;
     if (a.vocabulary > 0)
@@ -270,7 +254,10 @@ class Reader {
       state("--num-layers", model_->layers);
       state("--max-position-embeddings", model_->max_positions);
     }
-    for (Diagnostic& d : megatron_contradictions(std::move(stated), ranks_, file_.name))
+    StartFacts facts;
+    facts.ranks = ranks_;
+    const Settings settings(std::move(stated), megatron_start_keys());
+    for (Diagnostic& d : layout_faults(megatron_start_table(), settings, facts, file_.name))
       values_.add_unless_told(std::move(d));
   }
 
@@ -285,19 +272,16 @@ class Reader {
 
   /// Unknown flags end the run; which of the many that are not looked at exist is not known here.
   void note_near() {
-    std::vector<std::string> known = split_words(kDeciding);
-    for (const StartKey& k : megatron_start_keys()) {
-      if (k.most != kLargestSetting) known.emplace_back(k.name);
-    }
+    std::vector<std::string> deciding;
+    for (const StartKey& k : megatron_deciding_keys()) deciding.emplace_back(k.name);
     std::size_t others = 0;
     for (const auto& one : flags_) {
       const std::string& name = one.first;
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       if (settings_.key(name) != nullptr) continue;
       ++others;
       // Of what is no script of Megatron-LM's all are others, and no name near them means anything.
       constexpr std::size_t kMostNamed = 1000;
-      const std::string near = others <= kMostNamed ? nearest(name, known) : "";
+      const std::string near = others <= kMostNamed ? nearest(name, deciding) : "";
       if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
           !on(near.c_str()))
         r_.notes.push_back(

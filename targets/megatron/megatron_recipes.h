@@ -1,4 +1,4 @@
-// What Megatron-LM's own scripts train with, the one next in size. Private to this room.
+// Recipes of Megatron-LM's own scripts, chosen by the model's size. Private to this room.
 #pragma once
 
 #include "models/job/job.h"
@@ -6,10 +6,10 @@
 
 namespace trnplan::targets {
 
-/// In steps of the job's batch.
+/// Recipe in steps of the job's batch.
 [[nodiscard]] Recipe megatron_recipe(const models::Job& job);
 
-/// --attention-backend of that recipe where attention is fused.
+/// --attention-backend of that recipe for fused attention.
 [[nodiscard]] const char* fused_attention(const models::Architecture& a);
 
 }  // namespace trnplan::targets

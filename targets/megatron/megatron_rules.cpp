@@ -1,7 +1,5 @@
 #include "targets/megatron/megatron_rules.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string_view>
 
 #include "targets/megatron/megatron_questions.h"
@@ -31,30 +29,6 @@ std::vector<planner::StartFault> megatron_start_faults(const planner::ConfigFile
   facts.starts_program = arguments.starts_program;
   const Settings settings(std::move(arguments.stated), megatron_start_keys());
   return start_faults(megatron_start_table(), settings, facts, file.name);
-}
-
-std::vector<Diagnostic> megatron_contradictions(StatedByName stated, std::int64_t ranks,
-                                                const std::string& file) {
-  static const std::vector<StartRule> rules = [] {
-    static constexpr std::string_view kNames[] = {
-        "ranks", "batch",     "heads by query groups", "positions",        "layers by PP",         "ends",
-        "full",  "selective", "chunks need stages",    "sequence by 2 CP", "iterations or samples"};
-    std::vector<StartRule> some;
-    std::copy_if(megatron_start_table().rules.begin(), megatron_start_table().rules.end(),
-                 std::back_inserter(some), [](const StartRule& r) {
-                   return std::find(std::begin(kNames), std::end(kNames), r.name) != std::end(kNames);
-                 });
-    return some;
-  }();
-  const StartTable table{megatron_start_keys(), rules, pretrain_gpt::kArguments};
-  StartFacts facts;
-  facts.ranks = ranks;
-  std::vector<Diagnostic> all;
-  for (planner::StartFault& f :
-       start_faults(table, Settings(std::move(stated), megatron_start_keys()), facts, file)) {
-    if (f.rule != "value" && !f.doubtful && !f.understood) all.push_back(std::move(f.what));
-  }
-  return all;
 }
 
 planner::KeyPlace megatron_place_of(const planner::ConfigFile& file, std::string_view rule) {

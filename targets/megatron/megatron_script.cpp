@@ -17,11 +17,11 @@ namespace trnplan::targets {
 
 namespace {
 
-/// A script that is longer is none that starts a run.
+/// Most bytes of a script: a longer one does not start a run.
 constexpr std::size_t kMostText = 1 << 20;
 constexpr std::string_view kProgram = "pretrain_gpt.py";
 
-/// The words of the text as they are written, with their places.
+/// Words of the text as written, with their places.
 ShellCommand plain_words(const planner::ConfigFile& file) {
   ShellCommand all;
   int line = 1;
@@ -52,7 +52,7 @@ bool complete(const StatedByName& flags) {
                      [&](const char* needed) { return flags.contains(needed); });
 }
 
-/// Of the last command that runs the program with all that it needs.
+/// Arguments of the last command that runs the program with all flags that it needs.
 std::optional<StatedByName> started_flags(const planner::ConfigFile& file, const ShellReading& shell) {
   std::vector<Script> starts = starts_in(file, shell, {kProgram}, false);
   const auto last =
@@ -62,7 +62,7 @@ std::optional<StatedByName> started_flags(const planner::ConfigFile& file, const
   return std::move(last->stated);
 }
 
-/// CUDA_DEVICE_MAX_CONNECTIONS: as the script sets it, as a word hands it on ("env NAME=1"), or as a manifest has it.
+/// CUDA_DEVICE_MAX_CONNECTIONS, set by the script, passed in a word ("env NAME=1") or stated in a manifest.
 void read_connections(MegatronScript& script, const planner::ConfigFile& file, const ShellReading& shell,
                       const ShellCommand& plain) {
   const auto state = [&](const std::string& value, const ShellWord& at) {
@@ -121,7 +121,7 @@ MegatronScript megatron_script(const planner::ConfigFile& file) {
   }
   const auto program =
       std::find_if(plain.begin(), plain.end(), [](const ShellWord& w) { return w.text.ends_with(kProgram); });
-  // Of a script that keeps its arguments in arrays they stand before.
+  // A script that keeps its arguments in arrays sets them before the command.
   const bool behind = program != plain.end() && std::any_of(program, plain.end(), [](const ShellWord& w) {
                         return w.text.starts_with("--num-layers");
                       });

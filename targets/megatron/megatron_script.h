@@ -1,4 +1,4 @@
-// The arguments of pretrain_gpt.py as a file starts it with them.
+// Arguments with which a file starts pretrain_gpt.py.
 #pragma once
 
 #include <map>
@@ -11,18 +11,19 @@
 namespace trnplan::targets {
 
 struct MegatronScript {
-  StatedByName flags;           ///< with what stands behind each; of one that is stated twice, the last
-  StatedByName environment;     ///< variables that the program asks for
-  bool starts_program = false;  ///< the file names pretrain_gpt.py, and is more than its arguments
+  StatedByName flags;           ///< with their values; the last one if a flag is repeated
+  StatedByName environment;     ///< variables that the program reads
+  bool starts_program = false;  ///< the file names pretrain_gpt.py, and holds more than its arguments
   std::vector<std::string> notes;
 };
 
-/// The words of the command that runs pretrain_gpt.py, its variables followed (targets/flags/shell_follower.h); of a file
-/// with no such command, or one that lacks what the program needs, all words of the file: a file of arguments, a manifest.
-/// Throws InputError of a file that is too long. Cost: linear.
+/// Words of the command that runs pretrain_gpt.py, with its variables followed
+/// (targets/flags/shell_follower.h). If there is no such command, or if it lacks a flag that the program
+/// needs, all words of the file: a file of arguments, a manifest. Throws InputError for a file that is too
+/// long. Cost: linear.
 [[nodiscard]] MegatronScript megatron_script(const planner::ConfigFile& file);
 
-/// What pretrain_gpt.py cannot do without.
+/// Flags that pretrain_gpt.py requires.
 inline constexpr const char* kMegatronNeeds[] = {"--num-layers", "--hidden-size", "--num-attention-heads",
                                                  "--seq-length", "--micro-batch-size"};
 

@@ -200,7 +200,7 @@ const std::vector<StartRule>& training_rules() {
        "--train-samples --train-iters --lr-decay-samples --lr-decay-iters --lr-warmup-samples "
        "--lr-warmup-iters "
        "--lr-warmup-fraction",
-       iterations_or_samples, kArguments},
+       iterations_or_samples, kArguments, true},
       {"schedule", "length", "--train-iters --train-samples", length_is_stated, kTraining},
       {"schedule", "rate", "--lr", rate_is_stated, kRates},
       {"schedule", "least rate", "--min-lr --lr", rates_in_order, kArguments},

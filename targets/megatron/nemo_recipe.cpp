@@ -15,15 +15,15 @@ namespace trnplan::targets {
 namespace {
 
 enum class As {
-  value,    ///< behind the flag
-  truth,    ///< the flag, where it is true
-  untruth,  ///< the flag, where it is false
+  value,    ///< after the flag
+  truth,    ///< the flag, if true
+  untruth,  ///< the flag, if false
 };
 
-/// Which key is which flag. Keys of NeMo 1: aws/sagemaker-hyperpod-recipes@ffaa5bb
+/// Flag of each key. Keys of NeMo 1: aws/sagemaker-hyperpod-recipes@ffaa5bb
 /// recipes_collection/recipes/training/llama/megatron_llama3_1_8b_nemo.yaml; of NeMo 2: @2631995
-/// recipes_collection/recipes/training/llama/checkpointless_llama3_70b_pretrain.yaml. The virtual size of both counts the
-/// stages of a rank.
+/// recipes_collection/recipes/training/llama/checkpointless_llama3_70b_pretrain.yaml. The virtual size of
+/// both counts the stages of a rank.
 struct Key {
   const char *key, *flag;
   As as = As::value;
@@ -78,7 +78,7 @@ constexpr Key kKeys[] = {
 bool is_one_of(std::string_view word, std::initializer_list<const char*> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
-/// As YAML 1.1 spells them.
+/// Truth values as YAML 1.1 spells them.
 bool is_true(const Node& node) {
   return is_one_of(node.scalar, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"});
 }
@@ -134,7 +134,7 @@ class RecipeReader {
       r_.faults.push_back({at.at, key, std::move(problem), std::move(fix)});
   }
 
-  /// The value of a key; nullptr where it is left open, or with a fault where it is a list or a map.
+  /// Value of a key; nullptr if it is left open, and with a fault if it is a list or a map.
   const Node* stated(const char* key) {
     const Node* node = root_.at_path(key);
     if (node != nullptr && (node->kind == Node::Kind::sequence || node->is_map())) {
@@ -144,14 +144,15 @@ class RecipeReader {
     return is_open(node) ? nullptr : node;
   }
 
-  /// With a fault where it is neither true nor false.
+  /// Truth of a key; adds a fault if it is neither true nor false.
   bool is_truth(const char* key, const Node& node) {
     if (is_true(node) || is_false(node)) return true;
     fault(key, node, in_quotes(node.scalar) + " is neither true nor false", "write true or false");
     return false;
   }
 
-  /// "${.encoder_seq_length}", or a longer path: the key of that name beside it.
+  /// Value of "${.encoder_seq_length}", or of a longer path: that of the key of this name in the same
+  /// section.
   std::string followed(const Node& value) const {
     const std::string& text = value.scalar;
     if (!text.starts_with("${") || !text.ends_with('}')) return text;
@@ -161,7 +162,7 @@ class RecipeReader {
     return is_open(other) || other == &value ? text : other->scalar;
   }
 
-  /// Words that are spelled otherwise.
+  /// Translates words that are spelled differently.
   void read_kinds() {
     const auto lacks = [&](const char* what, const Node& node) {
       r_.not_modelled.push_back(std::string(what) + " " + printable(node.scalar, 40));
@@ -254,7 +255,7 @@ class RecipeReader {
 
 std::string NemoRecipe::key_of(const std::string& flag) const {
   if (const auto here = keys.find(flag); here != keys.end()) return here->second;
-  // Keys of NeMo 1 stand first, those of NeMo 2 last.
+  // Keys of NeMo 1 come first, those of NeMo 2 last.
   std::string found = flag;
   for (const Key& k : kKeys) {
     if (flag != k.flag) continue;

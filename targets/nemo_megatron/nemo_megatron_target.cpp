@@ -10,6 +10,7 @@
 #include "targets/flags/recipe.h"
 #include "targets/hf/nxd_preparation.h"
 #include "targets/nemo_megatron/nemo_read.h"
+#include "targets/nemo_megatron/nemo_rules.h"
 
 namespace trnplan::targets {
 
@@ -103,7 +104,7 @@ std::vector<std::string> environment(const models::Job& job, const models::Strat
   return {fmt::format("NEURON_CC_FLAGS=--model-type transformer{} --enable-mixed-precision-accumulation",
                       strategy),
           "NEURON_FUSE_SOFTMAX=1",
-          fmt::format("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS={}", in_flight),
+          fmt::format("{}={}", kInFlight, in_flight),
           "NEURON_RT_EXEC_TIMEOUT=100",
           masters(s) ? "XLA_DOWNCAST_BF16=1" : "XLA_USE_BF16=1",
           fmt::format("NEURON_RT_STOCHASTIC_ROUNDING_EN={}", masters(s) ? 0 : 1),
@@ -279,6 +280,12 @@ class NemoMegatron : public planner::Target {
                                               const models::Architecture*) const override {
     return nemo_reading(file, ranks);
   }
+
+  std::vector<planner::StartFault> start_faults(const planner::ConfigFile& file,
+                                                const topology::Cluster& cluster) const override {
+    return nemo_start_faults(file, cluster);
+  }
+
   std::string_view neuron_stack() const override { return "nemo-megatron"; }
 
   /// aws-neuron/neuronx-nemo-megatron@f4743ce: build.sh, nemo/scripts/nlp_language_modeling,

@@ -7,6 +7,7 @@
 #include "targets/hf/hf_rules.h"
 #include "targets/hf/nxd_preparation.h"
 #include "targets/nxd/nxd_read.h"
+#include "targets/nxd/nxd_rules.h"
 #include "targets/nxd/scripts.h"
 
 namespace trnplan::targets {
@@ -125,6 +126,11 @@ class Nxd : public planner::Target {
     return nxd_reading(file, ranks, model);
   }
 
+  std::vector<planner::StartFault> start_faults(const planner::ConfigFile& file,
+                                                const topology::Cluster& cluster) const override {
+    return nxd_start_faults(file, cluster);
+  }
+
   std::string_view neuron_stack() const override { return kXlaStack; }
 
   /// Packages beside the SDK: aws-neuron/neuronx-distributed@fbac349 examples/training/llama/requirements.txt. The script for
@@ -138,7 +144,7 @@ class Nxd : public planner::Target {
                  "pip install transformers==4.48.0 'datasets<=3.6.0' 'huggingface-hub>=0.27.1' tensorboard "
                  "sentencepiece tenacity regex s3transfer awscrt"};
     put_data_set(p, kLlamaFolder, job);
-    put_conversion(p, std::string(kLlamaFolder) + "/convert_checkpoints.py", job, s);
+    put_conversion(p, fmt::format("{}/convert_checkpoints.py", kLlamaFolder), job, s);
     p.remarks.emplace_back(
         "To start from converted weights put them at pretrained_weight in the folder of checkpoints.");
     return p;

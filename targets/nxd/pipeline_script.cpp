@@ -25,8 +25,8 @@ constexpr Recipe kPipelineRecipes[] = {
 std::vector<std::string> environment(const models::Job& job, const Recipe& recipe) {
   const int in_flight = job.software.in_flight > 0 ? job.software.in_flight : 7;
   std::vector<std::string> names = {"NEURON_CC_FLAGS=--model-type=transformer", "NEURON_FUSE_SOFTMAX=1",
-                                    fmt::format("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS={}", in_flight),
-                                    "MALLOC_ARENA_MAX=128", "XLA_DOWNCAST_BF16=1"};
+                                    fmt::format("{}={}", kInFlight, in_flight), "MALLOC_ARENA_MAX=128",
+                                    "XLA_DOWNCAST_BF16=1"};
   if (!recipe.functionalization) names.emplace_back("XLA_DISABLE_FUNCTIONALIZATION=0");
   return names;
 }

@@ -24,8 +24,7 @@ std::vector<std::string> environment(const models::Job& job) {
   const int in_flight = job.software.in_flight > 0 ? job.software.in_flight : 3;
   const int cores = job.cluster.instance.host_cores();
   std::vector<std::string> names = {"NEURON_CC_FLAGS=--model-type transformer", "NEURON_FUSE_SOFTMAX=1",
-                                    fmt::format("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS={}", in_flight),
-                                    "MALLOC_ARENA_MAX=64"};
+                                    fmt::format("{}={}", kInFlight, in_flight), "MALLOC_ARENA_MAX=64"};
   for (const char* name :
        {"NEURON_RT_NUM_CORES", "NUM_NEURONCORES", "TPU_NUM_DEVICES", "TPU_CHIPS_PER_HOST_BOUNDS"})
     names.push_back(fmt::format("{}={}", name, cores));

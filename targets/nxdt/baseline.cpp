@@ -15,7 +15,7 @@ using models::Strategy;
 
 namespace {
 
-/// What a strategy sets, and what NxDT takes for an absent key.
+/// Keys that a strategy sets, and NxDT's defaults for absent keys.
 /// aws-neuron/neuronx-distributed-training@9169aa03:examples/conf and src/neuronx_distributed_training.
 struct Setting {
   std::string_view key, absent;
@@ -51,7 +51,7 @@ SourcePos place_of(const NxdtConfig& config, std::string_view key) {
   return leaf == nullptr ? SourcePos{config.file, 0, 0} : leaf->at;
 }
 
-/// Text without quotes and spaces; one spelling of booleans and of nothing.
+/// Text without quotes and spaces, with one spelling of booleans and of null.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -132,7 +132,7 @@ void add_remarks(Baseline& baseline, const Job& job, const NxdtConfig& config, c
     say("trainer.num_nodes", fmt::format("{}, but predicted on {} like the plan", reading.nodes, hosts));
 }
 
-/// Faults of shape: what makes two models different programs.
+/// Faults of shape: differences that make two models different programs.
 struct Dimension {
   const char* key;
   int models::Architecture::*member;
@@ -158,7 +158,7 @@ std::vector<Diagnostic> baseline_faults(const Job& job, const NxdtConfig& config
                       fmt::format("this config trains another model than the job's {}: {} instead of {}",
                                   printable(wanted.name), trained.*d.member, wanted.*d.member),
                       "give the config of the job's model, or name its model in the job"});
-    break;  // of another model every dimension differs
+    break;  // every dimension of another model differs
   }
   const NxdtReading reading = interpret(config, trained);
   if (reading.training.sequence != job.training.sequence) {
@@ -182,7 +182,7 @@ std::vector<Change> changes_to(const Job& job, const Strategy& strategy, const N
                               now.strategy.flash_attention == strategy.flash_attention;
   std::vector<Change> changes;
   for (const Setting& s : kSettings) {
-    if (s.key == kRequests && now.software.in_flight != 1) continue;  // more than one are all alike
+    if (s.key == kRequests && now.software.in_flight != 1) continue;  // all values above one are equivalent
     if (is_recompute(s.key) && same_recompute) continue;
     const NxdtKey* here = config.find(s.key);
     if (s.absent.empty() && here == nullptr) continue;

@@ -21,12 +21,12 @@ namespace {
 
 using models::Strategy;
 
-constexpr std::size_t kLooked =
-    400;  ///< candidates whose keys are counted: the nearest by the strategy's own parts
-constexpr std::size_t kSimulated = 12;  ///< of one number of keys
-constexpr std::size_t kMostKeys = 8;    ///< more is another config, which plan finds
+/// Candidates whose keys are counted: the nearest by the strategy's own parts.
+constexpr std::size_t kLooked = 400;
+constexpr std::size_t kSimulated = 12;  ///< for one number of keys
+constexpr std::size_t kMostKeys = 8;    ///< more changes make another config, which plan finds
 
-/// Keys of a strategy that may change; the others of changes_to() are of cluster, batch and model.
+/// Keys of a strategy that may change. The other keys of changes_to() belong to cluster, batch and model.
 constexpr std::array<std::string_view, 11> kFree = {
     "exp_manager.checkpoint_callback_params.model_parallel_size",
     "distributed_strategy.tensor_model_parallel_size",
@@ -41,20 +41,20 @@ constexpr std::array<std::string_view, 11> kFree = {
     "model.activations_checkpoint_recompute"};
 constexpr std::string_view kCheckpointKey = kFree[0];
 
-/// A strategy that fits, and how far it is from the current one.
+/// A strategy that fits, and its distance from the current one.
 struct Near {
   Strategy strategy;
   std::vector<Change> changes;
   Seconds bound{};
 };
 
-/// Keys that a strategy sets: the one of checkpoints follows from them, often by an interpolation.
+/// Keys that a strategy sets. The key of checkpoints follows from them, often by an interpolation.
 std::size_t keys_of(const std::vector<Change>& changes) {
   return static_cast<std::size_t>(
       std::count_if(changes.begin(), changes.end(), [](const Change& c) { return c.key != kCheckpointKey; }));
 }
 
-/// Parts in which they differ: at most as many as keys.
+/// Number of parts in which they differ: at most the number of keys.
 int distance(const Strategy& a, const Strategy& b) {
   return (a.tensor_parallel != b.tensor_parallel) + (a.pipeline_parallel != b.pipeline_parallel) +
          (a.virtual_pipeline != b.virtual_pipeline) + (a.zero1 != b.zero1) +
@@ -119,7 +119,7 @@ class Neighbourhood {
     return after;
   }
 
-  /// Errors of the linter, which no near config may add to.
+  /// Errors of the linter. A near config may not add to them.
   std::set<std::pair<std::string, std::string>> errors_of(const NxdtConfig& config) const {
     std::set<std::pair<std::string, std::string>> errors;
     for (const Finding& f : lint(config, trained_, job_.software.release)) {
@@ -158,8 +158,7 @@ class Neighbourhood {
     return by_keys;
   }
 
-  /// The form of a candidate that changes the fewest keys: with the current cuts, else none, else the best
-  /// ones.
+  /// Form of a candidate that changes the fewest keys: with the current cuts, else none, else the best ones.
   std::optional<Near> nearest_form(planner::Candidates& candidates, planner::Candidate& c) {
     Strategy s = c.strategy;
     if (s.tensor_parallel == current_.tensor_parallel) s.kv_replicator = current_.kv_replicator;
@@ -189,12 +188,12 @@ class Neighbourhood {
     return memory.worst().peak() <= memory.limit && memory.fit_probability >= wanted;
   }
 
-  /// Cuts that were never judged may name layers that are not there.
+  /// Cuts that were never judged may name layers that do not exist.
   bool rule_free(const Strategy& s) const {
     return s.pipeline_cuts.empty() || static_cast<int>(s.pipeline_cuts.size()) + 1 == s.pipeline_parallel;
   }
 
-  /// The fewest keys that make the config state this strategy; nullopt where they cannot.
+  /// Fewest keys that make the config state this strategy; nullopt if no keys do.
   std::optional<std::vector<Change>> changes_for(const Strategy& s) const {
     std::vector<Change> changes;
     try {
@@ -205,7 +204,7 @@ class Neighbourhood {
     std::erase_if(
         changes, [](const Change& c) { return std::find(kFree.begin(), kFree.end(), c.key) == kFree.end(); });
     if (!states(changes, s)) return std::nullopt;
-    // A list of classes beside granularity full, for example, may stay.
+    // A list of classes together with granularity full, for example, may stay.
     for (std::size_t i = changes.size(); i-- > 0;) {
       if (changes[i].key == kCheckpointKey) continue;
       std::vector<Change> fewer = changes;

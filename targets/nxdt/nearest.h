@@ -1,4 +1,4 @@
-// What to change in a config that is refused or does not fit: the nearest ones that do.
+// Nearest legal configs that fit, for a config that is refused or does not fit.
 #pragma once
 
 #include <string>
@@ -12,33 +12,34 @@
 
 namespace trnplan::targets {
 
-/// A config that is legal and fits, by what it changes.
+/// Legal config that fits, described by its changes.
 struct NearConfig {
   std::vector<Change> changes;  ///< at least one; `to` as the YAML writes it
   planner::Plan plan;
   double fit_probability = 0;
-  /// What the linter warns of that it did not before, such as weights that lose precision: "key: message".
+  /// Warnings of the linter that are new, such as weights that lose precision: "key: message".
   std::vector<std::string> warnings;
-  bool recommended = false;  ///< as `plan` recommends it, not by how few keys it changes
+  bool recommended = false;  ///< recommended by `plan`, not chosen for few changed keys
 };
 
 struct NearOptions {
   int most = 3;
-  double fit_probability = 0.9;  ///< of each, at least: as SearchOptions
-  int threads = 0;               ///< 0: as many as the machine has cores
+  double fit_probability = 0.9;  ///< least probability of each, as in SearchOptions
+  int threads = 0;               ///< 0 = one per core of the machine
 };
 
-/// Configs of the same cluster, batch, sequence and precision that keep the rules and fit, those without a
-/// new warning first, then fewest changed keys, then the faster. Of those with as many keys the fastest comes in; one with more keys only when
-/// it is faster than all before, until there are `most`; when there are fewer, slower ones fill up, fewest
-/// keys first. Free are TP, PP, VPP, ZeRO-1, sequence parallel, micro-batch, recompute and cuts. `current`:
-/// the strategy that `config` states, on job's cluster. Keys are never changed where the program stays the
-/// same. Deterministic. Cost: Candidates of the cluster, then some dozen simulations.
+/// Finds configs of the same cluster, batch, sequence and precision that keep the rules and fit. Configs
+/// without a new warning come first, then those with the fewest changed keys, then the faster ones. For each
+/// number of changed keys the fastest is taken; one with more changed keys only if it is faster than all
+/// before it, up to `most`. If that gives fewer, slower ones follow, fewest keys first. The search varies TP,
+/// PP, VPP, ZeRO-1, sequence parallel, micro-batch, recompute and cuts. `current`: the strategy that `config`
+/// states, on the job's cluster. A key never changes if the program stays the same. Deterministic. Cost: the
+/// candidates of the cluster, then about a dozen simulations.
 std::vector<NearConfig> nearest_that_fit(const models::Job& job, const models::Strategy& current,
                                          const NxdtConfig& config, const models::Architecture& trained,
                                          const models::Profile& profile, const NearOptions& options = {});
 
-/// The config with these values.
+/// The config after these changes.
 NxdtConfig with_changes(NxdtConfig config, const std::vector<Change>& changes);
 
 }  // namespace trnplan::targets

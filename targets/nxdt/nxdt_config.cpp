@@ -23,7 +23,7 @@ bool is_null(const NxdtKey& k) {
          (k.text.empty() || k.text == "null" || k.text == "~" || k.text == "Null" || k.text == "NULL");
 }
 
-/// The leaf when it is there and not null.
+/// Leaf that is present and not null.
 const NxdtKey* value_of(const NxdtConfig& config, std::string_view key) {
   const NxdtKey* found = config.find(key);
   return found == nullptr || is_null(*found) ? nullptr : found;

@@ -1,4 +1,4 @@
-// The NxDT config of a strategy.
+// Writes the NxDT config of a strategy.
 #include "targets/nxdt/nxdt_config.h"
 #include "targets/nxdt/nxdt_recipe.h"
 
@@ -54,7 +54,7 @@ class Writer {
   Writer& put(std::string_view key, int value) { return add(key, fmt::format("{}", value), false); }
   Writer& put(std::string_view key, double value) { return add(key, float_text(value), false); }
   Writer& string(std::string_view key, std::string text) { return add(key, std::move(text), true); }
-  /// A path: quoted only when YAML could read it as something else than text.
+  /// Appends a path, quoted only if YAML could read it as something other than text.
   Writer& path(std::string_view key, const std::string& text) {
     return add(key, text, !plainly_a_path(text));
   }
@@ -82,7 +82,7 @@ struct Emission {
   const models::Job& job;
   const models::Strategy& strategy;
   const NxdtPaths& paths;
-  Recipe recipe;  ///< with what the job states
+  Recipe recipe;  ///< overridden by the job
   std::int64_t max_steps = 0;
 
   bool grouped_queries() const { return job.architecture.kv_heads < job.architecture.heads; }
@@ -98,7 +98,7 @@ void write_head(Writer& w, const Emission& e) {
 }
 
 void write_trainer(Writer& w, const Emission& e) {
-  // NxDT's node is a host: train.sh starts `devices` processes on each of `num_nodes`.
+  // A node of NxDT is a host: train.sh starts `devices` processes on each of `num_nodes`.
   const int devices = e.job.cluster.instance.host_cores();
   w.section("trainer").put("devices", devices);
   if (e.instance().traits.logical_cores) w.put("lnc", e.instance().core.lnc);
@@ -117,8 +117,8 @@ void write_trainer(Writer& w, const Emission& e) {
     w.put("sequential_move_factor", factor);
 }
 
-/// As the job states, else what loses least to failures; the shipped 10 would write a checkpoint every few
-/// minutes.
+/// The job's interval, else the one that loses least to failures. The shipped 10 would write a checkpoint
+/// every few minutes.
 std::int64_t checkpoint_steps(const models::RunFiles& run) {
   const std::int64_t planned = run.planned_checkpoint_steps > 0 ? run.planned_checkpoint_steps : 200;
   return run.checkpoint_steps.value_or(planned);
@@ -201,7 +201,7 @@ void write_shape(Writer& w, const Emission& e) {
   if (!e.strategy.pipeline_cuts.empty()) w.put("pipeline_cuts", cuts_text(e.strategy.pipeline_cuts));
 }
 
-/// "[CoreAttention, LlamaMLP]", or "null" where NxDT wants no list.
+/// "[CoreAttention, LlamaMLP]", or "null" if NxDT takes no list.
 std::string recompute_list(const models::Recompute& r) {
   std::string names = models::to_string(r);
   if (r.full || names == "none") return "null";
@@ -245,8 +245,8 @@ void write_optimizer(Writer& w, const Emission& e) {
 }
 
 void write_precision(Writer& w, const Emission& e) {
-  // `manual` is the one way to mixed precision with stochastic rounding; every other type ignores the five
-  // values.
+  // `manual` is the only setting for mixed precision with stochastic rounding. Every other type ignores the
+  // five values.
   const bool manual = e.strategy.precision == models::Precision::manual;
   w.section("precision")
       .string("type", std::string(models::to_string(e.strategy.precision)))
@@ -257,7 +257,7 @@ void write_precision(Writer& w, const Emission& e) {
       .string("neuron_rt_stochastic_rounding_en", manual ? "1" : "0");
 }
 
-/// Without a word in the job as in most shipped configs.
+/// Value for a job without a statement: that of most shipped configs.
 int requests_of(const models::Software& software) {
   return software.in_flight > 0 ? software.in_flight : 5;
 }

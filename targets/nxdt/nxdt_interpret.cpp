@@ -1,4 +1,4 @@
-// What an NxDT config says.
+// Training and strategy that an NxDT config states.
 #include "targets/nxdt/nxdt_config.h"
 
 #include <algorithm>
@@ -85,13 +85,14 @@ models::Recompute recompute_of(const NxdtConfig& c, bool flash) {
   const std::string granularity = c.text("model.activations_checkpoint_granularity");
   if (granularity == "full") return {.full = true};
   if (granularity == "selective") return selective_recompute(c);
-  // HF Llama forces CoreAttention when nothing is stated and the plain attention runs (llama_model.py).
+  // HF Llama forces CoreAttention if nothing is stated and plain attention runs (llama_model.py).
   return {.core_attention = uses_hf(c) && !is_mixtral(c) && !flash};
 }
 
 models::Precision precision_of(const NxdtConfig& c) {
   const std::string type = c.text("precision.type", "mixed_precision");
-  // NxDT tests another spelling for the master weights, so this one trains in bf16 with stochastic rounding.
+  // NxDT tests another spelling for the master weights, so this spelling trains in bf16 with stochastic
+  // rounding.
   if (type == "mixed_precision_SR") return models::Precision::bf16_sr;
   const bool no_masters = !c.boolean("precision.master_weights").value_or(false) &&
                           !c.boolean("precision.fp32_grad_acc").value_or(false);
@@ -111,7 +112,7 @@ std::vector<int> cuts_of(const NxdtConfig& c) {
   return cuts;
 }
 
-/// Product that stops at `most` instead of overflowing.
+/// Product that stops at `most` to avoid overflow.
 std::int64_t bounded_product(std::int64_t a, std::int64_t b, std::int64_t most) {
   return a > most / b ? most : a * b;
 }

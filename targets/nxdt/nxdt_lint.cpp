@@ -1,5 +1,5 @@
-// The linter: runs the rules of all themes. The rules are in nxdt_lint_{schema,parallel,training,kinds,versions}.cpp,
-// each file with its own table.
+// The linter: runs the rules of all themes. The rules are in
+// nxdt_lint_{schema,parallel,training,kinds,versions}.cpp, each file with its own table.
 #include "targets/nxdt/nxdt_lint_rules.h"
 
 namespace trnplan::targets {
@@ -29,7 +29,7 @@ std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& 
   const Context context = context_of(config, architecture, release, version);
   Report report(config);
   std::vector<std::span<const Rule>> themes{schema_rules(), training_rules(), kind_rules(), version_rules()};
-  // Without a degree the rules on degrees would judge a default the user never wrote.
+  // Without a degree, the rules on degrees would judge a default that the user never wrote.
   if (unresolved_degree(config) == nullptr)
     themes.insert(themes.begin() + 1, {parallel_rules(), batch_rules()});
   for (const std::span<const Rule> theme : themes) {

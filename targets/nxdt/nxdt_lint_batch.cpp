@@ -72,9 +72,9 @@ void sample_width(const Context& x, Report& report) {
   const std::optional<int> width = x.config.whole(key);
   const std::optional<int> sequence = x.config.whole(kSequence);
   if (!width || !sequence || *width == *sequence) return;
-  // Preference tuning pads its samples to this key. The published SFT configs, which pack samples, state
-  // another width too, and pre-training reads samples that are made already: whether these stop is not known.
-  // Megatron's fine-tuning config leaves the key to the user.
+  // Preference tuning pads its samples to this key. The published SFT configs, which pack samples, also state
+  // another width, and pre-training reads finished samples: whether these stop is not known. Megatron's
+  // fine-tuning config leaves the key to the user.
   const bool preference = x.config.has_section("model_alignment_strategy.dpo") ||
                           x.config.has_section("model_alignment_strategy.orpo");
   const Severity severity = preference                                    ? Severity::error

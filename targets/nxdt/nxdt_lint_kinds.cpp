@@ -1,5 +1,5 @@
-// Lint rules on what only some kinds of configs have: Megatron, MoE, alignment, trn2; on what is not
-// modelled, and on the end of support.
+// Lint rules for kinds of configs: Megatron, MoE, alignment, trn2. Also for features that are not modelled,
+// and for the end of support.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -217,7 +217,7 @@ void sequential_move(const Context& x, Report& report) {
                   "use at most trainer.devices", nxdt_examples("conf/hf_llama3_70B_trn2_config.yaml")});
 }
 
-/// What an alignment step does that one of pre-training does not.
+/// Work of an alignment step that a pre-training step does not have.
 std::string why_alignment(const Context& x) {
   const auto asks = [&](const char* kind) {
     return x.config.has_section(std::string("model_alignment_strategy.") + kind);
@@ -233,7 +233,7 @@ std::string why_alignment(const Context& x) {
   return why.empty() ? "its steps differ from those of pre-training" : why;
 }
 
-/// What the simulator does not cover: one note each.
+/// Features that the simulator does not cover, one note each.
 void not_modelled(const Context& x, Report& report) {
   for (const std::string& feature : x.reading.not_modelled) {
     const bool alignment = feature.starts_with("model");
@@ -244,7 +244,7 @@ void not_modelled(const Context& x, Report& report) {
   }
 }
 
-/// Is the release at least 2.30, the first in maintenance?
+/// True if the release is 2.30 or later; 2.30 is the first in maintenance.
 bool in_maintenance(const std::string& release) {
   const std::size_t dot = release.find('.');
   if (dot == std::string::npos) return false;

@@ -40,7 +40,7 @@ void devices_whole_node(const Context& x, Report& report) {
        kWholeNode, nxdt("patches/lightning_neuron_patch.py:34-46")});
 }
 
-/// Places where the text `devices:` stands in the file: keys whose name ends so, and values that hold it.
+/// Places of the text `devices:` in the file: keys with names that end in it, and values that contain it.
 std::set<std::string> stated_devices_lines(const NxdtConfig& config) {
   std::set<std::string> places;
   for (const NxdtKey& leaf : config.keys) {
@@ -52,12 +52,12 @@ std::set<std::string> stated_devices_lines(const NxdtConfig& config) {
   return places;
 }
 
-/// By the lines of the file: train.sh sees comments too.
+/// Reads the lines of the file, because train.sh sees comments too.
 void devices_grepped(const Context& x, Report& report) {
   const NxdtKey* leaf = x.config.find("trainer.devices");
   const std::string source = nxdt_examples("train.sh");
   const std::vector<GreppedLine>& lines = *x.config.devices_lines;
-  if (leaf == nullptr) return;  // devices_allowed says so
+  if (leaf == nullptr) return;  // devices_allowed reports it
   const auto own = std::find_if(lines.begin(), lines.end(),
                                 [&](const GreppedLine& line) { return line.at.line == leaf->at.line; });
   if (own == lines.end() || (!leaf->quoted && own->second_word != leaf->text)) {
@@ -105,7 +105,7 @@ void clamped_degrees(const Context& x, Report& report) {
 void world_divides(const Context& x, Report& report) {
   const models::Strategy& s = x.strategy();
   const auto divides = [&](std::string_view key, std::string_view what, std::string_view line, int third) {
-    // Degrees are at most `world`, so the quotients never overflow where the products could.
+    // Degrees are at most `world`, so the quotients never overflow, while the products could.
     const bool whole = x.world % s.tensor_parallel == 0 &&
                        (x.world / s.tensor_parallel) % s.pipeline_parallel == 0 &&
                        (x.world / s.tensor_parallel / s.pipeline_parallel) % third == 0;
@@ -185,7 +185,7 @@ void kv_heads_divide(const Context& x, Report& report) {
   if (x.megatron || a.kv_heads <= 0) return;
   const std::int64_t copies = static_cast<std::int64_t>(a.kv_heads) * s.kv_replicator;
   if (copies % s.tensor_parallel == 0) return;
-  // Nobody has run the shipped Mixtral configs against this rule, so there it is a warning.
+  // Nobody has run the shipped Mixtral configs against this rule, so for them it is a warning.
   report.add(x.hf_llama() ? Severity::error : Severity::warning,
              {kReplicator,
               fmt::format("{} KV heads x kv_replicator {} do not divide by TP {}", a.kv_heads,

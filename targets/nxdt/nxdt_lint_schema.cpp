@@ -1,4 +1,4 @@
-// Lint rules on keys by themselves: missing and unknown keys, types, values only some of which NxDT accepts.
+// Lint rules on single keys: missing and unknown keys, types, and values of which NxDT accepts only some.
 #include <fmt/format.h>
 
 #include <set>
@@ -40,7 +40,7 @@ constexpr RequiredValue kRequiredValues[] = {
      "write flash_attention: True under model.fusions", "lightning_modules/model/hf_models/llama_model.py"},
 };
 
-/// Keys without a default, in sections that are there; a missing section is reported as a whole.
+/// Keys without a default, in sections that are present; a missing section is reported as a whole.
 void required_values(const Context& x, Report& report) {
   for (const RequiredValue& r : kRequiredValues) {
     const bool needed = !(r.hf_only && x.megatron) && x.config.has_section(r.key.substr(0, r.key.find('.')));
@@ -48,7 +48,7 @@ void required_values(const Context& x, Report& report) {
   }
 }
 
-/// The known key above this one that takes a value; "" when there is none.
+/// Known key above this one that takes a value; "" if there is none.
 std::string value_above(const std::string& key) {
   for (std::size_t dot = key.rfind('.'); dot != std::string::npos && dot > 0; dot = key.rfind('.', dot - 1)) {
     if (look_up(key.substr(0, dot)).known == Known::yes) return key.substr(0, dot);
@@ -206,7 +206,8 @@ void shape_overrides(const Context& x, Report& report) {
   compare("model.hidden_size", x.given.hidden, x.trained.hidden);
 }
 
-/// The dialect of models: NxDT's HF path has Llama's attention, which sees every token before its own.
+/// Dialect of models: NxDT's HF path has Llama's attention, in which a token attends to every token before
+/// it.
 void hidden_by_a_window(const Context& x, Report& report) {
   const int window = x.trained.sliding_window, sequence = x.reading.training.sequence;
   if (x.megatron || window == 0 || window >= sequence) return;

@@ -1,4 +1,4 @@
-// Rules on what the version of NxDT has that the config runs with.
+// Lint rules on the features of the NxDT version with which the config runs.
 #include "targets/nxdt/nxdt_lint_rules.h"
 #include "targets/nxdt/nxdt_versions.h"
 
@@ -13,7 +13,7 @@ models::Software software_of(const Context& x) {
   return s;
 }
 
-/// What is not known of the version: never an error.
+/// Unknowns of the version: never an error.
 void unknown_version(const Context& x, Report& report) {
   for (std::string& doubt : version_doubts(software_of(x)))
     report.warning({"", std::move(doubt), "run the config's first steps before relying on it"});
@@ -48,7 +48,7 @@ void dropped_flags(const Context& x, Report& report) {
   const NxdtVersion* version = version_of(software_of(x));
   if (version == nullptr || !x.contains("compiler_flags", "llm-training")) return;
   std::string why = lacks(*version, kLlmTraining);
-  // The compiler may still take the flag.
+  // The compiler may still accept the flag.
   if (!why.empty())
     report.warning({"compiler_flags", std::move(why), "remove --distribution-strategy=llm-training"});
 }

@@ -19,8 +19,8 @@ constexpr std::string_view k31of8b =
 constexpr std::string_view k31of70b =
     "aws-neuron/neuronx-distributed-training@9169aa0:examples/conf/hf_llama3.1_70B_config.yaml";
 
-/// The weight decay of 0.1 in configs of large models is read by nothing: HF models decay by 0.01
-/// (src/neuronx_distributed_training/utils/model_utils.py), and so it is written.
+/// Nothing reads the weight decay of 0.1 in configs of large models: HF models decay by 0.01
+/// (src/neuronx_distributed_training/utils/model_utils.py), so plans state 0.01.
 constexpr Recipe kRecipes[] = {
     {k7b, 6738415616., 10000, 3e-4, 0, 100, 0, 0.9, 0.999, 0.01, 0, {}, true, linear, kFp32States, 1},
     {k8b, 8030261248., 10000, 1.5e-4, 0, 100, 0, 0.9, 0.999, 0.01, 0, {}, true, linear, kFp32States, 10},
@@ -39,9 +39,9 @@ const Recipe& nxdt_recipe(const models::Architecture& a) {
   return nearest_recipe(kScaledRotary, a);
 }
 
-/// With ZeRO-1 the norm is not passed on, so that any but 1 would be 1
-/// (aws-neuron/neuronx-distributed@fbac349 src/neuronx_distributed/trainer/trainer.py). The linear schedule is
-/// written as it ships, without a minimum.
+/// With ZeRO-1 the norm is not passed on, so any value other than 1 would become 1
+/// (aws-neuron/neuronx-distributed@fbac349 src/neuronx_distributed/trainer/trainer.py). The linear schedule
+/// is written as shipped, without a minimum.
 Learnable nxdt_learnable(const models::Strategy& strategy) {
   Learnable can;
   can.optimizers = {"adamw", kFp32States};

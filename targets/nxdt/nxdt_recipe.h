@@ -1,4 +1,4 @@
-// What NxDT's shipped configs of HF Llama learn with.
+// Learning settings of NxDT's shipped configs of HF Llama.
 #pragma once
 
 #include "targets/flags/flags.h"
@@ -6,10 +6,10 @@
 
 namespace trnplan::targets {
 
-/// That of the config for the model next in size, of the same kind of rotary embedding.
+/// Recipe of the shipped config for the model closest in size with the same kind of rotary embedding.
 const Recipe& nxdt_recipe(const models::Architecture& a);
 
-/// What its configs can say of learning under `strategy`.
+/// Settings of learning that its configs can express under `strategy`.
 Learnable nxdt_learnable(const models::Strategy& strategy);
 
 }  // namespace trnplan::targets

@@ -11,16 +11,17 @@ namespace trnplan::targets {
 
 namespace {
 
-/// A section, and the keys in it: "key" takes any value, "key:kind" one of that kind.
+/// A section and its keys: "key" takes any value, "key:kind" a value of that kind.
 struct Section {
   std::string_view name;
   const char* keys;
 };
 
-// NxDT: examples/training_orchestrator.py, lightning_modules/nlp_overrides.py, utils/exp_manager.py, examples/conf; run, hydra and
-// defaults are blocks of the launchers that wrap it (HyperPod recipes, Hydra), activations_checkpoint_recompute_mlp is of old HyperPod
-// recipes, fp32_grads_cc of the shipped Mixtral configs. NeMo 2.1: nemo/utils/exp_manager.py (ExpManagerConfig, CallbackParams), every
-// scheduler of which (model.optim.sched) has its own arguments.
+// NxDT: examples/training_orchestrator.py, lightning_modules/nlp_overrides.py, utils/exp_manager.py,
+// examples/conf. run, hydra and defaults are blocks of the launchers that wrap it (HyperPod recipes, Hydra),
+// activations_checkpoint_recompute_mlp is from old HyperPod recipes, fp32_grads_cc from the shipped Mixtral
+// configs. NeMo 2.1: nemo/utils/exp_manager.py (ExpManagerConfig, CallbackParams); each of its schedulers
+// (model.optim.sched) has its own arguments.
 constexpr Section kSections[] = {
     {"",
      "run:free hydra:free defaults name model_source seed compiler_flags compiler_cache_url "
@@ -164,7 +165,7 @@ constexpr std::string_view kRequired[] = {"name",
                                           "neuron_rt_exec_timeout",
                                           "neuron_experimental_compress_rg"};
 
-/// Names NxDT looks up anywhere in the tree, and where they belong.
+/// Names that NxDT looks up anywhere in the tree, and the sections where they belong.
 struct Homed {
   std::string_view name;
   std::string_view home;  ///< "" = the top level

@@ -1,4 +1,4 @@
-// The keys NxDT knows, and what their values must look like. Private to the linter.
+// Keys that NxDT knows, and the form of their values. Private to the linter.
 #pragma once
 
 #include <span>
@@ -16,30 +16,31 @@ enum class Kind {
   boolean,  ///< True or False
   list,
   any,
-  free,  ///< a section with keys of the user's own
+  free,  ///< a section whose keys the user chooses
 };
 
-/// "a whole number of at least 1", ...
+/// Description of a kind, such as "a whole number of at least 1".
 std::string_view wanted(Kind kind);
 
-/// Precondition: the key is there and not null.
+/// Requires: the key is present and not null.
 bool fits(const NxdtConfig& config, std::string_view key, Kind kind);
 
 enum class Known { yes, section, no };
 struct LookedUp {
   Known known = Known::no;
-  Kind kind = Kind::any;  ///< when known
+  Kind kind = Kind::any;  ///< any = not known
 };
 LookedUp look_up(std::string_view key);
 
-/// The known key most like `key`: a sibling first, else one of the same name elsewhere ("moved"), else "".
+/// Known key most similar to `key`: preferably a sibling, else one with the same name elsewhere ("moved"),
+/// else "".
 std::string most_like(std::string_view key);
 
 /// Keys and sections at the top level that the orchestrator reads.
 std::span<const std::string_view> required_at_top();
 
-/// The section in which `name` must stand because NxDT looks that name up anywhere in the file; "" = the top
-/// level. nullptr when NxDT looks it up by its full path only.
+/// Section that must contain `name` because NxDT looks the name up anywhere in the file; "" = the top level.
+/// nullptr if NxDT looks it up by its full path only.
 const std::string_view* home_of(std::string_view name);
 
 // Dotted keys.

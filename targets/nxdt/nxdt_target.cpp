@@ -27,7 +27,7 @@ bool loses_its_recompute(const models::Strategy& s) {
   return !s.flash_attention && s.recompute == models::Recompute{};
 }
 
-/// What the job's version of NxDT is too old for.
+/// Features for which the job's version of NxDT is too old.
 std::string lacking_version(const models::Job& job, const models::Strategy& s) {
   const bool autocast = s.precision == models::Precision::autocast;
   if (!autocast && s.context_parallel == 1) return "";
@@ -39,7 +39,7 @@ std::string lacking_version(const models::Job& job, const models::Strategy& s) {
 
 constexpr std::string_view kNewestPython = "3.11", kApexTag = "25.07";
 
-/// "==1.7.0", of the version that comes with the release, or that the job states; "" where it is not known.
+/// "==1.7.0": the version that comes with the release, or that the job states; "" if unknown.
 std::string pinned_version(const models::Job& job, const models::NeuronRelease* release) {
   const NxdtVersion* version = find_version(job.software.version);
   if (version == nullptr && release != nullptr) version = version_of_release(release->release);
@@ -67,8 +67,8 @@ class Nxdt : public planner::Target {
   }
   std::string_view neuron_stack() const override { return kXlaStack; }
 
-  /// What its HF Llama path cannot train, training loops that are not NxD's, and what its config has no words for:
-  /// plain attention of which nothing is recomputed, since without a list of classes it recomputes CoreAttention
+  /// Refuses what NxDT cannot train or state: models outside its HF Llama path, training loops other than
+  /// NxD's, and plain attention without recompute. Without a list of classes it recomputes CoreAttention
   /// (lightning_modules/model/hf_models/llama_model.py).
   std::vector<planner::Violation> violations(const models::Job& job,
                                              const models::Strategy& strategy) const override {
@@ -94,8 +94,8 @@ class Nxdt : public planner::Target {
     return learns(job, s) && why_inexpressible(job.architecture, job.training.sequence).empty();
   }
 
-  /// Its own and those of NxD's HF models. Processes: src/neuronx_distributed_training/patches/
-  /// lightning_neuron_patch.py.
+  /// Its own rules and those of NxD's HF models. Processes:
+  /// src/neuronx_distributed_training/patches/lightning_neuron_patch.py.
   std::vector<planner::Violation> rules(const models::Job& job,
                                         const models::Strategy& strategy) const override {
     std::vector<planner::Violation> broken = hf_rules(job, strategy);
@@ -125,7 +125,7 @@ class Nxdt : public planner::Target {
     c.arguments = {
         "--config-path=$plan",          "--config-name=nxdt",        "model.model_config=$plan/config.json",
         "data.train_dir=$TRNPLAN_DATA", "compiler_cache_url=$cache", "exp_manager.explicit_log_dir=$results"};
-    // Weights alone are loaded at the first start; a run that goes on has its optimizer again.
+    // The first start loads weights alone; a resumed run also loads its optimizer.
     if (job.run.begins_with_weights()) {
       c.again = {"checkpoints/*.ckpt",
                  {"exp_manager.resume_from_checkpoint=$TRNPLAN_WEIGHTS", "model.weight_init_only=True"},
@@ -134,7 +134,7 @@ class Nxdt : public planner::Target {
     return c;
   }
 
-  /// Of a job that states its version of NxDT alone, a release that has it.
+  /// Release that contains the version of NxDT, for a job that states only that.
   std::string neuron_release(const models::Job& job) const override {
     const NxdtVersion* version = find_version(job.software.version);
     const std::string usual = Target::neuron_release(job);
@@ -143,11 +143,12 @@ class Nxdt : public planner::Target {
     return std::string(version->last_release);
   }
 
-  /// aws-neuron/neuronx-distributed-training@9169aa0: README.md, requirements.txt (whose numpy no Python after 3.11 has),
-  /// install_setup.sh and examples/checkpoint_converter_scripts. The README's apex is 25.07, as in AWS's image for 2.28
-  /// (aws-neuron/deep-learning-containers@67765488 pytorch/training/2.9.0/Dockerfile.neuronx), the guide's 23.05
-  /// (aws-neuron/aws-neuron-sdk@81ce03ae archive/nxd-training/installation_guide.rst). That image has all of it for Python 3.12, with a
-  /// numpy of its own.
+  /// aws-neuron/neuronx-distributed-training@9169aa0: README.md, requirements.txt (its numpy supports no
+  /// Python after 3.11), install_setup.sh and examples/checkpoint_converter_scripts. The README's apex is
+  /// 25.07, as in AWS's image for 2.28 (aws-neuron/deep-learning-containers@67765488
+  /// pytorch/training/2.9.0/Dockerfile.neuronx), the guide's 23.05 (aws-neuron/aws-neuron-sdk@81ce03ae
+  /// archive/nxd-training/installation_guide.rst). That image has all of it for Python 3.12, with a numpy of
+  /// its own.
   planner::Preparation preparation(const models::Job& job, const models::Strategy& s) const override {
     planner::Preparation p;
     put_release(p, *this, job, kNewestPython);

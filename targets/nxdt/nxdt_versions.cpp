@@ -11,7 +11,7 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Major and minor number; {-1, -1} of what is none.
+/// Major and minor number; {-1, -1} for text that is no version.
 using Number = std::pair<int, int>;
 
 Number number_of(std::string_view text) {
@@ -22,9 +22,11 @@ Number number_of(std::string_view text) {
 
 }  // namespace
 
-/// Up to 2.28 by the manifest (aws-neuron/aws-neuron-sdk@81ce03ae:src/helperscripts/n2-manifest.json), which has none after it; then by
-/// the notes, by which 1.7.0 stays until 2.31, the last (release-notes/components/nxd-training.rst there). They name 1.6.0 for 2.27, where
-/// manifest and image have 1.7.0. 1.6.0 is of 2025-09-22 (aws-neuron/neuronx-distributed-training@9169aa03, the last that is public).
+/// Up to 2.28 from the manifest (aws-neuron/aws-neuron-sdk@81ce03ae:src/helperscripts/n2-manifest.json),
+/// which contains none after it; then from the notes, by which 1.7.0 stays until 2.31, the last
+/// (release-notes/components/nxd-training.rst there). They name 1.6.0 for 2.27, while manifest and image have
+/// 1.7.0. 1.6.0 dates from 2025-09-22 (aws-neuron/neuronx-distributed-training@9169aa03, the last public
+/// version).
 const std::vector<NxdtVersion>& nxdt_versions() {
   static const std::vector<NxdtVersion> versions = {
       {"1.1", "2.21", "2.21", "1.1.1"}, {"1.2", "2.22", "2.22", "1.2.0"}, {"1.3", "2.23", "2.23", "1.3.0"},

@@ -1,4 +1,4 @@
-// NxDT YAML files: text to NxdtConfig and back.
+// Converts NxDT YAML files to NxdtConfig and back.
 #pragma once
 
 #include <filesystem>
@@ -10,20 +10,19 @@
 
 namespace trnplan::targets {
 
-/// Reads an NxDT YAML, resolving OmegaConf interpolations: ${a.b}, relative ${.b} and ${..b}, ${multiply:A,
-/// B}, and
-/// ${oc.env:...} or unknown ones are kept as text. Throws InputError on syntax errors, duplicate keys,
-/// cycles.
+/// Reads an NxDT YAML and resolves OmegaConf interpolations: ${a.b}, relative ${.b} and ${..b},
+/// ${multiply:A,B}. ${oc.env:...} and unknown ones are kept as text. Throws InputError: syntax errors,
+/// duplicate keys, cycles.
 NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files = disk());
 NxdtConfig nxdt_from(const Node& root);
-/// The lines of a YAML text that hold "devices:".
+/// Lines of a YAML text that contain "devices:".
 std::vector<GreppedLine> devices_lines(const std::string& text, const std::string& file);
 
-/// True when the top level looks like an NxDT config (has trainer and distributed_strategy).
+/// True if the top level looks like an NxDT config (has trainer and distributed_strategy).
 bool looks_like_nxdt(const Node& root);
 
-/// The YAML text of a config: keys in the order of `config.keys`, a blank line between top-level blocks,
-/// booleans as True/False, floats with a dot, every string that YAML could read as something else in quotes.
+/// YAML text of a config: keys in the order of `config.keys`, a blank line between top-level blocks, booleans
+/// as True/False, floats with a dot, and quotes around every string that YAML could read as something else.
 std::string nxdt_yaml(const NxdtConfig& config);
 
 }  // namespace trnplan::targets

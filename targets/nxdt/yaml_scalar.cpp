@@ -12,7 +12,7 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
-/// "1e-06" is text to YAML 1.1; "1.0e-06" is a number to everyone.
+/// "1e-06" is text to YAML 1.1, but "1.0e-06" is a number in every version.
 std::string with_dot(std::string_view number) {
   const std::size_t exponent = number.find_first_of("eE");
   if (exponent == std::string_view::npos || exponent == 0 || number.find('.') != std::string_view::npos) {

@@ -6,17 +6,17 @@
 
 namespace trnplan::targets {
 
-/// Can `text` stand without quotes after "key: " and be read back as it is?
+/// True if `text` can be written without quotes after "key: " and read back unchanged.
 bool plain_in_block(std::string_view text);
-/// The same inside "[...]", where YAML 1.1 ends a plain text at a '?'.
+/// True if the same holds inside "[...]", where YAML 1.1 ends a plain text at a '?'.
 bool plain_in_flow(std::string_view text);
 
-/// With escapes for controls, " and a backslash.
+/// Text in double quotes, with escapes for controls, " and a backslash.
 std::string double_quoted(std::string_view text);
-/// Single quotes as the shipped configs use them, double ones where escapes are needed.
+/// Text in single quotes, as in the shipped configs; in double quotes if it needs escapes.
 std::string single_quoted(std::string_view text);
 
-/// A plain scalar in NxDT's spelling: True and False, and a dot in every number with an exponent.
+/// Plain scalar in NxDT's spelling: True and False, and a dot in every number with an exponent.
 std::string spelled(std::string_view text);
 
 }  // namespace trnplan::targets

@@ -33,7 +33,26 @@ void RunValues::outside(std::string_view name, const char* kind, std::int64_t le
   const std::string text = stated.empty() ? settings_.text(name) : stated.front();
   fault(name, fmt::format("{} is no {} from {} to {}", in_quotes(text), kind, least, most),
         text.find('$') == std::string::npos ? "write a number that is"
-                                            : "write a number, or give its variable: --env NAME=VALUE");
+                                            : std::string("write a number") + kOrVariable);
+}
+
+void RunValues::need_known(std::string_view name) {
+  const std::vector<std::string>& stated = settings_.list(name);
+  if (settings_.readable(name) || stated.empty() || stated.front().find('$') == std::string::npos) return;
+  add_unless_told({settings_.at(name, file_), std::string(name),
+                   in_quotes(stated.front()) + " is known to the shell alone",
+                   std::string("write the value") + kOrVariable});
+}
+
+std::string RunValues::text(std::string_view name) {
+  need_known(name);
+  const std::vector<std::string>& stated = settings_.list(name);
+  return stated.empty() ? settings_.text(name) : stated.front();
+}
+
+bool RunValues::on(std::string_view name) {
+  need_known(name);
+  return settings_.key(name)->kind == KeyKind::whole ? settings_.whole(name) != 0 : settings_.on(name);
 }
 
 void RunValues::fault(std::string_view name, std::string problem, std::string fix) {
@@ -45,15 +64,17 @@ void RunValues::add_unless_told(Diagnostic fault) {
   if (std::none_of(faults_.begin(), faults_.end(), told)) faults_.push_back(std::move(fault));
 }
 
+void RunValues::ask(const StartTable& table, const StartFacts& facts) {
+  for (Diagnostic& d : layout_faults(table, settings_, facts, file_)) add_unless_told(std::move(d));
+}
+
 void RunValues::finish() {
   if (!faults_.empty()) throw InputError(std::move(faults_));
 }
 
-int data_parallel_of(RunValues& values, const models::Strategy& s, int ranks, std::string_view tensor) {
+int data_parallel_of(const models::Strategy& s, int ranks) {
   const std::int64_t others = s.model_parallel();
-  if (ranks % others == 0) return static_cast<int>(ranks / others);
-  values.fault(tensor, undivided_ranks(others, ranks));
-  return 1;
+  return ranks % others == 0 ? static_cast<int>(ranks / others) : 1;
 }
 
 const models::Architecture& model_beside(RunValues& values, const models::Architecture* model,

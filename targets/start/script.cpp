@@ -29,16 +29,16 @@ StatedByName settings_in(const std::string& file, std::span<const ShellWord> wor
 
 namespace {
 
-/// "bash -c" inside "bash -c"; ours.
+/// Most levels of "bash -c" inside "bash -c"; our own limit.
 constexpr int kDeepestLine = 3;
-/// Lines within words that are followed; ours.
+/// Most lines within words that are followed; our own limit.
 constexpr int kMostLines = 100;
 
-/// How scripts call the number of nodes that a scheduler tells them: Slurm's two, PyTorchJob's, and what examples export.
+/// Names that scripts use for the number of nodes: Slurm's two, PyTorchJob's, and those that examples export.
 constexpr const char* kNodeNames[] = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES",
                                       "NNODES",       "NUM_NODES",           "NODES"};
 
-/// Commands that only speak of a file.
+/// Commands that only mention a file.
 constexpr std::string_view kSpeaks[] = {"echo", "printf", "cp",    "mv",   "rm",  "ln",   "ls",  "chmod",
                                         "cat",  "grep",   "head",  "tail", "sed", "test", "[",   "stat",
                                         "du",   "diff",   "touch", "tar",  "aws", "wget", "curl"};
@@ -75,7 +75,7 @@ class Finder {
       Script& start = starts.emplace_back();
       start.program = program;
       start.stated = settings_in(file_.name, {std::next(word), command.end()}, overrides_);
-      // "env NAME=1 torchrun ...": of the words before those that set a variable.
+      // "env NAME=1 torchrun ...": considers those words before the command that set a variable.
       for (const auto& [name, stated] : settings_in(file_.name, {command.begin(), word}, true)) {
         if (!name.starts_with('-')) start.stated.insert({name, stated});
       }

@@ -76,7 +76,7 @@ void Settings::read(const StartKey& k, const Stated& stated) {
     return;
   }
   const std::string value = stated.values.empty() ? "" : stated.values.front();
-  if (value.find('$') != std::string::npos) {
+  if (value.find('$') != std::string::npos && !stated.quoted) {
     unreadable_.insert(k.name);
     return;
   }

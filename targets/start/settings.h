@@ -1,4 +1,5 @@
-// Settings of a run by name: what a file states, with its place, and the framework's own value where nothing is said.
+// Settings of a run by name: the values that a file states, with their places, and the framework's defaults
+// for the others.
 #pragma once
 
 #include <cstdint>
@@ -12,78 +13,79 @@
 
 namespace trnplan::targets {
 
-/// What stands behind a name; a switch has nothing behind it.
+/// Values that a file states for a name; none for a switch.
 struct Stated {
   std::vector<std::string> values;
   SourcePos at;
   bool list = false;  ///< written as a list, of whatever length
-  bool quoted =
-      false;  ///< it, or all of the list, as a text in quotes, by a file that tells texts from numbers
+  /// A text in quotes, or a list of such, in a file that distinguishes texts from numbers.
+  bool quoted = false;
 };
 using StatedByName = std::map<std::string, Stated, std::less<>>;
 
 enum class KeyKind {
-  any,  ///< not looked at
+  any,  ///< not checked
   text,
   list,    ///< of texts
   whole,   ///< a whole number
-  number,  ///< a number that may have a fraction
-  toggle,  ///< on where it is named
+  number,  ///< possibly with a fraction
+  toggle,  ///< on if named
   truth    ///< true or false
 };
 
-/// The largest whole number that is taken for a setting of a run. Ours.
+/// Largest whole number that is accepted for a setting of a run. Our own limit.
 inline constexpr std::int64_t kLargestSetting = 1'000'000'000'000;
 
-/// A key that the framework knows: what check, prediction and the faults of both take from one row.
+/// Key that the framework knows. The check, the prediction and the faults of both use the same row.
 struct StartKey {
   const char* name;
   KeyKind kind = KeyKind::text;
-  const char* usual = "";               ///< its value where nothing is stated; "" = none
-  const char* choices = "";             ///< the words that it takes, with blanks between; "" = any
-  std::int64_t least = 0;               ///< of a whole number
-  std::int64_t most = kLargestSetting;  ///< of which a run is predicted
+  const char* usual = "";               ///< its value if not stated; "" = none
+  const char* choices = "";             ///< its allowed words, separated by blanks; "" = any
+  std::int64_t least = 0;               ///< for a whole number
+  std::int64_t most = kLargestSetting;  ///< largest value for which a run is predicted
 };
 
-/// The words of a text, which blanks part.
+/// Words of a text, separated by blanks.
 [[nodiscard]] std::vector<std::string> split_words(std::string_view text);
 
-/// The next multiple of `of` above n.
+/// Next multiple of `of` above n.
 [[nodiscard]] constexpr std::int64_t next_multiple(std::int64_t n, std::int64_t of) {
   return (n / of + 1) * of;
 }
 
-/// What is wrong, and what to do.
+/// A problem, and its fix.
 struct Complaint {
   std::string problem, fix;
 };
-/// Degrees whose product does not divide the ranks.
+/// Complaint that the product of the degrees does not divide the ranks.
 [[nodiscard]] Complaint undivided_ranks(std::int64_t degrees, std::int64_t ranks);
-/// A global batch that is no multiple of what all replicas take at once.
+/// Complaint that a global batch is no multiple of the sequences that all replicas take at once.
 [[nodiscard]] Complaint undivided_batch(std::int64_t batch, std::int64_t slice);
 
 class Settings {
  public:
-  /// `keys` must outlive it. A value that only a shell knows ("$N") counts as not readable, and is no fault.
+  /// Requires: `keys` outlives it. A value that only a shell knows ("$N") counts as not readable, and is no
+  /// fault.
   Settings(StatedByName stated, const std::vector<StartKey>& keys);
 
   [[nodiscard]] bool given(std::string_view name) const { return stated_.contains(name); }
-  /// A switch that is named, or a truth that is true.
+  /// True for a switch that is named, and for a truth that is true.
   [[nodiscard]] bool on(std::string_view name) const;
   [[nodiscard]] std::string text(std::string_view name) const;
   [[nodiscard]] const std::vector<std::string>& list(std::string_view name) const;
   [[nodiscard]] bool is_list(std::string_view name) const;
-  /// 0 where there is none or it cannot be read.
+  /// Whole number of a key; 0 if it is absent or not readable.
   [[nodiscard]] std::int64_t whole(std::string_view name) const;
   [[nodiscard]] double number(std::string_view name) const;
-  /// The file alone where it is not stated.
+  /// Place of a key; only the file if the key is not stated.
   [[nodiscard]] SourcePos at(std::string_view name, const std::string& file) const;
-  /// Its row; nullptr where there is none.
+  /// Row of a key; nullptr if there is none.
   [[nodiscard]] const StartKey* key(std::string_view name) const;
-  /// Its value, or the framework's own, can be read.
+  /// True if the stated value, or the framework's default, can be read.
   [[nodiscard]] bool readable(std::string_view name) const { return !unreadable_.contains(name); }
 
-  /// What is wrong with single values: of another kind, outside the choices, too small.
+  /// Faults of single values: wrong kind, not among the choices, too small.
   [[nodiscard]] const std::vector<Diagnostic>& faults() const { return faults_; }
 
  private:

@@ -13,6 +13,28 @@ std::string pointed_at(const std::vector<std::string>& keys, const Settings& set
   return stated == keys.end() ? keys.front() : *stated;
 }
 
+/// How it is broken, with its place; nullopt where it holds, or where a key that it reads cannot be read.
+std::optional<planner::StartFault> breach_of(const StartRule& rule, const Settings& settings,
+                                             const StartFacts& facts, const std::string& file) {
+  const std::vector<std::string> keys = split_words(rule.keys);
+  if (!std::all_of(keys.begin(), keys.end(), [&](const std::string& k) { return settings.readable(k); }))
+    return std::nullopt;
+  auto breach = rule.broken(settings, facts);
+  if (!breach) return std::nullopt;
+  const std::string key = breach->key.empty() ? pointed_at(keys, settings) : breach->key;
+  return planner::StartFault{
+      rule.word,
+      rule.name,
+      {settings.at(key, file), key, std::move(breach->problem), std::move(breach->fix)},
+      rule.source,
+      breach->doubtful,
+      breach->understood};
+}
+
+bool stands_before(const Diagnostic& a, const Diagnostic& b) {
+  return std::tie(a.at.line, a.at.column) < std::tie(b.at.line, b.at.column);
+}
+
 }  // namespace
 
 std::vector<planner::StartFault> start_faults(const StartTable& table, const Settings& settings,
@@ -21,22 +43,23 @@ std::vector<planner::StartFault> start_faults(const StartTable& table, const Set
   for (const Diagnostic& d : settings.faults())
     all.push_back({"value", "value", d, table.keys_source, false, false});
   for (const StartRule& rule : table.rules) {
-    const std::vector<std::string> keys = split_words(rule.keys);
-    if (!std::all_of(keys.begin(), keys.end(), [&](const std::string& k) { return settings.readable(k); }))
-      continue;
-    auto breach = rule.broken(settings, facts);
-    if (!breach) continue;
-    const std::string key = breach->key.empty() ? pointed_at(keys, settings) : breach->key;
-    all.push_back({rule.word,
-                   rule.name,
-                   {settings.at(key, file), key, std::move(breach->problem), std::move(breach->fix)},
-                   rule.source,
-                   breach->doubtful,
-                   breach->understood});
+    if (auto fault = breach_of(rule, settings, facts, file)) all.push_back(*std::move(fault));
   }
   std::stable_sort(all.begin(), all.end(), [](const planner::StartFault& a, const planner::StartFault& b) {
-    return std::tie(a.what.at.line, a.what.at.column) < std::tie(b.what.at.line, b.what.at.column);
+    return stands_before(a.what, b.what);
   });
+  return all;
+}
+
+std::vector<Diagnostic> layout_faults(const StartTable& table, const Settings& settings,
+                                      const StartFacts& facts, const std::string& file) {
+  std::vector<Diagnostic> all;
+  for (const StartRule& rule : table.rules) {
+    if (!rule.of_layout) continue;
+    auto fault = breach_of(rule, settings, facts, file);
+    if (fault && !fault->doubtful && !fault->understood) all.push_back(std::move(fault->what));
+  }
+  std::stable_sort(all.begin(), all.end(), stands_before);
   return all;
 }
 

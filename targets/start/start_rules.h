@@ -41,6 +41,9 @@ struct StartRule {
   std::string keys;
   std::optional<Breach> (*broken)(const Settings&, const StartFacts&);
   const char* source;
+  /// Where it is broken, degrees, batch, sequence and layers describe no run, so readers ask it too. It asks nothing of the machine but
+  /// the number of ranks, and of the model what a reader knows.
+  bool of_layout = false;
 };
 
 /// A target's own.
@@ -53,6 +56,10 @@ struct StartTable {
 /// Every value and every rule that is wrong, by their places in `file`.
 [[nodiscard]] std::vector<planner::StartFault> start_faults(const StartTable& table, const Settings& settings,
                                                             const StartFacts& facts, const std::string& file);
+
+/// What the rules of a layout refuse. Nothing of single values, nor what is doubtful or understood.
+[[nodiscard]] std::vector<Diagnostic> layout_faults(const StartTable& table, const Settings& settings,
+                                                    const StartFacts& facts, const std::string& file);
 
 /// The key that a rule of strategies is about; "" = every other rule.
 struct RuleKey {

@@ -1,7 +1,6 @@
 #include "targets/torchtitan/titan_keys.h"
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <string>
@@ -66,7 +65,7 @@ const std::vector<StartKey> kJudged = {
     {"metrics.log_freq", whole, "10", "", 1},
     {"checkpoint.enable", truth, "false"},
     {"checkpoint.interval", whole, "500", "", 1},
-    {"checkpoint.keep_latest_k", whole, "10", "", 0, 1'000'000},
+    {"checkpoint.keep_latest_k", whole, "10"},
     {"checkpoint.initial_load_model_only", truth, "true"},
     {"checkpoint.initial_load_in_hf", truth, "false"},
     {"checkpoint.initial_load_in_hf_quantized", truth, "false"},
@@ -159,13 +158,17 @@ void add_stated(const Node& node, const std::string& path, StatedByName& all) {
 }  // namespace
 
 const std::vector<StartKey>& titan_keys() {
-  static std::deque<std::string> names;
-  static const std::vector<StartKey> all = [] {
-    std::vector<StartKey> keys = kJudged;
+  static const std::vector<std::string> others = [] {
+    std::vector<std::string> names;
     for (const Section& section : kOthers) {
       for (const std::string& key : split_words(section.keys))
-        keys.push_back({names.emplace_back(std::string(section.name) + "." + key).c_str(), any});
+        names.push_back(std::string(section.name) + "." + key);
     }
+    return names;
+  }();
+  static const std::vector<StartKey> all = [] {
+    std::vector<StartKey> keys = kJudged;
+    for (const std::string& name : others) keys.push_back({name.c_str(), any});
     return keys;
   }();
   return all;
@@ -178,13 +181,6 @@ StatedByName titan_stated(const Node& root) {
 }
 
 void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults) {
-  const Node* custom = root.at_path("job.custom_config_module");
-  const AddedKeys* added = nullptr;
-  if (custom != nullptr && !custom->scalar.empty()) {
-    added = std::find_if(std::begin(kAdded), std::end(kAdded),
-                         [&](const AddedKeys& a) { return a.module == custom->scalar; });
-    if (added == std::end(kAdded)) return;
-  }
   // The two levels that the program knows; what a converter is told lies deeper.
   std::map<std::string, std::vector<std::string>, std::less<>> known;
   for (const StartKey& k : titan_keys()) {
@@ -193,6 +189,18 @@ void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults) {
   }
   std::vector<std::string> sections;
   for (const auto& section : known) sections.push_back(section.first);
+  for (const Node::Entry& section : root.entries) {
+    if (known.contains(section.key) && !section.value.is_map())
+      faults.push_back({section.value.at, section.key, "is a section, and no value",
+                        "write its keys below [" + section.key + "]"});
+  }
+  const Node* custom = root.at_path("job.custom_config_module");
+  const AddedKeys* added = nullptr;
+  if (custom != nullptr && !custom->scalar.empty()) {
+    added = std::find_if(std::begin(kAdded), std::end(kAdded),
+                         [&](const AddedKeys& a) { return a.module == custom->scalar; });
+    if (added == std::end(kAdded)) return;
+  }
   if (added != nullptr) {
     for (std::string& more : split_words(added->keys)) known[added->section].push_back(std::move(more));
   }

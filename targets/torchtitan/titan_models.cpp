@@ -42,8 +42,8 @@ struct Size {
 constexpr int kLlamaWords = 128256, kQwenWords = 151936, kFewWords = 2048;
 constexpr int kLlamaLength = 131072, kQwenLength = 4096;  ///< max_seq_len
 
-/// Of torchtitan/models/llama3 and qwen3, __init__.py and model/args.py. Llama's inner widths are those that
-/// FeedForward (llama3/model/model.py) makes of dim, ffn_dim_multiplier and multiple_of.
+/// Shapes of torchtitan/models/llama3 and qwen3, __init__.py and model/args.py. Llama's inner widths are
+/// those that FeedForward (llama3/model/model.py) computes from dim, ffn_dim_multiplier and multiple_of.
 constexpr Size kSizes[] = {
     {"llama3", "debugmodel", 6, 256, 768, 16, 16, 16, kFewWords, kLlamaLength, 5e5},
     {"llama3", "8B", 32, 4096, 14336, 32, 8, 128, kLlamaWords, kLlamaLength, 5e5},
@@ -61,7 +61,7 @@ constexpr Size kSizes[] = {
     {"qwen3", "235B-A22B", 94, 4096, 1536, 64, 4, 128, kQwenWords, kQwenLength, 5e6, false, 128, 8},
 };
 
-/// Flavors of another's size whose tokens see those of their own document alone (attn_mask_type block_causal).
+/// Flavors of another's size with attention only within a document (attn_mask_type block_causal).
 struct WithinDocuments {
   std::string_view family, name, size;
 };
@@ -72,8 +72,9 @@ constexpr WithinDocuments kWithinDocuments[] = {
     {"llama3", "8B_varlen", "8B"},
 };
 
-/// Those that plans are written for, with their recipes: torchtitan/models/llama3/train_configs/*.toml. Functions, and what
-/// is shipped in FP8: pytorch/torchtitan@b5bcd76 torchtitan/models/llama3/config_registry.py.
+/// Flavors that plans are written for, with their recipes: torchtitan/models/llama3/train_configs/*.toml.
+/// Functions and shipped FP8 settings: pytorch/torchtitan@b5bcd76
+/// torchtitan/models/llama3/config_registry.py.
 struct Planned {
   std::string_view family, name, function;
   double parameters;

@@ -86,7 +86,7 @@ std::string parallelism(const models::Strategy& s, const TitanRun& run) {
              "put_where_there");
 }
 
-/// Asynchronous TP is a setting of compile since Python alone is read.
+/// Asynchronous TP has been a setting of compile since only Python is read.
 std::string compiling(const models::Job& job, const models::Strategy& s) {
   const TitanLoop& loop = *titan_loop(s);
   const std::string async = fmt::format("enable_async_tensor_parallel={}", word(loop.async_tp));
@@ -99,7 +99,7 @@ std::string compiling(const models::Job& job, const models::Strategy& s) {
              async);
 }
 
-/// Tokens in the revision of August 2026, sequences before, as in AWS's fork of 0.2.2.
+/// The revision of August 2026 counts tokens; before, as in AWS's fork of 0.2.2, sequences.
 std::string batches(const models::Job& job, const models::Strategy& s, const TitanRun& run) {
   const std::int64_t sequence = job.training.sequence;
   const bool pipelined = s.pipeline_parallel > 1;
@@ -117,8 +117,8 @@ std::string batches(const models::Job& job, const models::Strategy& s, const Tit
       pipelined ? run.micro_batches : 1, local, job.training.global_batch, s.micro_batch);
 }
 
-/// Kinds of recompute are classes: taken from the shipped config that has them. None has a number of layers since
-/// selective_ac_option is gone with the TOML.
+/// Kinds of recompute are classes, taken from a shipped config that uses them. None takes a number of layers
+/// since selective_ac_option was removed with the TOML.
 std::string checkpointing(const models::Recompute& r) {
   const TitanCheckpointing again = titan_checkpointing(r);
   if (again.mode == "none") return "    config.activation_checkpoint = None\n";
@@ -150,7 +150,7 @@ std::string titan_module(const models::Job& job, const models::Strategy& s,
       "python -m torchtitan.train --module trnplan_config --config trnplan, with this folder on PYTHONPATH.\n"
       "\"\"\"\n";
   text += fmt::format(fmt::runtime(kHead), fmt::arg("modules", modules));
-  // The fork's models have parts of their own, and no FP8.
+  // Models of the fork have parts of their own, and no FP8.
   text += fmt::format("\ndef trnplan():\n    config = shipped(\"{}\")\n", flavor.function);
   if (!neuron) text += fmt::format("    config.model_spec = plain(\"{}\")\n", flavor.name);
   if (s.precision == models::Precision::fp8) {

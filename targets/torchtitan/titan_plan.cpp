@@ -8,7 +8,7 @@ namespace trnplan::targets {
 
 namespace {
 
-constexpr std::int64_t kKept = 10;  ///< checkpoint.keep_latest_k where nobody says
+constexpr std::int64_t kKept = 10;  ///< default of checkpoint.keep_latest_k
 
 }  // namespace
 
@@ -85,7 +85,7 @@ TitanRun titan_run(const models::Job& job, const models::Strategy& s) {
   run.warmup = warmup_of(shipped, job.learning, run.steps);
   run.save_every = saves_every(job.run, run.steps);
   run.kept = job.run.checkpoints_kept.value_or(kKept);
-  // No word for all of them: as many as there will be.
+  // There is no setting for all of them, so the number is that of all checkpoints of the run.
   if (run.kept == models::kAllCheckpoints)
     run.kept = run.steps / std::max<std::int64_t>(1, run.save_every) + 2;
   run.log_every = job.run.log_steps.value_or(shipped.log_steps);

@@ -14,6 +14,7 @@
 #include "targets/start/run_values.h"
 #include "targets/torchtitan/titan_keys.h"
 #include "targets/torchtitan/titan_plan.h"
+#include "targets/torchtitan/titan_rules.h"
 #include "text/document.h"
 #include "text/parse.h"
 #include "units/product.h"
@@ -130,10 +131,8 @@ void read_stages(RunValues& v, int layers, planner::ConfigReading& r) {
   const int stages =
       each > 0 ? (whole + each - 1) / each : s.pipeline_parallel * models::chunks_of(s.schedule).least;
   s.virtual_pipeline = std::max(1, stages / s.pipeline_parallel);
-  if (stages % s.pipeline_parallel != 0 || stages > layers) {
-    v.fault("parallelism.pipeline_parallel_layers_per_stage",
-            fmt::format("{} stages on PP {}", stages, s.pipeline_parallel),
-            "choose layers that make a multiple of the degree");
+  if (stages % s.pipeline_parallel != 0) {
+    r.not_modelled.emplace_back("a number of stages that PP does not divide");
     return;
   }
   if (first == last && first == 0 && layers % stages == 0) return;
@@ -146,9 +145,8 @@ void read_stages(RunValues& v, int layers, planner::ConfigReading& r) {
     const int own =
         whole / stages + (i < whole % stages ? 1 : 0) - (i == 0 ? first : 0) - (i + 1 == stages ? last : 0);
     if (own < 1) {
-      const char* key = i == 0 ? "parallelism.pipeline_parallel_first_stage_less_layers"
-                               : "parallelism.pipeline_parallel_last_stage_less_layers";
-      v.fault(key, fmt::format("leaves no layer to stage {} of {}", i + 1, stages), "write a smaller number");
+      r.not_modelled.emplace_back("a stage without layers");
+      s.pipeline_cuts.clear();
       return;
     }
     end += own;
@@ -166,28 +164,19 @@ void read_mesh(RunValues& v, int ranks, planner::ConfigReading& r) {
   const int replicate = v.whole("parallelism.data_parallel_replicate_degree");
   int shard = v.whole("parallelism.data_parallel_shard_degree");
   const std::int64_t rest = saturating_product({s.model_parallel(), replicate});
-  const bool stated = shard >= 1;
-  if (!stated) {
-    const char* key = "parallelism.data_parallel_shard_degree";
-    if (ranks == 0 || ranks % rest != 0) {
-      v.fault(key,
-              ranks == 0 ? "takes what is left, and the number of ranks is not known"
-                         : fmt::format("{} ranks are no multiple of the other degrees, {}", ranks, rest),
-              ranks == 0 ? "write the degree, or name --instance and --nodes" : "fix the degrees or --nodes");
-      shard = 1;
-    } else {
-      shard = static_cast<int>(ranks / rest);
-    }
+  if (shard < 1) {
+    if (ranks == 0)
+      v.fault("parallelism.data_parallel_shard_degree",
+              "takes what is left, and the number of ranks is not known",
+              "write the degree, or name --instance and --nodes");
+    shard = std::max(1, static_cast<int>(ranks / rest));
   }
   const std::int64_t made = saturating_product({rest, shard});
   if (made > run_limits.ranks) {
-    v.fault("parallelism", fmt::format("the degrees make {} ranks, more than {}", made, run_limits.ranks),
-            "write smaller degrees");
+    if (ranks == 0)  // else they do not make the ranks, which a rule says
+      v.fault("parallelism", fmt::format("the degrees make {} ranks, more than {}", made, run_limits.ranks),
+              "write smaller degrees");
     return;
-  }
-  if (ranks > 0 && made != ranks && stated) {
-    v.fault("parallelism", fmt::format("the degrees make {} ranks, the cluster has {}", made, ranks),
-            "fix the degrees, or leave data_parallel_shard_degree at -1");
   }
   s.data_parallel = replicate * shard;
   // A single rank shares nothing, and counts as sharded; so do TP and PP alone, where nothing is.
@@ -213,23 +202,8 @@ void read_batch(RunValues& v, planner::ConfigReading& r) {
             fmt::format("{} on each of {} ranks are {} sequences a step, more than {}", local,
                         s.data_parallel, slice, run_limits.global_batch),
             "write fewer");
-  } else if (r.training.global_batch % slice != 0) {
-    v.fault("training.global_batch_size",
-            fmt::format("{} is no multiple of {} sequences on each of {} ranks", r.training.global_batch,
-                        local, s.data_parallel),
-            fmt::format("write {}", next_multiple(r.training.global_batch, slice)));
   } else if (s.pipeline_parallel > 1 && r.training.global_batch != slice) {
     r.not_modelled.emplace_back("several pipelines' worth of micro-batches a step");
-  }
-  if (s.pipeline_parallel > 1 && local % s.micro_batch != 0) {
-    v.fault("training.local_batch_size",
-            fmt::format("{} is no multiple of the micro-batch of {}", local, s.micro_batch),
-            "fix one of the two");
-  }
-  const std::int64_t pieces = titan_pieces(s.tensor_parallel, s.context_parallel);
-  if (r.training.sequence % pieces != 0) {
-    v.fault("training.seq_len", fmt::format("{} tokens are cut into {} pieces", r.training.sequence, pieces),
-            fmt::format("write a multiple of {}", pieces));
   }
 }
 
@@ -260,9 +234,7 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
   read_switches(v, r);
   r.training.precision = r.strategy.precision;
   r.software.framework = "torchtitan";
-  if (v.whole("checkpoint.keep_latest_k") == 1) {
-    v.fault("checkpoint.keep_latest_k", "a single checkpoint cannot be kept", "write 2 or more");
-  }
+  v.ask(titan_start_table(), {.ranks = ranks, .model = a});
   v.finish();
   return r;
 }

@@ -325,18 +325,18 @@ const std::vector<StartRule>& titan_start_rules() {
       "parallelism.data_parallel_shard_degree parallelism.data_parallel_replicate_degree "
       "parallelism.context_parallel_degree training.mixed_precision_param training.dtype";
   static const std::vector<StartRule> all = {
-      {"divisibility", "mesh", kMesh, mesh_is_the_world, kDimensions},
+      {"divisibility", "mesh", kMesh, mesh_is_the_world, kDimensions, true},
       {"divisibility", "replicas alone", "parallelism.data_parallel_replicate_degree " + kMesh,
        replicas_alone, kLlama},
       {"batch", "batch", "training.global_batch_size training.local_batch_size " + kMesh, titan_batch_divides,
-       kTrain},
+       kTrain, true},
       {"batch", "micro-batches",
        "training.local_batch_size parallelism.pipeline_parallel_microbatch_size "
        "parallelism.pipeline_parallel_degree",
-       micro_batches_divide, kPipeline},
+       micro_batches_divide, kPipeline, true},
       {"sequence-parallel", "sequence",
        "training.seq_len parallelism.tensor_parallel_degree parallelism.context_parallel_degree",
-       sequence_in_pieces, kLlama},
+       sequence_in_pieces, kLlama, true},
       {"heads", "heads by TP", "parallelism.tensor_parallel_degree", heads_on_ranks, kLlamaModel},
       {"pipeline-schedule", "schedule",
        "parallelism.pipeline_parallel_schedule parallelism.pipeline_parallel_degree", schedule_is_known,
@@ -344,7 +344,7 @@ const std::vector<StartRule>& titan_start_rules() {
       {"pipeline-schedule", "split backward",
        "parallelism.pipeline_parallel_schedule parallelism.pipeline_parallel_degree compile.enable",
        split_is_eager, kSchedules},
-      {"layers", "stages", kStages, stages_fit, kPipeline},
+      {"layers", "stages", kStages, stages_fit, kPipeline, true},
       {"context-parallel", "balancer", "parallelism.context_parallel_load_balancer", balancer_is_named,
        kTitanJobConfig},
       {"compile", "asynchronous TP",
@@ -364,7 +364,7 @@ const std::vector<StartRule>& titan_start_rules() {
        mx_on_device, kMx},
       {"recompute", "budget", "activation_checkpoint.mode compile.enable", budget_compiles, kRecompute},
       {"recompute", "option", "activation_checkpoint.selective_ac_option activation_checkpoint.mode",
-       selective_option, kRecompute},
+       selective_option, kRecompute, true},
       {"checkpoint", "kept", "checkpoint.keep_latest_k checkpoint.enable", keeps_two, kCheckpoints},
       {"checkpoint", "Hugging Face",
        "checkpoint.initial_load_model_only checkpoint.initial_load_in_hf "

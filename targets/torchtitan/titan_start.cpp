@@ -1,4 +1,4 @@
-// What TorchTitan's job config takes, and a file of settings as the rules of the start see it.
+// Keys of TorchTitan's job config, and a settings file as the rules of the start see it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kLaterFloat8 = "pytorch/torchtitan@b5bcd76:torchtitan/models/llama3/config_registry.py";
 
-/// Assignments of a module that no reader here follows, so that it would be read as another plan. Throws InputError.
+/// Refuses assignments of a module that this reader does not follow, since it would read another plan. Throws
+/// InputError.
 void refuse_assignments(const planner::ConfigFile& file) {
   std::vector<Diagnostic> faults;
   std::istringstream in(file.text);
@@ -43,7 +44,7 @@ void refuse_assignments(const planner::ConfigFile& file) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-/// The module of a plan in FP8 ends where it is started.
+/// Fault of a module that ends at its start, as that of a plan in FP8 does.
 std::optional<planner::StartFault> stop_of(const planner::ConfigFile& file) {
   std::istringstream in(file.text);
   int number = 0;

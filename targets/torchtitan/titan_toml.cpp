@@ -18,7 +18,7 @@ class Toml {
   }
   Toml& text(std::string_view key, std::string_view value) { return raw(key, fmt::format("\"{}\"", value)); }
   Toml& count(std::string_view key, std::int64_t value) { return raw(key, fmt::to_string(value)); }
-  /// TOML takes 1 for a whole number, which a setting with a fraction refuses.
+  /// Adds a fraction, because TOML reads 1 as a whole number, which such a setting refuses.
   Toml& number(std::string_view key, double value) {
     std::string digits = fmt::format("{}", value);
     if (digits.find_first_of(".e") == std::string::npos) digits += ".0";

@@ -15,7 +15,7 @@ namespace trnplan::targets {
 
 namespace {
 
-/// A tree of sections and their scalars, of which the last of a name counts. Linear in what is set.
+/// A tree of sections and their scalars; the last one of a name counts. Cost: linear in the values set.
 class ModuleSettings {
  public:
   explicit ModuleSettings(const SourcePos& at) {
@@ -48,13 +48,13 @@ class ModuleSettings {
     table.at = at;
     Node& in = place(root_, "", section, std::move(table));
     Node value;
-    value.at = at;  // of its key too, which faults point to
+    value.at = at;  // also the place of its key, to which faults point
     Node& kept = place(in, section, key, std::move(value));
     kept.kind = kind;
     kept.at = at;
     return kept;
   }
-  /// The value of that key of `map`, which stands in `section`; `made` where it is new. Throws InputError.
+  /// Value of a key of `map` in `section`; `made` if it is new. Throws InputError.
   Node& place(Node& map, const std::string& section, const std::string& key, Node made) {
     const auto [found, fresh] = index_.emplace(std::pair(section, key), map.entries.size());
     if (fresh) {
@@ -67,10 +67,11 @@ class ModuleSettings {
   }
 
   Node root_;
-  std::map<std::pair<std::string, std::string>, std::size_t> index_;  // of section and key
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;  // by section and key
 };
 
-/// A module's settings, name = value within config.SECTION, as a TOML would have them. Tokens become sequences.
+/// Settings of a module, name = value within config.SECTION, as a TOML would state them. Tokens become
+/// sequences.
 Node tree_of_module(const planner::ConfigFile& file) {
   ModuleSettings settings({file.name, 1, 1});
   std::istringstream in(file.text);
@@ -106,7 +107,7 @@ Node tree_of_module(const planner::ConfigFile& file) {
     }
     if (text.starts_with("config.model_spec = plain("))
       settings.set("model", "converters", std::vector<std::string>{}, at);
-    // The plan is one of FP8, and the module says so when it is started.
+    // The plan is in FP8; the module reports that when it is started.
     if (titan_stops(line)) settings.set("model", "converters", std::vector<std::string>{kTitanFloat8}, at);
     if (text.starts_with("config.activation_checkpoint = ")) {
       const bool none = text.find("= None") != std::string::npos,
@@ -115,7 +116,7 @@ Node tree_of_module(const planner::ConfigFile& file) {
       settings.set("activation_checkpoint", "selective_ac_option", "op", at);
       continue;
     }
-    // What ends at another = is no value of a setting; so no part of a line is looked at twice.
+    // A value that ends at another = is not one of a setting, so no part of a line is scanned twice.
     for (std::size_t from = 0; (from = text.find('=', from)) != std::string::npos; ++from) {
       std::size_t name = from;
       while (name > 0 &&
@@ -146,8 +147,8 @@ Node tree_of_module(const planner::ConfigFile& file) {
   return settings.take();
 }
 
-/// Keys of the revision that has no TOML, which the module states beside those of v0.2.2: they mean what v0.2.2 does
-/// anyway, with a value "" where another key says it too.
+/// Keys of the revision without TOML that the module states in addition to those of v0.2.2. They mean what
+/// v0.2.2 does anyway, or have the value "" if another key states it too.
 struct LaterKey {
   std::string_view section, key, value;
 };

@@ -74,6 +74,10 @@ void need_mesh(const models::Job& job, const models::Strategy& s, std::vector<pl
     broken.push_back(target_lacks("copies of key and value heads", "pin a tensor_parallel of at most 8"));
 }
 
+std::string pin_loop(const TitanLoop& loop) {
+  return fmt::format("pin framework to {} in the job", loop.framework);
+}
+
 void need_program(const models::Job& job, const models::Strategy& s,
                   std::vector<planner::Violation>& broken) {
   const models::Recompute r = s.recompute;
@@ -96,7 +100,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
   }
   if (const TitanLoop* loop = titan_loop(s); eight && loop != nullptr && !loop->compiled) {
     broken.push_back(target_lacks("FP8 in a model that is not compiled, which docs/float8.md advises against",
-                                  "pin framework to fsdp in the job"));
+                                  pin_loop(titan_loop_of(true, false))));
   }
   if (!s.pipeline_cuts.empty() || job.architecture.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
     broken.push_back(
@@ -110,7 +114,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
              loop != nullptr && loop->compiled && models::schedule_of(s).splits_backward()) {
     broken.push_back(target_lacks(fmt::format("the schedule {} of blocks that are compiled",
                                               models::to_string(models::settled_schedule(s))),
-                                  "pin framework to fsdp-eager in the job"));
+                                  pin_loop(titan_loop_of(false, false))));
   }
   if (s.bucket_mb != models::Strategy{}.bucket_mb)
     broken.push_back(target_lacks("ZeRO-1's buckets", "leave bucket_mb out"));

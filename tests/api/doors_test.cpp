@@ -1,5 +1,5 @@
-// One job, one answer: whatever command is asked. Random jobs over machines, models and stacks; what two documents both
-// state is compared to the last digit.
+// One job gets the same answer from every command. Random jobs over machines, models and stacks; values that
+// two documents share are compared to the last digit.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -10,6 +10,9 @@
 #include "api/check.h"
 #include "planner/check/rules.h"
 #include "targets/megatron/megatron_rules.h"
+#include "targets/nemo_megatron/nemo_rules.h"
+#include "targets/nxd/nxd_read.h"
+#include "targets/nxd/nxd_rules.h"
 #include "targets/nxdt/nxdt_lint_rules.h"
 #include "targets/torchtitan/titan_rules.h"
 #include "tests/folder.h"
@@ -92,6 +95,10 @@ TEST_CASE("rules of the tables have rows, and rows have rules", "[api]") {
 
   CHECK(words_of(targets::megatron_start_table()) == ids_of("megatron"));
   CHECK(words_of(targets::titan_start_table()) == ids_of("torchtitan"));
+  std::set<std::string> of_scripts = words_of(targets::nemo_start_table({}));
+  for (const char* program : {targets::kTensorScript, targets::kPipelineScript})
+    of_scripts.merge(words_of(targets::nxd_start_table(program)));
+  CHECK(of_scripts == ids_of("neuron-scripts"));
 }
 
 TEST_CASE("a rule of a start has its source in its row", "[api]") {
@@ -106,6 +113,9 @@ TEST_CASE("a rule of a start has its source in its row", "[api]") {
   };
   compare(targets::megatron_start_table(), "megatron");
   compare(targets::titan_start_table(), "torchtitan");
+  compare(targets::nemo_start_table({}), "neuron-scripts");
+  for (const char* program : {targets::kTensorScript, targets::kPipelineScript})
+    compare(targets::nxd_start_table(program), "neuron-scripts");
 }
 
 TEST_CASE("a finding of check has a row, and its source is one of the row's", "[api]") {
@@ -151,4 +161,11 @@ TEST_CASE("the id behind a remark comes off again", "[api]") {
   CHECK(take_id(text) == "");
   text = "[stack]";
   CHECK(take_id(text) == "");
+  text = with_id("a sentence", "zero-1");
+  CHECK(take_id(text) == "zero-1");
+  for (const char* none : {"a sentence [8]", "a sentence []", "a sentence [A]", "a sentence [-]"}) {
+    text = none;
+    CHECK(take_id(text) == "");
+    CHECK(text == none);
+  }
 }

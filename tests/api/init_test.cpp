@@ -1,4 +1,5 @@
-// The job that init writes: that it is read as it was told, says what was assumed, and that a wrong answer writes nothing.
+// The job that init writes: it reads back as stated, it lists its assumptions, and a wrong answer writes
+// nothing.
 #include "api/init.h"
 
 #include <filesystem>

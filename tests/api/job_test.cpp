@@ -1,4 +1,4 @@
-// What is asked of a job and its strategies.
+// Queries about a job and its strategies.
 #include <algorithm>
 #include <filesystem>
 #include <set>

@@ -1,4 +1,4 @@
-// What is asked of a machine alone.
+// Queries about a machine alone.
 #include "api/collective.h"
 #include "api/topology.h"
 #include "tests/folder.h"

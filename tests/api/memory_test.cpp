@@ -1,4 +1,4 @@
-// Jobs and configs that stand in no file.
+// Jobs and configs in memory, without a file.
 #include "api/check.h"
 #include "api/documents.h"
 #include "api/plan.h"
@@ -72,7 +72,7 @@ TEST_CASE("what a text names is looked up among the texts, then on disk", "[api]
   CHECK_THROWS_AS(files.text(written + "-not"), InputError);
 }
 
-TEST_CASE("an NxDT config in memory is checked, planned beside and planned again", "[api]") {
+TEST_CASE("an NxDT config in memory is checked, compared with plans and planned again", "[api]") {
   const TestFolder folder;
   Remarks remarks;
   api::PlanRequest request = request_of("<job>");

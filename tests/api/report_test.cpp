@@ -1,4 +1,4 @@
-// What a report's page is, without a browser: tests/report opens it in one.
+// Content of a report's page, without a browser; tests/report opens it in one.
 #include <filesystem>
 #include <limits>
 #include <string>

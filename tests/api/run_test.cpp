@@ -1,4 +1,4 @@
-// What is asked of runs: logs, tables of published ones, folders and grids.
+// Queries about runs: logs, tables of published runs, folders and grids.
 #include <algorithm>
 #include <filesystem>
 
@@ -44,7 +44,7 @@ TEST_CASE("calibrate reads logs, and compares points with a profile", "[api]") {
   CHECK_THROWS_AS(api::calibrate(request, remarks), InputError);
 }
 
-TEST_CASE("validate sets published runs beside predictions", "[api]") {
+TEST_CASE("validate compares published runs with predictions", "[api]") {
   const TestFolder folder;
   Remarks remarks;
   const api::ValidateResult v = api::validate({"", "trn1", calibrate::LeaveOut::none}, remarks);
@@ -61,7 +61,7 @@ TEST_CASE("validate sets published runs beside predictions", "[api]") {
   for (const planner::CheckedUptime& row : uptimes.rows) CHECK(row.check.estimate.uptime > 0);
 }
 
-TEST_CASE("watch reports a log once, beside what is predicted of it", "[api]") {
+TEST_CASE("watch reports a log once, with its prediction", "[api]") {
   const TestFolder folder;
   Remarks remarks;
   api::WatchRequest request;

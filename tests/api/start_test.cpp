@@ -1,5 +1,6 @@
-// check on random scripts of Megatron-LM and TOMLs of TorchTitan: what the framework takes, and what each of its
-// assertions refuses. Flags, keys and choices are drawn from the table of the entry points, made from the sources.
+// check on random scripts of Megatron-LM and TOMLs of TorchTitan: values that the framework accepts, and
+// values that each of its assertions refuses. Flags, keys and choices are drawn from the table of the entry
+// points, made from the sources.
 #include <algorithm>
 #include <functional>
 #include <map>

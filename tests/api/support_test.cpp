@@ -1,4 +1,5 @@
-// support against what plan does with the same pair: a yes that plan refuses, a no that it plans, a target that it cannot write for.
+// support compared with plan on the same pair: a yes that plan refuses, a no that it plans, a target that it
+// cannot write for.
 #include "api/support.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 
 namespace trnplan {
 
-/// One run of each program of the catalogue that simulates in a millisecond or two.
+/// One run of each program of the catalogue that simulates in at most two milliseconds.
 inline std::vector<calibrate::MeasuredStep> programs() {
   auto mapped = calibrate::map_runs(
       logs::parse_measured_runs(read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs"),

@@ -1,4 +1,4 @@
-// calibrate: tables, logs and kernels, profiles that are written.
+// calibrate: tables, logs and kernels, and the profiles that it writes.
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -188,7 +188,7 @@ TEST_CASE("training logs", "[cli]") {
   cli.prints("^  step 243.84 s");
   cli.expect(0, R"("pieces": 5)", "calibrate $work/slurm.out --no-fit --format json");
   cli.prints(R"("explains": )");
-  // A table without use is no fault beside a log, and one alone.
+  // An unusable table is no fault together with a log, and is one alone.
   cli.write("bare.out", cli.read("$logs/nxd-llama3-70b.txt") + cli.read("$work/bare.txt"));
   cli.expect(0, R"(^trnplan: .*bare\.out:6:1: left out: the operation of this table is not stated)",
              "calibrate $work/bare.out");
@@ -216,7 +216,7 @@ TEST_CASE("kernels", "[cli]") {
   std::getline(published, heading);
   while (std::getline(published, row) && !row.starts_with("T175,")) continue;
   cli.write("runs.csv", heading + "\nNEW" + row.substr(4) + "\n");
-  // Kernels, alone and beside other points.
+  // Kernels, alone and together with other points.
   cli.set("kernels", cli.get("source") + "/tests/calibrate/fixtures/kernels");
   cli.set("gemm", cli.get("kernels") + "/gemm.json");
   cli.set("shape", "matmul,m=4096,k=4096,n=4096,dtype=bf16");
@@ -274,7 +274,7 @@ TEST_CASE("kernels", "[cli]") {
   // A fitted profile starts anew, and says what it no longer holds.
   cli.expect(0, R"(gemm\.json, to which kernels was fitted, is not among the files)",
              "calibrate $kernels/kernels.csv --profile $work/kernels.json");
-  // A device time far from what is said of it is told, and writes no profile unless forced.
+  // A device time far from the stated one is reported, and is written to a profile only if forced.
   cli.expect(3, R"(far\.json is not written because of that)",
              "calibrate $gemm --kernel $gemm=matmul,m=64,k=64,n=64,dtype=bf16 --out $work/far.json");
   CHECK_FALSE(std::filesystem::exists(cli.work("far.json")));

@@ -1,4 +1,4 @@
-// check on configs: the instance type they are for, and what it says.
+// check on configs: their instance type, and its findings.
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,8 +107,9 @@ TEST_CASE("what TorchTitan refuses at its start is refused, each at its key", "[
   cli.prints_no("distributed_strategy");
 }
 
-// compile.enable was not read, a file of qwen3 was told of llama3, and one of an image model of unknown keys.
-TEST_CASE("a TOML of TorchTitan is told what it is", "[cli]") {
+// compile.enable was not read, a file of qwen3 got messages about llama3, and one of an image model about
+// unknown keys.
+TEST_CASE("messages on a TOML of TorchTitan name the right model", "[cli]") {
   Session cli;
   const std::string head =
       "[training]\nlocal_batch_size = 1\nseq_len = 4096\n[activation_checkpoint]\nmode = \"full\"\n";
@@ -243,7 +244,7 @@ TEST_CASE("check says what a file is that it cannot check", "[cli]") {
   is("notes.txt", "nothing\n", "this is not an NxDT config");
 }
 
-// Catches: a folder that check cannot take although all it needs stands in it.
+// Catches: a folder that check refuses although it contains all that check needs.
 TEST_CASE("a plan's folder is checked on its own cluster", "[cli]") {
   Session cli;
   for (const char* target : {"nxdt", "nxd"}) {

@@ -28,7 +28,7 @@ for arguments in --help -h ''; do
   check "'$arguments' prints code" bash -c "! grep -Eq 'pipefail|packages=' '$work/out'"
 done
 
-# The packages stand in one list, once each, and no other line names one to apt-get.
+# One list contains the packages, once each, and no other line names one to apt-get.
 mapfile -t packages < <(sed -n '/^packages=(/,/^)/p' "$source/dev" | sed -e '1d;$d' -e 's/#.*//' | tr -s ' ' '\n' | sed '/^$/d')
 check "has ${#packages[@]} packages" test "${#packages[@]}" -ge 8
 check 'lists a package twice' test -z "$(printf '%s\n' "${packages[@]}" | sort | uniq -d)"
@@ -41,7 +41,7 @@ for package in "${packages[@]}"; do
 done
 check 'gives apt-get a package by name' bash -c "! grep -E 'apt-get .*install' '$work/rest' | grep -Eq 'install( -[^ ]+)* [a-z]'"
 
-# What tests need besides stands in a list of its own.
+# A separate list contains the further needs of tests.
 mapfile -t extra < <({
   sed -n '/^test_packages=(/,/^)/p' "$source/dev" | sed -e '1d;$d'
   sed -n 's/^wheel_packages=(\(.*\)).*/\1/p' "$source/dev"   # on one line
@@ -98,7 +98,7 @@ else
   skip './dev as a user without sudo: cannot become another user here'
 fi
 
-# What was skipped is told in one line, from what the tests say; --all fails on it and runs the sanitizers.
+# One line reports what was skipped, from the output of the tests; --all fails on it and runs the sanitizers.
 tools built
 for tool in mkdir grep awk; do ln -s "$(command -v "$tool")" "$bin/$tool"; done
 stand_in apt-get 'exit 9'

@@ -1,4 +1,4 @@
-// explain, support and init as a person meets them: what they print, complete and refuse.
+// Output, completions and refusals of explain, support and init.
 #include "tests/catch.h"
 #include "tests/cli/run_cli.h"
 

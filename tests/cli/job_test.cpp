@@ -1,4 +1,4 @@
-// Wrong jobs: what is wrong, where, and what to do.
+// Wrong jobs: the problem, its place and its fix.
 #include <algorithm>
 #include <filesystem>
 #include <random>

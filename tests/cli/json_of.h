@@ -1,4 +1,4 @@
-// JSON that a command prints.
+// JSON printed by a command.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace trnplan::cli {
 
-/// Runs `command` with --format json. A check: what it prints is one document of the schema of today.
+/// Runs `command` with --format json. Checks that it prints one document of the current schema.
 inline nlohmann::json json_of(Session& cli, const std::string& command) {
   const std::string& text = cli.run(command + " --format json").out;
   INFO(command << "\n" << cli.last.err);

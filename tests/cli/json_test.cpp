@@ -1,4 +1,4 @@
-// --format json: that it is JSON, and that its numbers follow from each other.
+// --format json is valid JSON with consistent numbers.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-// What plan answers, and what it refuses.
+// Answers and refusals of plan.
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -150,7 +150,7 @@ TEST_CASE("only remedies that help", "[cli]") {
   cli.says_no("pin ");
 }
 
-TEST_CASE("one strategy, contradictions, extremes, certainty", "[cli]") {
+TEST_CASE("one strategy, contradictions, extremes, probabilities", "[cli]") {
   Session cli;
   // One strategy, pinned whole; pins that contradict each other; a prime number of nodes; the largest
   // cluster.

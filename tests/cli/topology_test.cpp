@@ -1,4 +1,4 @@
-// Groups and instances as topology shows them.
+// Groups and instances in the output of topology.
 #include <filesystem>
 #include <regex>
 #include <set>

@@ -36,7 +36,7 @@ TEST_CASE("tables of runs", "[cli]") {
   cli.refuse("unknown profile", "validate --memory --profile none");
 }
 
-TEST_CASE("the document beside the text of one answer", "[cli]") {
+TEST_CASE("the document and the text of one answer", "[cli]") {
   Session cli;
   cli.expect(0, "^decoders ", "validate --leave-out none --json $work/steps.json");
   CHECK(cli.read("$work/steps.json") == cli.run("validate --leave-out none --format json").out);

@@ -1,4 +1,4 @@
-// whatif: which cluster it recommends.
+// whatif: the cluster that it recommends.
 #include <string>
 
 #include "tests/catch.h"

@@ -1,4 +1,4 @@
-// What people read fits 80 columns, and no word is broken for that.
+// Text for people fits 80 columns, without breaking a word.
 #include <algorithm>
 #include <iterator>
 #include <set>

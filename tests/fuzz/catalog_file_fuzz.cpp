@@ -1,5 +1,5 @@
-// Files of the catalogue that no other target reads: models, the words of tables, how rows are read, what is recommended
-// and how long measuring takes.
+// Files of the catalogue that no other target reads: models, the words of tables, rules for rows,
+// recommendations, and durations of measurements.
 #include <cmath>
 
 #include "io/catalog/architecture_reader.h"

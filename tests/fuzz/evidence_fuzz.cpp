@@ -1,4 +1,4 @@
-// The list "observations" of a profile: read, written, read back, and told beside a job.
+// The list "observations" of a profile: read, written, read back, and reported with a job.
 #include "io/catalog/observations.h"
 
 #include "io/input/strategy_text.h"

@@ -1,4 +1,4 @@
-// A file that is no config of a target, by each of the names that decide how it is taken.
+// A file that is no config of a target, under each of the names that decide how it is read.
 #include "api/foreign_files.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/targets.h"

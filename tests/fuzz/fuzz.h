@@ -1,7 +1,7 @@
-// What the fuzz targets share.
+// Shared parts of the fuzz targets.
 //
-// A target takes bytes as a file someone hands over. It may refuse them with an InputError that says where
-// and what; anything else that is thrown ends the program, and so do the sanitizers and ensure().
+// A target takes bytes as a file that someone supplies. It may refuse them with an InputError that states the
+// place and the problem. Any other exception ends the program, as do the sanitizers and ensure().
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void refusable(const Read& read) {
   }
 }
 
-/// Files in memory: a path out of a fuzzed file finds these and nothing on the machine.
+/// Files in memory: a path from a fuzzed file finds only these, and nothing on the machine.
 class InMemory : public Files {
  public:
   explicit InMemory(std::map<std::string, std::string> files) : files_(std::move(files)) {}
@@ -75,7 +75,7 @@ inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return std::string(reinterpret_cast<const char*>(data), size);
 }
 
-/// The shipped catalogue, wherever the program is started.
+/// The shipped catalogue, from any current folder.
 inline const io::Catalog& catalog() {
   static const io::Catalog shipped(TRNPLAN_SOURCE_DIR "/catalog");
   return shipped;

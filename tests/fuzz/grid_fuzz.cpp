@@ -1,4 +1,4 @@
-// The grid of a sweep. The jobs it may name stand beside it.
+// The grid of a sweep, next to the jobs that it may name.
 #include "launch/sweep/sweep_files.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/targets.h"

@@ -1,4 +1,4 @@
-// An instance type of the catalogue, and the chip graph of it.
+// An instance type of the catalogue, and its chip graph.
 #include "io/catalog/instance_reader.h"
 
 #include <cmath>

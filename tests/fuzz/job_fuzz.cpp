@@ -1,4 +1,4 @@
-// A job.yaml. The files it may name: a config.json, an NxDT config, a listing of neuron-ls,
+// A job.yaml, with the files that it may name: a config.json, an NxDT config, a listing of neuron-ls,
 // descriptions of clusters.
 #include "io/input/readers.h"
 #include "planner/check/rules.h"

@@ -1,4 +1,4 @@
-// Jobs that a fuzzed file describes, judged where that takes milliseconds.
+// Judges jobs that a fuzzed file describes, if that takes milliseconds.
 #pragma once
 
 #include "models/parameters/profile.h"
@@ -13,7 +13,7 @@ inline bool is_small(const models::Job& job, const models::Strategy& s) {
          models::micro_batches(job.training, s) <= 16 && s.pipeline_parallel <= 8;
 }
 
-/// Its rules and its count of parameters, whatever its size; its step where it is small.
+/// Judges its rules and its count of parameters at any size; its step if it is small.
 inline void judge_job(const models::Job& job, const models::Strategy& stated,
                       const models::Profile& profile) {
   const models::Strategy s = models::canonical(stated);

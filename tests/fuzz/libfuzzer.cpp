@@ -1,4 +1,5 @@
-// The entry of libFuzzer for the target that the build names, with a mutator that also writes numbers at their bounds.
+// Entry point of libFuzzer for the target that the build names, with a mutator that also writes numbers at
+// their bounds.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Output of neuron-ls, as a table or as JSON; JSON also under a name that says nothing of it.
+// Output of neuron-ls, as a table or as JSON; JSON also under a name that does not show the format.
 #include "io/input/readers.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/targets.h"

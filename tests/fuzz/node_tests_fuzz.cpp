@@ -1,4 +1,4 @@
-// What health.sh printed of each node.
+// Output of health.sh on each node.
 #include "logs/nccom/node_tests.h"
 
 #include "tests/fuzz/fuzz.h"

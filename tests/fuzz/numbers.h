@@ -1,4 +1,4 @@
-// Numbers at the bounds of readers, put where a text has numbers: what a mutator of bytes does not find.
+// Numbers at the bounds of readers, inserted where a text has numbers: a mutator of bytes does not find them.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace trnplan::fuzz {
 
-/// `text` with some of its numbers replaced, often by one and the same, since products are what overflows. Equal seeds give
-/// equal texts. `text` itself where it has no number. Cost: linear.
+/// `text` with some of its numbers replaced, often by the same one, since products overflow. Equal seeds give
+/// equal texts. `text` itself if it has no number. Cost: linear.
 [[nodiscard]] std::string with_numbers(const std::string& text, std::uint64_t seed);
 
 }  // namespace trnplan::fuzz

@@ -1,4 +1,4 @@
-// plan.json of a plan's folder, beside a sound config.json.
+// plan.json of a plan's folder, next to a sound config.json.
 #include "io/input/plan_file.h"
 
 #include <cmath>

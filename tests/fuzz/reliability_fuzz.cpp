@@ -1,4 +1,4 @@
-// The reliability file, and what follows from it for a run.
+// The reliability file, and its consequences for a run.
 #include "io/catalog/reliability.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Runs fuzz targets over the files of folders, where no fuzzing engine is linked; with --numbers N over N more texts a file,
-// which have numbers at their bounds in place of the file's.
+// Runs fuzz targets over the files of folders, without a fuzzing engine. With --numbers N it adds N texts per
+// file, in which numbers at their bounds replace the file's.
 #include <signal.h>
 #include <unistd.h>
 

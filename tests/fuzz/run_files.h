@@ -1,4 +1,4 @@
-// What is asked of a file that starts a run.
+// Checks of a file that starts a run.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ inline const Machine& of_neuron_cores() {
   return trn1;
 }
 
-/// Read by the target of that name for one node and for as many as the launch line has.
+/// Reads it by the target of that name, for one node and for as many as the launch line states.
 inline void read_run_file(const char* target, const char* name, const std::string& text,
                           const Machine& machine = of_gpus()) {
   const planner::Target& reader = *targets::find(target);

@@ -1,4 +1,4 @@
-// A strategy as the command line has it, on a job of one node and one of many.
+// A strategy as on the command line, for a job of one node and for one of many.
 #include "io/format/stored_strategy.h"
 #include "io/input/strategy_text.h"
 #include "planner/check/rules.h"

@@ -1,4 +1,4 @@
-// The fuzz targets. Each reads bytes as a file of the user; what is wrong with them ends the program.
+// The fuzz targets. Each reads bytes as a file of the user; a bug that they trigger ends the program.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-"""What is made of the program's own keys is as it was made: docs/keys.md, the table of docs/job.md and the types of Python's results.
+"""Checks pages generated from the program's own keys: docs/keys.md, the table of docs/job.md, and the types of Python's results.
 
 generated.py TRNPLAN SOURCE_DIR [--update]
 
-`trnplan help --keys` tells the keys. The table of docs/job.md stands between <!-- keys of a job --> and <!-- end of keys -->. With --update the
-files are written anew; without it the first difference of each is told.
+`trnplan help --keys` prints the keys. The table of docs/job.md lies between <!-- keys of a job --> and <!-- end of keys -->. With
+--update the files are rewritten; without it, the first difference of each is printed.
 """
 
 import ast

@@ -1,4 +1,5 @@
-// Inputs that an attacker, a broken disk or a tired person would give, as tables: what each must be answered.
+// Tables of inputs that an attacker, a broken disk or a tired person could give, with the required answer to
+// each.
 #pragma once
 
 #include <string>
@@ -7,24 +8,24 @@
 namespace trnplan::hostile {
 
 inline constexpr const char* kWhole = "\1whole";    ///< `to` is the whole file
-inline constexpr const char* kCut = "\1cut";        ///< `to` is how many bytes are left
-inline constexpr const char* kAgain = "\1again";    ///< the last line twice
-inline constexpr const char* kAppend = "\1append";  ///< `to` is put behind
+inline constexpr const char* kCut = "\1cut";        ///< `to` is the number of bytes to keep
+inline constexpr const char* kAgain = "\1again";    ///< repeats the last line
+inline constexpr const char* kAppend = "\1append";  ///< appends `to`
 
-/// A file that is sound but for one place.
+/// A file that is sound except in one place.
 struct Edit {
-  const char* kind;  ///< of kKinds in hostile_test.cpp: the sound file and the command that reads it
-  std::string from;  ///< its first occurrence goes, or one of the words above
+  const char* kind;  ///< of kKinds in hostile_test.cpp: the sound file, and the command that reads it
+  std::string from;  ///< text whose first occurrence is replaced, or one of the words above
   std::string to;
-  std::string says;  ///< on standard error, or where `check` prints its findings
+  std::string says;  ///< expected on standard error, or in the findings of `check`
   int code = 2;
 };
 
-/// A command line beside sound files: job.yaml, nxdt.yaml, c.csv, grid.yaml, train.log, layouts.csv.
+/// A command line with sound files: job.yaml, nxdt.yaml, c.csv, grid.yaml, train.log, layouts.csv.
 struct Command {
   std::vector<std::string> arguments;
   std::string says;
-  std::string catalog = {};  ///< TRNPLAN_CATALOG; empty: the one of the source folder
+  std::string catalog = {};  ///< TRNPLAN_CATALOG; empty = that of the source folder
 };
 
 inline std::string repeat(const std::string& text, int times) {

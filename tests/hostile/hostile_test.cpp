@@ -332,6 +332,7 @@ class Table {
     const std::string told = checks && ran.code == 3 ? unwrapped(ran.output) : ran.error;
     if (ran.code == 2) CHECK(ran.output.empty());
     INFO("it should say: " << says);
+    CHECK_FALSE(says.empty());
     CHECK(told.find(says) != std::string::npos);
     const bool mends = told.find("fix: ") != std::string::npos || told.find("--help") != std::string::npos;
     CHECK(mends);

@@ -18,7 +18,10 @@ std::vector<Key> keys_of_scoring() {
       {"column", "\"source\"", {"\"nope\"", "\"\"", "5", "null", "[]", "{}"}},
       {"text", "\"VIA-Research/vTrain\"", {"[]", "{}", "[[]]"}},
       {"vocabulary_multiple", "128", {"0", "-1", "1.5", "1e300", "\"x\"", "true", "[]", huge}},
-      {"keys", "\"framework=megatron-deepspeed,flash=false,sp=false\"", {"\"\"", "[]", "{}", "null"}},
+      {"keys",
+       "\"framework=megatron-deepspeed,flash=false,sp=false\"",
+       {"\"\"", "[]", "{}", "null", "\"nope=1\"", "\"framework\"", "\"framework=nope\"", "\"flash=maybe\"",
+        "\"shard=zero9\"", "\"tp=0\"", "\"tp=8,tp=8\"", "\"tp=8,\"", "\",\"", "\"=\""}},
       {"why",
        "\"VIA-Research/vTrain@f8dda84: ground truth of Megatron-DeepSpeed, plain attention, no sequence "
        "parallel\"",
@@ -27,6 +30,7 @@ std::vector<Key> keys_of_scoring() {
       {"tied", "true", {"\"x\"", "2", "[]", "{}"}},
       {"biases", "true", {"\"x\"", "2", "[]", "{}"}},
       {"tied_below", "10000", {"0", "-1", "1.5", "1e300", "\"x\"", "[]", huge}},
+      {"mlp", "\"plain\"", {"\"none\"", "\"Plain\"", "\"\"", "5", "true", "[]", "{}"}},
       {"memory", "\"allocated\"", {"\"reserved\"", "5", "true", "[]", "{}"}},
   };
 }
@@ -44,6 +48,11 @@ std::vector<Edit> scoring_rows() {
        {"", "null", "{}", "[]", "{", "{\"rules\": {}}", "{\"rules\": 5}", "{\"rules\": [5]}"})
     all.push_back({"scoring", kWhole, text, "catalog/scoring.json:"});
   const std::vector<Edit> tables = {
+      {"scoring", "\"mlp\": \"plain\"", "\"mlp\": \"none\"", "rules[9].mlp: \"none\" is no kind of MLP"},
+      {"scoring", "\"framework=nanotron\"", "\"framework=nanotron,flsh=true\"",
+       "rules[2].keys: \"flsh\" is no key of a strategy"},
+      {"scoring", "\"tied_below\": 10000", "\"tied_belo\": 10000", "rules[2].tied_belo: unknown key"},
+      {"scoring", "\"qk_norm\": true", "\"qk_nor\": true", "qk_nor: unknown key"},
       {"layouts", kWhole, "", "layouts.csv:1:1: the header is none"},
       {"layouts", kWhole, "[]", "layouts.csv:1:1: the header is none"},
       {"layouts", "id,source", "ID,source", "layouts.csv:1:1: the header is none"},

@@ -1,11 +1,11 @@
-// Whether two architectures are of one model.
+// Comparison of architectures.
 #pragma once
 
 #include "models/architecture/architecture.h"
 
 namespace trnplan::models {
 
-/// But for the name, the scaling of positions and the file they come from.
+/// True if they are equal except for the name, the scaling of positions and the source file.
 inline bool same_model(const Architecture& a, const Architecture& b) {
   return a.norm == b.norm && a.causal == b.causal && a.token_types == b.token_types &&
          a.sliding_window == b.sliding_window && a.qkv_bias == b.qkv_bias && a.qk_norm == b.qk_norm &&

@@ -15,7 +15,7 @@ struct WireField {
   std::string_view text;  ///< of strings and messages
 };
 
-/// Takes a varint from the front.
+/// Removes a varint from the front.
 inline std::uint64_t take_varint(std::string_view& rest) {
   std::uint64_t value = 0;
   for (int shift = 0;; shift += 7) {
@@ -60,7 +60,7 @@ inline std::vector<WireField> wire_fields(std::string_view rest) {
   return fields;
 }
 
-/// The field's first occurrence; one of value 0 and no text when it is absent.
+/// First occurrence of the field; one with value 0 and no text if it is absent.
 inline WireField wire_field(std::string_view message, int number) {
   for (const WireField& f : wire_fields(message)) {
     if (f.number == number) return f;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What a log shows of replica groups and memory, recorded in a profile and told again by topology, plan and check.
+# Observations of replica groups and memory in a log: recorded in a profile, then reported by topology, plan
+# and check.
 #   evidence.sh TRNPLAN SOURCE_DIR
 set -euo pipefail
 
@@ -37,7 +38,7 @@ prints "$seen"
 run 0 plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1
 check 'without the profile nothing is said' bash -c "! grep -q 'observed in' '$out'"
 
-# A graph too large for its core: the plan that ran is told about, and what was recorded before stays.
+# A graph too large for its core: the plan that ran is reported, and earlier records stay.
 printf "[XCG815]  Estimated peak HBM usage (22.839451) exceeds 16GB. Neff won't be able to load on chip\n" >"$work/compile.log"
 run 3 watch "$work/compile.log" --once --plan "$work/plan/plan.json" --record "$mine"
 run 0 plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1 --profile "$mine" --details

@@ -204,7 +204,7 @@ set_value "$work/megatron" TRNPLAN_RESULTS /tmp/run
 pods 2
 says 'TRNPLAN_RESULTS: "/tmp/run" is not on the pods'\'' volume (/shared): checkpoints would go with the pod'
 set_value "$work/megatron" TRNPLAN_RESULTS ./run
-# Pods see what stands in the file, not what this shell exports.
+# Pods see the content of the file, not the variables that this shell exports.
 set_value "$work/megatron" TRNPLAN_VENV ''
 TRNPLAN_VENV=/shared/venv TRNPLAN_CODE=/shared/code launch 2 "$work/megatron" --scheduler eks --cluster-flavour eks-pytorchjob
 says 'TRNPLAN_VENV: is not set in it'

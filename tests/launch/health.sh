@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The health check before training: health.sh and train.sbatch of a plan's folder, with stand-ins of Slurm and of an
-# nccom-test that is slow, fails or hangs where it is told to.
+# The health check before training: health.sh and train.sbatch of a plan's folder, with stand-ins of Slurm and
+# of an nccom-test that is slow, fails or hangs on request.
 #   health.sh TRNPLAN SOURCE_DIR
 # shellcheck disable=SC2016
 set -euo pipefail

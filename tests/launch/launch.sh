@@ -78,7 +78,7 @@ launch 0 "$plan" --dry-run
 prints "sbatch --parsable --chdir=$plan --job-name=trnplan-UNIQUE $plan/compile.sbatch $plan"
 prints '--dependency=afterok:COMPILE_JOB_ID --kill-on-invalid-dep=yes'
 check 'a dry run submits nothing' test ! -e "$LOG" -a ! -e "$plan/launch.json"
-# Nothing that stands in settings.env is run, in a dry run or not.
+# Nothing in settings.env is executed, in a dry run or not.
 cp "$plan/settings.env" "$work/settings.env"
 sed -i "s#^TRNPLAN_PARTITION=.*#TRNPLAN_PARTITION=\$(touch $work/ran; echo q1)#" "$plan/settings.env"
 launch 2 "$plan" --dry-run

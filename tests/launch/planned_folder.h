@@ -1,4 +1,4 @@
-// A folder as plan --out writes it.
+// A folder as written by plan --out.
 #pragma once
 
 #include "io/output/atomic_write.h"
@@ -10,7 +10,7 @@
 
 namespace trnplan {
 
-/// Of a job on four nodes.
+/// For a job on four nodes.
 class PlannedFolder : public TestFolder {
  public:
   explicit PlannedFolder(const planner::Target& target = targets::standard(),

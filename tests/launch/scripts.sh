@@ -135,7 +135,7 @@ check 'without the mark it is taken over' in_shared "$work/nxd" train
 # Targets whose scripts count steps by their flags: few while compiling, those asked for in a smoke test.
 mkdir -p "$odd/code/examples/training/llama/"{tp_pp,tp_zero1}_llama_hf_pretrain "$odd/code/nemo/examples/nlp/language_modeling" \
   "$odd/code/torch-neuronx/training/dp_bert_hf_pretrain"
-flags_run() {  # flags_run FOLDER MODE: leaves what the stand-in of torchrun was told in $work/arguments
+flags_run() {  # flags_run FOLDER MODE: leaves the arguments of the stand-in of torchrun in $work/arguments
   env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" TRNPLAN_TOKENIZER="$odd/tokens" \
     TRNPLAN_PHASE1="$odd/first" TRNPLAN_PHASE1_STEP=28125 ARGUMENTS="$work/arguments" TRNPLAN_SMOKE_STEPS=7 bash "$work/$1/node_run.sh" "$work/$1" "$2" >/dev/null
 }

@@ -1,4 +1,4 @@
-// A hash that fits a plan.json which somebody changed.
+// Hash that fits a plan.json which somebody changed.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace trnplan {
 
-/// Writes the hash of a folder's plan.json anew, as who knows how it is made could.
+/// Rewrites the hash of a folder's plan.json, as a person who knows the hash function could.
 inline void seal_plan(const std::filesystem::path& folder) {
   const std::string key = "\"sha256\": \"";
   std::string text = read_text(folder / "plan.json");

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Every target against a real Slurm of four nodes on this machine: plan, launch, a node that dies in the middle, going on as
-# the target's script goes on, watch, calibrate. A program stands in for torchrun and the scripts (stand_in/trainer): it
-# refuses words that they would refuse and prints the lines that they print. Skipped where Slurm cannot be started.
+# Every target against a real Slurm of four nodes on this machine: plan, launch, a node that dies in the
+# middle, resuming as the target's script does, watch, calibrate. A program (stand_in/trainer) replaces
+# torchrun and the scripts: it refuses words that they would refuse and prints the lines that they print.
+# Skipped if Slurm cannot be started.
 #   slurm_targets.sh TRNPLAN TRAINER SOURCE_DIR
 # shellcheck disable=SC2016
 set -euo pipefail

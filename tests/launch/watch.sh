@@ -70,7 +70,7 @@ says 'standard input: packed with gzip'
 piped 0 watch - </dev/null
 prints '^no step yet$'
 
-# Live: what is there is told before more comes.
+# Live: existing lines are reported before more come.
 coproc WATCH { "$trnplan" watch - 2>"$err"; }
 watching=$WATCH_PID
 exec {lines}<&"${WATCH[0]}"  # Bash forgets WATCH as soon as the program has ended.
@@ -86,7 +86,7 @@ cat <&"$lines" >"$out"
 wait "$watching"
 prints '^last 4 steps: 200\.5 s'
 
-# Alarms are told while the run goes on, once, and of workers whose lines are interleaved.
+# Alarms are reported once, during the run, also for workers with interleaved lines.
 pod() { sed "s/^/[pod\/llama-worker-$1\/pytorch] /"; }
 risen() { printf 'step %d step_time 200.5s throughput 4 seq/s loss 3.25 grad norm 3.5\n' "$1"; }
 coproc WATCH { "$trnplan" watch - 2>"$err"; }

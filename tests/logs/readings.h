@@ -33,14 +33,14 @@ inline void check_step(const Detected& d, double seconds, int count) {
   CHECK(d.steps[0].count == count);
 }
 
-/// Something left out was at that line, for a reason that has these words.
+/// True if an item at that line was left out, for a reason with these words.
 inline bool skips(const Detected& d, int line, const std::string& words) {
   return std::any_of(d.skipped.begin(), d.skipped.end(), [&](const Diagnostic& w) {
     return w.at.line == line && to_string(w).find(words) != std::string::npos;
   });
 }
 
-/// The message that refuses a text; "" when it is not refused.
+/// Message that refuses a text; "" if it is accepted.
 inline std::string refusal(const std::string& text) {
   return refusal_of([&] { detect(text, "log"); });
 }

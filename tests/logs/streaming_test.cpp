@@ -1,4 +1,4 @@
-// Logs that come piece by piece: the same results however they are cut, and little of them held.
+// Logs that arrive piece by piece: the same results for all cuts, with few bytes held.
 #include <filesystem>
 
 #include <fmt/format.h>

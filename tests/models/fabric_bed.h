@@ -21,7 +21,7 @@ inline const std::vector<Algorithm> kAlgorithms = [] {
   return all;
 }();
 
-/// A cluster on which no node stands for another.
+/// A cluster on which no node represents others.
 struct FlatBed {
   topology::Cluster cluster;
   topology::ChipGraph graph;
@@ -61,8 +61,8 @@ inline std::vector<int> first(int count, int step = 1) {
   return all;
 }
 
-/// Cores of a trn1 node, two a chip: a core, both of a chip, one of each of two chips, two chips, one core a
-/// chip of a row, of a column, of three chips; a row, two rows.
+/// Cores of a trn1 node, two per chip: one core, both of a chip, one of each of two chips, two chips, one
+/// core per chip of a row, of a column, of three chips; a row, two rows.
 inline std::vector<std::vector<int>> trn1_groups() {
   return {{5}, {0, 1}, {0, 8}, {0, 1, 2, 3}, {0, 2, 4, 6}, {0, 8, 16, 24}, {0, 2, 4}, first(8), first(16)};
 }

@@ -1,4 +1,4 @@
-// Eight GPUs behind a switch, and the profile to time them with: round numbers, made up.
+// Eight GPUs behind a switch, and a profile to time them, with invented round numbers.
 #pragma once
 
 #include "models/collective/switched_parameters.h"
@@ -36,8 +36,8 @@ inline topology::Instance gpu_machine() {
   return i;
 }
 
-/// Half of every bandwidth and of the peak for products, a quarter of it for flash attention; a collective
-/// starts in 8 us, a step takes 1 us inside a node and 10 us between nodes, a layer 20 us.
+/// Half of every bandwidth and of the peak for products, a quarter of it for flash attention. A collective
+/// starts in 8 us. A step takes 1 us inside a node and 10 us between nodes, a layer 20 us.
 inline models::Profile gpu_profile() {
   using namespace models;
   Profile p;

@@ -1,4 +1,4 @@
-// Ways to share layers out.
+// Distributions of layers over stages.
 #pragma once
 
 #include <utility>
@@ -6,7 +6,7 @@
 
 namespace trnplan::models {
 
-/// All ways to write `layers` as a sum of `stages` positive numbers.
+/// All sums of `stages` positive numbers that give `layers`.
 inline std::vector<std::vector<int>> compositions(int layers, int stages) {
   if (stages == 1) return {{layers}};
   std::vector<std::vector<int>> all;

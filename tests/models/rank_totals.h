@@ -1,4 +1,4 @@
-// What the ranks of a step do in all, from the parts of the simulated step: what exports are measured by.
+// Total work of the ranks of a step, from the parts of the simulated step: the reference for exports.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline void add(Totals& t, const Items& items, int times) {
   }
 }
 
-/// What a rank of `stage` does, from the parts of the step.
+/// Work of a rank of `stage`, from the parts of the step.
 inline Totals expected(const StepModel& model, int stage) {
   const StepParts& p = model.parts();
   Totals t;
@@ -50,8 +50,8 @@ inline Totals expected(const StepModel& model, int stage) {
   return t;
 }
 
-/// Bytes that all ranks of a step put into collectives and messages, the gradient norm left aside; a
-/// collective counts at each of its ranks, a message at its sender.
+/// Bytes of collectives and messages of all ranks of a step, without the gradient norm. A collective counts
+/// at each of its ranks, a message at its sender.
 inline std::map<CollectiveOp, double> bytes_of_all_ranks(const StepModel& model) {
   const StepParts& p = model.parts();
   const int ranks = p.job.cluster.cores() / p.stages;

@@ -1,4 +1,4 @@
-// Architectures for tests of configs, written down here rather than read from the catalogue.
+// Architectures for tests of configs, stated here instead of read from the catalogue.
 #pragma once
 
 #include "models/architecture/architecture.h"

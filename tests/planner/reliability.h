@@ -1,4 +1,4 @@
-// Numbers of failures that are easy by hand.
+// Failure statistics that are easy to compute by hand.
 #pragma once
 
 #include <utility>

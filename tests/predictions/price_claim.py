@@ -11,7 +11,7 @@ import sys
 CLAIM = 0.46
 TYPES = ["p4d.24xlarge", "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge"]
 KINDS = ["on_demand", "capacity_block", "spot", "reserved"]
-# USD an hour on demand before the cut of June 2025, which AWS's articles of 2023 and 2024 stood beside.
+# USD per hour on demand before the cut of June 2025: the reference of AWS's articles of 2023 and 2024.
 BEFORE = {"p4d.24xlarge": 32.77, "p5.48xlarge": 98.32}
 JOBS = [("llama2-7b", "4096", "16"), ("llama3-70b", "8192", "32")]
 
@@ -40,7 +40,8 @@ def main():
                 p = points[name]
                 if p["strategy"] is None or usd is None:
                     continue
-                hour = p["tokens_per_second"] * p["goodput"] * 3600 / 1e9 / p["nodes"]  # 10^9 tokens a node and hour
+                # Billion tokens per node and hour.
+                hour = p["tokens_per_second"] * p["goodput"] * 3600 / 1e9 / p["nodes"]
                 even = usd / (1 - CLAIM) * hour
                 rows = [prices.get(name)]
                 if kind == "on_demand" and name in BEFORE:

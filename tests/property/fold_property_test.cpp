@@ -1,4 +1,5 @@
-// Steady rounds counted against every micro-batch run, on random steps. The seed is printed with a failure.
+// Counting steady rounds gives the same as running every micro-batch, on random steps. A failure prints the
+// seed.
 #include <cstdlib>
 #include <string>
 

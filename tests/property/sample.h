@@ -19,8 +19,8 @@ struct Sample {
   models::Strategy strategy;
 };
 
-/// A small random Llama-like job and one of its strategies that break no rule (replica groups may be
-/// anything); one in four with virtual pipeline, one in four with context parallel.
+/// A small random Llama-like job and one of its strategies that break no rule (replica groups may be any).
+/// One in four has virtual pipeline, one in four context parallel.
 inline Sample random_sample(unsigned seed) {
   boost::random::mt19937 random(seed);
   const auto pick = [&](std::initializer_list<int> from) {
@@ -38,7 +38,7 @@ inline Sample random_sample(unsigned seed) {
   job.pin.virtual_pipeline = kind == 2 ? pick({2, 4}) : 1;
   job.pin.context_parallel = kind == 3 ? pick({2, 4}) : 1;
   std::vector<models::Strategy> legal;
-  models::Job with_its_kernel = job;  // as each model ships
+  models::Job with_its_kernel = job;  // as each model is shipped
   with_its_kernel.pin.flash_attention = job.architecture.flash_attention;
   for (const models::Strategy& s : planner::enumerate(with_its_kernel)) {
     if (kind == 2 && s.pipeline_parallel < 2) continue;

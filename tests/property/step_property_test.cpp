@@ -1,4 +1,4 @@
-// Properties that need no expected number, on random small jobs. The seed is printed with every failure.
+// Properties that need no expected number, on random small jobs. Every failure prints the seed.
 #include <cmath>
 #include <map>
 
@@ -49,8 +49,9 @@ bool shares_links(const StepModel& model) {
   return false;
 }
 
-/// Every group of a kind loads the machine alike. Where the pairs of the pipeline do not (two hops apart),
-/// messages beside the work of interleaved stages end one by one; one lane a stage has them end together.
+/// True if every group of a kind loads the machine equally. If the pairs of the pipeline do not (two hops
+/// apart), messages that overlap the work of interleaved stages end one by one; one lane per stage makes them
+/// end together.
 bool is_even(const Sample& s) {
   if (s.strategy.virtual_pipeline == 1) return true;
   const Strategy& x = s.strategy;

@@ -1,5 +1,5 @@
-// The timeline against the memory model and against itself, on random small jobs. The seed is printed with
-// every failure.
+// The timeline compared with the memory model and with itself, on random small jobs. Every failure prints the
+// seed.
 #include "models/step/timeline.h"
 
 #include <algorithm>

@@ -289,12 +289,12 @@ class Others(Check):
             self.assertEqual(checked.verdict, "refused")
             self.assertTrue(any(f.severity == "error" for f in checked.findings))
             self.assertTrue(checked.nearest)
-        of_text = trnplan.check(text)  # beside no config.json, and of no name
+        of_text = trnplan.check(text)  # without a config.json in its folder, and without a name
         self.assertEqual(of_text.verdict, "refused")
         self.refused(lambda: trnplan.check("model: llama3-8b\ntraining: {}\n"), "no NxDT config", "<config>")
 
     def test_check_scripts(self) -> None:
-        """Neither target nor env reached the request: a script could not be told whose it is, nor its variables."""
+        """Neither target nor env reached the request: a call could not state a script's target or its variables."""
         flags = (
             "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
             "torchrun --nproc-per-node 8 --nnodes 1 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "

@@ -179,7 +179,7 @@ class Pages(unittest.TestCase):
             self.assertIn("alert(1)", page)
 
     def test_a_job_in_memory_is_to_be_saved(self) -> None:
-        """No command of the page names what stands in no file."""
+        """No command of the page names an input that is in no file."""
         text = Path(JOB).read_text()
         job = {"model": "llama3-8b", "training": {"sequence": 8192, "global_batch": 1024, "tokens": 15e12},
                "cluster": {"instance": "trn1.32xlarge", "nodes": 1}}  # fmt: skip

@@ -32,7 +32,7 @@ check 'the wheel' bash "$source/cmake/pack.sh" wheel "$source" "$build" "$work/w
 check 'a new environment' "$python" -m venv "$work/env"
 check 'pip install' "$work/env/bin/pip" install -q --no-index --no-deps --disable-pip-version-check "$work"/wheels/trnplan-*.whl
 new=$work/env/bin/python
-# Each library that is bundled has its licence beside ours.
+# Each bundled library has its licence next to ours.
 licences() {
   local package library bundled=0
   package=$("$new" -c 'import os, trnplan; print(os.path.dirname(trnplan.__file__))')

@@ -94,7 +94,7 @@ class Browser:
         return [e["message"] for e in self.log("browser") if e["level"] in ("SEVERE", "WARNING")]
 
     def requests(self):
-        """What was asked for besides the file itself and texts that stand in it."""
+        """Requests other than for the file itself and the texts in it."""
         urls = []
         for entry in self.log("performance"):
             event = json.loads(entry["message"])["message"]

@@ -1,4 +1,4 @@
-// What autograd keeps of a decoder layer and what recomputation makes anew, as a list of tensors (docs/models.md, "Memory").
+// Tensors that autograd keeps of a decoder layer and that recomputation rebuilds (docs/models.md, "Memory").
 #pragma once
 
 #include "models/job/job.h"
@@ -8,17 +8,17 @@ namespace trnplan::second_opinion {
 
 /// Bytes of one micro-batch on one rank.
 struct Sizes {
-  Kernels kernels;  ///< that decide what is kept
+  Kernels kernels;  ///< determine which tensors are kept
   double element, tokens;
   double in_tensor_region;  ///< bytes of tokens / T values of one element each
-  double outside;           ///< likewise where sequence parallel splits and plain tensor parallel does not
+  double outside;           ///< likewise, where sequence parallel splits and plain tensor parallel does not
   double whole_rows;        ///< bytes of tokens x hidden
   bool flash;
-  double capacity;  ///< of experts, where the model states none
+  double capacity;  ///< of experts, if the model states none
 };
 Sizes sizes_of(const models::Job& job, const models::Strategy& s, const TrainingLoop& loop);
 
-/// Bytes of a layer and micro-batch: from its forward to its backward pass, and while that runs.
+/// Bytes of a layer and micro-batch: from its forward to its backward pass, and during the backward pass.
 struct LayerShare {
   double kept = 0, remade = 0;
 };

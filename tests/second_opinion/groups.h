@@ -17,18 +17,18 @@ struct Group {
   std::vector<int> ranks;
 };
 
-/// Every replica group of the strategy, kind by kind in the order of GroupKind. Requires: degrees that multiply to the
-/// cluster's cores and, on trn1 with TP 4, form its columns. Cost: O(ranks).
+/// Every replica group of the strategy, kind by kind in the order of GroupKind. Requires: the product of the
+/// degrees equals the cluster's cores and, on trn1 with TP 4, they form its columns. Cost: O(ranks).
 std::vector<Group> groups_on_grid(const topology::Cluster& cluster, const models::Strategy& strategy);
 
-/// On each of them, without a look at those before it but for those that are alike up to their nodes.
+/// Opinion on each group. Groups that are equal up to their nodes share one; otherwise each is judged alone.
 std::vector<GroupOpinion> opinions_on(const topology::Cluster& cluster, const std::vector<Group>& groups);
 
-/// The worst of the strategy's replica groups on `cluster`, and which that is. Nodes of more than 64 chips are not
-/// looked at: all is fine there.
+/// The worst of the strategy's replica groups on `cluster`. Nodes of more than 64 chips are not checked:
+/// every group there counts as fine.
 struct GroupsOpinion {
   GroupOpinion worst = GroupOpinion::fine;
-  std::string why;  ///< "DP group of ranks 0, 16: ..."; empty when fine
+  std::string why;  ///< "DP group of ranks 0, 16: ..."; empty if fine
 };
 GroupsOpinion groups_by_backtracking(const topology::Cluster& cluster, const models::Strategy& strategy);
 

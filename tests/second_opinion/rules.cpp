@@ -1,4 +1,4 @@
-// The rules about numbers, a second time: after docs/rules.md.
+// A second implementation of the rules about numbers, from docs/rules.md.
 #include <algorithm>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Every schedule there is, against a pipeline that is run tick by tick.
+// Every schedule, compared with a pipeline that is run tick by tick.
 #include "tests/second_opinion/schedules.h"
 
 #include <set>

@@ -1,4 +1,5 @@
-// What a plan says of itself, for tests/second_opinion/check_plan.h, which does not know plans.
+// Statements of a plan about itself, for tests/second_opinion/check_plan.h, which does not know the type
+// Plan.
 #pragma once
 
 #include "planner/plan/plan.h"

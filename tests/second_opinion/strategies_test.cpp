@@ -1,4 +1,5 @@
-// Random strategies, legal or not: the second opinion refuses exactly what the rules refuse, by the same words.
+// Random strategies, legal or not: the second opinion refuses exactly those that the rules refuse, with the
+// same words.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -39,7 +40,7 @@ Words words_of_second_opinion(const RandomJob& random, const models::Strategy& s
   return words;
 }
 
-/// To a part in a billion, and the probability to what two ways of working it out are good for.
+/// Compares to a part in a billion, and the probability to the accuracy of the two methods.
 void check_memory(const RandomJob& random, const models::Strategy& s) {
   const models::Memory memory = models::memory_of(random.job, s, random.profile);
   const std::vector<second_opinion::StageBytes> stages = second_opinion::memory_by_formula(random.job, s);

@@ -82,7 +82,7 @@ StateBytes nxd_states(const Strategy& s) {
   return {parameter + wide, 3 * wide, wide};
 }
 
-/// Fp32 weights, gradients and moments in shards; what is whole beside them in bf16, and a pipeline's gradients.
+/// Fp32 weights, gradients and moments in shards; with them whole parts in bf16, and a pipeline's gradients.
 StateBytes fsdp_states(const Strategy& s) {
   const double everything = 4 + 4 + 8;
   if (!s.zero1) return {0, everything, 0};  // a shard is all of it
@@ -184,7 +184,7 @@ std::vector<int> even_parts(const TrainingLoop& loop, const Architecture& a, int
   if (loop.name == "nanotron") return parts_by_cost(a, parts);
   if (layers % parts == 0) return spread(layers, parts, false);
   if (loop.name == "megatron-deepspeed") {
-    const bool room = 2 * parts <= layers + 2;  // for a block beside embedding and head
+    const bool room = 2 * parts <= layers + 2;  // for a block in addition to embedding and head
     return room ? spread_with_ends(layers, parts) : spread(layers, parts, false);
   }
   if (loop.name == "megatron-bridge" && (layers + 2) % parts == 0) return spread_with_ends(layers, parts);

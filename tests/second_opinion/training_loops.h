@@ -1,5 +1,5 @@
-// What the training loop of each framework keeps of a model and what it can do, as docs/models.md says it: a table of its
-// own beside models/framework.
+// Table of what each framework's training loop keeps of a model and what it can do, from docs/models.md,
+// independent of models/framework.
 #pragma once
 
 #include <string>
@@ -11,45 +11,46 @@
 
 namespace trnplan::second_opinion {
 
-/// Whose kernels on GPUs decide what autograd keeps. On Neuron cores it is what NxD's models keep.
+/// Kernels that determine what autograd keeps on GPUs. On Neuron cores, NxD's models determine it.
 enum class Kernels { nxd, fused, eager };
 
 struct TrainingLoop {
   std::string_view name;
-  double logits_forward = 14, logits_backward = 6;  ///< bytes of a logit
+  double logits_forward = 14, logits_backward = 6;  ///< bytes per logit
   Kernels kernels = Kernels::nxd;
-  int messages = 2;  ///< on GPUs: of those between stages, kept with a micro-batch in flight
-  /// Weights are sharded too: copies of a layer's that are gathered at a time, and bytes of a gradient that is reduced.
+  int messages = 2;  ///< on GPUs: messages between stages kept per micro-batch in flight
+  /// Weights are sharded too: copies of a layer's weights that are gathered at a time, and bytes of a reduced
+  /// gradient element.
   double copies = 0, reduced = 0;
   bool shards_gradients_alone = false;  ///< ZeRO-2
-  bool recomputes_parts = false;        ///< every second product, or of so many layers one
+  bool recomputes_parts = false;        ///< every second product, or one of N layers
   bool reduces_with_backward = true;
-  double capacity =
-      0;  ///< of experts: places over those that tokens choose, where the model states none; 0 = as they come
+  /// Of experts: ratio of places to those that tokens choose, if the model states none; 0 = without limit.
+  double capacity = 0;
 
   [[nodiscard]] bool shards_weights() const { return copies > 0; }
 };
 
-/// Requires: a name of the table; "" is NxD's.
+/// Requires: a name of the table; "" means NxD's.
 const TrainingLoop& training_loop(std::string_view name);
 
-/// Bytes of a parameter.
+/// Bytes per parameter.
 struct StateBytes {
   double whole = 0;    ///< on every rank
-  double shard = 0;    ///< divided over the ranks that share
-  double reduced = 0;  ///< of the reduced shard, in the optimizer's step alone; divided likewise
+  double shard = 0;    ///< divided over the ranks that share it
+  double reduced = 0;  ///< of the reduced shard, in the optimizer's step only; divided likewise
 };
 StateBytes state_bytes(const TrainingLoop& loop, const models::Strategy& s);
 
-/// Bytes of buffers while the optimizer steps, on a rank whose largest weight has so many elements.
+/// Bytes of buffers during the optimizer's step, on a rank whose largest weight has that many elements.
 double step_buffers(const TrainingLoop& loop, const models::Strategy& s, double largest_weight);
-/// Bytes of buffers while a backward pass runs.
+/// Bytes of buffers during a backward pass.
 double backward_buffers(const TrainingLoop& loop, const models::Strategy& s);
 
-/// Layers of each of `parts` parts of the model where nobody cuts it.
+/// Layers of each of `parts` parts of the model without stated cuts.
 std::vector<int> even_parts(const TrainingLoop& loop, const models::Architecture& a, int parts);
 
-/// What the loop cannot do of a strategy; "" = nothing.
+/// Parts of a strategy that the loop cannot do; "" = none.
 std::string cannot(const TrainingLoop& loop, const models::Strategy& s);
 
 /// Ranks that share one copy of the optimizer's states.

@@ -159,13 +159,13 @@ TEST_CASE("messages made as they are due are those of the whole program", "[sim]
     e.start = {};
     const ExchangeRun run = run_exchanges(capacity, {e});
     messages += static_cast<int>(run.messages);
-    // Changes at one instant may be settled in another order, and a rate rounded otherwise.
+    // Changes at one instant may be resolved in another order, and a rate rounded differently.
     CHECK(std::abs(run.end.ps - as_tasks(capacity, e).ps) <= 1);
   }
   CHECK(messages > at_least(1000));
 }
 
-TEST_CASE("same input, same digest, alone and beside another simulation", "[sim]") {
+TEST_CASE("same input, same digest, alone and during another simulation", "[sim]") {
   testing::Random random(7);
   const std::vector<double> capacity = random.capacities(6);
   std::vector<Exchange> exchanges;

@@ -119,9 +119,9 @@ TEST_CASE("edges of a transfer", "[sim]") {
   CHECK_THROWS_AS(execute(huge.program), std::overflow_error);
 }
 
-// Work of 10 s beside a transfer from 2 s to 5 s, slowed by 1.5: 2 s, then 3 s in which 2 s of work are done,
-// then the 6 s that are left: 11 s. A second device is not slowed.
-TEST_CASE("transfers slow the work beside them", "[sim]") {
+// Work of 10 s during a transfer from 2 s to 5 s, slowed by 1.5: 2 s, then 3 s in which 2 s of work are done,
+// then the remaining 6 s: 11 s. A second device is not slowed.
+TEST_CASE("transfers slow the work that they overlap", "[sim]") {
   OneLink o;
   const DeviceId compute = o.program.add_device("compute"), collectives = o.program.add_device("collectives"),
                  other = o.program.add_device("other");
@@ -246,7 +246,7 @@ TEST_CASE("more capacity is never slower where each flow has one link", "[sim][p
   CHECK(faster > at_least(20));
 }
 
-TEST_CASE("runs beside each other are the run alone", "[sim]") {
+TEST_CASE("concurrent runs equal the run alone", "[sim]") {
   const auto digest = [](const Program& p) {
     std::uint64_t d = 0xcbf29ce484222325;
     const auto note = [&](std::int64_t x) { d = (d ^ static_cast<std::uint64_t>(x)) * 0x100000001b3; };
@@ -323,7 +323,7 @@ Program repeated(unsigned seed, int rounds) {
         p.add_work(a, SimTime{k.length});
       } else if (k.what == 2) {
         p.add_transfer({a, b}, flow, SimTime{k.length});
-      } else {  // beside the queues: between the task before it and the next work of a queue
+      } else {  // outside the queues: between the task before it and the next work of a queue
         const TaskId message = p.add_transfer({}, flow, SimTime{k.length});
         p.add_dependency(message - 1, message);
         p.add_dependency(message, p.add_work(a, SimTime{1}));

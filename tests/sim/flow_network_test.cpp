@@ -12,7 +12,7 @@ using namespace trnplan::sim;
 
 namespace {
 
-/// A network beside the flows it should hold.
+/// A network, and the flows that it should contain.
 struct Twin {
   std::vector<double> capacity;
   FlowNetwork network;
@@ -116,7 +116,7 @@ TEST_CASE("hubs and spokes with ties everywhere", "[sim][property]") {
   CHECK(wrong == 0);
 }
 
-// 2^54 bytes beside 0.7: what the small resource carries is rounded, never up beyond its capacity.
+// 2^54 bytes and 0.7: the load of the small resource is rounded, never up beyond its capacity.
 TEST_CASE("no resource is used beyond its capacity, however far weights lie apart", "[sim]") {
   const double small = 0.7;
   FlowNetwork network({0x1p54, small});
@@ -126,7 +126,7 @@ TEST_CASE("no resource is used beyond its capacity, however far weights lie apar
   CHECK(network.rate(f) >= 0.8);
 }
 
-// One coflow for four equal flows on a NIC, beside a single one: it gets four fifths, as the four would.
+// One coflow for four equal flows on a NIC, next to a single one: it gets four fifths, as the four would.
 TEST_CASE("a coflow that stands for several flows gets what they would get together", "[sim]") {
   FlowNetwork apart({10}), together({10});
   std::vector<FlowNetwork::Handle> four;

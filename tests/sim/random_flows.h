@@ -23,7 +23,7 @@ class Random {
     for (int i = 0; i < count; ++i) all.push_back(real(0.1, 100));
     return all;
   }
-  /// 1..most weights on different resources. Round numbers now and then, so that ties happen.
+  /// Between 1 and `most` weights on different resources. Sometimes round numbers, so that ties occur.
   Flow flow(int resources, int most) {
     std::vector<double> bytes(static_cast<std::size_t>(resources), 0);
     const bool round = whole(0, 1) == 0;

@@ -1,9 +1,9 @@
 // The same random flows on a torus, here and in SimGrid (https://simgrid.org), must end at the same times.
 //
-// SimGrid's CM02 is the same idea of sharing: max-min fair, each flow limited by its tightest link. What its
-// TCP model adds is switched off: link latencies are zero (its sharing penalty is the route's latency), no
-// window (TCP-gamma), no acknowledgements on the way back (crosstraffic). SimGrid allows one engine per
-// process, so one run holds all cases side by side; they share no link.
+// SimGrid's CM02 shares in the same manner: max-min fair, with each flow limited by its tightest link. The
+// additions of its TCP model are switched off: link latencies are zero (its sharing penalty is the route's
+// latency), no window (TCP-gamma), no acknowledgements on the return path (crosstraffic). SimGrid allows one
+// engine per process, so one run contains all cases side by side; they share no link.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

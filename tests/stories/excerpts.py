@@ -191,7 +191,7 @@ def headings(path):
 
 
 def dead_links(source, pages):
-    """Links between pages, and names of pages and headings in our sources, that lead nowhere."""
+    """Broken links between pages, and names of missing pages and headings in our sources."""
     faults = []
     for page in pages:
         for file, anchor in LINK.findall(re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)):

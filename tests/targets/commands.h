@@ -1,4 +1,4 @@
-// The command that a target writes, and what tests look for in it.
+// Command written by a target, and functions to search it.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline bool has(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// What stands behind `flag`; "" without it.
+/// Value after `flag`; "" if it is absent.
 inline std::string value_of(const planner::TrainCommand& c, const std::string& flag) {
   const auto it = std::find(c.arguments.begin(), c.arguments.end(), flag);
   return it == c.arguments.end() ? "" : *(it + 1);
@@ -25,7 +25,7 @@ inline planner::TrainCommand command_of(const planner::Target& target, const mod
   return target.command(job, strategy_of(job, strategy));
 }
 
-/// Why the target cannot train it; "" where it can.
+/// Reason why the target cannot train it; "" if it can.
 inline std::string why_not(const planner::Target& target, const models::Job& job, const char* strategy) {
   return planner::inexpressible(target, job, strategy_of(job, strategy)).value_or("");
 }

@@ -294,8 +294,8 @@ TEST_CASE("a recipe that counts sequences keeps its tokens at another length", "
   CHECK(written(131072) == std::pair<std::int64_t, std::int64_t>(953674, 1907));
 }
 
-// A copy of C4 is what TorchTitan is pointed to: 2T tokens are 12.8 times its 156B.
-TEST_CASE("a run through C4 several times is told", "[targets]") {
+// TorchTitan is pointed to a copy of C4: 2T tokens are 12.8 times its 156B.
+TEST_CASE("a run through C4 several times is reported", "[targets]") {
   const auto asked = [](double tokens) {
     models::Job job = job_of("llama3-8b", 2, 8192, 128);
     job.cluster.instance = test_catalog().instance("p5.48xlarge");

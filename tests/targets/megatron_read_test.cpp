@@ -322,7 +322,6 @@ TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
       contains(titan_refused("[parallelism]\ntensor_parallel_degre = 2\n"), "write tensor_parallel_degree"));
   CHECK(contains(titan_refused("[parallelism]\ndata_parallel_shard_degree = 4\n"),
                  "make 4 ranks, the cluster has 16"));
-  CHECK(contains(titan_refused("[checkpoint]\nkeep_latest_k = 1\n"), "a single checkpoint"));
   CHECK(contains(titan_refused("[optimizer]\nlr = fast\n"), "job.toml:10:8: this is not valid TOML"));
   CHECK(contains(titan_refused("[training]\nsteps = 3\n"), "cannot redefine existing table 'training'"));
   CHECK(contains(titan_refused("[optimizer\nlr = 1\n"), "expected ']'"));
@@ -338,6 +337,57 @@ TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
   CHECK(
       contains(titan_refused("[checkpoint]\nkeep_latest_k = \"4\"\n"), "keep_latest_k: is a text in quotes"));
   CHECK(contains(titan_refused("[compile.enable]\n"), "compile.enable: is a section"));
+}
+
+// Catches: a section that is a value was left out, and the run read with the usual values.
+TEST_CASE("a section of TorchTitan is a table", "[targets]") {
+  for (const char* value : {"3", "\"x\"", "true", "[1, 2]", "[]"}) {
+    INFO(value);
+    const std::string text = "parallelism = " + std::string(value) + "\n" + kToml;
+    const std::string said = refusal_of([&] {
+      (void)targets::find("torchtitan")->read_run({"job.toml", text}, 16);
+    });
+    CHECK(contains(said, "job.toml:1:15: parallelism: is a section, and no value"));
+    CHECK(contains(said, "fix: write its keys below [parallelism]"));
+  }
+  CHECK(contains(refusal_of([] {
+                   (void)targets::find("torchtitan")
+                       ->read_run({"job.toml", "model = 3\n[training]\nseq_len = 8192\n"}, 16);
+                 }),
+                 "job.toml"));
+}
+
+// Catches: a dollar in a text of TOML taken for a variable of a shell, so that the usual value stood for it.
+TEST_CASE("a text in quotes is what it is", "[targets]") {
+  const std::string selective = kToml.substr(0, kToml.find("[activation_checkpoint]"));
+  CHECK(contains(refusal_of([&] {
+                   (void)targets::find("torchtitan")
+                       ->read_run({"job.toml", selective + "[activation_checkpoint]\nmode = \"selective\"\n"
+                                                           "selective_ac_option = \"$N\"\n"},
+                                  16);
+                 }),
+                 "\"$N\" is neither op nor a number of layers"));
+}
+
+// NVIDIA/Megatron-LM@d98e8a6 megatron/training/arguments.py: "if args.num_experts == 0: args.num_experts = None".
+TEST_CASE("no experts may be written as 0", "[targets]") {
+  const planner::RunReading run = megatron("--num-experts 0 --moe-router-topk 1\n");
+  CHECK(run.architecture.experts == 0);
+  CHECK(run.architecture.experts_per_token == megatron("").architecture.experts_per_token);
+  CHECK(run.architecture.intermediate == 14336);
+  CHECK(contains(refused("--num-experts -1\n"), "--num-experts: \"-1\" is no whole number from 0 to"));
+}
+
+// Catches: a value that only the shell knows taken for the parser's own.
+TEST_CASE("a word that decides is not left to the shell", "[targets]") {
+  for (const char* flag :
+       {"--normalization", "--attention-backend", "--recompute-granularity", "--position-embedding-type"}) {
+    INFO(flag);
+    CHECK(contains(refused(std::string(flag) + " $WORD\n"),
+                   std::string(flag) + ": \"$WORD\" is known to the shell alone"));
+  }
+  CHECK(
+      refused("--tokenizer-type $WORD\n").empty());  // of it only the vocabulary is read, which may be stated
 }
 
 // Python takes any indentation. Recompute was lost behind a tab, and with it memory that the run needs.

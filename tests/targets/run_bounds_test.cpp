@@ -56,7 +56,7 @@ TEST_CASE("a number beyond its bounds is named with them", "[targets]") {
                  "\"-2\" is too small"));
   CHECK(contains(refusal("torchtitan", "t.toml",
                          toml("data_parallel_shard_degree = 1024\ntensor_parallel_degree = 1024")),
-                 "the degrees make 1048576 ranks, more than 1000000"));
+                 "data_parallel_shard_degree: the degrees make 1048576 ranks, the cluster has 16"));
 }
 
 // 16 ranks of one layer a stage or chunk: what is at the bounds is read where it is a run.
@@ -124,6 +124,17 @@ TEST_CASE("TOML is bounded, and read whole", "[targets]") {
   CHECK(contains(refused(dotted + " = 1\n"), "nested too deep"));
   CHECK(contains(refused("x = 1\n[" + dotted + "]\n"), "t.toml:2:129: keys are nested too deep"));
   CHECK(contains(refused("a = " + std::string(100'000, '[')), "not valid TOML"));
+  // Dots of comments and texts part no keys; those behind them do.
+  const std::string dots(100'000, '.');
+  const Node words = parse_document("# " + dots + "\na = \"" + dots + "\" # " + dots + "\nb = '" + dots +
+                                       "'\nc = \"\"\"#\n" + dots + "\"\"\"\"\nd = \"\\\"#\"\n",
+                                   "t.toml");
+  CHECK(words.find("a")->scalar == dots);
+  CHECK(words.find("c")->scalar == "#\n" + dots + "\"");
+  CHECK(words.find("d")->scalar == "\"#");
+  CHECK(contains(refused("a = {b = \"#\", " + dotted + " = 1}\n"), "t.toml:1:"));
+  CHECK(contains(refused("a = \"\"\"\n\n\"\"\"\n" + dotted + " = 1\n"),
+                 "t.toml:4:128: keys are nested too deep"));
   std::string inlined = "b = 1";
   for (int i = 0; i < 10'000; ++i) inlined = "a = {" + inlined + "}";
   CHECK(contains(refused(inlined), "not valid TOML"));

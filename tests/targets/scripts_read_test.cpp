@@ -114,6 +114,59 @@ TEST_CASE("a script of flags is refused with all its faults", "[targets]") {
                  "config.json"));
 }
 
+// Catches: a reader that has an assertion of its own, and a script that is refused without its source.
+TEST_CASE("what NxD and NeMo assert is told with its place and source", "[targets]") {
+  topology::Cluster one;
+  one.instance = test_catalog().instance("trn1.32xlarge");
+  const auto said = [&](const char* target, const std::string& text) {
+    std::string all;
+    for (const planner::StartFault& f : targets::find(target)->start_faults({"train.sh", text}, one)) {
+      CHECK(contains(f.source, "@"));
+      all += f.rule + ": " + to_string(f.what) + "\n";
+    }
+    return all;
+  };
+  const std::string pipeline = "torchrun run_llama_nxd.py --training_config . ";
+  CHECK(said("nxd", pipeline + "\n").empty());
+  CHECK(contains(said("nxd", pipeline + "--tensor_parallel_size 3\n"),
+                 "divisibility: train.sh:1:47: --tensor_parallel_size: TP x PP x CP is 3"));
+  CHECK(contains(said("nxd", pipeline + "--train_batch_size 7 --num_microbatches 2\n"),
+                 "batch: train.sh:1:47: --train_batch_size: 7 sequences in 2 micro-batches"));
+  CHECK(contains(said("nxd", pipeline + "--seq_len 0\n"),
+                 "value: train.sh:1:47: --seq_len: \"0\" is too small"));
+  CHECK(contains(said("nxd", "torchrun tp_zero1_llama_hf_pretrain.py --context_parallel_size 3\n"),
+                 "divisibility: train.sh:1:40: --context_parallel_size: TP x PP x CP is 6"));
+  const std::string nemo = "python megatron_gpt_pretraining.py ";
+  CHECK(said("nemo-megatron", nemo + "model.global_batch_size=128\n").empty());
+  CHECK(contains(said("nemo-megatron", nemo + "model.global_batch_size=100\n"),
+                 "batch: train.sh:1:36: model.global_batch_size: 100 is no multiple of 128 sequences"));
+  CHECK(contains(said("nemo-megatron", nemo + "++model.pipeline_model_parallel_size=5\n"),
+                 "divisibility: train.sh:1:36: model.pipeline_model_parallel_size: TP x PP x CP is 5"));
+}
+
+// Catches: a variable that nothing sets taken for the program's own value.
+TEST_CASE("what only the shell knows is refused where it decides", "[targets]") {
+  for (const char* key :
+       {"model.layernorm_epsilon", "model.position_freq_base", "model.kv_channels", "model.sequence_parallel",
+        "model.wrap_with_zero", "model.activations_checkpoint_granularity", "model.sliding_window_size",
+        "model.micro_batch_size", "--config-name"}) {
+    INFO(key);
+    const std::string said = refused(
+        "nemo-megatron",
+        std::string("python megatron_gpt_pretraining.py model.global_batch_size=128 ") + key + "=$VALUE\n");
+    CHECK(contains(said, std::string("train.sh:1:64: ") + key + ": \"$VALUE\""));
+    CHECK(contains(said, "or give its variable: --env NAME=VALUE"));
+  }
+  for (const char* flag : {"--use_flash_attention", "--use_gpu_compatible_precision", "--fuse_qkv"}) {
+    INFO(flag);
+    CHECK(
+        contains(refused("nxd", std::string("torchrun tp_zero1_llama_hf_pretrain.py ") + flag + " $VALUE\n"),
+                 std::string(flag) + ": \"$VALUE\" is known to the shell alone"));
+  }
+  CHECK(contains(refused("nemo-megatron", "python megatron_gpt_pretraining.py model.layernorm_epsilon=2\n"),
+                 "\"2\" is no number from 0 to 1"));
+}
+
 // Catches: check asking for a --target that the file itself tells.
 TEST_CASE("whose file it is, is told by what it starts or says", "[targets]") {
   CHECK(whose("a.sh", "torchrun tp_zero1_llama_hf_pretrain.py\n") == "nxd");

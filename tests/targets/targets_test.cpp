@@ -139,9 +139,9 @@ TEST_CASE("a document is recognised by the target it is of", "[targets]") {
   }
 }
 
-// core/transformer/transformer_config.py ends with a ValueError there; such plans were once recommended of 70B in FP8 on
-// four p6-b200. A plain layer's norms are recomputed beside BF16.
-TEST_CASE("Megatron-LM recomputes no norms beside FP8 with delayed scaling", "[targets]") {
+// core/transformer/transformer_config.py ends with a ValueError there; such plans were once recommended for
+// 70B in FP8 on four p6-b200. With BF16, a plain layer's norms are recomputed.
+TEST_CASE("Megatron-LM recomputes no norms with FP8 and delayed scaling", "[targets]") {
   models::Job job = job_of("llama3.1-70b", 4, 8192, 256);
   job.cluster.instance = test_catalog().instance("p6-b200.48xlarge");
   job.pin.framework = "megatron";
@@ -152,7 +152,7 @@ TEST_CASE("Megatron-LM recomputes no norms beside FP8 with delayed scaling", "[t
   CHECK(why_not("megatron", job, "tp=8,framework=megatron,recompute=LlamaMLP").empty());
 }
 
-TEST_CASE("what a target cannot train is told with what to write", "[targets]") {
+TEST_CASE("what a target cannot train is reported with its fix", "[targets]") {
   const models::Job mixed = job_of_row(kTargetRows[0]), llama2 = job_of("llama2-7b", 4, 4096, 256);
   models::Job rounding = llama2;
   rounding.training.precision = models::Precision::bf16_sr;

@@ -1,4 +1,4 @@
-// Models that TorchTitan has by name.
+// Models that TorchTitan knows by name.
 #include "targets/torchtitan/titan_models.h"
 #include "models/framework/framework.h"
 #include "targets/registry.h"
@@ -23,11 +23,11 @@ std::string name_refused(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-// A digit that is wrong in the table. Llama and Qwen3 8B: as their publishers count them. Qwen3 0.6B: a layer is
-// 2 x 1024 x 2048 of q and o, 2 x 1024 x 1024 of k and v, 3 x 1024 x 3072, norms 2 x 1024 + 2 x 128: 15,730,944; 28 of them, the
-// embedding 151936 x 1024 once, the last norm 1024. The debug model: 4 x 256^2, 3 x 256 x 768, 2 x 256 a layer; 6 of them,
-// 2 x 2048 x 256, 256. Of the mixture a layer has 64 x 3 x 256 x 768 and 64 x 256 of the router beside
-// 2 x 256 x 2048 + 2 x 256 x 1024 and 2 x 256 + 2 x 128; 8 of them.
+// Catches a wrong digit in the table. Llama and Qwen3 8B: as their publishers count them. Qwen3 0.6B: a layer
+// is 2 x 1024 x 2048 of q and o, 2 x 1024 x 1024 of k and v, 3 x 1024 x 3072, norms 2 x 1024 + 2 x 128:
+// 15,730,944; 28 of them, the embedding 151936 x 1024 once, the last norm 1024. The debug model: 4 x 256^2, 3
+// x 256 x 768, 2 x 256 per layer; 6 of them, 2 x 2048 x 256, 256. A layer of the mixture has 64 x 3 x 256 x
+// 768 and 64 x 256 of the router, and 2 x 256 x 2048 + 2 x 256 x 1024 and 2 x 256 + 2 x 128; 8 of them.
 TEST_CASE("sizes of TorchTitan have the parameters that they are named for", "[targets]") {
   struct Row {
     const char *family, *flavor;
@@ -57,8 +57,8 @@ TEST_CASE("sizes of TorchTitan have the parameters that they are named for", "[t
   }
 }
 
-// A file of qwen3 was told that "8B" is no size of llama3.
-TEST_CASE("a file is told what it trains", "[targets]") {
+// A message on a file of qwen3 said that "8B" is no size of llama3.
+TEST_CASE("messages on a file name the model that it trains", "[targets]") {
   CHECK(read_model("name = \"qwen3\"\nflavor = \"8B\"").architecture.layers == 36);
   CHECK(read_model("name = \"qwen3\"\nflavor = \"1.7B\"").architecture.tied_embeddings);
   CHECK(read_model("flavor = \"8B\"").architecture.layers == 32);  // llama3 where nobody says
@@ -68,7 +68,7 @@ TEST_CASE("a file is told what it trains", "[targets]") {
   CHECK(models::capacity_factor(moe.architecture, moe.config.strategy) == 0);
   CHECK(read_model("name = \"llama3\"\nflavor = \"8B_flex\"").config.not_modelled ==
         std::vector<std::string>{"attention within documents"});
-  // What is not modelled is told as what it is, and none of its keys is called unknown.
+  // A part that is not modelled is named, and none of its keys is called unknown.
   const planner::RunReading flux =
       read_model("name = \"flux\"\nflavor = \"flux-dev\"", "img_size = 256\n[encoder]\nt5_encoder = \"x\"\n");
   CHECK(flux.unmodelled == "a TorchTitan config of flux, an image model");

@@ -49,6 +49,18 @@ TEST_CASE("whole numbers have no sign, fraction or suffix", "[units]") {
   }
 }
 
+TEST_CASE("a version is numbers with points between them", "[units]") {
+  for (const char* good : {"2.28", "1.4", "0.2.2", "24.04.1"}) {
+    CAPTURE(good);
+    CHECK(is_version(good));
+  }
+  for (const char* bad :
+       {"", ".", "..", "2", "2.", ".2", "1..2", "1.2..", "v1.2", "1.2-rc", "1.2.3.4.5.6.7.8.9.10.11"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(is_version(bad));
+  }
+}
+
 TEST_CASE("durations need a unit", "[units]") {
   CHECK(parse_duration("30d") == Seconds(2592000));
   CHECK(parse_duration("36h") == Seconds(129600));

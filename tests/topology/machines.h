@@ -1,4 +1,4 @@
-// The 4x4 torus of a trn1.32xlarge and other fabrics for tests, written down here rather than read from the
+// The 4x4 torus of a trn1.32xlarge and other fabrics for tests, stated here instead of read from the
 // catalogue.
 #pragma once
 
@@ -32,7 +32,8 @@ inline Instance torus_4x4() {
   return i;
 }
 
-/// Links of a torus of these dimensions; the last one counts fastest. Dimensions of 2 have one link, not two.
+/// Links of a torus of these dimensions; the last index varies fastest. A dimension of 2 has one link, not
+/// two.
 inline std::vector<Link> torus_links(const std::vector<int>& dimensions) {
   int chips = 1;
   for (const int d : dimensions) chips *= d;
@@ -66,7 +67,7 @@ inline Instance trn2(int lnc) {
   return i;
 }
 
-/// Every chip linked to every other: not a torus, data only.
+/// Every chip linked to every other: no torus, only data.
 inline Instance all_to_all(int chips) {
   Instance i = torus_4x4();
   i.name = "switch";

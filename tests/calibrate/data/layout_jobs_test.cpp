@@ -92,7 +92,7 @@ TEST_CASE("every row that is not a job says why", "[calibrate]") {
 }
 
 // The shard group of a row names another framework than its source, and so does what its precision says.
-TEST_CASE("a column's keys stand in place of those of columns before it", "[calibrate]") {
+TEST_CASE("a column's keys override those of columns before it", "[calibrate]") {
   logs::LayoutRun run = sample();
   run.source = "NVIDIA-NeMo/Megatron-Bridge:docs";
   run.gpu = "H100-SXM-80GB";

@@ -44,7 +44,7 @@ std::vector<MeasuredCollective> synthetic(double factor) {
 
 }  // namespace
 
-TEST_CASE("points that cannot be predicted are told from those that can", "[calibrate]") {
+TEST_CASE("points that cannot be predicted are separated from those that can", "[calibrate]") {
   const std::vector<MeasuredCollective> points = {
       point("all_gather", 8, 1, 1024, 1e-4),   point("all_gather", 8, 1, 1024, 1e-4),
       point("all_gather_v", 8, 1, 1024, 1e-4), point("all_reduce", 33, 1, 1024, 1e-4),

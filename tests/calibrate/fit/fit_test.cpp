@@ -229,9 +229,9 @@ TEST_CASE("profiles of a Gaussian have the widths of its curvature", "[calibrate
   }
 }
 
-// One length x beside another of 1: the time is the longer one, 1.15 with 10 % noise. Above 1 the posterior
-// is a narrow Gaussian; below it is flat but for the prior. With one parameter the profile is the posterior,
-// so its second moment around the optimum is an integral.
+// Two terms, x and 1: the time is the larger of both, here 1.15 with 10 % noise. Above 1 the posterior is a
+// narrow Gaussian; below it is flat except for the prior. With one parameter the profile is the posterior, so
+// its second moment around the optimum is an integral.
 TEST_CASE("a profile sees the flat side of a kink", "[calibrate]") {
   const auto longer = [](const Values& x) { return Values{std::max(x[0], 1.0)}; };
   std::vector<FitParameter> parameters{{"x", 1.1, 1}};
@@ -253,10 +253,11 @@ TEST_CASE("a profile sees the flat side of a kink", "[calibrate]") {
   CHECK(profiled.log_sd[0] > 0.5);
 }
 
-// Two rates, the slower of which sets the time: half as fast as expected, but which? Their priors are nearly
-// alike, so are both optima. Around the one found, the logarithm of its rate has a variance of about 0 in the
-// one and, at its prior again, of log^2 2 + 0.5^2 in the other, each with weight 1/2.
-TEST_CASE("a rival that explains the data as well is not forgotten", "[calibrate]") {
+// Two rates, of which the slower sets the time. It is half as fast as expected, but which rate is it? Their
+// priors are nearly equal, and so are both optima. Around the optimum found, the logarithm of its rate has a
+// variance of about 0 there and of log^2 2 + 0.5^2 at the other, where the rate is at its prior again; each
+// has weight 1/2.
+TEST_CASE("a second optimum that explains the data equally well is not forgotten", "[calibrate]") {
   const auto slower = [](const Values& x) { return Values{1 / std::min(x[0], x[1])}; };
   std::vector<FitParameter> parameters{{"a", 1, 0.5}, {"b", 1.001, 0.5}};
   const std::vector<Observation> observations{{2, 0.02}};

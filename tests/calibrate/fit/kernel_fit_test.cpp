@@ -156,8 +156,8 @@ TEST_CASE("the array's efficiency is recovered from kernels with 3 % noise", "[c
   CHECK(inside >= 36);
 }
 
-// However many products agree: their code is not that of a training graph, with a spread of 0.15 beside the
-// prior's 0.2. Alone these two leave 1 / sqrt(1 / 0.15^2 + 1 / 0.2^2) = 0.12, 0.6 of the prior.
+// However many products agree, their code is not that of a training graph: it has a spread of 0.15, and the
+// prior one of 0.2. These two alone leave 1 / sqrt(1 / 0.15^2 + 1 / 0.2^2) = 0.12, 0.6 of the prior.
 TEST_CASE("many kernels do not pass for a training graph", "[calibrate]") {
   Profile truth = datasheet();
   truth.value(models::neuron::matmul_efficiency).median *= 1.2;

@@ -67,7 +67,7 @@ TEST_CASE("the answer starts with the best plan and a strategy to paste", "[cli]
         "Next       --out DIR writes config and scripts; --details; --format json\n");
 }
 
-TEST_CASE("of plans that cannot be told apart one has a line, and the others are counted", "[cli]") {
+TEST_CASE("one of several indistinguishable plans has a line, and the others are counted", "[cli]") {
   Found found;
   Answer a = found.answer();
   a.ties = {{plan_of(found.job, "tp=8,recompute=LlamaMLP", 488, 14.08), 0.53, 1, false},
@@ -227,7 +227,7 @@ TEST_CASE("a rule of the target alone that leaves no plan is named, with the tar
             "\nOther      --target nemo-megatron has a plan, but trnplan writes no config that trains this"));
 }
 
-TEST_CASE("memory that is hardly too small is told from what there is", "[cli]") {
+TEST_CASE("memory that is hardly too small differs in its digits from the limit", "[cli]") {
   Found found;
   found.result.plans.clear();
   found.result.sensitivity.reset();
@@ -261,7 +261,7 @@ TEST_CASE("a search that was stopped says how far it may be off", "[cli]") {
             "\nStopped    before this was proven the best: it is at most 3.1 % above the best\n"));
 }
 
-TEST_CASE("a baseline stands beside the best plan, a refused one without a speed-up", "[cli]") {
+TEST_CASE("a baseline is next to the best plan, a refused one without a speed-up", "[cli]") {
   Found found;
   targets::Baseline today;
   today.strategy = strategy_of(found.job, "tp=32");

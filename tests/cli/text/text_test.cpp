@@ -7,7 +7,7 @@
 
 using namespace trnplan;
 
-TEST_CASE("no probability is certainty", "[cli]") {
+TEST_CASE("no probability is shown as 0 or 1", "[cli]") {
   CHECK(cli::probability_text(1) == "> 99.9 %");
   CHECK(cli::probability_text(0) == "< 0.1 %");
   CHECK(cli::probability_text(0.9995) == "> 99.9 %");

@@ -46,7 +46,7 @@ TEST_CASE("no word is broken", "[cli]") {
   CHECK(wrapped("  fix: use " + word + "\n", 40) == "  fix: use\n    " + word + "\n");
 }
 
-TEST_CASE("a command is broken nowhere", "[cli]") {
+TEST_CASE("a command is never broken", "[cli]") {
   const std::string command = command_text({"trnplan", "plan", "my job.yaml", "--nodes", "4"});
   CHECK(wrapped(command + "\n", 100) == "trnplan plan 'my job.yaml' --nodes 4\n");
   // 36 columns: on a line of its own, left of where the text goes on.

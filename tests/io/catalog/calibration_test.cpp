@@ -104,7 +104,8 @@ TEST_CASE("old profiles load, without a calibration", "[io]") {
   }
 }
 
-TEST_CASE("what a profile states beside its base's calibration is independent of it", "[io]") {
+TEST_CASE("values that a profile states in addition to its base's calibration are independent of it",
+          "[io]") {
   const models::Profile base = fitted();
   models::Profile changed = base;
   changed.value(models::neuron::matmul_efficiency).log_sd = 0.1;

@@ -1,4 +1,4 @@
-// The shipped machines with GPUs: each number has a source, and what follows from others does.
+// The shipped machines with GPUs: each number has a source, and derived numbers follow from others.
 #include <cmath>
 #include <filesystem>
 #include <functional>

@@ -184,7 +184,7 @@ TEST_CASE("a switch needs data only", "[io][catalog]") {
 }
 
 // Published sums: 16 x 4 x 24 = 1,536 GiB of HBM, 64 x 158 = 10.1 PFLOPS (10.7 by the instance's page), 1,024
-// GB/s of links a chip inside an instance and 256 GB/s between instances, counted both ways.
+// GB/s of links per chip inside an instance and 256 GB/s between instances, counted in both directions.
 TEST_CASE("the trn2 entries add up to what is published", "[io][catalog]") {
   for (const char* name : {"trn2.48xlarge", "trn2.48xlarge-lnc1", "trn2u-ultraserver"}) {
     CAPTURE(name);

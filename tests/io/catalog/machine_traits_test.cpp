@@ -1,5 +1,5 @@
-// Machines are asked by traits: another instance of a known kind is one file, and a second kind answers through
-// the same interface.
+// Machines are described by traits: another instance of a known kind is one file, and a second kind answers
+// through the same interface.
 #include <unistd.h>
 
 #include <filesystem>

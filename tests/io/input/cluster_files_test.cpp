@@ -32,7 +32,7 @@ class OneFile : public Files {
   std::string text_;
 };
 
-/// A job whose cluster is a table of sinfo beside it.
+/// A job with a table of sinfo in its folder for its cluster.
 class WithTable : public Files {
  public:
   WithTable(std::string table, const std::string& keys)
@@ -50,7 +50,7 @@ class WithTable : public Files {
   std::string table_, job_;
 };
 
-/// A job beside the fixtures, read from memory so that nothing is written there.
+/// A job in the folder of the fixtures, read from memory so that nothing is written there.
 class WithJob : public Files {
  public:
   explicit WithJob(const std::string& cluster)

@@ -1,4 +1,4 @@
-// A job from a model alone, and options in place of a job's keys.
+// A job from a model alone, and options that override a job's keys.
 #include "io/input/job_input.h"
 
 #include <map>
@@ -87,8 +87,9 @@ TEST_CASE("a model of the catalogue alone is its published training on one node"
   CHECK(input_of("meta-llama/Meta-Llama-3-8B").reading.job.architecture.name == "llama3-8b");
 }
 
-// The flags of these have steps and rates of their own; of the published training only what was taken is told.
-TEST_CASE("only what is taken of a published training is told", "[io][job]") {
+// These state steps and rates of their own; the answer reports only what was taken from the published
+// training.
+TEST_CASE("only what is taken of a published training is reported", "[io][job]") {
   io::JobOptions gpus = options_of(&io::JobOptions::instance, "p5.48xlarge");
   CHECK(notes(input_of("llama3-8b", gpus), "; sequence and batch as in aws-"));
   gpus.sequence = "4096";

@@ -70,7 +70,7 @@ TEST_CASE("a job states what a run learns with and where its files lie", "[io]")
   CHECK(none.run == models::RunFiles{});
 }
 
-TEST_CASE("learning that no run can mean is told", "[io]") {
+TEST_CASE("learning that no run can mean is reported", "[io]") {
   CHECK(contains(said("learning: {learning_rates: 1}\n"), "learning.learning_rates"));
   CHECK(contains(said("learning: {learning_rate: fast}\n"), "learning.learning_rate"));
   CHECK(contains(said("learning: {learning_rate: 0}\n"), "learning.learning_rate"));

@@ -374,7 +374,7 @@ TEST_CASE("faults in what is left to the planner, with their places", "[io][job]
              "cluster: {instance: trn1.32xlarge, nodes: 2}\n") == "training.global_batch@2:42 ");
 }
 
-TEST_CASE("a model from a config.json beside the job", "[io][job]") {
+TEST_CASE("a model from a config.json in the job's folder", "[io][job]") {
   const TestFolder folder;
   models::Architecture a = test_catalog().architecture("llama3-8b");
   a.layers = 5;

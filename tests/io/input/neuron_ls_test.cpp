@@ -65,7 +65,7 @@ TEST_CASE("the printed instance type needs no second statement", "[io][neuron_ls
       1);
 }
 
-TEST_CASE("an asymmetric link is told with its line", "[io][neuron_ls]") {
+TEST_CASE("an asymmetric link is reported with its line", "[io][neuron_ls]") {
   const auto faults = faults_of(bad_listing("asymmetric.txt"));
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].at.line == 10);  // device 3 stands on line 10

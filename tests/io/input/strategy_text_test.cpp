@@ -87,7 +87,7 @@ TEST_CASE("the grammar of a strategy reads back as that strategy", "[io]") {
   job.architecture.flash_attention = false;
   job.space.zero1 = job.space.precision = true;
   check(job);
-  job.pin.tensor_parallel = 8;  // what a job pins may stand in the text, but need not
+  job.pin.tensor_parallel = 8;  // the text may repeat a job's pins, but need not
   job.pin.micro_batch = 2;
   job.pin.sequence_parallel = false;
   job.pin.recompute = models::Recompute{.full = true};

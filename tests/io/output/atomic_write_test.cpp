@@ -77,7 +77,7 @@ TEST_CASE("a file piece by piece is the same file, and gone when a piece fails",
   CHECK(entries(scratch.path / "new") == 2);
 }
 
-TEST_CASE("a disk without room is told before the work", "[io][write]") {
+TEST_CASE("a disk without room is reported before the work", "[io][write]") {
   const TestFolder scratch;
   CHECK_NOTHROW(io::check_space(scratch.path / "not" / "there", 1));
   try {
@@ -285,7 +285,7 @@ TEST_CASE("a signal that ends us leaves no temporary file", "[io][write]") {
   }
 }
 
-TEST_CASE("a file that grows beyond its limit is told and leaves nothing", "[io][write]") {
+TEST_CASE("a file that grows beyond its limit is reported and leaves nothing", "[io][write]") {
   TestFolder scratch;
   const int status = status_of(in_process([&] {
     const rlimit limit{1 << 16, 1 << 16};

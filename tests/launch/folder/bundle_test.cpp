@@ -179,7 +179,7 @@ TEST_CASE("plan.json reads back", "[launch]") {
   }
 }
 
-TEST_CASE("where files of a run lie stands in settings.env, and plan.json holds what the job states",
+TEST_CASE("settings.env contains the paths of a run's files, and plan.json the job's statements",
           "[launch]") {
   models::Job job = job_of("llama2-7b", 1, 4096, 256);
   CHECK(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "settings.env"), "TRNPLAN_RESULTS=./run\n"));

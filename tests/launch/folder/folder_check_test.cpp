@@ -267,8 +267,8 @@ TEST_CASE("a folder of another version says so in one line, or passes", "[launch
   CHECK(contains(older.said(), "an older trnplan, which did not record its version, wrote this folder"));
 }
 
-// Catches files that are no edit of the plan's and run all the same.
-TEST_CASE("a folder holds no files that would run beside the plan's", "[launch]") {
+// Catches files that are no edit of the plan's but would run.
+TEST_CASE("a folder contains no files that would run in addition to the plan's", "[launch]") {
   const Folder folder;
   folder.put("trnplan_config.py", "import os\n");
   CHECK(contains(folder.said(), "trnplan_config.py: belongs to another plan: this one has no such file"));
@@ -310,7 +310,8 @@ TEST_CASE("a manifest must be the plan's", "[launch]") {
   }
 }
 
-// Catches code in the module that Trainium 2 runs, keys in the TOML beside it, and modules that Python finds first.
+// Catches code in the module that Trainium 2 runs, keys in the TOML next to it, and modules that Python finds
+// first.
 TEST_CASE("TorchTitan's module and TOML are the plan's, and nothing else is imported", "[launch]") {
   models::Job job = job_of("llama3-8b", 2, 8192, 128);
   job.cluster.instance = test_catalog().instance("trn2.48xlarge");

@@ -1,5 +1,6 @@
 #include "launch/folder/folder_settings.h"
 
+#include <cstdlib>
 #include <random>
 #include <set>
 
@@ -62,13 +63,24 @@ TEST_CASE("lines that are no settings are told", "[launch]") {
   CHECK(fault("A='") == "1: has a quote at one end alone\n");
   CHECK(fault("A=/x\r\nB=/y\r\n") == "1: holds a control character\n2: holds a control character\n");
   CHECK(fault("A=1\nB=") == "");
+  // What a line seems to set, so that nothing is told of its name besides.
+  const auto named = [](const std::string& text) { return launch::read_settings(text).faults.at(0).name; };
+  CHECK(named("export A=/x") == "A");
+  CHECK(named(" A =/x") == "A");
+  CHECK(named("A=/x ") == "A");
+  CHECK(named("=x") == "");
 }
 
 TEST_CASE("the environment and the folder come in, in pods the folder's alone", "[launch]") {
-  const launch::SettingsFile file = launch::read_settings("HOME=/file\nTRNPLAN_RESULTS=./run\nNO_SUCH=\n");
+  const launch::SettingsFile file =
+      launch::read_settings("TRNPLAN_OF_TEST=/file\nTRNPLAN_RESULTS=./run\nNO_SUCH=\n");
   const launch::FolderSettings here(file, "/plan"), there(file, "/plan", launch::Pods{"/shared/plan", {}});
-  CHECK(here.value("HOME") == std::getenv("HOME"));
-  CHECK(there.value("HOME") == "/file");
+  REQUIRE(setenv("TRNPLAN_OF_TEST", "/own", 1) == 0);
+  CHECK(here.value("TRNPLAN_OF_TEST") == "/own");
+  CHECK(here.find("TRNPLAN_OF_TEST")->line == 0);  // no line of the file says it
+  CHECK(there.value("TRNPLAN_OF_TEST") == "/file");
+  CHECK(there.find("TRNPLAN_OF_TEST")->line == 1);
+  unsetenv("TRNPLAN_OF_TEST");
   CHECK(here.value("TRNPLAN_RESULTS") == "/plan/run");
   CHECK(there.value("TRNPLAN_RESULTS") == "/shared/plan/run");
   CHECK(here.find("NO_SUCH")->line == 3);

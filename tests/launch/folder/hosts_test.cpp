@@ -1,4 +1,4 @@
-// Folders of machines whose node is several hosts, and of machines that EC2 does not have.
+// Folders for machines with several hosts per node, and for machines outside EC2.
 #include <algorithm>
 #include <set>
 #include <stdexcept>

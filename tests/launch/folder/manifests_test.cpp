@@ -1,7 +1,7 @@
-// The manifests of Kubernetes against what the definitions of their kinds require, for fields and names that are
-// used. PyTorchJob and its variables: kubeflow/trainer@3a3a1da (release 1.9) pkg/apis/kubeflow.org/v1; MPIJob v2beta1:
-// aws-neuron/neuronx-nemo-megatron@f4743ce k8s/example_manifests/mpi_train_llama7b.yaml; StorageClass and claim:
-// aws-neuron/aws-neuron-eks-samples@cecff9e dp_bert_hf_pretrain.
+// Kubernetes manifests compared with the definitions of their kinds, for the fields and names in use.
+// PyTorchJob and its variables: kubeflow/trainer@3a3a1da (release 1.9) pkg/apis/kubeflow.org/v1; MPIJob
+// v2beta1: aws-neuron/neuronx-nemo-megatron@f4743ce k8s/example_manifests/mpi_train_llama7b.yaml;
+// StorageClass and claim: aws-neuron/aws-neuron-eks-samples@cecff9e dp_bert_hf_pretrain.
 #include <set>
 
 #include "io/input/cluster_files.h"
@@ -180,7 +180,7 @@ TEST_CASE("a PyTorchJob of HyperPod meets by an id of its own and resumes", "[la
   }
 }
 
-TEST_CASE("the claim is of the class beside it", "[launch]") {
+TEST_CASE("the claim is of the class in its file", "[launch]") {
   const Node list = parse_document(io::fsx_claim_yaml(spec_of(16)), "fsx-claim.yaml");
   REQUIRE(at(list, "items").items.size() == 2);
   const Node &made = at(list, "items").items[0], &claim = at(list, "items").items[1];

@@ -1,4 +1,4 @@
-// What is written is what was predicted: the files of random plans, read again, are predicted as the plan was.
+// The files of random plans, read again, give the plan's own prediction.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Whose jobs and cluster files a folder has, and what these ask for.
+// Jobs and cluster files in a folder, and the resources that they request.
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -101,8 +101,8 @@ TEST_CASE("a folder for one scheduler has its files alone", "[launch]") {
   }
 }
 
-// train.sbatch, which Slurm alone has, was asked of every folder, and its compile.sbatch told whether graphs are compiled: a folder
-// for EKS was refused, and would have trained without compiling.
+// Catches: train.sbatch, which only Slurm has, was required of every folder, and its compile.sbatch decided
+// whether graphs are compiled. A folder for EKS was refused, and would have trained without compiling.
 TEST_CASE("a folder for one scheduler is taken by it, and others say whose it is", "[launch]") {
   const launch::Runner runner = [](const auto&, const auto&) {
     return launch::ProcessResult{true, 0, "", "", false};

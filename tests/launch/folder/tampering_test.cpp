@@ -1,6 +1,6 @@
-// Folders of every target that somebody changed at random: what changes what runs is refused, what people may change passes
-// and is named. What runs the same is told here by other means than the check's: bash itself, another reader of JSON, and
-// lines instead of trees.
+// Folders of every target with random changes. A change that affects the run is refused; a change that people
+// may make passes and is named. Whether two folders run the same is determined by other means than the
+// check's: bash itself, another reader of JSON, and lines instead of trees.
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>

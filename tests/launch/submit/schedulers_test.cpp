@@ -2,7 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "io/output/atomic_write.h"
 #include "launch/folder/bundle.h"
@@ -114,6 +119,59 @@ TEST_CASE("every scheduler, through the interface", "[launch]") {
     }
     CHECK(programs.ran.size() == before);
   }
+}
+
+// Catches: results that begin in a folder called "$HOME", a cache that the first job compiles in vain, and a fault without a place.
+TEST_CASE("settings that jobs cannot use are told at their lines", "[launch]") {
+  const PlannedFolder folder;
+  const std::string written = read_text(folder / "settings.env");
+  const auto with = [&](const std::map<std::string, std::string>& values) {
+    std::string text = written;
+    for (const auto& [name, value] : values) {
+      const std::size_t from = text.find("\n" + name + "=") + name.size() + 2;
+      text.replace(from, text.find('\n', from) - from, value);
+    }
+    folder.write("settings.env", text);
+    const launch::HeldFolder held(folder.path);
+    const launch::Runner runner = [](const auto&, const auto&) {
+      return launch::ProcessResult{true, 0, "", "", false};
+    };
+    std::vector<std::string> notes;
+    std::string said;
+    for (const Diagnostic& d :
+         launch::preflight({held, *launch::find_scheduler("slurm")}, test_catalog(), runner, notes))
+      said += to_string(d) + "\n";
+    return said;
+  };
+  const auto place = [&](const std::string& name) {
+    const std::string before = written.substr(0, written.find("\n" + name + "=") + 1);
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    return (folder / "settings.env") + ":" + std::to_string(line) + ":1: " + name + ": ";
+  };
+  const std::string no_path = " is no absolute path of letters, digits and / _ . - + @";
+  for (const char* name : {"TRNPLAN_VENV", "TRNPLAN_CODE", "TRNPLAN_DATA", "TRNPLAN_RESULTS", "TRNPLAN_CACHE",
+                           "TRNPLAN_LOCAL_CACHE"}) {
+    for (const char* value : {"$HOME/x", "~/x", "x/y", "/x y", "$(touch pwned)"}) {
+      INFO(name << "=" << value);
+      CHECK(contains(with({{name, value}}), place(name) + '"' + value + '"' + no_path));
+    }
+  }
+  CHECK(contains(with({{"TRNPLAN_CACHE", ""}}), place("TRNPLAN_CACHE") + "is not set"));
+  CHECK(contains(with({{"TRNPLAN_RESTARTS", "often"}}),
+                 place("TRNPLAN_RESTARTS") + "\"often\" is no whole number"));
+  // An empty name of results is the folder run in the plan's.
+  CHECK_FALSE(contains(with({{"TRNPLAN_RESULTS", ""}}), "TRNPLAN_RESULTS"));
+  folder.write("run/trnplan-run", "another\n");
+  CHECK(contains(with({{"TRNPLAN_RESULTS", ""}}), place("TRNPLAN_RESULTS") + folder.path.string() +
+                                                      "/run holds the run of another plan: another"));
+  // A variable of this shell has no line.
+  setenv("TRNPLAN_RESULTS", "there", 1);
+  CHECK(contains(with({}), "environment: TRNPLAN_RESULTS: \"there\"" + no_path));
+  unsetenv("TRNPLAN_RESULTS");
+  // A line that cannot be read is told once.
+  const std::string twice = with({{"TRNPLAN_VENV", "/x "}});
+  CHECK(contains(twice, "has a blank at an end of its value"));
+  CHECK_FALSE(contains(twice, "nowhere set"));
 }
 
 TEST_CASE("a launch.json is of a scheduler that keeps one, with ids as it gives them", "[launch]") {

@@ -1,4 +1,4 @@
-// Alarms about a run that goes on, in the formats of every framework, and failures by their words.
+// Alarms about a run in progress, in the formats of every framework, and failures recognised by their words.
 #include "launch/watch/alarms.h"
 
 #include <fmt/format.h>

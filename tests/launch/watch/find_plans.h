@@ -1,4 +1,4 @@
-// Plans for advice by the search alone, without what is known to run: the fastest first.
+// Plans for advice from the search alone, without known runs: the fastest first.
 #pragma once
 
 #include <vector>

@@ -245,7 +245,7 @@ TEST_CASE("alarms for drift, stragglers, a wrong prediction and a lost loss", "[
                 "loss"));
 }
 
-TEST_CASE("memory of neuron-monitor beside the prediction", "[launch]") {
+TEST_CASE("memory of neuron-monitor compared with the prediction", "[launch]") {
   const auto report = [](double tensors) {
     return fmt::format(
         "{{\"neuron_runtime_data\":[{{\"pid\":1,\"report\":{{\"memory_used\":{{\"neuron_runtime_used_bytes\":"

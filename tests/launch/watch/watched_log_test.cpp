@@ -1,4 +1,4 @@
-// Logs that grow: every format that calibrate times, piece by piece, in constant memory.
+// Growing logs: every format that calibrate times, piece by piece, in constant memory.
 #include "launch/watch/watched_log.h"
 
 #include <filesystem>
@@ -163,7 +163,7 @@ TEST_CASE(
   CHECK(*bert.loss == 9);
 }
 
-TEST_CASE("steps that are short beside the clock's seconds are timed together", "[launch]") {
+TEST_CASE("steps that are short compared with the clock's seconds are timed together", "[launch]") {
   // Steps of 1.4 s, a pause of 20 s behind step 60, and a clock that shows whole seconds.
   std::string text;
   for (int step = 1; step <= 101; ++step) {
@@ -185,7 +185,7 @@ TEST_CASE("steps that are short beside the clock's seconds are timed together", 
   CHECK(*few.step_seconds == Approx(8. / 6));  // 0, 1.4, 2.8, 4.2, 5.6, 7.0, 8.4
 }
 
-TEST_CASE("a log of another job is told", "[launch]") {
+TEST_CASE("a log of another job is reported", "[launch]") {
   launch::WatchContext context;
   io::PlanFile plan;
   plan.job = job_of("llama3-8b", 1, 8192, 1024);

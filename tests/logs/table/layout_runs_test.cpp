@@ -17,7 +17,7 @@ std::vector<LayoutRun> layouts_of(const std::string& rows) {
 
 }  // namespace
 
-TEST_CASE("tables are told apart by their headers", "[logs]") {
+TEST_CASE("tables are distinguished by their headers", "[logs]") {
   CHECK(table_of(kHeader) == RunTable::gpu_runs);
   CHECK(table_of("case,suite,gpu,mem_max\n") == RunTable::gpu_memory);
   CHECK(table_of("id,kind,model,hardware\n") == RunTable::neuron_runs);

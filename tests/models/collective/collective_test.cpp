@@ -193,11 +193,11 @@ TEST_CASE("an oversubscribed spine is shared by the whole node", "[models][colle
   CHECK(close(c.transfer(fabric).value, 102.4e-3));
 }
 
-// Mesh over a column, one rank a chip: each sends 16 MB to the three others. Neighbours over their link; the
-// chip two hops away half this way, half that way round. Each directed link carries 16 MB for the neighbour
-// and, of the four two-hop messages a direction, 8 MB of two of them: 32 MB; both cores of a chip: 64 MB at
-// 10 GB/s.
-TEST_CASE("mesh takes all shortest ways", "[models][collective]") {
+// Mesh over a column, one rank per chip: each sends 16 MB to the three others. Neighbours use their link; for
+// the chip two hops away, half goes in each direction around the ring. Each directed link carries 16 MB for
+// the neighbour and, of the four two-hop messages per direction, 8 MB of two of them: 32 MB; both cores of a
+// chip: 64 MB at 10 GB/s.
+TEST_CASE("mesh uses all shortest paths", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .data = 4});
   CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::data, 64e6, neuron::mesh), 6.4e-3));
 }
@@ -257,9 +257,9 @@ TEST_CASE("everyone to everyone: links, memory and NICs", "[models][collective]"
 }
 
 // All-gather on tori of single-core chips. 4 x 4, 64 MB, chunks of 4 MB in four lanes (rows or columns first,
-// each both ways round): 3 steps of 1 MB on every directed link, 0.3 ms at 10 GB/s; then 3 steps of a quarter
-// of the four chunks held, 12 MB, 1.2 ms. 3 rows of 5 columns, 60 MB, chunks of 4 MB in two lanes, rows
-// first: 4 steps of 2 MB, 0.8 ms; then 2 steps of half of the five chunks held, 20 MB, 2 ms.
+// each in both directions): 3 steps of 1 MB on every directed link, 0.3 ms at 10 GB/s; then 3 steps of a
+// quarter of the four chunks held, 12 MB, 1.2 ms. 3 rows of 5 columns, 60 MB, chunks of 4 MB in two lanes,
+// rows first: 4 steps of 2 MB, 0.8 ms; then 2 steps of half of the five chunks held, 20 MB, 2 ms.
 TEST_CASE("torus: rows, then columns", "[models][collective]") {
   const auto phases = [](int rows, int columns, double bytes) {
     const topology::Cluster c = as_torus(Bed::make_cluster(1), rows, columns);
@@ -333,7 +333,7 @@ TEST_CASE("the runtime's choice by size, group and machine", "[models][collectiv
 
 // NxD's send is an all-gather over the pair: 8 MB cross the pair's link in both directions. PP 4 of TP 8
 // sends between rows: 2 cores of a chip, 16 MB a link and direction = 1.6 ms.
-TEST_CASE("pipeline send moves bytes both ways", "[models][collective]") {
+TEST_CASE("pipeline send moves bytes in both directions", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .pipeline = 4});
   std::vector<std::vector<int>> pairs;
   for (int r = 0; r < 8; ++r) pairs.push_back({r, r + 8});

@@ -1,4 +1,4 @@
-// Logical cores: what two physical cores share.
+// Logical cores: resources that two physical cores share.
 #include "models/device/neuron_core.h"
 
 #include "models/device/neuron_core_parameters.h"

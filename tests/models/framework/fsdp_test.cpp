@@ -1,5 +1,5 @@
-// Weights that are gathered unit by unit: bytes, what is exposed of gathers and reductions, memory, and that steps
-// counted in rounds are those run whole.
+// Weights that are gathered unit by unit: bytes, exposed parts of gathers and reductions, memory, and
+// equality of steps counted in rounds with those run whole.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -83,10 +83,11 @@ TEST_CASE("bytes of a unit's gather and reduction", "[models][fsdp]") {
   CHECK(framework_of(pipeline).weights(pipeline));
 }
 
-// Two layers. The root's gather is exposed, the first layer's beside the embedding, the second's beside the first
-// layer; in the backward pass the first layer's gather beside the second layer, whose reduction is beside the first,
-// whose own is beside the embedding; the root's is exposed. A transfer of t, of which l are its start and the latency of
-// its seven steps, beside work of c that it slows by f ends both after max(t, c + (t - l) (1 - 1 / f)).
+// Two layers. The root's gather is exposed, the first layer's overlaps the embedding, the second's the first
+// layer. In the backward pass the first layer's gather overlaps the second layer. The second layer's
+// reduction overlaps the first layer, and the first layer's the embedding; the root's is exposed. A transfer
+// of t, of which l are its start and the latency of its seven steps, overlaps work of c that it slows by f;
+// both end after max(t, c + (t - l) (1 - 1 / f)).
 TEST_CASE("what is exposed of two layers, by hand", "[models][fsdp]") {
   const Job job = on_gpus(1, 2, GENERATE(1024, 8192), 8);
   const Profile profile = gpu_profile();

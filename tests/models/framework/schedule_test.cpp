@@ -223,7 +223,7 @@ TEST_CASE("the V of two stages and three micro-batches, by hand", "[models]") {
                                  b(2, 0), w(2, 0), kEndOfStep});
 }
 
-TEST_CASE("a strategy's schedule is settled by its pipeline", "[models]") {
+TEST_CASE("a strategy's schedule follows from its pipeline", "[models]") {
   Strategy s;
   CHECK(canonical(s).schedule == Schedule::one_f_one_b);
   s.schedule = Schedule::gpipe;

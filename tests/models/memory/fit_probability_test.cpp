@@ -51,8 +51,9 @@ double halton(int i, int base) {
 
 }  // namespace
 
-// One uncertain term: 4 GiB of activations with a log-sd of 0.2 in a room of 6 GiB: Phi(ln(1.5)/0.2) = Phi(2.027)
-// = 0.9787. A log-sd of 0.15 for distance beside it: sqrt(0.2^2 + 0.15^2) = 0.25, Phi(1.622) = 0.9476.
+// One uncertain term: 4 GiB of activations with a log-sd of 0.2 in a room of 6 GiB: Phi(ln(1.5)/0.2) =
+// Phi(2.027) = 0.9787. With a further log-sd of 0.15 for distance: sqrt(0.2^2 + 0.15^2) = 0.25, Phi(1.622) =
+// 0.9476.
 TEST_CASE("one uncertain factor is exact, and distance widens it", "[models][memory]") {
   const StageMemory m = stage_of(10, 4, 0, 0);
   const Profile p = doubtful(0.2, 0.3, 0, 0);

@@ -1,4 +1,4 @@
-// What families of models have beyond Llama's layer, in the time of a layer.
+// Additions of model families to Llama's layer, in the time of a layer.
 #include <cmath>
 
 #include "models/memory/memory.h"

@@ -1,4 +1,4 @@
-// A sliding window bounds what attention computes and keeps where the sequence is longer.
+// A sliding window bounds the work and memory of attention if the sequence is longer.
 #include <algorithm>
 #include <cmath>
 

@@ -1,8 +1,8 @@
-// Whether the stages of describe() do what their operation says: pieces of data are carried along the
-// messages, and the bytes of each message are held against the pieces that it carries. What a message carries
-// is not taken from its bytes: in an all-gather whatever its sender has and its receiver lacks, in a
-// reduce-scatter the same read backwards. Lanes (the rings and directions that a stage splits its bytes over)
-// are found from who sends to whom.
+// Check that the stages of describe() do their operation. Pieces of data are carried along the messages, and
+// the bytes of each message are compared with its pieces. A message's pieces do not follow from its bytes: in
+// an all-gather they are all that its sender has and its receiver lacks, in a reduce-scatter the same in
+// reverse. Lanes (the rings and directions over which a stage splits its bytes) are found from the senders
+// and receivers.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -302,7 +302,7 @@ void check(const FlatBed& machine, const std::vector<int>& local, std::map<std::
       CHECK(flow.complete);
       CHECK(flow.accesses(gather, reduces.algorithm, false));
     }
-    // Mesh inside a node takes all shortest ways.
+    // Mesh inside a node uses all shortest paths.
     for (const Stage& stage : gathers.stages) {
       for (const Relation& r : stage.relations) {
         const bool mesh = gathers.algorithm.ends_with("mesh") || gathers.algorithm.ends_with("mesh)");

@@ -1,4 +1,4 @@
-// A collective as coflows against the same collective message by message, on every algorithm.
+// A collective as coflows, compared with the same collective message by message, for every algorithm.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,4 +1,5 @@
-// Steps on machines of GPUs: the forms of a step agree, the bound holds, what the host and the network add.
+// Steps on machines with GPUs: the forms of a step agree, the bound holds, and the times added by host and
+// network.
 #include <cmath>
 #include <memory>
 #include <string>

@@ -55,7 +55,7 @@ SimTime followed(const StepCosts& c) {
 
 }  // namespace
 
-// A settled rhythm is extrapolated: against following every micro-batch.
+// A steady rhythm is extrapolated; compared with following every micro-batch.
 TEST_CASE("the pipeline's rhythm is found only where it is one", "[models]") {
   boost::random::mt19937 random(7);
   const auto ticks = [&](int most) {

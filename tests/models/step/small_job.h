@@ -1,4 +1,4 @@
-// A job whose flat simulation takes a moment.
+// A job with a fast flat simulation.
 #pragma once
 
 #include "tests/models/setup.h"

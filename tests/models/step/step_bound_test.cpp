@@ -48,8 +48,8 @@ TEST_CASE("the pipeline's time is the simulated one without contention", "[model
   }
 }
 
-// Two ways to the same number: what StepModel puts together task by task, and the caches of a search. They
-// differ by a tick an item, which the engine rounds up.
+// Two methods for the same number: StepModel's sum task by task, and the caches of a search. They differ by a
+// tick per item, which the engine rounds up.
 TEST_CASE("the bounds of a search are those of the step model", "[models]") {
   struct Case {
     const char* model;

@@ -177,7 +177,7 @@ TEST_CASE("what cannot be simulated is refused", "[models]") {
                   std::invalid_argument);
 }
 
-// One request in flight: the host's launch of each graph is paid beside its own. TP 8, PP 4, 64
+// One request in flight: the host's launch of each graph adds to the graph's own time. TP 8, PP 4, 64
 // micro-batches: each is six graphs for an inner stage (two passes, four messages), and the pipeline fills
 // and drains over the others.
 TEST_CASE("launches are hidden from two requests in flight on", "[models]") {

@@ -28,7 +28,7 @@ double sd_of(const Posterior& posterior, const Posterior::Weights& w) {
 // 0.04 - 0.04^2 / (0.04 + 0.04). Their difference had 0.13 and keeps 0.02 + 0.09 = 0.11, so t^2 = 0.02.
 // Around 0 the choice is right with 1/2 + asin(sqrt(0.02 / 0.13)) / pi = 1/2 + 0.40306 / pi = 0.62830, and
 // gains sqrt(0.02) / sqrt(2 pi) = 0.056419.
-TEST_CASE("one measurement of two unknowns, by hand", "[models][belief]") {
+TEST_CASE("one measurement of two unknowns, by hand", "[models][posterior]") {
   Posterior posterior({{0.04, 0}, {0, 0.09}});
   const Posterior::Weights difference = {1, -1};
   const double before = sd_of(posterior, difference);
@@ -44,7 +44,7 @@ TEST_CASE("one measurement of two unknowns, by hand", "[models][belief]") {
 
 // Variances 4 and 1, covariance 1. Of the sum, seen with noise 1: S w = (5, 2), w'Sw + r = 8, so 25/8, 10/8
 // and 4/8 go: 0.875, -0.25, 0.5 are left. Seen 1 more than expected, the unknowns move by 5/8 and 2/8.
-TEST_CASE("a measurement of a sum ties what it sums", "[models][belief]") {
+TEST_CASE("a measurement of a sum ties what it sums", "[models][posterior]") {
   Posterior posterior({{4, 1}, {1, 1}});
   CHECK(posterior.gain({1, 1}, 1) == Posterior::Weights{0.625, 0.25});
   CHECK(Posterior(std::vector<Posterior::Weights>{{0}}).gain({1}, 0) == Posterior::Weights{0});
@@ -58,7 +58,7 @@ TEST_CASE("a measurement of a sum ties what it sums", "[models][belief]") {
   CHECK(posterior.variance({1, 0, 2}) == Approx(0.875 + 36));
 }
 
-TEST_CASE("what is left never is wider, and the order does not matter", "[models][belief]") {
+TEST_CASE("what is left never is wider, and the order does not matter", "[models][posterior]") {
   boost::random::mt19937 random(7);
   boost::random::uniform_real_distribution<double> any(-1, 1);
   for (int sample = 0; sample < 50; ++sample) {
@@ -105,7 +105,7 @@ TEST_CASE("what is left never is wider, and the order does not matter", "[models
   }
 }
 
-TEST_CASE("limits: all is learnt, nothing is learnt, nothing was unknown", "[models][belief]") {
+TEST_CASE("limits: all is learnt, nothing is learnt, nothing was unknown", "[models][posterior]") {
   for (const double mean : {0.0, 0.01, 0.3, -0.2}) {
     CHECK(models::probability_of_right_choice(mean, 0.2, 0) == Approx(1).margin(1e-7));
     CHECK(models::probability_of_right_choice(mean, 0.2, 0.2) ==
@@ -122,7 +122,7 @@ TEST_CASE("limits: all is learnt, nothing is learnt, nothing was unknown", "[mod
 
 // The definition, played: d is drawn, then the mean that the measurement leaves (regression of m on d has
 // slope t^2 / s^2 and keeps t^2 v^2 / s^2); one who goes by m's sign. Three standard errors of 400,000 draws.
-TEST_CASE("probability and gain are those of a simulation", "[models][belief]") {
+TEST_CASE("probability and gain are those of a simulation", "[models][posterior]") {
   boost::random::mt19937 random(11);
   boost::random::normal_distribution<double> normal(0, 1);
   constexpr int kDraws = 400'000;
@@ -152,7 +152,7 @@ TEST_CASE("probability and gain are those of a simulation", "[models][belief]") 
   CHECK(models::probability_of_right_choice(0, 1, 0.5) == Approx(0.5 + (kPi / 3) / kPi));
 }
 
-TEST_CASE("the collectives of a step", "[models][belief]") {
+TEST_CASE("the collectives of a step", "[models][posterior]") {
   using models::CollectiveOp;
   const models::Job job = job_of("llama3-8b", 2, 4096, 64);
   const topology::ChipGraph graph(job.cluster.instance);

@@ -161,7 +161,7 @@ TEST_CASE("which strategy is faster counts shared parameters once", "[models]") 
   CHECK(std::abs(probability_faster(a, b, profile) - 0.5) >= std::abs(unsure - 0.5));
 }
 
-TEST_CASE("a job beyond the fitted runs is told by what lies beyond", "[models]") {
+TEST_CASE("a job beyond the fitted runs is reported with the quantities beyond", "[models]") {
   const models::Job job = job_of("llama2-7b", 16, 4096, 256);
   const models::Strategy s = strategy_of(job, "tp=8,pp=2");
   Profile profile = datasheet();

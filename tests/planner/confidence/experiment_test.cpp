@@ -236,7 +236,7 @@ TEST_CASE("better is what the job wants: a token's time, its price, fewer nodes"
   CHECK(*better() == 0.5);
   plans[1].usd_per_hour = 11;
   CHECK(*better() == 0.5);
-  job.objective = models::Objective::cost;  // 10 % dearer: Phi(log 1.1 / 0.14765) = Phi(0.64553)
+  job.objective = models::Objective::cost;  // 10 % more expensive: Phi(log 1.1 / 0.14765) = Phi(0.64553)
   CHECK(*better() == Approx(0.74071).epsilon(1e-4));
   job.objective = models::Objective::deadline;
   plans[1].nodes = 4;

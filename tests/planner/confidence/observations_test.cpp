@@ -44,7 +44,7 @@ topology::GroupVerdict verdict_on(topology::GroupKind kind, const std::vector<in
 
 }  // namespace
 
-TEST_CASE("what was observed stands beside a verdict", "[planner]") {
+TEST_CASE("observations are shown with a verdict", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const auto& instance = job.cluster.instance;
   const auto pair = verdict_on(topology::GroupKind::data, {0, 16});  // chips 0 and 8: two hops
@@ -82,7 +82,7 @@ TEST_CASE("a violation tells what was observed of its group", "[planner]") {
   CHECK(memory.message == "m");
 }
 
-TEST_CASE("evidence against a plan is told once, as is memory that did not do", "[planner]") {
+TEST_CASE("an observation against a plan is reported once, as is memory that was too small", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const models::Strategy s = strategy_of(job, "tp=8,recompute=full");  // rows: supported
   const Observation row = seen("tp", {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3}, false);
@@ -101,14 +101,14 @@ TEST_CASE("evidence against a plan is told once, as is memory that did not do", 
   CHECK(planner::remarks_on({other}, job, s).empty());
 }
 
-TEST_CASE("memory is told of the very strategy and model that ran", "[planner]") {
+TEST_CASE("memory is reported only for the strategy and model that ran", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const models::Strategy bf16 = strategy_of(job, "tp=16,recompute=CoreAttention");
   const auto told = [&](const models::Strategy& ran) {
     return !planner::remarks_on({memory_full(job, ran)}, job, bf16).empty();
   };
   CHECK(told(bf16));
-  // None of these stands in describe(): each takes other memory.
+  // describe() contains none of these: each takes other memory.
   for (const char* text : {"tp=16,recompute=CoreAttention,precision=fp32",
                            "tp=16,recompute=CoreAttention,kv=4", "tp=16,recompute=CoreAttention,bucket=20"}) {
     CAPTURE(text);
@@ -129,7 +129,7 @@ TEST_CASE("memory is told of the very strategy and model that ran", "[planner]")
   CHECK(planner::remarks_on({unknown}, job, bf16).size() == 1);
 }
 
-TEST_CASE("what an older version recorded of a strategy is told with its doubt", "[planner]") {
+TEST_CASE("a strategy recorded by an older version is reported with its doubt", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   Observation old = memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention"));
   old.strategy_whole = false;

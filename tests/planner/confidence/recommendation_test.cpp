@@ -85,8 +85,8 @@ TEST_CASE("a machine that the profile was transferred to is not counted twice", 
   CHECK(left_out.works == counted.works);
 }
 
-// Works with 0.8, off by 0.1: exp(0.16449) / 0.8 = 1.47348. A failed try of 7200 + 1500 + 300 s over 10^9 tokens is 9e-6 s a
-// token: 0.8 x 1e-5 x exp(0.005) + 0.2 x (2e-5 + 9e-6) = 1.384010e-5.
+// Works with 0.8, off by 0.1: exp(0.16449) / 0.8 = 1.47348. A failed try of 7200 + 1500 + 300 s over a
+// billion tokens is 9e-6 s per token: 0.8 x 1e-5 x exp(0.005) + 0.2 x (2e-5 + 9e-6) = 1.384010e-5.
 TEST_CASE("what a plan costs after its risk, by hand", "[planner][risk]") {
   Setting s("llama3-8b", 1, 8192, 64, "tp=32");
   s.job.training.tokens = 1e9;
@@ -116,7 +116,7 @@ TEST_CASE("the averse choice is the least safe cost of all, by brute force", "[p
         Approx(least).epsilon(1e-12));
 }
 
-TEST_CASE("the neutral choice is the safest that cannot be told from the best, by brute force",
+TEST_CASE("the neutral choice is the safest plan indistinguishable from the best, by brute force",
           "[planner][risk]") {
   Setting s("llama3-8b", 1, 4096, 64, "tp=32");
   s.job.architecture.layers = 8;

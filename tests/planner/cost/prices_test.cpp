@@ -64,7 +64,7 @@ TEST_CASE("every price of the catalogue says where, when, on which terms and who
   }
 }
 
-TEST_CASE("names of ways to buy, and the limit of capacity blocks", "[planner][prices]") {
+TEST_CASE("names of pricings, and the limit of capacity blocks", "[planner][prices]") {
   CHECK(pricing_from("capacity-block") == Pricing::capacity_block);
   CHECK(pricing_from("on_demand") == Pricing::on_demand);
   CHECK(pricing_from("spot") == Pricing::spot);

@@ -1,4 +1,4 @@
-// Of tokens, time and money two give the third.
+// Any two of tokens, time and money determine the third.
 #include "planner/cost/run_forecast.h"
 
 #include <cmath>
@@ -118,7 +118,8 @@ TEST_CASE("what is reached with a probability needs the time with that probabili
   }
 }
 
-TEST_CASE("more time or money never means fewer tokens, and certainty never more", "[planner][run]") {
+TEST_CASE("more time or money never means fewer tokens, and a higher probability never more",
+          "[planner][run]") {
   Bed bed;
   bed.reliability = round_numbers();
   bed.terms.sampling.draws = 50;

@@ -105,7 +105,7 @@ TEST_CASE("deadline, budget and preference", "[planner][whatif]") {
     const WhatIfResult r = ask(q, search);
     return r.recommended < 0 ? 0 : r.points[static_cast<std::size_t>(r.recommended)].nodes;
   };
-  // 11.6, 7.7 and 5.8 days without failures; 4 nodes are the cheapest, 16 the dearest.
+  // 11.6, 7.7 and 5.8 days without failures; 4 nodes are the cheapest, 16 the most expensive.
   CHECK(nodes() == 4);
   q.deadline = Seconds(9 * 86400);
   CHECK(nodes() == 8);

@@ -1,4 +1,4 @@
-// What a plan says of itself.
+// Statements of a plan about itself.
 #include "planner/plan/plan.h"
 
 #include "tests/catch.h"

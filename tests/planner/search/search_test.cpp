@@ -252,8 +252,9 @@ TEST_CASE("the ranking equals brute force with sharding searched", "[planner]") 
   }
 }
 
-// TorchTitan's: all, every second layer, all but attention and every second product, nothing; the second where a stage has
-// an even number of layers, the third beside flash attention. Memory decides which are plans.
+// TorchTitan's: all, every second layer, all except attention and every second product, nothing; the second
+// if a stage has an even number of layers, the third with flash attention. Memory decides which of them are
+// plans.
 TEST_CASE("the ranking equals brute force with TorchTitan's activation checkpointing", "[planner]") {
   const double gib = GENERATE(4.0, 6.0, 8.0, 16.0, 80.0);
   const char* const framework = GENERATE("fsdp", "fsdp-async-tp", "fsdp1");
@@ -550,7 +551,7 @@ TEST_CASE("a limit that no plan keeps ends the search by bounds, not by brute fo
   CHECK(hasty.infeasible->too_slow);
 }
 
-TEST_CASE("a search that is told to stop at once says so", "[planner]") {
+TEST_CASE("a search that is stopped at once says so", "[planner]") {
   const std::atomic<bool> stop{true};
   const SearchResult result = search(tutorial(), datasheet(), {.stop = &stop});
   CHECK(result.plans.empty());

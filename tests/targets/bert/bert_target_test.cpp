@@ -113,7 +113,8 @@ TEST_CASE("BERT: what a job leaves open, and what the script cannot say", "[targ
   CHECK(contains(why_not(targets::bert(), mixed, kPlain), "write precision: bf16SR, autocast or fp32"));
   CHECK(contains(why_not(targets::bert(), job_of("llama2-7b", 16, 128, 16384), kPlain),
                  "bert-large-uncased, the only one"));
-  // Of another model nothing else is told; the search's plans of all strategies have one stage, as ties need.
+  // For another model nothing else is reported; the search's plans of all strategies have one stage, as ties
+  // need.
   CHECK(targets::bert()
             .violations(job_of("llama2-7b", 16, 128, 16384),
                         strategy_of(job_of("llama2-7b", 16, 128, 16384), "tp=8"))

@@ -1,4 +1,4 @@
-// What a script of bash would start, told without running it.
+// Commands that a bash script would start, found without running it.
 #include "targets/flags/shell_follower.h"
 
 #include "tests/catch.h"
@@ -69,7 +69,7 @@ TEST_CASE("values of variables are followed", "[targets][shell]") {
         std::vector<std::string>{"NODES"});
 }
 
-// Nothing is run: what only a run knows stays as it is written, and where it stood is told.
+// Nothing is run: text that only a run can expand stays as written, and its place is reported.
 TEST_CASE("what a run alone knows is left as it is written", "[targets][shell]") {
   const Row rows[] = {
       {"run $(hostname) `id` $PWD/x", "run|$(hostname)|`id`|$PWD/x\n"},

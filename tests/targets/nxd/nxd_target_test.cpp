@@ -21,7 +21,7 @@ TEST_CASE("NxD has a script for one stage and a script for several", "[targets]"
   CHECK(targets::nxd().code_for(job, one).folder == "examples/training/llama/tp_zero1_llama_hf_pretrain");
   CHECK(targets::nxd().code_for(job, two).script == "run_llama_nxd.py");
   CHECK(targets::nxd().code_for(job, two).folder == "examples/training/llama/tp_pp_llama_hf_pretrain");
-  // The modules that both import lie one folder up; each has a logger of its own beside it.
+  // The modules that both import are one folder up; each script has a logger of its own in its folder.
   for (const models::Strategy& s : {one, two})
     CHECK(targets::nxd().command(job, s).python_path == "examples/training/llama");
 }
@@ -64,7 +64,7 @@ TEST_CASE("NxD: several stages say that weight decay does nothing, and never sha
 }
 
 TEST_CASE("NxD recomputes what each script means by selective", "[targets]") {
-  // Beside 8192 both recompute CoreAttention; there the script for several stages adds LlamaMLP.
+  // At 8192 both recompute CoreAttention; there the script for several stages adds LlamaMLP.
   const models::Job at_8192 = job_of("llama3-8b", 4, 8192, 1024),
                     at_4096 = job_of("llama3-8b", 4, 4096, 1024);
   const char* both = "CoreAttention+LlamaMLP";

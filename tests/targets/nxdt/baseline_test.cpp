@@ -1,4 +1,4 @@
-// What one runs today beside the winner.
+// The config in use compared with the winner.
 #include "targets/nxdt/baseline.h"
 
 #include "planner/check/judge.h"
@@ -33,7 +33,7 @@ std::string told(const std::vector<targets::Change>& changes) {
 
 }  // namespace
 
-TEST_CASE("a baseline is predicted on the plan's cluster and told key by key", "[planner][baseline]") {
+TEST_CASE("a baseline is predicted on the plan's cluster and compared key by key", "[planner][baseline]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const planner::Plan winner = plan_of(job, "tp=8,recompute=CoreAttention+LlamaMLP");
   const NxdtConfig config = shipped();

@@ -1,4 +1,4 @@
-// The configs next to one that does not fit, and the lines that lead to them.
+// The configs nearest to one that does not fit, and the lines that lead to them.
 #include "targets/nxdt/nearest.h"
 
 #include <algorithm>
@@ -193,7 +193,7 @@ TEST_CASE("values are replaced in their lines; comments, lists below and interpo
         std::string::npos);
   CHECK(edited(g, {{"model.last", "", "7", {}}}).diff.find("-    2]  # over two lines\n+  last: 7\n") !=
         std::string::npos);
-  // What stands in braces with others is not edited, and what has no section is put unreachable.
+  // A key in braces with others is not edited, and one without a section is reported as unreachable.
   CHECK_FALSE(io::edit_nxdt(text, g.config, {{"data.micro_batch_size", "2", "1", {}}}));
   CHECK_FALSE(io::edit_nxdt(text, g.config, {{"model.fusions.flash_attention", "null", "True", {}}}));
 }

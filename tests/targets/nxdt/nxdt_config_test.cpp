@@ -1,4 +1,4 @@
-// What an NxDT config says, and the config of a strategy.
+// Reading of an NxDT config, and the config of a strategy.
 #include "targets/nxdt/nxdt_config.h"
 
 #include <set>

@@ -1,4 +1,4 @@
-// The linter: a clean config is clean, and each rule fires on the config that breaks it, naming key, line and
+// The linter: a clean config is clean, and each rule fires on a config that breaks it, with key, line and
 // fix.
 #include <algorithm>
 #include <initializer_list>

@@ -1,5 +1,5 @@
-// What the scripts assert of their settings, and what a plan asks of them: written from the table's own words and
-// from the plan, not from the emitter.
+// Assertions of the scripts on their settings, and settings required by a plan, derived from the table's own
+// words and from the plan, not from the emitter.
 #pragma once
 
 #include <map>
@@ -13,26 +13,26 @@ namespace trnplan {
 
 using Settings = std::map<std::string, std::string>;
 
-/// The run that settings are judged in.
+/// The run for which settings are judged.
 struct Run {
   const models::Job& job;
   const models::Strategy& strategy;
   int world = 0;
   std::string mode;    ///< "compile" or "train"
-  bool again = false;  ///< a checkpoint of an earlier start is there
+  bool again = false;  ///< a checkpoint of an earlier start exists
 };
 
 /// One sentence for each assertion of the script that the settings break.
 std::vector<std::string> broken_assertions(const EntryPoint& entry, const Settings& settings, const Run& run);
 
-/// Assertions of the table that no function here checks, since only the data set or a run shows them.
+/// Assertions of the table that no function here checks, because only the data set or a run shows them.
 std::vector<std::string> unchecked_assertions(const EntryPoint& entry);
 
-/// What the settings must be, by name, for the script to run this plan: its degrees, its batch, its recompute,
-/// its precision, where it saves. Learning rates are those of the table's recipe `recipe`; "" leaves them out.
+/// Settings, by name, that the script needs to run this plan: its degrees, batch, recompute and precision,
+/// and where it saves. Learning rates are those of the table's recipe `recipe`; "" omits them.
 Settings asked_by(const EntryPoint& entry, const Run& run, const std::string& recipe);
 
-/// Whether two values are one: as text, or as numbers.
+/// True if two values are equal as text or as numbers.
 bool same_value(const std::string& a, const std::string& b);
 
 }  // namespace trnplan

@@ -1,6 +1,6 @@
-// What a training script takes, from table.json, and what is wrong with words that it is given.
+// Words that a training script accepts, from table.json, and faults of the words that it is given.
 //
-// The emitter never reads the table, so that a name which the emitter has wrong is not wrong here too.
+// The emitter never reads the table, so that a name that is wrong in the emitter is not wrong here too.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace trnplan {
 
-/// One script. The table must outlive it.
+/// One script. Requires: the table outlives it.
 class EntryPoint {
  public:
   EntryPoint(const Node& table, const std::string& name);
@@ -19,28 +19,28 @@ class EntryPoint {
   const std::string& name() const { return name_; }
   std::string text(const char* key) const;                ///< "workdir", "script"
   std::vector<std::string> texts(const char* key) const;  ///< "assertions", "pythonpath"
-  /// Where ranks meet in a recipe, of which some have a port of their own.
+  /// Port of the ranks' meeting point in a recipe; some recipes have their own.
   std::string port(const std::string& recipe) const;
   const Node& recipes() const { return *entry_->find("recipes"); }
 
-  /// One sentence for each name, type, choice and place that the script would not take, and for each that it
-  /// needs and does not get. None: it takes the words.
+  /// One sentence for each name, type, choice and place that the script would refuse, and for each required
+  /// word that is missing. Empty if it accepts the words.
   std::vector<std::string> faults(const std::vector<std::string>& words) const;
 
-  /// Every setting as the script would have it: what is given, else its default; switches are "true" and
-  /// "false", nothing is "null". Requires: no faults.
+  /// Every setting as the script would read it: the given value, else its default. Switches are "true" and
+  /// "false"; none is "null". Requires: no faults.
   std::map<std::string, std::string> settings(const std::vector<std::string>& words) const;
-  /// Names of those that are given, without a plus.
+  /// Names of the given settings, without a plus.
   std::vector<std::string> given(const std::vector<std::string>& words) const;
 
-  /// What is wrong with exported variables. `launch` are those that belong to the launch, not to the script.
+  /// Faults of exported variables. `launch` are those that belong to the launch, not to the script.
   std::vector<std::string> environment_faults(const std::map<std::string, std::string>& exported,
                                               const std::vector<std::string>& launch) const;
 
  private:
   struct Given {
     std::string name, value;
-    bool plus = false, alone = false;  ///< alone: no value
+    bool plus = false, alone = false;  ///< alone: without a value
   };
   bool hydra() const { return entry_->find("flags") == nullptr; }
   std::vector<Given> split(const std::vector<std::string>& words, std::vector<std::string>& faults) const;

@@ -1,4 +1,4 @@
-// What is emitted for GPUs against what pretrain_gpt.py and TorchTitan take.
+// Output for GPUs compared with the words that pretrain_gpt.py and TorchTitan accept.
 #include <algorithm>
 #include <set>
 

@@ -153,7 +153,7 @@ def plain_flag(entry):
 
 
 def plain_flags(facts):
-    """Of a script whose flags are told in groups, or of a config whose keys tyro takes as --section.key too."""
+    """Flags of a script that declares them in groups, or of a config with keys that tyro also takes as --section.key."""
     if "flag_groups" in facts:
         return {f["name"]: plain_flag(f) for group in facts["flag_groups"].values() for f in group}
     return {f"--{section}.{f['name']}": plain_flag(f) for section, keys_of in facts["sections"].items() for f in keys_of}

@@ -15,18 +15,18 @@ struct Case {
   models::Strategy strategy;
 };
 
-/// Plans that the target trains and no rule forbids; fewer than `count` where they are rare.
-/// On `machine`, where that is not null.
+/// Plans that the target trains and no rule forbids; fewer than `count` if they are rare. On `machine`,
+/// unless it is null.
 std::vector<Case> legal_plans(const planner::Target& target, int count, std::uint64_t seed = 20260821,
                               const topology::Instance* machine = nullptr);
 
-/// The node_run.sh of such a plan.
+/// node_run.sh of such a plan.
 std::string node_run_of(const planner::Target& target, const Case& c);
 
-/// Plans that a test tries of a target.
+/// Number of plans that a test tries per target.
 inline constexpr int kPlans = 300;
 
-/// A line each.
+/// One line each.
 inline std::string listed(const std::vector<std::string>& faults) {
   std::string text;
   for (const std::string& f : faults) text += f + "\n";

@@ -1,4 +1,4 @@
-// The command lines of shipped.txt.
+// Command lines of shipped.txt.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ struct ShippedLine {
   std::vector<std::string> words;
 };
 
-/// What stands between blanks.
+/// Words between blanks.
 std::vector<std::string> words_of(const std::string& text);
 
 std::vector<ShippedLine> shipped_lines();
 
-/// Throws std::invalid_argument where there is none.
+/// Throws std::invalid_argument if there is none.
 ShippedLine shipped_line(const std::string& script, const std::string& recipe);
 
 }  // namespace trnplan

@@ -1,4 +1,4 @@
-// What a node_run.sh starts in a mode, read from its text: no shell runs.
+// Command that a node_run.sh starts in a mode, read from its text: no shell runs.
 #pragma once
 
 #include <map>
@@ -11,15 +11,16 @@ struct Started {
   std::string folder, script;  ///< folder below the clone
   std::string python_path;     ///< "" = not set
   std::map<std::string, std::string> environment;
-  std::vector<std::string> words;  ///< of the script, every variable replaced
-  int processes = 0;               ///< a node
+  std::vector<std::string> words;  ///< of the script, with every variable replaced
+  int processes = 0;               ///< per node
   int nodes = 0;
   int port = 0;
   std::string results;
 };
 
-/// `mode` is "compile" or "train"; `again`: a start that finds a checkpoint of an earlier one. Paths stand as /plan, /code, /data, /cache, /tokenizer. Throws
-/// std::runtime_error for a text that it cannot follow: a variable that nothing sets, for example.
+/// `mode` is "compile" or "train"; `again`: a start that finds a checkpoint of an earlier one. Paths are
+/// written as /plan, /code, /data, /cache, /tokenizer. Throws std::runtime_error for a text that it cannot
+/// follow, such as one with a variable that nothing sets.
 Started started(const std::string& node_run, const std::string& mode, bool again = false,
                 const std::string& phase1_step = "28125");
 

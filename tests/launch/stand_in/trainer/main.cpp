@@ -1,11 +1,11 @@
-// Stands in for torchrun and the training behind it, for tests: no Trainium is needed. Takes the words of torchrun, a script
-// and its words; refuses what they refuse; prints and saves as the script does, many steps a second, and goes on as the
-// script does. All nodes of a job meet before the first step, as ranks do.
-//   COMPILE=1               says that graphs were compiled, and trains nothing
-//   STAND_IN_MEET=FOLDER    where the nodes of a job meet
-//   STAND_IN_STEP=SECONDS   of a step, by the script's own clock, with a noise of 1 %
-//   STAND_IN_HOLD=STEPS     a start that begins stops so many steps behind its first checkpoint, until its job is ended or
-//                           started again, and writes the step into FOLDER/held
+// Replaces torchrun and the training that it starts, for tests: no Trainium is needed. Takes the words of
+// torchrun, a script and its words, and refuses what they refuse. Prints, saves and resumes as the script
+// does, many steps a second. All nodes of a job meet before the first step, as ranks do.
+//   COMPILE=1               reports that graphs were compiled, and trains nothing
+//   STAND_IN_MEET=FOLDER    meeting point of the nodes of a job
+//   STAND_IN_STEP=SECONDS   time of a step, by the script's own clock, with a noise of 1 %
+//   STAND_IN_HOLD=STEPS     stops a fresh start that many steps after its first checkpoint, until its job is
+//                           ended or started again, and writes the step into FOLDER/held
 #include <fmt/format.h>
 
 #include <chrono>

@@ -244,7 +244,7 @@ class NemoMegatron : public Lightning {
   }
 };
 
-/// Settings are those of the config; a word replaces one that stands in it.
+/// Settings are those of the config; a word overrides one of them.
 class Nxdt : public Lightning {
  public:
   Training read(const Words& words, int world) override {
@@ -291,8 +291,8 @@ class Nxdt : public Lightning {
   }
 };
 
-/// A file of its name for every so many data files, here of 40 steps each; of those it goes on from the newest, if it is
-/// told to.
+/// One file of its name per group of data files, here of 40 steps each; it resumes from the newest of them if
+/// asked to.
 class Bert : public Script {
  public:
   Training read(const Words& words, int world) override {

@@ -1,1 +1,1 @@
-# Stands in for the script of a NxDT clone; the stand-in torchrun does not run it.
+# Placeholder for the script of an NxDT clone; the stand-in torchrun does not run it.

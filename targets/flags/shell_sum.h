@@ -1,0 +1,16 @@
+// Arithmetic of a script of bash.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "targets/flags/shell_values.h"
+
+namespace trnplan::targets {
+
+/// Of whole numbers and variables with + - * / %, comparisons, ! && || and parentheses; nullopt for anything else, for an overflow and
+/// where a variable is not known. Cost: linear.
+[[nodiscard]] std::optional<std::int64_t> shell_sum(std::string_view expression, ShellValues& values);
+
+}  // namespace trnplan::targets
