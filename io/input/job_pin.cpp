@@ -34,7 +34,7 @@ void read_key(MapReader& fields, const models::StrategyKey& key, Pin& pin) {
   } else {
     const std::string text = fields.text(key.name, "");
     if (!key.pin(pin, text))
-      fields.fault(key.name, in_quotes(text) + " is no " + std::string(key.noun),
+      fields.fault(key.name, in_quotes(text) + " is not a " + std::string(key.noun),
                    key.kind == Kind::loop ? loop_fix(text) : "write " + std::string(key.words));
   }
 }

@@ -52,7 +52,7 @@ TEST_CASE("what Megatron-LM refuses at its start is refused, each at its flag", 
   cli.expect(3, "^verdict: refused \\(8 errors", check);
   for (const char* line :
        {"train\\.sh:2:19: error: heads: --hidden-size: 4095 is not a multiple of 32 heads",
-        "train\\.sh:3:27: error: heads: --num-query-groups: 32 heads make no 64 groups",
+        "train\\.sh:3:27: error: heads: --num-query-groups: 32 heads cannot form 64 groups",
         "train\\.sh:4:3: error: value: --recompute-granularity: \"everything\" is none",
         "train\\.sh:4:38: error: precision: --fp16: --fp16 and --bf16 exclude each other",
         "train\\.sh:5:36: error: layers: --num-layers-per-virtual-pipeline-stage: a stage has 16",

@@ -77,7 +77,7 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
       R"(did you mean ring\? Known: auto, ring, kangaring, mesh, rdh, torus, .*one-step, tree, nvls, nvls-tree, pat)",
       "collective all_reduce --bytes 1M --algorithm rign");
   for (const std::string ratio : {"0.99", "0", "-1", "nan", "inf"}) {
-    cli.refuse_usage("--oversubscription: .*no number from 1 to",
+    cli.refuse_usage("--oversubscription: .*not a number from 1 to",
                      "collective all_reduce --bytes 1M --nodes 2 --oversubscription " + ratio);
   }
   cli.refuse_usage("--oversubscription: .*to 1000000",

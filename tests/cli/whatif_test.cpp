@@ -69,7 +69,7 @@ TEST_CASE("clusters compared", "[cli]") {
   cli.prints("trn2.48xlarge: no on-demand price; capacity block: 35.76 USD/h");
   cli.expect(0, "^4 x trn2.48xlarge: ",
              "whatif llama3-8b --nodes 4 --instances trn2.48xlarge --tokens 1T --pricing capacity_block");
-  cli.expect(0, "384 x trn1.32xlarge lies outside the runs that trn1 was fitted to: nodes 384",
+  cli.expect(0, "384 x trn1.32xlarge is outside the range of runs that trn1 was fitted to: nodes 384",
              "whatif llama3-8b --nodes 384 --tokens 1T");
   cli.expect(0, "^  strategy    tp=[0-9]+", what);
 

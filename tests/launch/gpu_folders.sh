@@ -202,7 +202,7 @@ lacks "$err" TRNPLAN_TOKENIZER:
 lacks "$err" TRNPLAN_DATA   # below the folder, on the volume
 set_value "$work/megatron" TRNPLAN_RESULTS /tmp/run
 pods 2
-says 'TRNPLAN_RESULTS: "/tmp/run" is not on the pods'\'' volume (/shared): checkpoints would go with the pod'
+says 'TRNPLAN_RESULTS: "/tmp/run" is not on the pods'\'' volume (/shared): checkpoints would be lost with the pod'
 set_value "$work/megatron" TRNPLAN_RESULTS ./run
 # Pods see the content of the file, not the variables that this shell exports.
 set_value "$work/megatron" TRNPLAN_VENV ''

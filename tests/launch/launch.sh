@@ -56,7 +56,7 @@ plain=$PATH
 export PATH=$work/bin:$PATH LOG=$work/log QUEUE=$work/queue
 
 launch 2 "$work/nothing"
-says 'is no folder'
+says 'is not a folder'
 launch 2 "$plan"
 says 'TRNPLAN_VENV: is not set'
 says 'TRNPLAN_CODE: is not set'
@@ -86,7 +86,7 @@ says 'edited: settings.env: TRNPLAN_CODE, TRNPLAN_DATA, TRNPLAN_PARTITION, TRNPL
 says "no partition with Trainium nodes is called"
 printf 'touch %q\n' "$work/ran" >>"$plan/settings.env"
 launch 2 "$plan"
-says 'is no line NAME=VALUE'
+says 'is not a line NAME=VALUE'
 check 'what was refused was run' test ! -e "$work/ran"
 head -n 20 "$work/settings.env" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/settings.env"
 launch 2 "$plan" --dry-run
@@ -301,9 +301,9 @@ printf 'model: bert-large\ntraining: {sequence: 512, global_batch: 32768}\nclust
 "$trnplan" plan "$work/bert.yaml" --top 1 --out "$work/bert" >"$out" 2>&1
 launch 2 "$work/bert" --dry-run
 says 'TRNPLAN_PHASE1: is not set'
-says 'TRNPLAN_PHASE1_STEP: "" is no whole number'
+says 'TRNPLAN_PHASE1_STEP: "" is not a whole number'
 TRNPLAN_PHASE1=$work/data TRNPLAN_PHASE1_STEP=last launch 2 "$work/bert" --dry-run
-says 'TRNPLAN_PHASE1_STEP: "last" is no whole number'
+says 'TRNPLAN_PHASE1_STEP: "last" is not a whole number'
 check 'the folder is there' bash -c '! grep -q "TRNPLAN_PHASE1:" "$0"' "$err"
 
 # One machine.

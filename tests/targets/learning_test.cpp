@@ -213,7 +213,7 @@ TEST_CASE("a setting of the software reaches the script, or is said to do nothin
     for (const planner::ConfigFile& f : target.emit(job, s, {.heading = "a test"})) text += f.text;
     carries(text, row.carried);
     const auto unused = std::count_if(c.remarks.begin(), c.remarks.end(), [](const std::string& remark) {
-      return contains(remark, "The job's software.") && contains(remark, "does nothing here");
+      return contains(remark, "The job's software.") && contains(remark, "has no effect here");
     });
     CHECK(static_cast<std::size_t>(unused) == row.unused);
   }

@@ -195,7 +195,7 @@ TEST_CASE("settings.env holds values of the plan's names alone", "[launch]") {
   CHECK(after("# a note").empty());
   const Folder without;
   without.edit("settings.env", "TRNPLAN_SMOKE_STEPS=3\n", "");
-  CHECK(contains(without.said(), "TRNPLAN_SMOKE_STEPS: is nowhere set"));
+  CHECK(contains(without.said(), "TRNPLAN_SMOKE_STEPS: is not set anywhere"));
   const Folder changed;
   changed.edit("setup_env.sh", "read_settings\n", "read_settings\ntouch pwned\n");
   CHECK(contains(changed.said(), "setup_env.sh"));
