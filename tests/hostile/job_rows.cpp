@@ -87,7 +87,7 @@ std::vector<Edit> job_rows() {
        "job.yaml:4:37: run.weights: a run that starts from scratch"},
       {"job", "pin:", "software: {framework: \"\\e[2J\", release: \"x\"}\npin:",
        "job.yaml:4:23: software.framework"},
-      {"job", "pin:", "? {a: b}\n: c\npin:", "job.yaml:4:3: a list, a map or nothing stand"},
+      {"job", "pin:", "? {a: b}\n: c\npin:", "job.yaml:4:3: there is a list, a map or nothing"},
       {"job", "pin:", "<<: {a: 1}\npin:", "job.yaml:4:1: merge keys (<<) are not suppor"},
       {"job", "pin:", "!!python/object:os.system x\npin:", "job.yaml:5:4: this is not valid YAML: illega"},
       {"job", "pin:", "&a [*a]\npin:", "job.yaml:4:1: this is not valid YAML: end of"},
@@ -96,7 +96,7 @@ std::vector<Edit> job_rows() {
       {"job", kWhole, std::string("") + repeat("- ", 5000) + "",
        "job.yaml:1:129: lists and maps are nested mo"},
       {"job", kWhole, std::string("") + repeat("{", 5000) + "",
-       "job.yaml:1:1: a list, a map or nothing stand"},
+       "job.yaml:1:1: there is a list, a map or nothing"},
       {"job", kWhole,
        "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024, tokens: 1T}\ncluster: {instance: "
        "trn1.32xlarge, nodes: 1}\npin: {tensor_parallel: 8}\n---\nmodel: llama3-8b\ntraining: {sequence: "

@@ -71,7 +71,7 @@ std::vector<Edit> plan_rows() {
       {"plan_json", "\"usd_per_hour\": ", "\"usd_per_hour\": -", "usd_per_hour"},
       {"launch_json", kWhole, "", "plan/launch.json: does not state what was subm"},
       {"launch_json", kWhole, "{}", "plan/launch.json: does not state what was subm"},
-      {"launch_json", kWhole, "[]", "plan/launch.json:1:1: a list stands where ke"},
+      {"launch_json", kWhole, "[]", "plan/launch.json:1:1: a list is here instead"},
       {"launch_json", "\"schema_version\": 1", "\"schema_version\": 7", "launch.json:1:20: schema_version"},
       {"launch_json", "\"7\"", "\"7; rm -rf /\"", "plan/launch.json: does not state what was subm"},
       {"launch_json", "\"7\"", "7.5", "plan/launch.json: does not state what was subm"},

@@ -351,7 +351,7 @@ TEST_CASE("what ends a run is named with its cause and remedy, and makes it a fa
       Case{"slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-11-20T10:00:00 DUE TO PREEMPTION ***",
            "cancelled", "higher priority", "last checkpoint"},
       Case{"slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-11-20T10:00:00 ***", "cancelled",
-           "ended by", "sacct"},
+           "ended the job", "sacct"},
       Case{"[rank3]:[E] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)",
            "execution-timeout", "NCCL", "node"});
   INFO(c.line);

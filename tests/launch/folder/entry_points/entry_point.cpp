@@ -29,7 +29,8 @@ void check_value(const std::string& name, const std::string& value, const Node& 
                  std::vector<std::string>& faults) {
   if (value == "null" && entry.find("null") != nullptr) return;
   const std::string type = scalar_at(entry, "type");
-  if (!is_of(value, type)) faults.push_back(name + ": '" + value + "' is no " + type);
+  if (!is_of(value, type))
+    faults.push_back(name + ": '" + value + "' is not a" + (type == "int" ? "n " : " ") + type);
   const Node* choices = entry.find("choices");
   if (choices == nullptr) return;
   const bool chosen = std::any_of(choices->items.begin(), choices->items.end(),
