@@ -48,7 +48,7 @@ struct StepFitOptions {
   /// in SBUF or come from a neighbour, no other traffic on HBM. Assumed, because no pair is published.
   double kernel_spread = 0.15;
   std::function<bool(const StepObservation&)> use;  ///< empty: all
-  bool stacks = true;  ///< factors of software stacks; if false, the other parameters absorb their differences
+  bool stacks = true;  ///< factors of software stacks; if false, other parameters absorb their effects
   /// True if widths come from the profile of the cost (calibrate/fit/fit.h). Otherwise they come from the
   /// curvature at the optimum alone, which is some ten times faster and somewhat too narrow.
   bool profile_widths = true;

@@ -88,7 +88,7 @@ class Output {
   int fd_;
 };
 
-/// Makes the renames in it last; a file system that cannot do that is no reason to fail.
+/// Makes the renames in the folder durable; a file system that cannot do that is no reason to fail.
 void flush_folder(const std::filesystem::path& folder);
 
 }  // namespace trnplan::io

@@ -79,7 +79,7 @@ struct SearchSpace {
   bool precision = false;                     ///< mixed_precision, autocast, bf16SR or fp32
   bool zero1 = false;                         ///< on or off
   int smallest_batch = 0, largest_batch = 0;  ///< global batch; 0 = as in Training
-  int batch_per_node = 0;                     ///< global batch per node of a cluster; 0 = as in Training
+  int batch_per_node = 0;                     ///< global batch per node of a cluster; 0 = none
   std::vector<int> nodes;                     ///< empty = as in Cluster
   std::vector<topology::Instance> instances;  ///< empty = as in Cluster
 };

@@ -2,15 +2,14 @@
 //
 // Formulas (docs/models.md, "Memory"): N parameters of the core, D = DP*CP, x = s*b/T with s = sequence/CP.
 //   states       2N parameters + 4N fp32 gradients + 12N/D master weights and Adam moments (mixed_precision,
-//   states       2N parameters + 4N fp32 gradients + 12N/D master weights and Adam moments (mixed_precision,
 //                ZeRO-1); the experts of a mixture over DP*CP/EP
-//   activations  (26h + 8f) x a layer with flash attention and sequence parallel, less what is recomputed, for
-//                every micro-batch (virtual pipeline: chunk of one) between its forward and its backward
+//   activations  (26h + 8f) x a layer with flash attention and sequence parallel, less what is recomputed,
+//                for every micro-batch (virtual pipeline: chunk of one) between its forward and its backward
 //   logits       14 s b V/T on the last stage while the loss is computed (other frameworks differ)
 //   staging      gathered inputs; recomputed activations; ring attention's blocks in transit; ZeRO-1 buckets
 //                and the reduced gradient shard
-// The peak is the largest of three instants: the loss, the first backward layer, the optimizer step. These are
-// the bytes that are counted; their uncertainty, and how probably a stage fits, is in
+// The peak is the largest of three instants: the loss, the first backward layer, the optimizer step. These
+// are the bytes that are counted; their uncertainty, and how probably a stage fits, is in
 // models/memory/fit_probability.h.
 // Source: reading of aws-neuron/neuronx-distributed-training 9169aa0 (models/hf_models/modeling_llama.py),
 // aws-neuron/neuronx-distributed fbac349 (parallel_layers, kernels/flash_attn.py, trainer/trainer.py,

@@ -10,15 +10,15 @@
 // repeats the forward, LlamaMLP its own part, both without the down product and the reduce-scatter after it:
 // nothing reads their result, and the compiler drops what nothing reads. The token that torch-xla threads
 // through collectives does not keep them: the compiler eliminates it, unless its experimental token threading
-// is switched on (aws-neuron-sdk neuron-runtime/explore/compute-comm-overlap.rst). Without sequence parallel 2
-// all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
+// is switched on (aws-neuron-sdk neuron-runtime/explore/compute-comm-overlap.rst). Without sequence parallel
+// 2 all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
 // src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py.
 // Context parallel (ring attention; kernels/ring_attention_kernel.py, utils/batch_utils.py): each rank has a
 // block of s/C tokens, split without balancing, so the last rank decides: half a block of its own, then C-1
 // whole ones; the next block of K and V arrives during the work on this one. Backward moves dK and dV along.
 // Mixture of experts (modules/moe): every token goes to k experts, each expert takes up to capacity_factor k
-// n/E tokens and computes with that many; with expert parallel an all-to-all before and after the experts. Not
-// modelled: overlap between engines, balance of the experts, token shuffling.
+// n/E tokens and computes with that many; with expert parallel an all-to-all before and after the experts.
+// Not modelled: overlap between engines, balance of the experts, token shuffling.
 #pragma once
 
 #include <optional>
@@ -108,7 +108,7 @@ class LayerModel {
                   ProcessGroup process_group = ProcessGroup::tensor) const;
   void gather_weights(OperatorList& list, double parameters, bool background) const;
   void reduce_gradients(OperatorList& list, double parameters) const;
-  /// Appends what the host's launches of a layer's pass take.
+  /// Appends the host's launches of a layer's pass.
   void add_launches(OperatorList& list, double passes) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;

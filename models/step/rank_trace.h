@@ -44,9 +44,9 @@ struct RankTrace {
 /// others are copied from them when they are written.
 class RankTracer {
  public:
-  /// Keeps a reference to `model`. Throws std::overflow_error when messages have more numbers than a tag (32
-  /// bits) tells apart. Cost and memory: those of the flat program of one micro-batch (PP of them where the
-  /// schedule is interleaved), O(cores x operators), and O(micro-batches x PP x chunks).
+  /// Keeps a reference to `model`. Throws std::overflow_error if messages need more numbers than a tag (32
+  /// bits) can hold. Cost and memory: those of the flat program of one micro-batch (PP of them with the
+  /// interleaved schedule), O(cores x operators), and O(micro-batches x PP x chunks).
   explicit RankTracer(const StepModel& model);
   ~RankTracer();
 
