@@ -9,7 +9,7 @@
 //   build       for the nccom-test points only, and not kept: host_launch and barrier, and a factor of all
 //               bandwidths around 1 with `build_spread`, since that runtime is older than most runs
 //   kernels     for single kernels only, and not kept: a factor of all times of one operator around 1 with
-//               `kernel_spread`, since code written or compiled for one kernel is not that of a training graph
+//               `kernel_spread`, since code built for one kernel is not that of a training graph
 // Observations: the logarithm of a step (the mean over a run group) with repeat_spread, of a collective with
 // `collective_noise`, of a kernel (the mean of equal ones) with `kernel_noise`; all with the tails of
 // Student's t (calibrate/fit/fit.h).
@@ -59,7 +59,7 @@ struct StepFit {
   models::Profile profile;  ///< with its calibration (without files and tool)
   std::vector<Estimate> estimates;
   std::map<std::string, double> configuration_effects;  ///< log(measured / predicted), as fitted
-  std::map<logs::KernelOp, double> kernel_effects;  ///< log(operator alone / in a graph), as fitted
+  std::map<logs::KernelOp, double> kernel_effects;      ///< log(operator alone / in a graph), as fitted
   std::size_t observations = 0, collectives = 0, kernels = 0;  ///< equal kernels count as one
   int iterations = 0;
   bool converged = false;

@@ -1,5 +1,5 @@
-// PyTorch's fully sharded data parallel: FSDP2 (fully_shard) as TorchTitan drives it, and FSDP1 as Composer does.
-// Sources: pytorch/torchtitan@b5bcd76c docs/fsdp.md and torchtitan/models/llama3/infra/parallelize.py;
+// PyTorch's fully sharded data parallel: FSDP2 (fully_shard) as TorchTitan uses it, and FSDP1 as Composer
+// does. Sources: pytorch/torchtitan@b5bcd76c docs/fsdp.md and torchtitan/models/llama3/infra/parallelize.py;
 // mosaicml/llm-foundry@8c8dd48f scripts/train/benchmarking.
 //
 //   units        each decoder layer, and the root with embedding, final norm and head

@@ -81,8 +81,9 @@ class Megatron final : public Nxd {
   bool gathers_with_forward() const override { return options_.gathers_with_forward; }
   bool keeps_fp8_weights() const override { return options_.keeps_fp8_weights; }
   bool balances_context() const override { return true; }
-  /// If layers do not divide, the first and the last part have fewer or more, and those between them all the
-  /// same number (--decoder-first-pipeline-num-layers and -last-; transformer/transformer_block.py).
+  /// Layers of each part. If they do not divide, the first and the last part have fewer or more, and those
+  /// between them all the same number (--decoder-first-pipeline-num-layers and -last-;
+  /// transformer/transformer_block.py).
   std::vector<int> partition(const Architecture& a, int parts) const override;
   /// K and V go round as they are: NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of
   /// context parallel.

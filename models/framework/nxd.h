@@ -28,7 +28,7 @@ class Nxd : public Framework {
   RecomputeUnits recomputed(const Strategy& s) const override;
   std::vector<int> partition(const Architecture& a, int parts) const override;
   StateBytes state_bytes(const Strategy& s) const override;
-  /// From the configs that NxDT ships (aws-neuron/neuronx-distributed-training@9169aa03
+  /// Value of the configs that NxDT ships (aws-neuron/neuronx-distributed-training@9169aa03
   /// examples/conf/hf_mixtral_8x7b_config.yaml, model.moe): a compiled graph has fixed shapes.
   double capacity_factor() const override { return 2; }
   KeptLogits kept_logits() const override;

@@ -38,7 +38,8 @@ struct Recompute {
   bool mlp = false;                  ///< LlamaMLP
   bool rms_norm = false;             ///< LlamaRMSNorm
   bool activation_multiply = false;  ///< ActivationMultiplyMLP
-  /// SelectiveOp: everything but attention and every second product (pytorch/torchtitan, selective_ac_option "op").
+  /// SelectiveOp: everything except attention and every second product (pytorch/torchtitan,
+  /// selective_ac_option "op").
   bool alternate = false;
 
   auto operator<=>(const Recompute&) const = default;

@@ -9,9 +9,9 @@
 //            barrier
 // A run of plan A observes g_A' theta + shared + own_A with repeat_spread; runs of both are compared by their
 // ratio, in which all that is shared cancels. A row of nccom-test observes its own gradient, the build's, and
-// noise, as in the fit of a profile (calibrate/fit/step_fit.h), each row independently. Known limits: the true
-// errors of rows of one table are similar, so tables promise too much; runs on the same nodes and day differ by
-// less than repeat_spread, so runs promise too little.
+// noise, as in the fit of a profile (calibrate/fit/step_fit.h), each row independently. Known limits: the
+// true errors of rows of one table are similar, so tables promise too much; runs on the same nodes and day
+// differ by less than repeat_spread, so runs promise too little.
 #pragma once
 
 #include <optional>
@@ -63,7 +63,7 @@ struct Comparison {
   bool equal = false;        ///< the model predicts the same step for both: there is nothing to decide
   /// The cheapest experiment that raises the expected probability to the requested one, among those that are
   /// worth more than they cost. If none does (`decides`), the cheapest of those within one per cent of the
-  /// best. Absent if the plans are told apart or equal, and if no experiment pays.
+  /// best. Absent if the plans are distinguished or equal, and if no experiment pays.
   std::optional<Experiment> best;
   bool decides = false;
   /// True if some measurement is worth more than it costs over the run; else none is named.
@@ -104,7 +104,7 @@ std::optional<double> first_is_better(const models::Job& job, const Plan& first,
 
 /// Returns the confidence in a ranking. Better means fewer seconds per token, or with objective cost fewer
 /// USD. `plans` are those of a search, the fastest first; `recommended` is the one that is compared;
-/// `baseline` may be null. Cost: O(plans * parameters^2), and if the first two are not told apart, one
+/// `baseline` may be null. Cost: O(plans * parameters^2), and if the first two are not distinguished, one
 /// StepModel each and some hundred collectives.
 Confidence confidence_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
                          const models::Profile& profile, const ConfidenceOptions& options,

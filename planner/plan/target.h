@@ -58,8 +58,8 @@ struct Preparation {
   std::vector<std::string> install;    ///< for the active environment, in addition to the clone
   std::vector<std::string> tokenizer;  ///< fetches only the model's tokenizer
   std::vector<std::string> data;       ///< fetches and tokenises a data set, in a scratch folder
-  std::string data_made;  ///< resulting TRNPLAN_DATA, "./..." in the folder; "" = the lines say it
-  std::string data_is;    ///< meaning of TRNPLAN_DATA, one sentence; "" = a data set
+  std::string data_made;             ///< resulting TRNPLAN_DATA, "./..." in the folder; "" = the lines say it
+  std::string data_is;               ///< meaning of TRNPLAN_DATA, one sentence; "" = a data set
   std::vector<PersonValue> values;   ///< needed by these lines but not by the run; in settings.env
   std::vector<std::string> from_hf;  ///< converts a checkpoint of Hugging Face at $from into shards below $to
   std::vector<std::string> to_hf;    ///< converts shards at $from into a checkpoint at $to
@@ -124,8 +124,8 @@ inline constexpr ProcessStarter kTorchrunModule{"python3", "-m torch.distributed
 /// A config file of the target, as text.
 struct ConfigFile {
   std::string name, text;
-  /// For a script: the number of hosts on which the caller starts it, 0 = not known; and variables of the
-  /// environment in which it is started.
+  /// Environment of a script: the number of hosts on which the caller starts it, 0 = not known, and variables
+  /// of the environment in which it is started.
   int hosts = 0;
   std::map<std::string, std::string, std::less<>> environment = {};
 };
@@ -193,8 +193,8 @@ class Target {
   /// (logs::StepSample::framework).
   [[nodiscard]] virtual std::string_view log_format() const = 0;
 
-  /// Training loop that its script runs: a name of models/framework, "" = NxD's. A plan that names no target
-  /// gets the one with its training loop, among the targets for a machine.
+  /// Training loop that its script runs: a name of models/framework, "" = NxD's. A plan for the target that
+  /// names no loop gets this one, on a machine on which the target trains.
   [[nodiscard]] virtual std::string_view framework() const { return ""; }
   /// Every training loop that its config can select, framework() first: names of models/framework.
   [[nodiscard]] virtual std::vector<std::string_view> loops() const { return {framework()}; }

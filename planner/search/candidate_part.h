@@ -53,7 +53,7 @@ class CandidatePart {
  private:
   /// degrees with groups to judge
   struct Keys {
-    std::array<int, 5> groups;                                        ///< degrees of the groups that are judged
+    std::array<int, 5> groups;  ///< degrees of the groups that are judged
     std::tuple<int, int, models::Schedule, std::vector<int>> chunks;  ///< of layers
   };
   static Keys keys_of(const models::Strategy& s);
