@@ -62,8 +62,8 @@ struct Comparison {
   bool told_apart = false;   ///< at least the requested probability
   bool equal = false;        ///< the model predicts the same step for both: there is nothing to decide
   /// The cheapest experiment that raises the expected probability to the requested one, among those that are
-  /// worth more than they cost. If none does (`decides`), the cheapest of those within one per cent of the
-  /// best. Absent if the plans are distinguished or equal, and if no experiment pays.
+  /// worth more than they cost; `decides` is then true. If there is none, the cheapest of those within one
+  /// per cent of the best. Absent if the plans are distinguished or equal, and if no experiment pays.
   std::optional<Experiment> best;
   bool decides = false;
   /// True if some measurement is worth more than it costs over the run; else none is named.
@@ -75,7 +75,7 @@ struct Comparison {
 struct Confidence {
   double sure = 0.9;  ///< requested probability
   /// Probability that the first plan is better than each plan from the second on; absent if the objective
-  /// ranks other numbers of nodes last.
+  /// ranks that plan last for its number of nodes.
   std::vector<std::optional<double>> first_is_better;
   std::optional<Comparison> comparison;  ///< if there are two plans that can be compared
   std::optional<double> beats_baseline;  ///< that the recommended plan costs less time per token than today's
@@ -89,7 +89,7 @@ struct ConfidenceOptions {
 };
 
 /// log(cost of a token with b / with a), in seconds or by the job's objective in USD; absent if the objective
-/// ranks other numbers of nodes last. Cost: O(parameters^2).
+/// ranks one of them last for its number of nodes. Cost: O(parameters^2).
 std::optional<models::LogRatio> cost_ratio(const models::Job& job, const Plan& a, const Plan& b,
                                            const models::Profile& profile);
 
@@ -97,8 +97,8 @@ std::optional<models::LogRatio> cost_ratio(const models::Job& job, const Plan& a
 /// steps and in the seconds that they do not share: other cuts by a layer, norms recomputed or not.
 bool near_twins(const Plan& a, const Plan& b);
 
-/// Probability that `first` is better than `other`, by the job's objective; absent if the objective ranks
-/// other numbers of nodes last. Cost: O(parameters^2).
+/// Probability that `first` is better than `other`, by the job's objective; absent if the objective ranks one
+/// of them last for its number of nodes. Cost: O(parameters^2).
 std::optional<double> first_is_better(const models::Job& job, const Plan& first, const Plan& other,
                                       const models::Profile& profile);
 

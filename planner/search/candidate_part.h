@@ -51,7 +51,7 @@ class CandidatePart {
   Bytes limit() const { return limit_; }
 
  private:
-  /// degrees with groups to judge
+  /// Parts of a strategy by which cached values are found.
   struct Keys {
     std::array<int, 5> groups;  ///< degrees of the groups that are judged
     std::tuple<int, int, models::Schedule, std::vector<int>> chunks;  ///< of layers

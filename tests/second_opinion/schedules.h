@@ -43,9 +43,8 @@ std::vector<std::vector<Pass>> passes_of(models::Schedule schedule, int stages, 
 /// Passes of a stage between their forward and the end of their backward, at their largest number.
 struct Alive {
   int passes = 0;
-  int layers = 0;  ///< of these, layers with weights' gradients left, the current pass included
-  int deferred =
-      0;  ///< among these, layers with weights' gradients still to compute, the current pass included
+  int layers = 0;    ///< of all of them
+  int deferred = 0;  ///< of these, layers with weights' gradients left, the current pass included
   /// Live passes after a forward pass of the last chunk, which the loss follows on the last stage.
   int layers_at_loss = 0, passes_at_loss = 0, deferred_at_loss = 0;
   /// Live passes at the moment when the gradients of weights of most layers are left.
