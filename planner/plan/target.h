@@ -124,8 +124,8 @@ inline constexpr ProcessStarter kTorchrunModule{"python3", "-m torch.distributed
 /// A config file of the target, as text.
 struct ConfigFile {
   std::string name, text;
-  /// Start of a script: the number of hosts on which the caller starts it, 0 = not known, and variables of the
-  /// environment.
+  /// Start of a script: the number of hosts on which the caller starts it, 0 = not known, and variables of
+  /// the environment.
   int hosts = 0;
   std::map<std::string, std::string, std::less<>> environment = {};
 };
