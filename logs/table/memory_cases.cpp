@@ -91,7 +91,8 @@ MemoryCase read_case(CsvReader& csv) {
   return c;
 }
 
-/// The first of the names that the text holds; "" when it holds none. Where two are open, memory is the same.
+/// Returns the first of the names that the text contains; "" if it contains none. If two are possible, their
+/// memory is the same.
 std::string instance_of(const std::string& hardware, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (hardware.find(name) != std::string::npos) return name;

@@ -18,7 +18,7 @@ using models::Parameter;
 
 namespace {
 
-/// Tables end at a size that bandwidth alone decides, as published ones do.
+/// Tables end at a size whose time only bandwidth decides, as published ones do.
 constexpr double kLargeTable = 0x1p30;
 constexpr double kDifference = 1e-3;  ///< of logarithms, for gradients of rows
 

@@ -16,7 +16,8 @@ using models::StrategyKey;
 
 namespace {
 
-/// What is taken for `s` by a job with these pins; with `degrees`, that states the degrees and flash attention besides.
+/// Default strategy of a job with these pins and the framework of `s`; with `degrees`, the job also states
+/// the degrees and flash attention of `s`.
 Strategy default_beside(Job job, const models::Pin& pin, const Strategy& s, bool degrees) {
   job.pin = pin;
   if (!s.framework.empty()) job.pin.framework = s.framework;
@@ -36,7 +37,7 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   const Strategy bare[] = {default_beside(job, job.pin, s, false), default_beside(job, {}, s, false)};
   const Strategy beside[] = {default_beside(job, job.pin, s, true), default_beside(job, {}, s, true)};
   const bool shards_more = s.zero1 && s.sharding != models::framework_of(s).shardings().front();
-  // Of keys with a rule of their own.
+  // Keys with a rule of their own.
   const auto told_by_rule = [&](const StrategyKey& key, bool differs) {
     if (key.name == "zero1") return !shards_more && differs;
     if (key.name == "sharding") return shards_more;
