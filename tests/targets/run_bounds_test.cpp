@@ -127,8 +127,8 @@ TEST_CASE("TOML is bounded, and read whole", "[targets]") {
   // Dots of comments and texts part no keys; those behind them do.
   const std::string dots(100'000, '.');
   const Node words = parse_document("# " + dots + "\na = \"" + dots + "\" # " + dots + "\nb = '" + dots +
-                                       "'\nc = \"\"\"#\n" + dots + "\"\"\"\"\nd = \"\\\"#\"\n",
-                                   "t.toml");
+                                        "'\nc = \"\"\"#\n" + dots + "\"\"\"\"\nd = \"\\\"#\"\n",
+                                    "t.toml");
   CHECK(words.find("a")->scalar == dots);
   CHECK(words.find("c")->scalar == "#\n" + dots + "\"");
   CHECK(words.find("d")->scalar == "\"#");
