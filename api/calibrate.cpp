@@ -41,7 +41,7 @@ void check_request(const CalibrateRequest& r) {
     faults.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
   };
   if (!r.points.op.empty() && logs::canonical_op(r.points.op).empty()) {
-    note("--op", "\"" + printable(r.points.op, 40) + "\" is no operation of nccom-test",
+    note("--op", "\"" + printable(r.points.op, 40) + "\" is not an operation of nccom-test",
          "for example all_reduce or allg");
   }
   if (r.points.ranks > 0 && r.points.nodes > r.points.ranks)
@@ -50,7 +50,8 @@ void check_request(const CalibrateRequest& r) {
     note("--out", "\"" + printable(r.out, 200) + "\" does not end in .json, so --profile would not read it",
          "write --out " + printable(r.out, 200) + ".json");
   }
-  if (!r.out.empty() && r.no_fit) note("--out", "--no-fit fits nothing to write", "leave one of the two out");
+  if (!r.out.empty() && r.no_fit)
+    note("--out", "--no-fit fits nothing that could be written", "leave one of the two out");
   if (r.force && r.out.empty()) note("--force", "there is no --out to overwrite", "add --out FILE.json");
   if (!faults.empty()) throw InputError(std::move(faults));
 }
@@ -122,10 +123,9 @@ class Calibration {
       throw InputError(
           {{"command line", 0, 0},
            "--out",
-           "no file has a point of nccom-test that a fit could use",
-           "say how the steps of a log ran with --config, or with --job and --strategy; or leave --out "
-           "away, give nccom-test's output as well, or say with --kernel of which kernel a device "
-           "profile is"});
+           "no file has a point of nccom-test that a fit can use",
+           "state how the steps of a log ran with --config, or with --job and --strategy; or drop --out, "
+           "add nccom-test's output, or name the kernel of a device profile with --kernel"});
     }
     return std::move(out_);
   }
@@ -195,8 +195,9 @@ class Calibration {
     throw InputError(
         {{"command line", 0, 0},
          "--instance",
-         fmt::format("kernels beside steps, nccom-test points or a fitted profile are fitted on {} only",
-                     fabric),
+         fmt::format(
+             "kernels together with steps, nccom-test points or a fitted profile are fitted on {} only",
+             fabric),
          "give kernels alone, with --profile trn1-datasheet or another that is not fitted"});
   }
 
@@ -206,9 +207,9 @@ class Calibration {
       throw InputError({{"command line", 0, 0},
                         "--no-fit",
                         inputs.kernels.empty() ? "there are steps among the files"
-                                               : "there are kernels beside steps or nccom-test points",
+                                               : "there are kernels together with steps or nccom-test points",
                         inputs.kernels.empty()
-                            ? "set a profile beside them with: trnplan validate RUNS.csv --leave-out none"
+                            ? "compare a profile with them: trnplan validate RUNS.csv --leave-out none"
                             : "give the kernels alone"});
     }
     const bool steps = calibrate::has_steps(inputs);

@@ -139,14 +139,14 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
       o.instance.empty() ? catalog.instance_of_ranks(reading.devices, reading.nodes > 1) : o.instance;
   if (instance.empty()) {
     note(result.findings, "instance",
-         fmt::format("no instance type of the catalogue has {} cores a node: name one with --instance for a "
-                     "judgement of groups and memory",
+         fmt::format("no instance type of the catalogue has {} cores per node: name one with --instance to "
+                     "have groups and memory judged",
                      reading.devices));
     result.no_prediction = "the instance type is not known";
     return;
   }
   if (o.instance.empty()) {
-    note(result.findings, "instance", instance + " is assumed; --instance names another");
+    note(result.findings, "instance", instance + " is assumed; state another with --instance");
   }
   models::Job job;
   job.architecture = architecture;
@@ -156,7 +156,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.software.version = o.version;
   job.cluster.instance = load_instance(catalog, instance);
   if (!trains_there(result.findings, targets::nxdt(), job.cluster.instance)) {
-    result.no_prediction = "the machine is none that it trains on";
+    result.no_prediction = "it does not train on this machine";
     return;
   }
   const targets::NxdtKey* stated_nodes = config.find("trainer.num_nodes");
@@ -191,12 +191,12 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
       if (!target->recognises(root)) continue;
       throw InputError({{o.file, 0, 0},
                         "",
-                        fmt::format("this is no NxDT config, but one of {}", target->name()),
+                        fmt::format("this is not an NxDT config but one of {}", target->name()),
                         fmt::format("add --target {} --instance TYPE --nodes N", target->name())});
     }
     throw InputError({{o.file, 0, 0},
                       "",
-                      "this is no NxDT config: it has no trainer and no distributed_strategy",
+                      "this is not an NxDT config: it has no trainer and no distributed_strategy",
                       "give the YAML of NxDT's examples/conf; a job.yaml goes to trnplan plan"});
   }
   targets::NxdtConfig config = targets::nxdt_from(root);
@@ -239,7 +239,7 @@ std::string verdict_of(const std::vector<Finding>& findings) {
 void point_to_nearest(std::vector<Finding>& findings) {
   for (Finding& f : findings) {
     if (f.severity == Severity::error && f.key == kWholeStrategy)
-      f.fix = "change the lines that one of the nearest configs changes";
+      f.fix = "change the lines that one of the nearest configs below changes";
   }
 }
 
@@ -258,8 +258,8 @@ const planner::Target& target_of(const CheckRequest& o) {
   if (!configs.empty() && !module && !is_document(text, o.file)) {
     throw InputError({{o.file, 0, 0},
                       "",
-                      fmt::format("this script starts {}, whose settings stand in a config", target->name()),
-                      fmt::format("give the config that it names, such as {}", configs.front())});
+                      fmt::format("this script starts {}, whose settings are in a config", target->name()),
+                      fmt::format("give the config that the script names, such as {}", configs.front())});
   }
   return *target;
 }
@@ -272,7 +272,7 @@ CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
   if (!std::filesystem::exists(plan_file, none)) {
     throw InputError({{o.file, 0, 0},
                       "",
-                      "this folder has no plan.json, so it is none that plan --out wrote",
+                      "this folder has no plan.json, so plan --out did not write it",
                       "give the config or the script that starts the run"});
   }
   const io::PlanFile plan = io::read_plan_file(plan_file, catalog, o.texts);
@@ -293,7 +293,7 @@ CheckResult check(const CheckRequest& asked) {
   std::vector<Diagnostic> faults;
   const auto version = [&](const char* option, const std::string& text, const char* fix) {
     if (text.empty() || is_version(text)) return;
-    faults.push_back({{io::kCommandLine, 0, 0}, option, in_quotes(text) + " is no version", fix});
+    faults.push_back({{io::kCommandLine, 0, 0}, option, in_quotes(text) + " is not a version", fix});
   };
   version("--release", asked.release, "write it like 2.28");
   version("--framework-version", asked.version, "write it like 1.6");

@@ -66,7 +66,7 @@ bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgem
                         .severity = Severity::warning,
                         .key = std::move(place.key),
                         .at = std::move(place.at),
-                        .message = fmt::format("{} with probability {:.0f} % only", what, 100 * *probability),
+                        .message = fmt::format("{}: only {:.0f} % likely", what, 100 * *probability),
                         .fix = fix,
                         .source = source_of_rule(rule, file.loop)});
   };
@@ -91,7 +91,7 @@ void add_memory(std::vector<Finding>& findings, const std::optional<models::Memo
 int nodes_of(int hosts, const topology::Instance& machine, const SourcePos& at, const std::string& key) {
   if (hosts < 1 || hosts / machine.hosts > topology::kMostNodes) {
     throw InputError({at, key,
-                      fmt::format("{} is no number of nodes from 1 to {}", hosts, topology::kMostNodes),
+                      fmt::format("{} is not a number of nodes from 1 to {}", hosts, topology::kMostNodes),
                       "an UltraCluster holds 30,000 chips; write fewer nodes"});
   }
   if (hosts % machine.hosts == 0) return hosts / machine.hosts;
@@ -107,7 +107,7 @@ bool trains_there(std::vector<Finding>& findings, const planner::Target& target,
                       .severity = Severity::error,
                       .key = "--instance",
                       .message = fmt::format("{} does not train on {}", target.name(), machine.name),
-                      .fix = "name a machine that it is for"});
+                      .fix = "name a machine that it supports"});
   return false;
 }
 

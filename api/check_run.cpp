@@ -56,17 +56,18 @@ void take_vocabulary(models::Architecture& a, const models::Architecture* beside
     a.vocabulary = known.vocabulary;
     a.name = known.name;
     note(findings, "model",
-         fmt::format("the vocabulary is taken for that of {}: {}", name, known.vocabulary));
+         fmt::format("the vocabulary is assumed to be that of {}: {}", name, known.vocabulary));
     return true;
   };
   if (const auto named = named_model(a.name, catalog); named && take(*named)) return;
   for (const std::string& name : catalog.models()) {
     if (catalog.architecture(name).rope_theta == a.rope_theta && take(name)) return;
   }
-  throw InputError({{file, 0, 0},
-                    "",
-                    "the vocabulary is not stated, and no model of the catalogue has this shape",
-                    "state what the tokenizer would say, or put the model's config.json beside the file"});
+  throw InputError(
+      {{file, 0, 0},
+       "",
+       "the vocabulary is not stated, and no model of the catalogue has this shape",
+       "state the size of the tokenizer's vocabulary, or put the model's config.json next to the file"});
 }
 
 /// Adds the faults. True if one of them leaves the meaning of the file open.
@@ -74,7 +75,7 @@ bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::Start
   bool refused = false;
   for (planner::StartFault& f : faults) {
     refused = refused || !(f.doubtful || f.understood);
-    if (f.understood) note(findings, "flags", "predicted as with its fix: " + f.what.fix);
+    if (f.understood) note(findings, "flags", "predicted as if fixed: " + f.what.fix);
     findings.push_back({.rule = std::move(f.rule),
                         .severity = f.doubtful ? Severity::warning : Severity::error,
                         .key = std::move(f.what.key),
@@ -128,14 +129,14 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   if (o.instance.empty()) {
     throw InputError({{"command line", 0, 0},
                       "--instance",
-                      fmt::format("a file of {} does not say which machine it runs on", target.name()),
-                      launched ? fmt::format("name it: --instance p5.48xlarge --nodes {}", *launched)
-                               : "name it, and how many: --instance p5.48xlarge --nodes N"});
+                      fmt::format("a file of {} does not state the machine it runs on", target.name()),
+                      launched ? fmt::format("state it: --instance p5.48xlarge --nodes {}", *launched)
+                               : "state it, and how many: --instance p5.48xlarge --nodes N"});
   }
   models::Job job;
   job.cluster.instance = load_instance(catalog, o.instance);
   if (!trains_there(result.findings, target, job.cluster.instance)) {
-    result.no_prediction = "the machine is none that it trains on";
+    result.no_prediction = "it does not train on this machine";
     return result;
   }
   job.cluster.nodes = o.nodes > 0 ? o.nodes
@@ -144,14 +145,14 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   if (o.nodes <= 0) {
     note(result.findings, "instance",
          (launched ? "as the file says: " : "assumed: ") +
-             fmt::format("{} x {}; --nodes takes others", job.cluster.nodes, job.cluster.instance.name));
+             fmt::format("{} x {}; state others with --nodes", job.cluster.nodes, job.cluster.instance.name));
   }
   const std::optional<models::Architecture> found = model_beside(o);
   const models::Architecture* beside = found ? &*found : nullptr;
   const planner::ConfigFile file{o.file, result.text, static_cast<int>(job.cluster.hosts()), o.environment};
   if (add_start_faults(result.findings, target.start_faults(file, job.cluster))) {
     add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()), beside);
-    result.no_prediction = fmt::format("{} refuses the file at its start", target.name());
+    result.no_prediction = fmt::format("{} refuses the file when it starts", target.name());
     return result;
   }
   auto run = target.read_run(file, static_cast<int>(job.cluster.cores()), beside);

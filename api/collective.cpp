@@ -52,7 +52,7 @@ models::CollectiveOp read_collective_op(const std::string& word) {
   if (op) return *op;
   throw InputError({{"command line", 0, 0},
                     "op",
-                    in_quotes(word, 40) + " is no collective",
+                    in_quotes(word, 40) + " is not a collective",
                     suggestion(word, names(CollectiveOp::all_gather, CollectiveOp::send_recv),
                                {"allr", "allg", "redsct", "alltoall", "sendrecv"})});
 }
@@ -76,7 +76,7 @@ class Reading {
   Algorithm algorithm() {
     const auto algorithm = models::collective_algorithm(o_.algorithm);
     if (!algorithm) {
-      note("--algorithm", in_quotes(o_.algorithm, 40) + " is no algorithm",
+      note("--algorithm", in_quotes(o_.algorithm, 40) + " is not an algorithm",
            suggestion(o_.algorithm, models::algorithm_names()));
     }
     return algorithm.value_or(Algorithm::automatic);
@@ -111,7 +111,7 @@ class Reading {
       return {};
     }
     if (o_.factor <= 1) {
-      note("--stepfactor", fmt::format("{} is no number above 1", o_.factor),
+      note("--stepfactor", fmt::format("{} is not a number above 1", o_.factor),
            "2 doubles the size from row to row");
       return {};
     }
@@ -122,7 +122,7 @@ class Reading {
     const double steps = first->value == 0 ? 0 : std::log(last->value / first->value) / std::log(o_.factor);
     if (steps >= kMostRows) {
       note("--stepfactor", fmt::format("factor {} makes more than {} rows", o_.factor, kMostRows),
-           "a larger factor, or a --maxbytes nearer to --minbytes");
+           "a larger factor, or a --maxbytes closer to --minbytes");
       return {};
     }
     std::vector<Bytes> sizes = {whole(*first)};
@@ -144,7 +144,7 @@ class Reading {
   std::optional<Bytes> size(const char* option, const std::string& text) {
     const auto bytes = parse_bytes(text);
     if (!bytes) {
-      note(option, in_quotes(text, 40) + " is no size up to 2^62 bytes",
+      note(option, in_quotes(text, 40) + " is not a size up to 2^62 bytes",
            "whole bytes, or a number with K, M, G or T, which are powers of 1024: 65536, 64K, 1.5MiB");
     }
     return bytes;
@@ -180,7 +180,7 @@ std::string obstacle(Algorithm asked, const models::CollectiveRun& run, const to
                      const std::string& timed) {
   if (run.op != CollectiveOp::all_reduce && run.op != CollectiveOp::all_gather &&
       run.op != CollectiveOp::reduce_scatter) {
-    return fmt::format("{} has one way, {}", to_string(run.op), timed);
+    return fmt::format("{} has one algorithm, {}", to_string(run.op), timed);
   }
   return models::runtime_of(cluster.instance).obstacle(asked, cluster);
 }
@@ -236,7 +236,7 @@ void refuse_unpublished(const topology::Instance& instance) {
   throw InputError({{"command line", 0, 0},
                     "--instance",
                     fmt::format("no collective of {} is timed: {}", instance.name, instance.untimed),
-                    "use a type whose step is timed: trnplan instances lists them"});
+                    "use an instance type whose step can be timed: trnplan instances lists them"});
 }
 
 }  // namespace
@@ -263,7 +263,7 @@ CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
   if (cluster.instance.nics == 0) cluster.oversubscription = 1;  // it oversubscribes nothing
   if (!r.sweeps() && sizes.front() != *parse_bytes(r.bytes)) {
     const double asked = parse_bytes(r.bytes)->value;
-    remarks.add(fmt::format("{:.0f} byte{} no whole number of {}: timed {:.0f}", asked,
+    remarks.add(fmt::format("{:.0f} byte{} not a whole number of {}: timed {:.0f}", asked,
                             asked == 1 ? " is" : "s are", r.datatype, sizes.front().value));
   }
   remark_family(catalog, out.profile, cluster.instance, remarks);
@@ -282,7 +282,7 @@ CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
   explain_algorithm(r, out.timed.front(), cluster, remarks);
   if (sizes.back() > cluster.instance.core.memory) {
     const std::string_view device = topology::device_word(cluster.instance.traits.accelerator);
-    remarks.add(fmt::format("{:.4g} GiB are more than the {:.4g} GiB of memory of a {}: no {} can hold them",
+    remarks.add(fmt::format("{:.4g} GiB is more than the {:.4g} GiB of memory of a {}: no {} can hold it",
                             in_gibibytes(sizes.back()), in_gibibytes(cluster.instance.core.memory), device,
                             device));
   }

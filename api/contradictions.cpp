@@ -124,7 +124,7 @@ void refuse_mixed_machines(const std::string& job, const io::JobReading& reading
     fault.push_back(
         {place == reading.places.end() ? SourcePos{job, 0, 0} : place->second,
          told_as(key, place == reading.places.end() ? "" : place->second.file),
-         fmt::format("{} and {} are timed with parameters of their own", types.front().name, type.name),
+         fmt::format("{} and {} are timed with different parameters", types.front().name, type.name),
          "compare them with trnplan whatif --instances, or plan for one of them"});
     throw InputError(std::move(fault));
   }

@@ -50,8 +50,7 @@ std::string collective_profile_json(const calibrate::CollectiveFit& fit, const i
       fmt::format("Collectives of {}, fitted to nccom-test: median error {:.1f} %, worst {:.0f} %.", instance,
                   fit.median_error * 100, fit.worst_error * 100),
       fmt::format("Fitted to nccom-test of {}: for collectives, not for planning.",
-                  builds.empty() ? "a build that is not stated"
-                                 : fmt::format("build {}", fmt::join(builds, " and "))));
+                  builds.empty() ? "an unknown build" : fmt::format("build {}", fmt::join(builds, " and "))));
 }
 
 std::string step_profile_json(const calibrate::StepCalibration& c, const io::Catalog& catalog) {
@@ -69,9 +68,8 @@ std::string step_profile_json(const calibrate::StepCalibration& c, const io::Cat
                       ? fmt::format(" and {} kernel{}", c.fit.kernels, c.fit.kernels == 1 ? "" : "s")
                       : "",
                   profile.calibration->prior),
-      "Effective values of this model, not measurements of hardware. What a fitted parameter is worth "
-      "without "
-      "the others is in the covariance.");
+      "Effective values for this model, not measurements of hardware. The covariance shows how fitted "
+      "parameters depend on each other.");
 }
 
 }  // namespace trnplan::api

@@ -42,17 +42,17 @@ JobState ask_slurm(const std::string& id) {
   if (!ran.started) {
     throw InputError({{"command line", 0, 0},
                       id,
-                      "there is no scontrol here to ask for this job",
-                      "run it on the head node, or give the log's file"});
+                      "there is no scontrol here that could look up this job",
+                      "run this on the head node, or name the log file"});
   }
   if (ran.code != 0) {
     const bool unknown = ran.error.find("Invalid job id") != std::string::npos;
     throw InputError({{"command line", 0, 0},
                       id,
-                      (unknown ? "Slurm does not know this job: " : "Slurm gives no answer: ") +
+                      (unknown ? "Slurm does not know this job: " : "Slurm does not answer: ") +
                           printable(ran.error, launch::kSaid),
-                      unknown ? "it may have ended long ago: give the log's file"
-                              : "look at slurmctld, or give the log's file"});
+                      unknown ? "it may have ended long ago: name its log file"
+                              : "check slurmctld, or name the log file"});
   }
   return {field_of(ran.output, "JobState"), field_of(ran.output, "StdOut")};
 }
@@ -68,9 +68,9 @@ void refuse_folder(const std::string& target) {
   const fs::path plan = fs::path(target) / "plan.json";
   throw InputError({{target, 0, 0},
                     "",
-                    "this is a folder, a log was expected",
+                    "this is a folder, but a log was expected",
                     fs::exists(plan, none) ? "trnplan watch LOG --plan " + command_line({plan.string()}) +
-                                                 ", LOG being the output of the run"
+                                                 ", where LOG is the output of the run"
                                            : std::string("name a file in it")});
 }
 
@@ -125,7 +125,7 @@ bool FollowedLog::look() {
   if (!stream_ && !source_.job.empty() && !fs::exists(source_.path, error)) return false;
   bool changed = false;
   if (stream_ && source_.path != io::kStandardInput && replaced()) {
-    remarks_.add(printable(name_) + " was cut or replaced; it is read from its start");
+    remarks_.add(printable(name_) + " was cut or replaced; it is read again from its start");
     begin();
     changed = true;
   }

@@ -15,7 +15,7 @@ struct Kind {
   const char *key, *begins, *what, *fix;
 };
 
-constexpr const char* kPretraining = "give a config of pretraining: fine-tuning of its kind is not modelled";
+constexpr const char* kPretraining = "give a config of pretraining: this kind of fine-tuning is not modelled";
 
 /// Recipes: aws/sagemaker-hyperpod-recipes@2631995 recipes_collection/recipes, and @ffaa5bb for
 /// run.model_type hf.
@@ -33,10 +33,10 @@ constexpr Kind kKinds[] = {
     {"evaluation.task", "", "a HyperPod recipe that evaluates a model", "give the one that trains it"},
     {"apiVersion", "", "a manifest of Kubernetes", "give the config or the script that its container starts"},
     {"job.model", "", "the plan.json of a plan's folder",
-     "give the config or the node_run.sh beside it; trnplan launch FOLDER checks the folder"},
-    {"cluster", "", "a job, which says what to train and not how",
+     "give the config or the node_run.sh next to it; trnplan launch FOLDER checks the folder"},
+    {"cluster", "", "a job, which states what to train but not how",
      "trnplan plan FILE finds a strategy for it"},
-    {"hidden_size", "", "the config.json of a model, which says nothing of how it is trained",
+    {"hidden_size", "", "the config.json of a model, which does not say how it is trained",
      "name it in a job.yaml (model: config.json), and give that to trnplan plan"},
 };
 
@@ -82,8 +82,8 @@ void refuse_foreign(const std::string& text, const std::string& file) {
       return;
     throw InputError({{file, 0, 0},
                       "",
-                      "this script starts none of the programs that are known here",
-                      "give the one that starts pretraining, or its config; --target says whose it is"});
+                      "this script starts none of the known programs",
+                      "give the script that starts pretraining, or its config; --target states the stack"});
   }
   const Node root = parse_document(text, file);
   if (const Node* kind = root.at_path("run.model_type"); kind != nullptr && kind->scalar == "hf")

@@ -34,7 +34,7 @@ class Timers {
                         fmt::format("{} ranks on {} node{} of {} {}s ({})", run.ranks, nodes,
                                     nodes == 1 ? "" : "s", instance_.cores(),
                                     topology::device_word(instance_.traits.accelerator), instance_.name),
-                        "say with --instance what the nodes are"});
+                        "state the type of the nodes with --instance"});
     }
     const models::CollectiveTiming t = timer(nodes).time(run);
     const double low = t.nccom_seconds_90.low.value, high = t.nccom_seconds_90.high.value;

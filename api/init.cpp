@@ -68,11 +68,10 @@ class FoundFiles {
     std::vector<std::string> machines = io::machines_with(listing, catalog_);
     const std::string seen = fmt::format("{} x {}", listing.count, printable(listing.name, 60));
     if (machines.empty())
-      throw InputError(
-          Diagnostic{{file, 0, 0},
-                     "",
-                     "no machine of the catalogue has " + seen,
-                     "state one that is like it: --instance TYPE (trnplan instances lists them)"});
+      throw InputError(Diagnostic{{file, 0, 0},
+                                  "",
+                                  "no machine of the catalogue has " + seen,
+                                  "state a similar one: --instance TYPE (trnplan instances lists them)"});
     std::string from = fmt::format("{}: {}", printable(file), seen);
     if (machines.size() > 1)
       from += fmt::format("; or {}", fmt::join(machines.begin() + 1, machines.end(), ", "));
@@ -87,7 +86,7 @@ class FoundFiles {
       throw InputError(Diagnostic{{file, 0, 0},
                                   "",
                                   "no machine of the catalogue has such devices",
-                                  "state one that is like it: --instance TYPE"});
+                                  "state a similar one: --instance TYPE"});
     const topology::Instance i = io::read_neuron_ls(file, catalog_, types.front());
     std::string from = fmt::format("{}: neuron-ls shows {} devices", printable(file), i.chips);
     if (types.size() > 1) from += fmt::format("; or {}", fmt::join(types.begin() + 1, types.end(), ", "));
@@ -121,7 +120,7 @@ class FoundFiles {
       throw InputError(Diagnostic{
           {file, 0, 0},
           "",
-          "this tells neither of a machine nor of a model",
+          "this describes neither a machine nor a model",
           "give output of neuron-ls, nvidia-smi or sinfo, a HyperPod or ParallelCluster file, or a "
           "config.json"});
     }
@@ -151,7 +150,8 @@ class Questions {
 
   void settle() {
     ask("Model (a name of trnplan models, or a config.json)", {&a_.model}, {""}, "");
-    if (a_.model.open()) refuse("--model", "nothing says what is trained", "name a model: --model llama3-8b");
+    if (a_.model.open())
+      refuse("--model", "no option or file states the model", "name a model: --model llama3-8b");
     ask("Machine type and nodes", {&a_.instance, &a_.nodes}, {catalog_.default_instance(), "1"}, "assumed");
     const auto known = io::known_model(a_.model.value, catalog_);
     const auto published = known ? catalog_.training(*known) : std::nullopt;
@@ -193,7 +193,7 @@ class Questions {
       take(*values[i], usual[i], assumed);
     }
     if (said.find_first_not_of(" ,") != std::string::npos)
-      refuse("answer", in_quotes(said) + " is more than was asked for", "give one word for each value");
+      refuse("answer", in_quotes(said) + " has more values than were asked for", "write one word per value");
   }
 
   /// Tokens of the run, which may be stated as steps.
@@ -201,7 +201,7 @@ class Questions {
     std::string steps = request_.steps;
     if (a_.tokens.open() && steps.empty() && request_.ask) {
       std::string said =
-          request_.ask("Tokens of the whole run, or steps (\"2000 steps\"); none: not known", "");
+          request_.ask("Tokens of the whole run, or steps (\"2000 steps\"); empty: not known", "");
       const std::size_t blank = said.find(" step");
       if (blank != std::string::npos)
         steps = said.substr(0, blank);
@@ -209,11 +209,11 @@ class Questions {
         take(a_.tokens, said, "");
     }
     if (steps.empty()) return;
-    if (!a_.tokens.open()) refuse("--steps", "tokens are stated too", "state one of the two");
+    if (!a_.tokens.open()) refuse("--steps", "tokens are stated as well", "state one of the two");
     const auto count = parse_count(steps), batch = parse_count(a_.global_batch.value);
     const auto sequence = parse_count(a_.sequence.value);
     if (!count || *count < 1 || !batch || !sequence)
-      refuse("--steps", in_quotes(steps) + " is no number of steps of one batch",
+      refuse("--steps", in_quotes(steps) + " is not a number of steps of one batch",
              "write --tokens, for example 15T");
     a_.tokens = {fmt::format("{:.0f}", *count * *batch * *sequence),
                  fmt::format("{} steps of {} x {} tokens", printable(steps, 20), a_.global_batch.value,
@@ -251,7 +251,7 @@ void add(std::string& text, const char* key, const Told& told) {
 
 std::string job_text(const Answers& a) {
   std::string text =
-      "# Written by trnplan init; each comment says where a value comes from. trnplan plan FILE finds a "
+      "# Written by trnplan init; each comment states where a value comes from. trnplan plan FILE finds a "
       "strategy.\n";
   add(text, "model", a.model);
   text += "training:\n";

@@ -41,7 +41,7 @@ void refuse_misnamed(const std::string& path) {
   }
   throw InputError({{path, 0, 0},
                     "--profile",
-                    "this file's name does not end in .json, so it is taken for a name of the catalogue",
+                    "this file's name does not end in .json, so it is read as a name of the catalogue",
                     "rename it to end in .json"});
 }
 
@@ -111,8 +111,8 @@ models::Profile load_profile_for(const io::Catalog& catalog, const std::string& 
   if (!knows(own, instance)) {
     throw InputError({{"command line", 0, 0},
                       "--profile",
-                      named + " says nothing of the collectives of " + instance.name,
-                      "name a profile of its family, " + instance.family});
+                      named + " has no parameters for the collectives of " + instance.name,
+                      "name a profile of that family, " + instance.family});
   }
   const std::string alone = instance.family + "-kernels";
   if (!given && std::filesystem::exists(catalog.file("profiles/" + alone + ".json"))) {
@@ -158,13 +158,13 @@ void remark_release(const models::Profile& profile, const models::Software& soft
   if (std::find(known.begin(), known.end(), software.release) == known.end()) {
     remarks.add(
         fmt::format(
-            "{}: nothing is known of it, so the step and its interval are those without it; {} knows {}{}",
+            "{}: nothing is known about it, so step and interval are those without a release; {} knows {}{}",
             release, profile.name, software.framework.empty() ? "" : software.framework + " on ",
             fmt::join(known, ", ")),
         "release");
   } else if (software.framework.empty()) {
-    remarks.add(fmt::format("{}: releases are known of a framework each, and the job states none "
-                            "(software.framework), so the step and its interval are those without it",
+    remarks.add(fmt::format("{}: a release is known for a framework, and the job states none "
+                            "(software.framework), so step and interval are those without a release",
                             release),
                 "release");
   }
@@ -192,7 +192,7 @@ void check_apart(const char* option, const std::string& path, const std::vector<
     if (other.empty() || place(other) != place(path)) continue;
     throw InputError({{"command line", 0, 0},
                       option,
-                      in_quotes(path) + " is what this command reads, or writes something else to",
+                      in_quotes(path) + " is read, or written, by this command already",
                       "choose another path"});
   }
 }
@@ -205,14 +205,14 @@ void settle(models::Job& job, Remarks& remarks) {
   const models::SearchSpace free = std::move(job.space);
   job.space = {};
   if (free.nodes.size() > 1)
-    remarks.add("cluster.nodes is free: " + std::to_string(job.cluster.nodes) + " are taken", "free");
+    remarks.add("cluster.nodes is free: " + std::to_string(job.cluster.nodes) + " are used", "free");
   if (free.instances.size() > 1)
-    remarks.add("cluster.instance is free: " + job.cluster.instance.name + " is taken", "free");
+    remarks.add("cluster.instance is free: " + job.cluster.instance.name + " is used", "free");
   if (free.largest_batch > free.smallest_batch)
-    remarks.add("training.global_batch is free: " + std::to_string(job.training.global_batch) + " is taken",
+    remarks.add("training.global_batch is free: " + std::to_string(job.training.global_batch) + " is used",
                 "free");
   if (free.precision)
-    remarks.add("training.precision is free: " + std::string(to_string(job.training.precision)) + " is taken",
+    remarks.add("training.precision is free: " + std::string(to_string(job.training.precision)) + " is used",
                 "free");
 }
 
@@ -231,8 +231,8 @@ std::string beyond_the_fit(const char* what, const models::Profile& profile, con
   }
   if (text.empty()) return text;
   return fmt::format(
-      "{} lies outside the runs that {} was fitted to: {}; its interval is widened for its distance from "
-      "known runs alone",
+      "{} is outside the range of runs that {} was fitted to: {}; its interval is widened only for its "
+      "distance from known runs",
       what, profile.name, text);
 }
 

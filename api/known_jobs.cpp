@@ -22,7 +22,7 @@ std::string known_of(const MemoryCase& c, const topology::Instance& on) {
     return fmt::format("kept a limit of {:.2f} GiB a {}", in_gibibytes(c.at_most),
                        topology::device_word(on.traits.accelerator));
   if (c.fact == MemoryFact::too_large) return "ran out of memory";
-  return c.shipped ? "is shipped, and presumed to run" : "ran";
+  return c.shipped ? "is a shipped config, presumed to run" : "ran";
 }
 
 }  // namespace

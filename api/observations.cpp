@@ -23,7 +23,7 @@ std::string keep_observations(std::string text, const std::string& profile, cons
       const std::vector<planner::Observation> older = io::read_observations(path);
       known.insert(known.end(), older.begin(), older.end());
     } catch (const InputError&) {
-      remarks.add(path + " was no profile; nothing of it is kept");
+      remarks.add(path + " was not a profile; none of it is kept");
     }
   }
   return known.empty() ? text : io::with_observations(text, known);

@@ -47,7 +47,7 @@ std::optional<Current> read_baseline(const std::string& file, const PlanRequest&
   if (!targets::looks_like_nxdt(root)) {
     throw InputError({{file, 0, 0},
                       "--baseline",
-                      "this is no NxDT config: it has no trainer and no distributed_strategy",
+                      "this is not an NxDT config: it has no trainer and no distributed_strategy",
                       "give the YAML that NxDT runs with"});
   }
   Current current;
@@ -85,7 +85,7 @@ void remark_result(const planner::SearchResult& result, const models::Profile& p
   const planner::Plan& winner = *result.recommended_plan();
   remark_release(profile, job.software, remarks);
   const std::string beyond =
-      beyond_the_fit("the winner", profile, planner::settled(job, winner), winner.strategy);
+      beyond_the_fit("the best plan", profile, planner::settled(job, winner), winner.strategy);
   if (!beyond.empty()) remarks.add(beyond, "beyond-fit");
 }
 
@@ -105,7 +105,7 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
       io::reliability_from(read_document(catalog.file("reliability.json")));
   planner::ForecastRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
   if (run.answer.why.empty()) return run;
-  remarks.add("the whole run cannot be told: " + run.answer.why, "run");
+  remarks.add("the whole run cannot be predicted: " + run.answer.why, "run");
   return std::nullopt;
 }
 
@@ -158,7 +158,7 @@ void remark_target(const planner::SearchResult& result, const planner::Target* t
   }
   if (!result.beyond_target) return;
   const auto why = planner::inexpressible(*target, planner::settled(job, winner), winner.strategy);
-  if (why) remarks.add(fmt::format("the plans are of all strategies: {}", *why), "target");
+  if (why) remarks.add(fmt::format("the search covers all strategies: {}", *why), "target");
 }
 
 /// Remark that the target is no longer published, if the plan is for it.
@@ -174,11 +174,11 @@ void remark_ending(const planner::Target* target, const models::Job& job, Remark
 void remark_choice(const Recommendation& best, Remarks& remarks) {
   if (best.others.empty()) return;
   const auto words = [](std::string_view name, const planner::Plan& plan) {
-    return fmt::format("{}: {:.4g} s a step, works with {:.0f} %", name, plan.report.step.value,
+    return fmt::format("{}: {:.4g} s a step, {:.0f} % likely to work", name, plan.report.step.value,
                        100 * plan.works.value_or(1));
   };
   std::string text =
-      words(name_of(best.stack->stack), *best.search.recommended_plan()) + "; this one is taken";
+      words(name_of(best.stack->stack), *best.search.recommended_plan()) + "; this one is used";
   for (const OtherStack& o : best.others) text += "; " + words(o.name, o.plan) + " (--target " + o.name + ")";
   remarks.add(text, "stack-choice");
 }
@@ -204,7 +204,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     check_out(o, s->stack.target);
   }
   if (o.threads > planner::core_count())
-    remarks.add(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
+    remarks.add(fmt::format("--threads {}: this machine has {} cores; no more are used", o.threads,
                             planner::core_count()));
   const Predictor predictor(resolved, o.risk, o.sure);
   const auto start = std::chrono::steady_clock::now();
@@ -248,7 +248,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
       job, result.plans, baseline && baseline->plan && baseline->runs() ? &*baseline->plan : nullptr, profile,
       measuring, result.recommended);
   if (out.interrupted) {
-    remarks.add(winner == nullptr ? "interrupted before any plan was found"
+    remarks.add(winner == nullptr ? "interrupted before a plan was found"
                                   : "interrupted: the best so far follows");
     if (!o.out.empty()) remarks.add("nothing was written to " + o.out);
   } else if (!o.out.empty() && winner != nullptr) {

@@ -26,15 +26,15 @@ namespace {
 /// Changes that let --out write something; only those that would help.
 std::string remedy(const planner::Target& own, const models::Job& job, const models::Strategy& strategy) {
   if (!planner::beyond_mending(own, job, strategy))
-    return "pin what --target can express, choose another --target, or leave --out away";
+    return "pin what --target can express, choose another --target, or drop --out";
   std::string others;
   for (const planner::Target* target : targets::all()) {
     if (!target->trains_on(job.cluster.instance.traits) || planner::beyond_mending(*target, job, strategy))
       continue;
     others += (others.empty() ? "" : " or ") + std::string(target->name());
   }
-  return others.empty() ? "leave --out away: no target can be given this model"
-                        : "plan with --target " + others + ", or leave --out away";
+  return others.empty() ? "drop --out: no target can train this model"
+                        : "plan with --target " + others + ", or drop --out";
 }
 
 std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Target& target,
@@ -47,7 +47,7 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
     throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(target, settled, plan.strategy)});
   }
   if (const std::string why = launch::no_folder_for(settled.cluster.instance); !why.empty())
-    throw InputError({{o.job.job, 0, 0}, "--out", why, "leave --out away, or plan for another --instance"});
+    throw InputError({{o.job.job, 0, 0}, "--out", why, "drop --out, or plan for another --instance"});
   if (const std::string doubt = planner::release_doubt(target, settled); !doubt.empty())
     remarks.add(doubt, "packages");
   if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target); !note.empty())
@@ -64,12 +64,12 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
   if (!confidence.comparison || !confidence.comparison->best) return {};
   if (job.run.scheduler == models::SubmitBy::eks) {
     remarks.add(
-        "no measure.sh is written: it runs under Slurm or on a node itself, and the folder is for EKS",
+        "no measure.sh is written: it runs under Slurm or directly on a node, and the folder is for EKS",
         "measure");
     return {};
   }
   if (o.job.texts.states(o.job.job)) {
-    remarks.add("no measure.sh is written: it plans again, and the job stands in no file", "measure");
+    remarks.add("no measure.sh is written: it plans again, and the job is not in a file", "measure");
     return {};
   }
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
@@ -108,7 +108,7 @@ std::string write_plan_folder(const models::Job& job, const planner::Target* tar
     throw InputError({{o.job.job, 0, 0},
                       "--out",
                       "no target writes the training loop that the job pins for this machine",
-                      "leave --out away, or pin another loop"});
+                      "drop --out, or pin another loop"});
   }
   std::vector<io::OutputFile> files = bundle_of(job, *target, *result.recommended_plan(), o, remarks);
   std::vector<io::OutputFile> more = measure_files_of(job, *target, result.plans, confidence, o, remarks);

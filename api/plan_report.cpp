@@ -148,7 +148,7 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
       all.add(command_part("plan again on a cluster that has a plan",
                            plan_words(more, {"--nodes", fmt::to_string(nodes)})));
     }
-    all.add(command_part("list all that was ruled out, and why", plan_words(o, {"--details"})));
+    all.add(command_part("list everything that was ruled out, and why", plan_words(o, {"--details"})));
     return all;
   }
   const models::Job settled = planner::settled(r.job, *best);
@@ -163,14 +163,14 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
                          {"trnplan", "launch", folder}));
     if (!r.script.empty())
       all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
-    all.add(command_part("watch the job against this plan, with its number in place of JOB",
+    all.add(command_part("compare the job with this plan while it runs; replace JOB by its number",
                          {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
   }
   std::vector<std::string> simulate = words_for_simulate(word_for(o.job), o.job.options, r.job, *best);
   if (o.profile != PlanRequest().profile) simulate.insert(simulate.end(), {"--profile", o.profile});
   simulate.insert(simulate.end(), {"--trace", "step.pftrace"});
-  all.add(command_part("every operator of such a step on a timeline, for ui.perfetto.dev", simulate));
-  all.add(command_part("all numbers for a script", plan_words(o, {"--format", "json"})));
+  all.add(command_part("show every operator of such a step on a timeline, in ui.perfetto.dev", simulate));
+  all.add(command_part("print all numbers for a script", plan_words(o, {"--format", "json"})));
   return all;
 }
 

@@ -19,7 +19,7 @@ void begin(const std::filesystem::path& folder, const std::vector<std::string>& 
     std::error_code none;
     if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) {
       // A link to a device, such as /dev/stdout, would itself be replaced.
-      throw InputError(Diagnostic{{path.string()}, "", "is no regular file", "choose another path"});
+      throw InputError(Diagnostic{{path.string()}, "", "is not a regular file", "choose another path"});
     }
     files.push_back({name, ""});
   }

@@ -74,7 +74,7 @@ class RowPredictor {
       // A profile fitted to kernels alone cannot time a step; memory does not need it.
       profile = profile_of(job.cluster.instance, "-kernels");
       if (profile != nullptr) take_memory(planner::judge(job, strategy, *profile), row, allocated);
-      row.skipped = fmt::format("no profile of {}", job.cluster.instance.family);
+      row.skipped = fmt::format("no profile for {}", job.cluster.instance.family);
       return;
     }
     try {
@@ -261,16 +261,16 @@ void take_stated(const std::string& path, std::vector<ScoredRow>& rows, Remarks&
   for (ScoredRow& row : rows) {
     const auto it = by_id.find(row.id);
     if (it == by_id.end()) {
-      if (row.skipped.empty()) row.skipped = "not among the predictions";
+      if (row.skipped.empty()) row.skipped = "there is no prediction for it";
       continue;
     }
     ++used;
-    row.skipped = it->second->step_seconds ? "" : "no step time among the predictions";
+    row.skipped = it->second->step_seconds ? "" : "its prediction has no step time";
     row.predicted = it->second->step_seconds;
     row.predicted_memory = it->second->memory_bytes;
   }
   if (used < stated.size())
-    remarks.add(fmt::format("{} of {} predictions are of rows that the table does not have",
+    remarks.add(fmt::format("{} of {} predictions name rows that the table does not have",
                             stated.size() - used, stated.size()));
 }
 
@@ -289,7 +289,7 @@ ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
     throw InputError(
         {{request.table, 1, 1},
          "",
-         "the header is none of a table of runs",
+         "this is not the header of a table of runs",
          "see docs/json.md for the columns: id,gpu,gpus,...; case,suite,...; or id,kind,hardware,..."});
   }
   RowPredictor predictor(catalog, request.profile);
@@ -305,7 +305,7 @@ ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
                   [&](const ScoredRow& r) { return request.quality.find(r.quality) == std::string::npos; });
   if (!predict) take_stated(request.predictions, rows, remarks);
   if (rows.empty())
-    throw InputError({{request.table, 0, 0}, "", "no row to be scored", "give rows of training runs"});
+    throw InputError({{request.table, 0, 0}, "", "there is no row to score", "give rows of training runs"});
   return {calibrate::row_scores(std::move(rows)), predictor.profiles()};
 }
 

@@ -43,7 +43,7 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
   const std::string left_out =
       timeline.listed_micro_batches == timeline.micro_batches
           ? ""
-          : fmt::format(", passes and messages of the first {} only", timeline.listed_micro_batches);
+          : fmt::format(", with passes and messages of the first {} only", timeline.listed_micro_batches);
   remarks.add(
       fmt::format("wrote {}: {} slices on {} tracks, operators of {} of {} micro-batches{}; open it in "
                   "ui.perfetto.dev",

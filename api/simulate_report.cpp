@@ -38,9 +38,9 @@ JsonValue commands_part(const SimulateRequest& o, const SimulateResult& r) {
   if (!r.judgement.plan) return all;
   const std::vector<std::string> simulate =
       words_for_simulate(word_for(o.job), options, r.job, *r.judgement.plan);
-  all.add(command_part("every operator of the step on a timeline, for ui.perfetto.dev",
+  all.add(command_part("show every operator of the step on a timeline, in ui.perfetto.dev",
                        words(simulate, {"--trace", "step.pftrace"})));
-  all.add(command_part("the same numbers for a script", words(simulate, {"--format", "json"})));
+  all.add(command_part("print the same numbers for a script", words(simulate, {"--format", "json"})));
   return all;
 }
 

@@ -44,7 +44,7 @@ std::pair<int, int> task_of(const std::string& text) {
   const auto task = parse_whole(text.substr(0, slash));
   const auto tasks = slash == std::string::npos ? std::nullopt : parse_whole(text.substr(slash + 1));
   if (!task || !tasks || *tasks < 1 || *task >= *tasks)
-    throw InputError({{"command line", 0, 0}, "--task", "no task of how many", "write for example 3/16"});
+    throw InputError({{"command line", 0, 0}, "--task", "not a task K of N", "write for example 3/16"});
   return {*task, *tasks};
 }
 
@@ -63,7 +63,7 @@ class Grid {
     question_.budget = parse_usd(o.budget);
     if (!question_.budget) {
       throw InputError(
-          {{"command line", 0, 0}, "--budget", in_quotes(o.budget) + " is no amount of USD", kUsdFix});
+          {{"command line", 0, 0}, "--budget", in_quotes(o.budget) + " is not an amount of USD", kUsdFix});
     }
   }
 

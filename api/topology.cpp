@@ -47,7 +47,7 @@ TopologyResult topology(const TopologyRequest& r) {
       if (out.verdict.offending && out.verdict.offending->rule == "no-efa")
         out.fix = no_efa_fix();
       else if (cluster.instance.traits.groups == topology::GroupRule::not_published)
-        out.fix = "use a type whose step is timed: trnplan instances lists them";
+        out.fix = "use an instance type whose step can be timed: trnplan instances lists them";
       else
         out.neighbours = planner::supported_neighbours(cluster, graph, degrees);
     }

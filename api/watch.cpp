@@ -46,7 +46,7 @@ void write_profile(const WatchRequest& o, const launch::Recalibration& learnt, c
   const std::string text = io::profile_json(
       profile, base, learnt.moved,
       fmt::format("The step time of one run: {} steps, median {:.4g} s.", learnt.steps, learnt.observed),
-      "Fitted by trnplan watch; spreads are those of each parameter alone.");
+      "Fitted by trnplan watch; each spread is that of the parameter alone.");
   io::update_file(o.calibrate, o.force,
                   [&] { return keep_observations(text, o.profile, o.calibrate, remarks); });
 }
@@ -68,7 +68,7 @@ std::string record_observations(const WatchRequest& o, const FollowedLog& log,
   const auto found = launch::observations_of(advice, context.ran, reading.run.last_line,
                                              fs::path(log.name()).filename().string(), log.sha256());
   if (found.empty())
-    return "nothing to record: the log contradicts no verdict and shows no refused group or full memory";
+    return "nothing to record: the log contradicts no verdict and shows no refused group and no full memory";
   io::update_file(o.record, true,
                   [&] { return io::with_observations(profile_to_extend(o, catalog), found); });
   return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
@@ -78,15 +78,15 @@ std::string record_observations(const WatchRequest& o, const FollowedLog& log,
 std::string learn_from(const WatchRequest& o, const launch::RunLog& log, const launch::WatchContext& context,
                        const models::Profile& profile, const launch::FindPlans& find,
                        const io::Catalog& catalog, Remarks& remarks) {
-  if (!context.plan) return "nothing to learn from: there is no prediction";
+  if (!context.plan) return "nothing to learn: there is no prediction";
   const auto learnt = launch::recalibrate(log, *context.plan, profile, find);
   if (!learnt) return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
   write_profile(o, *learnt, catalog, remarks);
   std::string said =
       fmt::format("{} written: {} steps of {:.4g} s; the plan's step goes from {:.4g} to {:.4g} s",
                   o.calibrate, learnt->steps, learnt->observed, learnt->before, learnt->after);
-  if (!learnt->better) return said + "; no other plan wins with it";
-  return said + fmt::format("; now {} would win: {:.4g} s a step, {:.4g} s less ({:.1f} %)",
+  if (!learnt->better) return said + "; the same plan stays the best with it";
+  return said + fmt::format("; {} is now the best plan: {:.4g} s a step, {:.4g} s less ({:.1f} %)",
                             models::strategy_words(learnt->better->strategy),
                             learnt->better->report.step.value, learnt->gain,
                             learnt->gain / learnt->after * 100);
@@ -286,11 +286,11 @@ void check_request(const WatchRequest& o) {
   std::vector<Diagnostic> faults;
   const SourcePos at{"command line", 0, 0};
   if (!o.once && o.targets.size() > 1)
-    faults.push_back({at, "targets", "only one can be followed", "add --once, or give one"});
+    faults.push_back({at, "targets", "only one log can be followed", "add --once, or name one log"});
   const bool known =
       !o.ran.plan.empty() || !o.ran.config.empty() || (!o.ran.job.empty() && !o.ran.strategy.empty());
   if (!o.calibrate.empty() && !known) {
-    faults.push_back({at, "--calibrate", "nothing says what was predicted",
+    faults.push_back({at, "--calibrate", "there is no plan or job to compare with",
                       "add --plan DIR/plan.json, --config NXDT.yaml, or --job JOB.yaml and --strategy"});
   }
   if (!o.calibrate.empty() && !o.calibrate.ends_with(".json")) {

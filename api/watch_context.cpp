@@ -35,7 +35,8 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
       resolve(job, {{}, "", profile}, {.one_strategy = true, .refuses = false}, unsaid);
   const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(strategy));
   const planner::Judgement& judged = p.judgement;
-  const char* what = judged.plan ? "the rules refuse what ran: " : "no prediction to compare with: ";
+  const char* what =
+      judged.plan ? "the rules would have refused what ran: " : "no prediction to compare with: ";
   for (const planner::Violation& v : judged.broken) {
     if (judged.plan && v.doubtful) continue;
     remarks.add(fmt::format("{}{}: {}", what, v.rule, v.message));
@@ -57,13 +58,13 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
 /// file does not name, so another profile is not a fault, only a remark.
 void doubt(const io::PlanFile& plan, const std::string& file, const std::string& profile, Remarks& remarks) {
   if (!plan.version.empty() && !plan.unchanged)
-    remarks.add(fmt::format("{} was changed since trnplan {} wrote it", file, plan.version));
+    remarks.add(fmt::format("{} has been changed since trnplan {} wrote it", file, plan.version));
   Remarks unsaid;
   const std::optional<io::PlanFile> anew = predicted(plan.job, plan.strategy, profile, unsaid);
   if (!anew || (anew->step >= plan.low && anew->step <= plan.high)) return;
   remarks.add(
-      fmt::format("{} says {:.4g} s a step ({:.4g} to {:.4g}), and {:.4g} s is predicted here: it is of "
-                  "another profile or version, or was changed",
+      fmt::format("{} says {:.4g} s a step ({:.4g} to {:.4g}), but {:.4g} s is predicted here: it was made "
+                  "with another profile or version, or was changed",
                   file, plan.step.value, plan.low.value, plan.high.value, anew->step.value));
 }
 
@@ -92,7 +93,7 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
   if (!options.plan.empty()) {
     if (!options.job.empty() || !options.config.empty()) {
       throw InputError(
-          {{"command line", 0, 0}, "--plan", "--job or --config says what ran, too", "leave one out"});
+          {{"command line", 0, 0}, "--plan", "--job or --config states what ran as well", "leave one out"});
     }
     context.plan = io::read_plan_file(options.plan, catalog);
     context.ran = {context.plan->job, context.plan->strategy, false};
@@ -110,7 +111,8 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
     context.plan = predicted(ran->job, *ran->strategy, profile, remarks);
   } else {
     remarks.add(
-        "no prediction to compare with: --strategy says how the job ran, for example --strategy tp=8,pp=4");
+        "no prediction to compare with: state how the job ran with --strategy, for example --strategy "
+        "tp=8,pp=4");
   }
   return context;
 }

@@ -99,13 +99,13 @@ JsonValue commands_part(const ReportFile& file, const std::vector<std::string>& 
     return list;
   };
   if (!r.finished && words[2] != "-")
-    all.add(
-        command_part("look again, and renew this page", with({"--once", "--report", file.path, "--force"})));
+    all.add(command_part("read the log again, and update this page",
+                         with({"--once", "--report", file.path, "--force"})));
   if (!r.predicted)
-    all.add(
-        command_part("say what ran, for a prediction beside it", with({"--once", "--config", "NXDT.yaml"})));
+    all.add(command_part("state what ran, to compare it with a prediction",
+                         with({"--once", "--config", "NXDT.yaml"})));
   else if (r.timed_steps >= launch::kStepsToCalibrate)
-    all.add(command_part("learn from these steps: a profile that explains them",
+    all.add(command_part("learn from these steps: write a profile that explains them",
                          with({"--once", "--calibrate", "mine.json"})));
   return all;
 }

@@ -34,7 +34,7 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
     throw InputError({{path, 0, 0},
                       "trainer.num_nodes",
                       fmt::format("{} hosts, and a {} is {}", reading.nodes, machine.name, machine.hosts),
-                      "name with --instance what it ran on"});
+                      "state the machine with --instance"});
   }
   ran.job.cluster.nodes = reading.nodes / machine.hosts;
   ran.job.software = reading.software;
@@ -42,7 +42,7 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
   ran.from = path;
   remarks.add(architecture.notes, "model");
   if (reading.not_modelled.empty()) return ran;
-  remarks.add(fmt::format("{}: {} is not modelled, so nothing is predicted of what ran", printable(path),
+  remarks.add(fmt::format("{}: {} is not modelled, so there is no prediction for what ran", printable(path),
                           fmt::join(reading.not_modelled, ", ")));
   return std::nullopt;
 }
@@ -55,10 +55,10 @@ std::optional<WhatRan> what_ran(const std::string& job, const std::string& strat
   const SourcePos place{"command line", 0, 0};
   std::vector<Diagnostic> faults;
   if (!config.empty() && !job.empty()) {
-    faults.push_back({place, "--config", "--job says what ran, too", "leave one of the two out"});
+    faults.push_back({place, "--config", "--job states what ran as well", "leave one of the two out"});
   }
   if (!strategy.empty() && job.empty()) {
-    faults.push_back({place, "--strategy", "there is no --job that it is of", "add --job JOB.yaml"});
+    faults.push_back({place, "--strategy", "there is no --job for it", "add --job JOB.yaml"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
   if (!config.empty()) return ran_of_config(config, instance, files, catalog, remarks);
@@ -92,7 +92,7 @@ std::vector<std::string> logs_of_folder(const std::string& folder) {
   if (logs.empty()) {
     throw InputError({{folder, 0, 0},
                       "--run",
-                      error ? error.message() : "no train-*.out is in it, so nothing ran there",
+                      error ? error.message() : "it has no train-*.out, so nothing ran there",
                       "give a folder of plan --out or measure.sh whose train.sbatch ran"});
   }
   std::sort(logs.begin(), logs.end());

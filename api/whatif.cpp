@@ -42,7 +42,7 @@ class Reader {
     for (const std::string& part : parts_of(text)) {
       const auto some = parse_doubling(part, topology::kMostNodes);
       if (!some) {
-        fault("--nodes", in_quotes(part) + " is no number or range of nodes",
+        fault("--nodes", in_quotes(part) + " is not a number or range of nodes",
               "write 4..128 or 4,8,16, with numbers from 1 to " + std::to_string(topology::kMostNodes));
         continue;
       }
@@ -56,26 +56,27 @@ class Reader {
     if (text.empty() && (of_job > 0 || limits)) return of_job;
     if (text.empty()) {
       fault("--tokens", "neither this nor training.tokens of the job is stated, nor a deadline or a budget",
-            "write for example --tokens 2T, or --deadline 30d for the tokens that are reached");
+            "write for example --tokens 2T, or --deadline 30d to see how many tokens are reached");
       return 0;
     }
     const auto value = parse_count(text);
     if (!value || *value < 1)
-      fault("--tokens", in_quotes(text) + " is no count of tokens", "write for example 2T");
+      fault("--tokens", in_quotes(text) + " is not a count of tokens", "write for example 2T");
     return value.value_or(0);
   }
 
   std::optional<Seconds> deadline(const std::string& text) {
     if (text.empty()) return std::nullopt;
     const auto value = parse_duration(text);
-    if (!value) fault("--deadline", in_quotes(text) + " is no duration", "write for example 30d, 36h or 6w");
+    if (!value)
+      fault("--deadline", in_quotes(text) + " is not a duration", "write for example 30d, 36h or 6w");
     return value;
   }
 
   std::optional<double> budget(const std::string& text) {
     if (text.empty()) return std::nullopt;
     const auto value = parse_usd(text);
-    if (!value) fault("--budget", in_quotes(text) + " is no amount of USD", kUsdFix);
+    if (!value) fault("--budget", in_quotes(text) + " is not an amount of USD", kUsdFix);
     return value;
   }
 
@@ -128,7 +129,7 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.budget = read.budget(o.budget);
   q.instances = read.instances(o.instances, job, catalog);
   if ((o.storage_gib > 0) != (o.storage_price > 0)) {
-    read.fault("--storage-gib", "a line for storage needs its size and its price",
+    read.fault("--storage-gib", "a price of storage needs its size and its price per GiB",
                "give both --storage-gib and --storage-usd-per-gib-month, or neither");
   }
   if (q.instances.size() > 1 && o.usd_per_node_hour) {
@@ -190,7 +191,7 @@ class WriterTeller {
                           : planner::inexpressible(*target, on->job, p.plan->strategy);
     if (!why) p.target = named_;
     if (!why || !told_.insert(p.instance).second) return;
-    remarks_.add(fmt::format("{} x {}: the plan is of all strategies: {}", p.nodes, p.instance, *why),
+    remarks_.add(fmt::format("{} x {}: the search covers all strategies: {}", p.nodes, p.instance, *why),
                  "target");
   }
 
@@ -232,7 +233,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   job.space.nodes.clear();
   if (job.pin.data_parallel)
     remarks.add(
-        "pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
+        "pin.data_parallel applies to the job's own cluster only; elsewhere it follows from the nodes");
   const Predictor predictor(resolved, o.risk);
   const auto recommend = [&](const models::Job& at, const models::Profile&,
                              const planner::SearchOptions& options) {

@@ -103,13 +103,13 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
   const planner::WhatIfResult& r = a.result;
   if (r.recommended >= 0) {
     const planner::WhatIfPoint& p = r.points[static_cast<std::size_t>(r.recommended)];
-    all.add(command_part("look at the plan of that cluster", plan_words(p, {"--report", "plan.html"})));
+    all.add(command_part("show the plan of that cluster", plan_words(p, {"--report", "plan.html"})));
     if (!p.target || why_unwritten(on_cluster(a.job, a.question.instances, *p.plan), *p.plan, *p.target))
       return all;
     all.add(command_part("write its config and job scripts", plan_words(p, {"--out", "my-plan"})));
     all.add(command_part("submit it: compile, then train", {"trnplan", "launch", "my-plan"}));
   } else if (r.would_do) {
-    all.add(command_part("look at the plan of a cluster that would do",
+    all.add(command_part("show the plan of a cluster that is large enough",
                          plan_words(*r.would_do, {"--report", "plan.html"})));
   }
   return all;

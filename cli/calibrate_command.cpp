@@ -70,7 +70,7 @@ std::string what_to_add(const CalibrateResult& result, const api::CalibrateReque
   std::vector<std::string> words = {"trnplan", "calibrate"};
   words.insert(words.end(), request.files.begin(), request.files.end());
   const std::string command = command_line(words), out = "--out mine.json";
-  std::string text = "To compare these steps with a prediction and learn from them, say how they ran:\n";
+  std::string text = "To compare these steps with a prediction and to learn from them, state how they ran:\n";
   if (result.ran) {
     return text + fmt::format("  {} {} --strategy tp=8,pp=4 {}\n", command,
                               command_line({"--job", request.job}), out);
@@ -93,7 +93,7 @@ std::string read_with_folders(const CalibrateResult& result) {
 }
 
 std::string text_of(const CalibrateResult& result, const CalibrateOptions& o) {
-  const std::string no_fit = fmt::format("no fit: as profile {} says\n", result.profile);
+  const std::string no_fit = fmt::format("no fit: profile {} as it is\n", result.profile);
   if (result.kernels) return read_with_folders(result) + no_fit + kernels_text(*result.kernels, text_width());
   if (const auto& c = result.step_fit) {
     return step_answer(*c) + read_with_folders(result) +
@@ -124,11 +124,11 @@ int run(const CalibrateOptions& o) {
   if (!result.refused) return kDone;
   if (result.collectives) {
     remark(fmt::format(
-        "{} is not written: the fit does not explain these rows (median error {:.1f} %, above "
-        "{:.0f} %); with --force it is",
+        "{} is not written: the fit does not explain these rows (median error {:.1f} %, above {:.0f} %); "
+        "--force writes it all the same",
         o.request.out, result.collectives->fit.median_error * 100, calibrate::kMostMedianError * 100));
   } else {
-    remark(o.request.out + " is not written for that; with --force it is");
+    remark(o.request.out + " is not written because of that; --force writes it all the same");
   }
   return kNoPlan;
 }
@@ -139,7 +139,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<CalibrateOptions>();
   o->common.profile.clear();  // chosen by the kind of files
   CLI::App* command = app.add_subcommand(
-      "calibrate", "Read logs of runs, and fit a profile to them: whole steps, collectives, kernels");
+      "calibrate", "Read logs of runs and fit a profile to them: whole steps, collectives, kernels");
   command
       ->add_option("files", o->request.files,
                    "nccom-test output (text or JSON), a measured-collectives or measured-kernels CSV, "
@@ -147,71 +147,74 @@ void add_calibrate(CLI::App& app, Run& chosen) {
                    "TensorBoard event files, neuron-monitor and neuron-profile output; - is standard input")
       ->check(not_empty());
   command
-      ->add_option("--build", o->request.points.build, "of a CSV, only the points of this nccom-test build")
+      ->add_option("--build", o->request.points.build,
+                   "use only the points of a CSV that this nccom-test build measured")
       ->check(not_empty());
   command
       ->add_option("--op", o->request.points.op,
-                   "operation of tables without a command line (JSON reports, Slurm logs)")
+                   "operation of tables that have no command line (JSON reports, Slurm logs)")
       ->check(not_empty());
-  command->add_option("-r,--ranks", o->request.points.ranks, "ranks of such tables, over all nodes")
+  command->add_option("-r,--ranks", o->request.points.ranks, "ranks of such tables, on all nodes together")
       ->check(whole_number(1, logs::kRanksMost));
   command
       ->add_option("-N,--nodes", o->request.points.nodes,
-                   "nodes of such tables; as few as hold the ranks when absent")
+                   "nodes of such tables; default: as few as hold the ranks")
       ->check(whole_number(1, topology::kMostNodes));
-  command->add_option("--job", o->request.job, "the job whose training logs are given")->check(not_empty());
-  command->add_option("--strategy", o->request.strategy, "its strategy, as simulate takes it")
+  command->add_option("--job", o->request.job, "the job that wrote the training logs")->check(not_empty());
+  command->add_option("--strategy", o->request.strategy, "its strategy, written as for simulate")
       ->check(not_empty());
   command
-      ->add_option(
-          "--run", o->request.runs,
-          "a folder of plan --out or measure.sh that ran: its plan.json and train-*.out; may be repeated")
+      ->add_option("--run", o->request.runs,
+                   "a folder of plan --out or measure.sh that ran; its plan.json and train-*.out are read; "
+                   "may be repeated")
       ->check(not_empty());
-  command->add_flag("--with-catalogue", o->request.with_catalogue,
-                    "fit the catalogue's runs along, so that nccom-test alone gives a profile for planning");
+  command->add_flag(
+      "--with-catalogue", o->request.with_catalogue,
+      "fit the catalogue's runs as well, so that nccom-test alone gives a profile for planning");
   command
-      ->add_option("--config", o->request.config, "the NxDT YAML that ran, in place of --job and --strategy")
+      ->add_option("--config", o->request.config, "the NxDT YAML that ran, instead of --job and --strategy")
       ->check(not_empty());
   command
       ->add_option("--kernel", o->request.kernels,
-                   "FILE=OP,key=value,...: the kernel that FILE is the device profile of; repeatable")
+                   "FILE=OP,key=value,...: FILE is the device profile of this kernel; may be repeated")
       ->allow_extra_args(false)
       ->check(not_empty());
-  command->add_option("--instance", o->request.instance, "where they were measured")->capture_default_str();
+  command->add_option("--instance", o->request.instance, "instance type on which they were measured")
+      ->capture_default_str();
   command->add_flag("--details", o->details,
-                    "beside steps of your own also the parameters, and what was learnt of published runs");
-  command->add_flag("--no-fit", o->request.no_fit, "only compare what the profile says with the rows");
+                    "show the parameters, and what was learnt from published runs, besides your own steps");
+  command->add_flag("--no-fit", o->request.no_fit,
+                    "do not fit; only compare the profile's predictions with the rows");
   command->add_option("--out", o->request.out, "write the fitted profile here (.json)")->check(not_empty());
   command->add_flag("--force", o->request.force,
-                    "overwrite --out and --json, and write --out though the fit explains nothing");
+                    "overwrite --out and --json, and write --out even if the fit explains nothing");
   add_document(*command, o->common);
   add_common(*command, o->common);
   command->get_option("--profile")
       ->check(not_empty())
-      ->default_str("trn1 with steps of a log, else trn1-datasheet");
+      ->default_str("trn1 for steps of a log, otherwise trn1-datasheet");
   command->footer(
-      "--profile names the prior; one that was fitted to the catalogue's runs takes these along. The fitted "
-      "profile can be given to every command as --profile. Fitted to nccom-test alone it is for "
-      "collectives, not for planning: launch and barrier are those of one nccom-test build. Steps are fitted "
-      "when a table of runs is given, or logs with --config or with --job and --strategy.\n"
-      "Kernels are device times of one core, without launch: matmul,m=,k=,n=,dtype= (bf16, fp16, fp32); "
+      "--profile names the prior; if it was fitted to the catalogue's runs, they are fitted again. Every "
+      "command takes the fitted profile as --profile. A profile fitted to nccom-test alone is for "
+      "collectives, not for planning: its launch and barrier are those of one nccom-test build. Steps are "
+      "fitted when a table of runs is given, or logs with --config or with --job and --strategy.\n"
+      "Kernels are device times on one core, without the launch: matmul,m=,k=,n=,dtype= (bf16, fp16, fp32); "
       "flash_forward or flash_backward,heads=,sequence=,head_dim=,causal=yes|no,dtype= (and batch=); "
       "norm,rows=,width=; vector,elements=,passes=; stream,bytes=. Tables: catalog/measured-kernels.md.\n"
-      "In the table a factor is one standard deviation, up or down; \"identified\" parameters are decided "
-      "by the points, those \"at prior\" are not moved by them.\n"
-      "Exit code 3: the median error is above 25 %, or a step or kernel is far from what the profile says of "
-      "it, so --out is not written without --force.\n"
-      "What a file is, is found by its content. Memory, and profiles of devices without --kernel, are "
-      "listed, not fitted.\n"
-      "Examples that name catalog/ are for the folder that holds it: a checkout, or share/trnplan of a "
+      "In the table a factor is one standard deviation, up or down; the points determine parameters that are "
+      "\"identified\" and do not move those \"at prior\".\n"
+      "Exit code 3: the median error is above 25 %, or a step or kernel is far from its prediction, so --out "
+      "is not written without --force.\n"
+      "The kind of a file is detected from its content. Memory, and device profiles without --kernel, are "
+      "listed but not fitted.\n"
+      "Run the examples that name catalog/ in the folder that holds it: a checkout, or share/trnplan of a "
       "package.\n"
       "Examples:\n"
       "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt\n"
       "  trnplan calibrate allr.txt --out mine.json\n"
       "  trnplan calibrate slurm-17.out --config nxdt.yaml --out mine.json\n"
       "  trnplan calibrate catalog/measured-runs.csv catalog/measured-collectives.csv --build 2023-04 "
-      "--profile "
-      "trn1-datasheet\n"
+      "--profile trn1-datasheet\n"
       "  trnplan calibrate gemm.json --kernel gemm.json=matmul,m=4096,k=4096,n=4096,dtype=bf16\n"
       "  trnplan calibrate report.json --op all_gather --ranks 32 --no-fit\n"
       "  trnplan calibrate catalog/measured-collectives.csv --build 2023-04 --profile trn1-2023-04");

@@ -44,7 +44,7 @@ std::string models_text(const std::vector<io::KnownModel>& models) {
                m.training ? fmt::to_string(m.training->global_batch) : "-"});
   }
   return table.text(text_width()) +
-         "sequence and batch: of the published training, taken where a command names the model alone\n";
+         "sequence and batch: those of the published training, used when a command states only the model\n";
 }
 
 /// Kinds of price other than on demand that a list has shown, each with its mark.
@@ -135,8 +135,8 @@ std::string instances_text(const std::vector<io::KnownInstance>& instances) {
       if (k.instance.traits.accelerator == of) types.push_back(&k.instance);
     text += (text.empty() ? "" : "\n") + table_of(types, timed, prices);
   }
-  return text + "\nper node but for the GiB; " + prices.legend() +
-         "; step: whether plan and simulate time a training step on it\n" + endings_text(instances);
+  return text + "\nper node, except GiB; " + prices.legend() +
+         "; step: whether plan and simulate can time a training step on it\n" + endings_text(instances);
 }
 
 int show_models(const Common& common) {
@@ -162,11 +162,11 @@ void add_list(CLI::App& app, Run& chosen, const char* name, const char* help, in
 }  // namespace
 
 void add_models(CLI::App& app, Run& chosen) {
-  add_list(app, chosen, "models", "List the models that are known by name", show_models);
+  add_list(app, chosen, "models", "List the models in the catalogue", show_models);
 }
 
 void add_instances(CLI::App& app, Run& chosen) {
-  add_list(app, chosen, "instances", "List the instance types that are known", show_instances);
+  add_list(app, chosen, "instances", "List the instance types in the catalogue", show_instances);
 }
 
 }  // namespace trnplan::cli

@@ -31,7 +31,7 @@ CLI::Validator env_variable() {
   return CLI::Validator(
       [](std::string& text) {
         const std::size_t equals = text.find('=');
-        return equals == std::string::npos || equals == 0 ? in_quotes(text) + " is no NAME=VALUE"
+        return equals == std::string::npos || equals == 0 ? in_quotes(text) + " is not NAME=VALUE"
                                                           : std::string();
       },
       "NAME=VALUE");
@@ -56,7 +56,7 @@ int run(const CheckOptions& o) {
   } else {
     const auto nearest = api::with_diffs(near, text, config);
     print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width()));
-    print(nearest_text(nearest));                 // a diff: its lines stay whole
+    print(nearest_text(nearest, text_width()));
     const bool plannable = !config.keys.empty();  // a config of NxDT, from which plan can make a job
     const bool mends = !nearest.empty() && nearest.front().config.recommended;
     const bool searches = plannable && (mends || (verdict != "refused" && prediction != nullptr));
@@ -75,31 +75,34 @@ int run(const CheckOptions& o) {
 void add_check(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand(
-      "check", "Check a config or a script that starts a run: what is wrong with it, its memory and step");
+      "check", "Check a config or a start script: what is wrong with it, its memory and its step time");
   command
       ->add_option("config", o->request.file,
                    "a config (nxdt.yaml, torchtitan.toml) or the script that starts a run")
       ->required();
-  command->add_option("--target", o->request.target, "whose file it is, where the file itself does not tell")
+  command
+      ->add_option("--target", o->request.target, "the stack whose file it is, if the file does not show it")
       ->check(CLI::IsMember(targets::names()));
-  command->add_option("--nodes", o->request.nodes, "nodes, instead of trainer.num_nodes")
+  command->add_option("--nodes", o->request.nodes, "number of nodes, instead of trainer.num_nodes")
       ->check(whole_number(1, topology::kMostNodes));
   command
       ->add_option("--instance", o->request.instance,
-                   "instance type, instead of the one that has as many cores as trainer.devices")
+                   "instance type; default: the one with as many cores as trainer.devices")
       ->check(not_empty());
   command
       ->add_option("--env", o->variables,
-                   "NAME=VALUE: a variable that the script of --target is started with; may be repeated")
+                   "NAME=VALUE: a variable with which the script of --target is started; may be repeated")
       ->check(env_variable())
       ->allow_extra_args(false);
   command
       ->add_option("--release", o->request.release,
-                   "Neuron SDK release the config runs on, for a narrower interval")
+                   "Neuron SDK release that runs the config; narrows the interval")
       ->check(sdk_release());
-  command->add_option("--framework-version", o->request.version, "of NxDT, such as 1.6, for what it has")
+  command
+      ->add_option("--framework-version", o->request.version,
+                   "version of NxDT, such as 1.6, whose features count")
       ->check(framework_version());
-  command->add_flag("--details", o->details, "also notes, sources, and the prediction in full");
+  command->add_flag("--details", o->details, "show notes, sources and the full prediction as well");
   add_common(*command, o->common);
   command->footer(
       "Exit code 3 when the config is refused.\n"

@@ -39,14 +39,13 @@ constexpr const char* kDatatypes[] = {"fp32",  "bf16",  "fp16",   "fp8",   "int8
 void explain(const CollectiveOptions& o, const api::CollectiveResult& result) {
   if (o.iterations > 0 || o.warm_up > 0 || !o.check.empty() || !o.hosts.empty()) {
     remark(
-        "--iters, --warmup_iters, --check and --hosts say how nccom-test runs; a predicted time does not "
-        "depend on them (--nodes says how many nodes)");
+        "--iters, --warmup_iters, --check and --hosts state how nccom-test runs; a predicted time does not "
+        "depend on them (--nodes states the number of nodes)");
   }
   if (!o.request.sweeps() || o.common.json()) return;
   remark(
-      "GB/s of this table are 10^9 bytes/s, as nccom-test prints them since 2025; older builds divide by "
-      "2^30 "
-      "and print 7 % less. Compare the times");
+      "GB/s in this table are 10^9 bytes/s, as in nccom-test since 2025; older builds divide by 2^30 and "
+      "print 7 % less, so compare the times");
   const topology::GroupVerdict& v = result.verdict();
   if (v.verdict != topology::Verdict::supported) {
     remark(fmt::format("{}: {}: {}; source: {}{}", topology::to_string(v.verdict), v.rule, v.message,
@@ -91,56 +90,59 @@ int run(const CollectiveOptions& o) {
 
 void add_collective(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<CollectiveOptions>();
-  CLI::App* command = app.add_subcommand("collective", "Time one collective, or sizes as nccom-test does");
+  CLI::App* command =
+      app.add_subcommand("collective", "Time one collective, or a table of sizes like nccom-test's");
   command
       ->add_option("op", o->request.op,
                    "all_reduce, all_gather, reduce_scatter, all_to_all, permute, send_recv, or nccom-test's "
                    "allr, allg, redsct, alltoall, sendrecv")
       ->required();
   command
-      ->add_option("-r,--ranks,--nworkers", o->request.ranks, "ranks over all nodes; all cores when absent")
+      ->add_option("-r,--ranks,--nworkers", o->request.ranks,
+                   "ranks on all nodes together; default: all cores")
       ->check(whole_number(1, kMostRanks));
   command
       ->add_option("-b,--bytes,--minbytes", o->request.bytes,
-                   "size as nccom-test counts it: what each rank ends with (all_gather), else starts with. "
-                   "K, KB, KiB are 2^10, as in nccom-test; likewise M, G, T")
+                   "size as nccom-test counts it: bytes with which each rank ends (all_gather) or starts "
+                   "(the others). K, KB, KiB are 2^10, as in nccom-test; likewise M, G, T")
       ->capture_default_str();
   CLI::Option* most = command
                           ->add_option("-e,--maxbytes", o->request.most_bytes,
-                                       "a table of sizes from --minbytes up to this one")
+                                       "print a table of sizes from --minbytes up to this one")
                           ->check(not_empty());
   command
       ->add_option("-f,--stepfactor", o->request.factor,
-                   "of the table: next size over the one before, above 1")
+                   "for the table: ratio of each size to the one before, above 1")
       ->check(decimal_number(0, kMostFactor))
       ->needs(most)
       ->capture_default_str();
   const std::vector<std::string> types(std::begin(kDatatypes), std::end(kDatatypes));
   command
       ->add_option("-d,--datatype", o->request.datatype,
-                   "type of the elements, whole ones of which make a size; time depends on bytes alone")
+                   "type of the elements; sizes are cut to whole elements; the time depends on bytes alone")
       ->check(CLI::IsMember(types))
       ->capture_default_str();
-  command->add_flag("--show-algorithm", o->show_algorithm, "of the table: a last column with the algorithm");
+  command->add_flag("--show-algorithm", o->show_algorithm, "for the table: add a column with the algorithm");
   command->add_flag("--in-graph", o->in_graph,
-                    "of the table: time inside a compiled graph, without host launch and barrier; one size "
-                    "shows both");
+                    "for the table: show the time inside a compiled graph, without host launch and barrier; "
+                    "for one size both are shown");
   command
       ->add_option("--algorithm", o->request.algorithm,
                    fmt::format("{}", fmt::join(models::algorithm_names(), ", ")))
       ->capture_default_str();
   command->add_option("--instance", o->request.instance, "instance type")->capture_default_str();
-  command->add_option("-N,--nodes,--nnodes", o->request.nodes, "nodes, with equally many ranks each")
+  command
+      ->add_option("-N,--nodes,--nnodes", o->request.nodes,
+                   "number of nodes, all with the same number of ranks")
       ->check(whole_number(1, topology::kMostNodes))
       ->capture_default_str();
   command
-      ->add_option(
-          "--oversubscription", o->request.oversubscription,
-          "of the network between nodes: NIC rates over what it carries: 1 when it carries what all NICs "
-          "can send, 2 for half of that")
+      ->add_option("--oversubscription", o->request.oversubscription,
+                   "of the network between nodes: sum of the NIC rates over the rate that it carries; 1 when "
+                   "it carries all that the NICs can send, 2 when it carries half of that")
       ->check(decimal_number(1, kMostOversubscription))
       ->capture_default_str();
-  const std::string ignored = "of nccom-test; accepted and ignored";
+  const std::string ignored = "an option of nccom-test; accepted and ignored";
   command->add_option("-n,--iters", o->iterations, ignored)->check(whole_number(1, 1 << 30));
   command->add_option("-w,--warmup_iters,--warmup", o->warm_up, ignored)->check(whole_number(0, 1 << 30));
   command->add_flag("-c,--check{random}", o->check, ignored + "; a value after =");
@@ -149,12 +151,12 @@ void add_collective(CLI::App& app, Run& chosen) {
       command
           ->add_option(
               "--measured", o->health.measured,
-              "files of nccom-test's output with a line \"[trnplan] nodes NAME NAME\" above each run, as "
-              "health.sh of a plan's folder writes them: which nodes are slower than predicted?")
+              "output of nccom-test with a line \"[trnplan] nodes NAME NAME\" above each run, as health.sh "
+              "of a plan's folder writes it; names the nodes that are slower than predicted")
           ->check(not_empty());
   command
       ->add_option("--slow-factor", o->health.factor,
-                   "of --measured: a run is slow above so many times what it should take")
+                   "for --measured: a run is slow if it takes more than this factor times what it should")
       ->check(decimal_number(1, kMostSlowFactor))
       ->needs(measured)
       ->capture_default_str();
@@ -163,9 +165,8 @@ void add_collective(CLI::App& app, Run& chosen) {
     measured->excludes(command->get_option(other));
   add_common(*command, o->common);
   command->footer(
-      "Exit code 3 when the runtime would refuse the group; it is timed all the same. With --measured: when "
-      "a node is "
-      "slow.\n"
+      "Exit code 3: the runtime would refuse the group, which is timed all the same; with --measured: a node "
+      "is slow.\n"
       "Examples:\n"
       "  trnplan collective all_reduce --ranks 32 --bytes 64M\n"
       "  trnplan collective all_gather --nodes 4 --bytes 1GiB --oversubscription 2 --format json\n"

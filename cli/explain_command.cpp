@@ -33,9 +33,9 @@ int run(const ExplainOptions& o) {
 void add_explain(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand(
-      "explain", "Say what the id of a refusal, a finding or a remark means, and what would satisfy it");
+      "explain", "Explain the id of a refusal, a finding or a remark, and what would satisfy it");
   command->add_option("id", o->request.id,
-                      "as it is printed: before a message or in brackets; none: all of them");
+                      "the id as it is printed, before a message or in brackets; default: all ids");
   command->add_option("--format", o->format, "text, json or markdown")
       ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str();

@@ -54,7 +54,7 @@ std::string man_options(const CLI::App& command) {
     std::replace(name.begin(), name.end(), ',', ' ');
     const std::string given = option->get_default_str();
     text += ".TP\n.B " + roff(name) + "\n" + roff(option->get_description()) +
-            (given.empty() ? "" : roff(" (without it: " + given + ")")) + "\n";
+            (given.empty() ? "" : roff(" (default: " + given + ")")) + "\n";
   }
   return text;
 }
@@ -156,15 +156,15 @@ std::string candidates(const CLI::App& program, std::string_view line) {
 
 void add_help(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<HelpOptions>();
-  CLI::App* command = app.add_subcommand("help", "Explain a command, as its --help does");
-  command->add_option("command", o->command, "of which; none: an overview");
-  command->add_flag("--man", o->man, "all of it as a manual page, for man(1)");
+  CLI::App* command = app.add_subcommand("help", "Explain a command, like its --help");
+  command->add_option("command", o->command, "the command; default: an overview");
+  command->add_flag("--man", o->man, "print all commands as a manual page, for man(1)");
   command
       ->add_option("--complete", o->line,
-                   "what may stand in place of the last word of this line, and what it means; for shells")
+                   "list what can replace the last word of this line, and what it means; for shells")
       ->each([o](const std::string&) { o->completes = true; });
   command->add_flag("--keys", o->keys,
-                    "the keys of jobs, strategies and documents as JSON, with what they mean");
+                    "print the keys of jobs, strategies and documents, with their meanings, as JSON");
   command->footer("Examples:\n  trnplan help plan\n  trnplan help --man | man -l -");
   const CLI::App* program = &app;
   command->callback([o, program, &chosen] {

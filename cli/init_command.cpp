@@ -40,7 +40,7 @@ void add_init(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<api::InitRequest>();
   CLI::App* command = app.add_subcommand(
       "init",
-      "Write a job.yaml from five answers, from options, or from what files of a machine and a model tell");
+      "Write a job.yaml from five answers, from options, or from files that describe a machine and a model");
   command->add_option(
       "files", o->files,
       "output of neuron-ls, nvidia-smi (-L, or --query-gpu=name,memory.total --format=csv) or sinfo, a "
@@ -48,18 +48,19 @@ void add_init(CLI::App& app, Run& chosen) {
   const auto option = [&](const char* name, std::string& value, const char* help) {
     command->add_option(name, value, help)->check(not_empty());
   };
-  option("--model", o->model, "a name that trnplan models lists, or a config.json");
+  option("--model", o->model, "a model that trnplan models lists, or a config.json");
   option("--instance", o->instance, "type of machine");
   option("--nodes", o->nodes, "4, 4..32 or 4,8,12");
   option("--sequence", o->sequence, "tokens");
-  option("--global-batch", o->global_batch, "sequences of a step");
-  option("--tokens", o->tokens, "of the whole run, for example 15T");
-  option("--steps", o->steps, "of the whole run, instead of its tokens");
+  option("--global-batch", o->global_batch, "sequences per step");
+  option("--tokens", o->tokens, "tokens of the whole run, for example 15T");
+  option("--steps", o->steps, "steps of the whole run, instead of its tokens");
   option("--objective", o->objective, "what matters most: step_time or cost");
-  command->add_option("--out", o->out, "the job to write")->check(not_empty())->capture_default_str();
-  command->add_flag("--force", o->force, "overwrite it");
+  command->add_option("--out", o->out, "file to write")->check(not_empty())->capture_default_str();
+  command->add_flag("--force", o->force, "overwrite the file");
   command->footer(
-      "What neither an option nor a file says is asked for on a terminal, else assumed; the job says so.\n"
+      "Values that neither an option nor a file states are asked for on a terminal and assumed elsewhere; "
+      "the job says which.\n"
       "Examples:\n"
       "  trnplan init\n"
       "  trnplan init --model llama3-8b --nodes 4 --tokens 500B\n"

@@ -22,18 +22,18 @@ struct JobOption {
 const JobOption kOptions[] = {
     {JobPart::cluster, "--nodes", &io::JobOptions::nodes, "4, 4..32 (4, 8, 16, 32) or 4,8,12"},
     {JobPart::cluster, "--instance", &io::JobOptions::instance,
-     "a type that trnplan instances lists, several with commas, or any"},
-    {JobPart::training, "--sequence", &io::JobOptions::sequence, "tokens of a sequence"},
+     "a type that trnplan instances lists, several joined by commas, or any"},
+    {JobPart::training, "--sequence", &io::JobOptions::sequence, "tokens per sequence"},
     {JobPart::training, "--global-batch", &io::JobOptions::global_batch,
-     "sequences of a step: 1024, or a range 512..2048"},
+     "sequences per step: 1024, or a range 512..2048"},
     {JobPart::training, "--precision", &io::JobOptions::precision,
      fmt::format("{} (GPUs) or any", fmt::join(models::kPrecisionNames, ", "))},
     {JobPart::training, "--release", &io::JobOptions::release,
-     "Neuron SDK release, for example 2.22, for a narrower interval"},
-    {JobPart::tokens, "--tokens", &io::JobOptions::tokens, "of the whole run, for example 15T"},
+     "Neuron SDK release, for example 2.22; narrows the interval"},
+    {JobPart::tokens, "--tokens", &io::JobOptions::tokens, "tokens of the whole run, for example 15T"},
     {JobPart::limits, "--objective", &io::JobOptions::objective, "step_time, cost or deadline"},
-    {JobPart::limits, "--deadline", &io::JobOptions::deadline, "of the whole run, for example 30d"},
-    {JobPart::limits, "--budget", &io::JobOptions::budget, "USD of the whole run, for example 2.5M"},
+    {JobPart::limits, "--deadline", &io::JobOptions::deadline, "time for the whole run, for example 30d"},
+    {JobPart::limits, "--budget", &io::JobOptions::budget, "USD for the whole run, for example 2.5M"},
 };
 
 }  // namespace
@@ -49,7 +49,7 @@ void add_job_argument(CLI::App& command, JobArgument& argument, const std::vecto
       if (o.part == part)
         command.add_option(o.name, argument.options.*o.text, o.help)
             ->check(not_empty())
-            ->group("Of the job, or instead of what it says");
+            ->group("Values of the job, or replacements for them");
     }
   }
 }

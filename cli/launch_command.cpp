@@ -37,7 +37,7 @@ std::string what_flavours() {
   std::string text;
   for (const io::KubernetesFlavour& f : io::kubernetes_flavours())
     text += fmt::format("{}{} fits {}", text.empty() ? "" : "; ", f.name, f.fits);
-  return text + ". The first is the default";
+  return text + ". Default: the first";
 }
 
 /// Command that watches the training job; "" if nothing was submitted.
@@ -55,7 +55,7 @@ std::string next_line(const io::LaunchStory& story, const std::string& folder) {
 }
 
 std::string text_of(const io::LaunchStory& story, const std::string& folder) {
-  std::string text = story.faults.empty() ? "" : "When that is mended, this runs:\n";
+  std::string text = story.faults.empty() ? "" : "When that is fixed, this runs:\n";
   for (const auto& command : story.commands) text += command_line(command) + "\n";
   if (story.already) text += "already submitted\n";
   for (const auto& [what, id] : story.jobs) text += fmt::format("{} {}\n", what, id);
@@ -89,7 +89,7 @@ int run(const LaunchOptions& o) {
 void add_launch(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<LaunchOptions>();
   CLI::App* command = app.add_subcommand("launch", "Submit a folder of plan --out: compile, then train");
-  command->add_option("folder", o->request.folder, "folder that plan --out wrote")
+  command->add_option("folder", o->request.folder, "folder written by plan --out")
       ->required()
       ->check(not_empty());
   command->add_option("--scheduler", o->request.scheduler, what_runs())
@@ -99,14 +99,14 @@ void add_launch(CLI::App& app, Run& chosen) {
       ->check(CLI::IsMember(io::flavour_names()));
   command
       ->add_option("--cluster-file", o->request.cluster_file,
-                   "for eks: the file a HyperPod cluster is created from, which tells its flavour")
+                   "for eks: the file from which a HyperPod cluster is created; it states the flavour")
       ->check(not_empty());
   command->add_flag("--dry-run", o->request.dry_run,
-                    "check everything and show the commands, also after a check that failed; submit nothing");
+                    "check everything and show the commands, even after a failed check; submit nothing");
   add_common(*command, o->common);
   command->footer(
-      "Fill in settings.env of the folder first. A second call submits nothing twice; launch.json holds the "
-      "job ids. Exit code 4 when the scheduler refuses, or a smoke test fails.\n"
+      "Fill in the folder's settings.env first. A second call submits nothing twice; launch.json holds the "
+      "job ids. Exit code 4: the scheduler refused, or a smoke test failed.\n"
       "Examples:\n"
       "  trnplan launch my-plan --dry-run\n"
       "  trnplan launch my-plan\n"

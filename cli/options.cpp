@@ -22,7 +22,7 @@ std::optional<double> parse_decimal(std::string_view text) {
 
 std::string out_of(const std::string& text, const char* kind, const std::string& least,
                    const std::string& most) {
-  return fmt::format("Value {} is no {} from {} to {}", text.empty() ? "\"\"" : printable(text, 60), kind,
+  return fmt::format("Value {} is not a {} from {} to {}", text.empty() ? "\"\"" : printable(text, 60), kind,
                      least, most);
 }
 
@@ -58,17 +58,17 @@ CLI::Validator decimal_number(double least, double most) {
 }
 
 CLI::Validator sdk_release() {
-  return numbers_with_points("no Neuron SDK release, such as 2.28", "RELEASE");
+  return numbers_with_points("not a Neuron SDK release, such as 2.28", "RELEASE");
 }
 
 CLI::Validator framework_version() {
-  return numbers_with_points("no version of a framework, such as 1.6", "VERSION");
+  return numbers_with_points("not a version of a framework, such as 1.6", "VERSION");
 }
 
 void add_document(CLI::App& command, Common& common) {
   command
       .add_option("--json", common.document,
-                  "also write the JSON document here, beside the text of the same answer (docs/json.md)")
+                  "also write the answer as a JSON document to this file (docs/json.md)")
       ->check(not_empty());
 }
 
@@ -76,14 +76,15 @@ void add_report(CLI::App& command, std::string& path) {
   command
       .add_option(
           "--report", path,
-          "also write the answer with its charts as one HTML file, which needs no network (docs/report.md)")
+          "also write the answer, with charts, as one HTML file that needs no network (docs/report.md)")
       ->check(not_empty());
 }
 
 void add_pricing(CLI::App& command, std::string& pricing) {
   command
       .add_option("--pricing", pricing,
-                  "of the nodes, from the catalogue; usual: on demand; of one type whatever kind is known")
+                  "price of the nodes, from the catalogue; default: on demand; with a single type any price "
+                  "that is known")
       ->check(CLI::IsMember(
           {"usual", "on-demand", "reserved", "capacity-block", "spot", "on_demand", "capacity_block"}))
       ->capture_default_str();
@@ -93,12 +94,10 @@ void add_risk(CLI::App& command, planner::RiskAttitude& risk) {
   command
       .add_option_function<std::string>(
           "--risk", [&risk](const std::string& text) { risk = *planner::risk_attitude_from(text); },
-          "what is recommended. neutral: the least expected cost once failing to fit or compile is counted, "
-          "or a safer "
-          "plan that is not surely worse and costs little more in expectation (docs/models.md); averse: the "
-          "least cost "
-          "at the slow "
-          "end, where a plan that fails has no successor; fastest")
+          "which plan is recommended. neutral: the least expected cost, counting the risk that a plan does "
+          "not fit or compile, or a safer plan that may be as good and costs little more on average "
+          "(docs/models.md); averse: the least cost at the slow end, where a plan that fails has no "
+          "successor; fastest")
       ->check(CLI::IsMember({"neutral", "averse", "fastest"}))
       ->default_str("neutral");
 }

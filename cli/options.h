@@ -35,9 +35,8 @@ inline void add_common(CLI::App& command, Common& common) {
   add_format(command, common);
   command
       .add_option("--profile", common.profile,
-                  "parameters: trn1, which is fitted to published runs, trn1-datasheet, its priors, another "
-                  "name of the "
-                  "catalogue, or a .json file that calibrate wrote")
+                  "parameters: trn1 (fitted to published runs), trn1-datasheet (its priors), another profile "
+                  "of the catalogue, or a .json file written by calibrate")
       ->check(not_empty())
       ->default_str("the machine's");
 }

@@ -28,8 +28,9 @@ struct PlanOptions {
 };
 
 std::string whole_run_text(const planner::ForecastRun& run, bool found) {
-  return std::string(found ? "\nThe run, with failures and checkpoints\n"
-                           : "\nWhat deadline and budget let it reach, with failures and checkpoints\n") +
+  return std::string(found
+                         ? "\nThe run, with failures and checkpoints\n"
+                         : "\nWhat it reaches within deadline and budget, with failures and checkpoints\n") +
          run_text(run.answer, run.question);
 }
 
@@ -81,10 +82,10 @@ int run(const PlanOptions& o) {
 /// "what is to train the plan: nxdt, nemo-megatron or nxd; without it that of the job's framework".
 std::string what_trains() {
   const std::vector<std::string> names = targets::names();
-  std::string text = "what is to train the plan: ";
+  std::string text = "the stack that is to train the plan: ";
   for (std::size_t i = 0; i < names.size(); ++i)
     text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-  return text + "; without it that of the job's software.framework";
+  return text + "; default: that of the job's software.framework";
 }
 
 }  // namespace
@@ -92,52 +93,51 @@ std::string what_trains() {
 void add_plan(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<PlanOptions>();
   CLI::App* command =
-      app.add_subcommand("plan", "Find the fastest strategies of a job and why others were refused");
+      app.add_subcommand("plan", "Find the fastest strategies for a job, and why others were refused");
   add_job_argument(*command, o->request.job,
                    {JobPart::cluster, JobPart::training, JobPart::tokens, JobPart::limits});
   command->add_flag("--details", o->details,
-                    "also the ranking, time and memory of the best plan, and what was refused");
-  command->add_option("--top", o->request.top, "plans to list")
+                    "also show the ranking, the time and memory of the best plan, and what was refused");
+  command->add_option("--top", o->request.top, "number of plans to list")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
   command
       ->add_option("--baseline", o->request.baseline,
-                   "NxDT YAML of what runs today: how much faster the winner is, and what to change")
+                   "NxDT YAML that runs today; shows how much faster the best plan is, and what to change")
       ->check(not_empty());
   command
       ->add_option("--threads", o->request.threads,
-                   "0: all cores, and never more; more than one gain little, as cuts and explanations take "
-                   "one; the answer does not depend on it")
+                   "0: all cores, which is also the most; more than one gain little, since cuts and "
+                   "explanations use one; the answer does not depend on it")
       ->check(whole_number(0, 1024))
       ->capture_default_str();
   command
       ->add_option("--time-limit", o->request.time_limit,
-                   "seconds, of the whole command; then the best so far, how far it may be off, and what was "
-                   "left undone")
+                   "seconds for the whole command; when they are over it shows the best plan so far, how far "
+                   "it may be from the best there is, and what was left undone")
       ->check(decimal_number(1e-3, 1e6));
   command
       ->add_option("--fit-probability", o->request.fit_probability,
-                   "with which a plan has to fit into memory")
+                   "least probability with which a plan must fit into memory")
       ->check(decimal_number(0.01, 0.9999))
       ->capture_default_str();
   command
       ->add_option("--sure", o->request.sure,
-                   "probability from which on the first two plans count as told apart; below, a measurement "
-                   "that would tell them apart is named")
+                   "probability from which the first plan counts as better than the second; below it, a "
+                   "measurement that would decide is named")
       ->check(decimal_number(0.5, 0.9999))
       ->capture_default_str();
   add_risk(*command, o->request.risk);
   command->add_flag("--allow-doubtful", o->request.allow_doubtful,
-                    "also strategies whose replica groups are doubtful");
+                    "include strategies with doubtful replica groups");
   command
-      ->add_option(
-          "--out", o->request.out,
-          "folder to write to: config and scripts for Slurm and Kubernetes, cluster files, plan.json, "
-          "and measure.sh where the first two plans are not told apart")
+      ->add_option("--out", o->request.out,
+                   "folder to write: config, scripts for Slurm and Kubernetes, cluster files, plan.json, and "
+                   "measure.sh if it is not clear which of the first two plans is better")
       ->check(not_empty());
   command
       ->add_option("--scheduler", o->request.job.options.scheduler,
-                   "slurm, eks or local: --out writes the jobs and cluster files of this one alone")
+                   "slurm, eks or local; --out then writes jobs and cluster files for this one only")
       ->check(
           CLI::IsMember(std::vector<std::string>(models::kSubmitNames.begin(), models::kSubmitNames.end())));
   command->add_option("--target", o->request.target, what_trains())->check(CLI::IsMember(targets::names()));

@@ -19,8 +19,8 @@ namespace trnplan::cli {
 namespace {
 
 constexpr const char* kDescription =
-    "Plans and simulates LLM training on AWS Trainium: which parallelism is fastest, whether it fits, "
-    "whether the Neuron runtime accepts it, and how sure that is.";
+    "Plans and simulates LLM training on AWS Trainium and GPUs: which parallelism is fastest, whether it "
+    "fits, whether the runtime accepts it, and how sure that is.";
 
 constexpr const char* kFooter =
     "Exit codes: 0 done, 2 wrong input, 3 no feasible plan or refused config, 4 the scheduler refused, 70 "
@@ -64,7 +64,7 @@ int report_system(const std::string& what, const std::error_code& code) {
   return report(InputError({{what, 0, 0},
                             "",
                             code.message(),
-                            "check the limits (ulimit -a), the rights and the space of this machine"}));
+                            "check the limits (ulimit -a), permissions and disk space of this machine"}));
 }
 
 int guarded(const Run& run) {
@@ -73,15 +73,15 @@ int guarded(const Run& run) {
   } catch (const InputError& e) {
     return report(e);
   } catch (const std::bad_alloc&) {
-    remark(
-        "the memory of this machine, or its limit (ulimit -v), is used up; ask for fewer nodes or threads");
+    remark("this machine's memory, or its limit (ulimit -v), is used up; ask for fewer nodes or threads");
     return kBug;
   } catch (const std::filesystem::filesystem_error& e) {
     return report_system(e.path1().string(), e.code());
   } catch (const std::system_error& e) {
     return report_system("the system", e.code());
   } catch (const std::exception& e) {
-    remark(std::string("internal error: ") + e.what() + "; please report it with the command and its input");
+    remark(std::string("internal error: ") + e.what() +
+           "; please report this, with the command and its input");
     return kBug;
   }
 }

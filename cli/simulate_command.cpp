@@ -50,10 +50,9 @@ void add_simulate(CLI::App& app, Run& chosen) {
   CLI::App* command = app.add_subcommand("simulate", "Simulate one strategy of a job in detail");
   add_job_argument(*command, o->request.job, {JobPart::cluster, JobPart::training});
   command
-      ->add_option(
-          "--strategy", o->request.strategy,
-          "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts "
-          "bucket schedule shard shard_degree framework")
+      ->add_option("--strategy", o->request.strategy,
+                   "key=value pairs joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision "
+                   "flash cuts bucket schedule shard shard_degree framework")
       ->required();
   command
       ->add_option("--trace", o->request.trace,
@@ -62,13 +61,14 @@ void add_simulate(CLI::App& app, Run& chosen) {
   command->add_flag("--force", o->request.force, "overwrite the files of --trace and --report");
   add_report(*command, o->report.path);
   command
-      ->add_option("--schedule", o->schedule,
-                   "order of pipeline stages, as schedule= of --strategy: nxd (NxD's own), or a what-if")
+      ->add_option(
+          "--schedule", o->schedule,
+          "order of the pipeline stages, like schedule= in --strategy: nxd (NxD's own), or a what-if")
       ->check(CLI::IsMember(schedules()))
       ->capture_default_str();
   add_common(*command, o->common);
   command->footer(
-      "A refused strategy is simulated all the same where that makes sense; the exit code is then 3.\n"
+      "A refused strategy is simulated all the same if that is possible; the exit code is then 3.\n"
       "Examples:\n"
       "  trnplan simulate job.yaml --strategy tp=32\n"
       "  trnplan simulate job.yaml --strategy tp=8,pp=4 --trace step.pftrace\n"

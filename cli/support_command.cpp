@@ -28,10 +28,10 @@ int run(const SupportOptions& o) {
 void add_support(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<SupportOptions>();
   CLI::App* command = app.add_subcommand(
-      "support", "Show what can be planned, timed, written and launched, of which models on which machines");
+      "support", "Show which models can be planned, timed, written and launched on which machines");
   command->add_option("model", o->request.model,
-                      "a model that trnplan models lists, or a config.json; none: all");
-  command->add_option("type", o->request.instance, "an instance type; none: all");
+                      "a model that trnplan models lists, or a config.json; default: all");
+  command->add_option("type", o->request.instance, "an instance type; default: all");
   add_format(*command, o->common);
   command->footer(
       "Examples:\n"

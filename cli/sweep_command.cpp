@@ -22,10 +22,10 @@ struct SweepOptions {
 };
 
 int say_missing(const api::SweepResult& result) {
-  remark(fmt::format(
-      "{} of {} points are missing, the first is {}; call sweep again without --collect: only those "
-      "are computed",
-      result.missing.size(), result.points, result.missing.front()));
+  remark(
+      fmt::format("{} of {} points are missing, the first is {}; run sweep again without --collect: it "
+                  "computes only those",
+                  result.missing.size(), result.points, result.missing.front()));
   return kNoPlan;
 }
 
@@ -66,7 +66,7 @@ int run(const SweepOptions& o) {
 
 void add_sweep(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<SweepOptions>();
-  CLI::App* command = app.add_subcommand("sweep", "Compute a grid of what-ifs here or as a Slurm job array");
+  CLI::App* command = app.add_subcommand("sweep", "Compute a grid of what-ifs, here or as a Slurm job array");
   command
       ->add_option("grid", o->request.grid,
                    "grid.yaml: job, and lists of nodes, instances, sequence, global_batch")
@@ -75,27 +75,27 @@ void add_sweep(CLI::App& app, Run& chosen) {
   command->add_option("--scheduler", o->request.scheduler, "local, or slurm: a job array")
       ->check(CLI::IsMember({"slurm", "local"}))
       ->capture_default_str();
-  command->add_option("--out", o->request.out, "folder of the results; GRID.sweep when absent")
+  command->add_option("--out", o->request.out, "folder for the results; default: GRID.sweep")
       ->check(not_empty());
-  CLI::Option* collect =
-      command->add_flag("--collect", o->request.collect, "make one table, CSV and SQLite, of what is there");
-  command->add_option("--tasks", o->request.tasks, "of the job array")
+  CLI::Option* collect = command->add_flag(
+      "--collect", o->request.collect, "make one table, as CSV and SQLite, of the points computed so far");
+  command->add_option("--tasks", o->request.tasks, "tasks of the job array")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
-  command->add_option("--partition", o->request.partition, "of Slurm")->check(not_empty());
-  command->add_option("--task", o->request.task, "K/N: what task K of N of the array does")
+  command->add_option("--partition", o->request.partition, "partition of Slurm")->check(not_empty());
+  command->add_option("--task", o->request.task, "K/N: do the work of task K of N of the array")
       ->check(not_empty())
       ->excludes(collect);
   add_risk(*command, o->request.risk);
   command
       ->add_option("--budget", o->request.budget,
-                   "USD of the whole run, for example 2.5M: how surely each point keeps it")
+                   "USD for the whole run, for example 2.5M; shows how likely each point keeps it")
       ->check(not_empty());
   add_pricing(*command, o->request.pricing);
   add_common(*command, o->common);
   command->footer(
-      "Points that are there are not computed again: call it once more after a task was killed. The table "
-      "does not depend on the scheduler. Exit code 3: points are missing; 4: the scheduler refused.\n"
+      "Points that exist are not computed again: run it again after a task was killed. The table does not "
+      "depend on the scheduler. Exit code 3: points are missing; 4: the scheduler refused.\n"
       "Examples:\n"
       "  trnplan sweep grid.yaml\n"
       "  trnplan sweep grid.yaml --scheduler slurm --tasks 64; trnplan sweep grid.yaml --collect\n"

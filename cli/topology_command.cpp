@@ -46,23 +46,23 @@ int run(const TopologyOptions& o) {
 void add_topology(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<TopologyOptions>();
   CLI::App* command = app.add_subcommand(
-      "topology", "Show links, NICs and rings of a node and judge every replica group of a layout");
+      "topology", "Show the links, NICs and rings of a node, and judge every replica group of a layout");
   command->add_option("--instance", o->request.instance, "instance type")->capture_default_str();
   command
       ->add_option("--neuron-ls", o->request.neuron_ls,
-                   "output of neuron-ls (table or JSON) instead of the catalogue's links")
+                   "output of neuron-ls (table or JSON), instead of the catalogue's links")
       ->check(not_empty());
   command->add_option("--nodes", o->request.nodes, "nodes")
       ->check(whole_number(1, topology::kMostNodes))
       ->capture_default_str();
   command->add_option("--tp", o->request.tp, "tensor parallel")->check(whole_number(1, 1 << 20));
   command->add_option("--pp", o->request.pp, "pipeline parallel")->check(whole_number(1, 1 << 20));
-  command->add_option("--dp", o->request.dp, "data parallel; what is left when absent")
+  command->add_option("--dp", o->request.dp, "data parallel; default: what is left")
       ->check(whole_number(1, 1 << 20));
   command->add_option("--cp", o->request.cp, "context parallel")->check(whole_number(1, 1 << 20));
   add_common(*command, o->common);
   command->footer(
-      "Exit code 3 when a group is refused.\n"
+      "Exit code 3: a group is refused.\n"
       "Examples:\n"
       "  trnplan topology\n"
       "  trnplan topology --tp 16 --dp 2\n"

@@ -98,7 +98,7 @@ int run(const ValidateOptions& o) {
   if (another && !o.report.path.empty()) {
     throw InputError({{"command line", 0, 0},
                       "--report",
-                      "a report is of step times",
+                      "a report covers step times",
                       "leave out --memory, --goodput and --collectives, or --report"});
   }
   api::check_report(o.report, {o.runs, o.measured, o.predictions, o.common.document});
@@ -108,13 +108,13 @@ int run(const ValidateOptions& o) {
   if (!o.predictions.empty()) {
     throw InputError({{"command line", 0, 0},
                       "--predictions",
-                      "no table to set the predictions beside",
-                      "add --measured with the table whose ids they name"});
+                      "no table to compare the predictions with",
+                      "add --measured with the table whose ids they use"});
   }
   if (o.plain_network) {
     throw InputError({{"command line", 0, 0},
                       "--no-network-state",
-                      "no table of layouts is scored",
+                      "no table of layouts to score",
                       "add --measured with one, or leave it out"});
   }
   if (o.collectives) return run_collectives(o);
@@ -125,49 +125,49 @@ int run(const ValidateOptions& o) {
 
 void add_validate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<ValidateOptions>();
-  CLI::App* command = app.add_subcommand("validate", "Set predictions beside published runs and jobs");
+  CLI::App* command = app.add_subcommand("validate", "Compare predictions with published runs and jobs");
   command
       ->add_option("runs", o->runs,
-                   "a table like catalog/measured-runs.csv (docs/json.md); that one when absent; a table of "
-                   "layouts is taken as by --measured")
+                   "a table like catalog/measured-runs.csv (docs/json.md), which is the default; a table of "
+                   "layouts is treated as by --measured")
       ->check(not_empty());
   command
       ->add_option("--measured", o->measured,
                    "score every row of this table as it would be simulated, without a fit: a table like "
-                   "catalog/gpu-runs.csv or measured-runs.csv, told apart by the header")
+                   "catalog/gpu-runs.csv or measured-runs.csv, recognised by its header")
       ->check(not_empty());
   command
       ->add_option("--predictions", o->predictions,
                    "score another tool's instead: a CSV of id,step_s[,mem_gib] for the rows of --measured")
       ->check(not_empty());
   command->add_flag("--no-network-state", o->plain_network,
-                    "predict rows that measured an all-reduce as a plan would, without it");
+                    "predict rows that measured an all-reduce without that measurement, as a plan would");
   command
       ->add_option("--leave-out", o->leave_out,
-                   "what a fit must not have seen of the row it predicts; none: the profile as it is")
+                   "what the fit that predicts a row must not have seen; none: use the profile as it is")
       ->check(CLI::IsMember({"configuration", "run_group", "none"}))
       ->capture_default_str();
-  command->add_flag("--rows", o->rows, "every row in the text, too");
+  command->add_flag("--rows", o->rows, "print every row in the text as well");
   command->add_flag("--memory", o->memory,
-                    "does each job fit? catalog/memory-cases.csv and measured-runs.csv");
-  command->add_flag("--goodput", o->goodput, "how much of the time did jobs run? catalog/reliability.json");
-  command->add_flag("--collectives", o->collectives,
-                    "nccom-test tables of catalog/measured-collectives.csv, each left out of its fit");
+                    "score whether jobs fit: catalog/memory-cases.csv and measured-runs.csv");
+  command->add_flag("--goodput", o->goodput, "score the uptime of jobs: catalog/reliability.json");
+  command->add_flag(
+      "--collectives", o->collectives,
+      "score the nccom-test tables of catalog/measured-collectives.csv, each left out of its fit");
   add_report(*command, o->report.path);
   command->add_flag("--force", o->report.force, "overwrite the files of --report and --json");
   add_document(*command, o->common);
   add_common(*command, o->common);
   command->footer(
-      "Step times are predicted by fits to all published runs but those of the row's configuration (model, "
+      "Each row is predicted by a fit to all published runs except those of its own configuration (model, "
       "nodes, layout, sequence, recompute, over all releases); cover: share of rows inside their 90 % "
-      "interval; half: its median half-width; MFU: error of one MFU for all; oracle: of each configuration's "
-      "own mean, the noise. A profile that was fitted gives way to its prior. Without stacks: by fits that "
-      "do not know what frameworks and releases differ by. Bounds: figures that only say how long a step "
-      "took at most (catalog/reading.json); no mean counts them.\n"
-      "Margin is what is left of the limit in GiB by count; \"P fit\" the probability in % that the peak "
-      "stays "
-      "below it; log score: mean of ln P(what is known), 0 at best, -0.69 without knowledge. "
-      "docs/accuracy.md explains the wrong ones.\n"
+      "interval; half: its median half-width; MFU: error of one MFU for all; oracle: error of each "
+      "configuration's own mean, which is the noise. A fitted profile is replaced by its prior. Without "
+      "stacks: by fits that do not know how frameworks and releases differ. Bounds: figures that only state "
+      "how long a step took at most (catalog/reading.json); they count in no mean.\n"
+      "Margin: GiB left below the limit, by count; \"P fit\": probability in % that the peak stays below it; "
+      "log score: mean of ln P(what happened), 0 at best, -0.69 without knowledge. docs/accuracy.md explains "
+      "the wrong ones.\n"
       "Examples:\n"
       "  trnplan validate\n"
       "  trnplan validate mine.csv --leave-out none --format json\n"

@@ -26,7 +26,7 @@ struct WatchOptions {
 
 std::string how_to_compare(const std::string& source) {
   return fmt::format(
-      "is that as fast as it should be? Say what ran: {} or {}\n",
+      "to see whether that is as fast as it should be, state what ran: {} or {}\n",
       command_text({"trnplan", "watch", source == io::kStandardInputName ? io::kStandardInput : source,
                     "--config", "NXDT.yaml"}),
       never_broken("--job JOB.yaml --strategy tp=8,pp=4"));
@@ -66,36 +66,38 @@ int run(const WatchOptions& o) {
 void add_watch(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<WatchOptions>();
   CLI::App* command =
-      app.add_subcommand("watch", "Compare a run with its plan while it goes on; say why it failed");
+      app.add_subcommand("watch", "Compare a run with its plan while it goes on, and explain why it failed");
   command->add_option("targets", o->request.targets, "a Slurm job id, log files, or - for standard input")
       ->required()
       ->check(not_empty());
-  command->add_flag("--once", o->request.once, "report once and end, instead of following the log");
-  command->add_option("--plan", o->request.ran.plan, "plan.json of the folder that was launched")
+  command->add_flag("--once", o->request.once, "report once and exit, instead of following the log");
+  command->add_option("--plan", o->request.ran.plan, "plan.json in the folder that was launched")
       ->check(not_empty());
-  command->add_option("--job", o->request.ran.job, "the job that ran, where there is no plan.json")
+  command->add_option("--job", o->request.ran.job, "the job that ran, if there is no plan.json")
       ->check(not_empty());
-  command->add_option("--strategy", o->request.ran.strategy, "its strategy, as simulate takes it")
+  command->add_option("--strategy", o->request.ran.strategy, "its strategy, written as for simulate")
       ->check(not_empty());
   command->add_option("--config", o->request.ran.config, "the NxDT YAML that ran")->check(not_empty());
-  command->add_option("--instance", o->request.ran.instance, "where --config ran")->capture_default_str();
+  command->add_option("--instance", o->request.ran.instance, "instance type on which --config ran")
+      ->capture_default_str();
   command
       ->add_option("--calibrate", o->request.calibrate,
                    "write a profile that explains the observed steps (.json)")
       ->check(not_empty());
   command
-      ->add_option("--record", o->request.record,
-                   "add what the log shows of replica groups and memory to this profile's evidence (.json)")
+      ->add_option(
+          "--record", o->request.record,
+          "add the replica groups and memory that the log shows to the observations of this profile (.json)")
       ->check(not_empty());
   add_report(*command, o->request.report.path);
   command->add_flag("--force", o->request.force, "overwrite --calibrate and --report");
-  command->add_option("--interval", o->request.interval, "seconds between looks")
+  command->add_option("--interval", o->request.interval, "seconds between two readings of the log")
       ->check(whole_number(1, 3600))
       ->capture_default_str();
   add_common(*command, o->common);
   command->footer(
-      "--format json prints one JSON object a line. Exit code 3: the run failed: a failure and "
-      "no step after it, a loss that is NaN, or a job that Slurm ended early.\n"
+      "--format json prints one JSON object per line. Exit code 3: the run failed: a failure with no step "
+      "after it, a loss that is NaN, or a job that Slurm ended early.\n"
       "Examples:\n"
       "  trnplan watch 1742 --plan my-plan/plan.json\n"
       "  trnplan watch train-1742.out --plan my-plan/plan.json --once --calibrate mine.json\n"

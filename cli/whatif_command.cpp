@@ -48,30 +48,31 @@ int run(const WhatIfOptions& o) {
 void add_money(CLI::App& command, WhatIfOptions& o) {
   const auto amount = decimal_number(0.0, 1e9);
   add_pricing(command, o.request.pricing);
-  command.add_option("--usd-per-node-hour", o.request.usd_per_node_hour, "instead of the catalogue's price")
+  command
+      .add_option("--usd-per-node-hour", o.request.usd_per_node_hour,
+                  "price per node, instead of the catalogue's")
       ->check(amount);
   command.add_option("--storage-gib", o.request.storage_gib, "size of the shared file system, for its price")
       ->check(amount);
   command
       .add_option("--storage-usd-per-gib-month", o.request.storage_price, "price of the shared file system")
       ->check(amount);
-  command.add_option("--other-usd-per-hour", o.request.other_price, "controller and login nodes")
+  command.add_option("--other-usd-per-hour", o.request.other_price, "USD for controller and login nodes")
       ->check(amount);
 }
 
 void add_failures(CLI::App& command, WhatIfOptions& o) {
-  command.add_option("--recovery", o.request.recovery, "who restarts after a failure")
+  command.add_option("--recovery", o.request.recovery, "who restarts the run after a failure")
       ->check(CLI::IsMember({"automatic", "manual"}))
       ->capture_default_str();
-  command.add_flag("--async-checkpoints", o.request.asynchronous,
-                   "checkpoints are written while training goes on");
+  command.add_flag("--async-checkpoints", o.request.asynchronous, "write checkpoints while training goes on");
   command
       .add_option("--checkpoint-steps", o.request.checkpoint_steps,
-                  "steps between checkpoints, instead of the best")
+                  "steps between checkpoints; default: the best interval")
       ->check(whole_number(1, 1'000'000'000));
   command
       .add_option("--storage-gb-per-second", o.request.storage_speed,
-                  "at which checkpoints are written, all nodes together")
+                  "rate at which all nodes together write checkpoints")
       ->check(decimal_number(1e-3, 1e6));
   command.add_option("--reliability", o.request.reliability, "a file like catalog/reliability.json")
       ->check(not_empty());
@@ -82,48 +83,48 @@ void add_failures(CLI::App& command, WhatIfOptions& o) {
 void add_whatif(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<WhatIfOptions>();
   CLI::App* command = app.add_subcommand(
-      "whatif", "Compare clusters: days, dollars or tokens of a whole run, and which one to take");
+      "whatif", "Compare clusters for a whole run by days, dollars and tokens, and recommend one");
   add_job_argument(*command, o->request.job, {JobPart::training});
   command
       ->add_option("--nodes", o->request.nodes,
                    "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")
       ->required();
   command
-      ->add_option(
-          "--tokens", o->request.tokens,
-          "of the whole run, for example 2T; instead of the job's. With neither, those that deadline "
-          "and budget let the run reach")
+      ->add_option("--tokens", o->request.tokens,
+                   "tokens of the whole run, for example 2T, instead of the job's. Without both, the tokens "
+                   "that the run reaches within deadline and budget are shown")
+      ->check(not_empty());
+  command->add_option("--deadline", o->request.deadline, "for example 30d; exit code 3: no cluster keeps it")
       ->check(not_empty());
   command
-      ->add_option("--deadline", o->request.deadline, "for example 30d; exit code 3 when no cluster keeps it")
+      ->add_option("--budget", o->request.budget, "USD for the whole run; exit code 3: no cluster keeps it")
       ->check(not_empty());
   command
-      ->add_option("--budget", o->request.budget,
-                   "USD of the whole run; exit code 3 when no cluster keeps it")
-      ->check(not_empty());
-  command->add_option("--instances", o->request.instances, "types, comma between; instead of the job's")
+      ->add_option("--instances", o->request.instances,
+                   "instance types joined by commas, instead of the job's")
       ->check(not_empty());
   command
       ->add_option("--scaling", o->request.scaling,
-                   "strong: the job's global batch; weak: its batch per node")
+                   "strong: keep the job's global batch; weak: keep its batch per node")
       ->check(CLI::IsMember({"strong", "weak"}))
       ->capture_default_str();
   command
       ->add_option("--prefer", o->request.prefer,
-                   "of what keeps the limits; fitting: the fastest under a budget alone, else the cheapest")
+                   "which cluster is recommended among those that keep the limits; fitting: the fastest if "
+                   "only a budget is stated, otherwise the cheapest")
       ->check(CLI::IsMember({"fitting", "cheapest", "fastest", "smallest"}))
       ->capture_default_str();
   add_risk(*command, o->request.risk);
   command->add_flag("--allow-doubtful", o->request.allow_doubtful,
-                    "also strategies whose replica groups are doubtful");
+                    "include strategies with doubtful replica groups");
   add_money(*command, *o);
   add_failures(*command, *o);
   add_report(*command, o->report.path);
   command->add_flag("--force", o->report.force, "overwrite the file of --report");
   add_common(*command, o->common);
   command->footer(
-      "Failures, recovery and the shared file system are from publications about other systems unless you "
-      "state your own. The time a job waits to be scheduled is not counted.\n"
+      "Unless you state your own, the rates of failures, recovery and the shared file system come from "
+      "publications about other systems. The time a job waits to be scheduled is not counted.\n"
       "Examples:\n"
       "  trnplan whatif llama3-8b --nodes 8 --deadline 30d\n"
       "  trnplan whatif job.yaml --nodes 4..128 --tokens 2T --deadline 60d\n"

@@ -49,9 +49,10 @@ class Descriptor {
 };
 
 void require_regular(const std::string& name, const struct stat& status) {
-  if (S_ISDIR(status.st_mode)) refuse({name}, "this is a folder, a file was expected", "name a file in it");
+  if (S_ISDIR(status.st_mode))
+    refuse({name}, "this is a folder, but a file was expected", "name a file in it");
   if (!S_ISREG(status.st_mode)) {
-    refuse({name}, "this is no regular file (a pipe, socket or device)",
+    refuse({name}, "this is not a regular file (a pipe, socket or device)",
            "save the text in a file and name that");
   }
 }
@@ -102,7 +103,7 @@ void check_characters(const std::string& text, const std::string& name) {
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
     if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F) {
-      refuse(position_of(text, i, name), "a control character (code " + std::to_string(c) + ") stands here",
+      refuse(position_of(text, i, name), "a control character (code " + std::to_string(c) + ") is here",
              "give a text file; if it is UTF-16, save it as UTF-8");
     }
     const std::size_t length = utf8_length(text, i);

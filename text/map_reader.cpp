@@ -93,7 +93,7 @@ MapReader::MapReader(const Node& node, std::string where, std::vector<Diagnostic
       known_(std::move(described)),
       described_(!known_.empty()) {
   if (node.is_map() || node.is_null()) return;
-  faults.push_back({node.at, where_, kind_name(node) + " stands where keys with values were expected",
+  faults.push_back({node.at, where_, kind_name(node) + " is here instead of keys with values",
                     "write \"key: value\" lines here"});
   node_ = nullptr;  // so that finish() does not report its keys as missing too
 }
@@ -175,7 +175,7 @@ std::string MapReader::text(std::string_view key, std::string fallback) {
   const Node* value = raw(key);
   if (value == nullptr || value->is_null()) return fallback;
   if (value->kind == Node::Kind::scalar) return value->scalar;
-  fault(key, kind_name(*value) + " stands where one text was expected", "write one word or a quoted text");
+  fault(key, kind_name(*value) + " is here instead of one text", "write one word or a quoted text");
   return fallback;
 }
 

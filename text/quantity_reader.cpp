@@ -61,7 +61,7 @@ double scale(MapReader& fields, const std::string& text, Dimension dimension) {
   for (const Unit& u : kUnits) {
     if (u.text == text && u.dimension == dimension) return u.scale;
   }
-  fields.fault("unit", "\"" + printable(text, 40) + "\" is no unit for this value",
+  fields.fault("unit", "\"" + printable(text, 40) + "\" is not a unit for this value",
                "use one of: " + units_of(dimension));
   return 1;
 }

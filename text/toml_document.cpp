@@ -101,8 +101,9 @@ class TomlTree {
     if (const auto* truth = node.as_boolean())
       return tree_.scalar(truth->get() ? "true" : "false", false, at);
     const auto* number = node.as_floating_point();
-    if (number == nullptr) refuse(at, "dates and times are not read", "write a number, a truth or \"text\"");
-    if (!std::isfinite(number->get())) refuse(at, "this is no finite number", "write a number");
+    if (number == nullptr)
+      refuse(at, "dates and times are not read", "write a number, true, false or \"text\"");
+    if (!std::isfinite(number->get())) refuse(at, "this is not a finite number", "write a number");
     std::string digits = fmt::format("{}", number->get());
     if (digits.find_first_of(".e") == std::string::npos) digits += ".0";  // 1.0 is no whole number
     tree_.scalar(std::move(digits), false, at);

@@ -63,7 +63,7 @@ class TreeBuilder {
   void alias(std::size_t anchor, const SourcePos& at) {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end())
-      refuse(at, "this alias stands inside the value it names", "write the value out");
+      refuse(at, "this alias is inside the value that it names", "write the value out");
     if (static_cast<int>(frames_.size()) + found->second.height > limits_.depth) refuse_depth(at);
     count(found->second.nodes, at);
     Subtree copy = found->second;
@@ -91,7 +91,7 @@ class TreeBuilder {
   }
 
   [[noreturn]] static void refuse_key(const SourcePos& at) {
-    refuse(at, "a list, a map or nothing stands where a key was expected",
+    refuse(at, "there is a list, a map or nothing instead of a key",
            "close every bracket that was opened; write keys as plain text");
   }
   [[noreturn]] void refuse_depth(const SourcePos& at) const {

@@ -15,8 +15,8 @@ void Warnings::add(SourcePos at, std::string_view key, std::string problem, std:
     list_.push_back({std::move(at), printable(key, 40), std::move(problem), std::move(fix)});
     return;
   }
-  if (more_++ == 0) list_.push_back({std::move(at), "", "", "mend the first ones"});
-  list_.back().problem = fmt::format("{} more warnings from here on", more_);
+  if (more_++ == 0) list_.push_back({std::move(at), "", "", "fix the first ones"});
+  list_.back().problem = fmt::format("{} more warnings after this", more_);
 }
 
 }  // namespace trnplan

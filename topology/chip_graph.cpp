@@ -28,7 +28,7 @@ Edge edge(int a, int b) {
 /// The graph with every link as two arcs; targets ascend.
 Graph make_graph(int chips, int switches, const std::vector<Link>& links) {
   if (chips < 1) throw std::invalid_argument("a node needs at least one chip");
-  if (switches < 0) throw std::invalid_argument("a node cannot have fewer than no switches");
+  if (switches < 0) throw std::invalid_argument("a node cannot have a negative number of switches");
   const int vertices = chips + switches;
   std::vector<Edge> arcs;
   for (const Link& l : links) {
@@ -223,7 +223,7 @@ struct ChipGraph::Tables {
   /// Computes a row when it is first needed. If several threads need it at the same time, one row is kept and
   /// the others are dropped.
   const Row& distances_to(int chip) const {
-    if (chip < 0 || chip >= chips) throw std::out_of_range("no chip of the node");
+    if (chip < 0 || chip >= chips) throw std::out_of_range("not a chip of the node");
     std::atomic<const Row*>& row = rows[static_cast<std::size_t>(chip)];
     if (const Row* known = row.load(std::memory_order_acquire)) return *known;
     auto fresh = std::make_unique<const Row>(search_back(chip));
@@ -308,7 +308,7 @@ struct ChipGraph::Tables {
 
   std::optional<std::vector<int>> ring(const std::vector<int>& members) const {
     if (members.empty()) return std::nullopt;
-    if (members.front() < 0 || members.back() >= chips) throw std::out_of_range("no chip of the node");
+    if (members.front() < 0 || members.back() >= chips) throw std::out_of_range("not a chip of the node");
     if (members.size() == 1) return members;
     if (members.size() == 2) return adjacent(members[0], members[1]) ? std::optional(members) : std::nullopt;
     std::int64_t steps = kMostSteps;
@@ -361,12 +361,12 @@ bool ChipGraph::adjacent(int a, int b) const {
 }
 
 int ChipGraph::hops(int a, int b) const {
-  if (a < 0 || a >= chips()) throw std::out_of_range("no chip of the node");
+  if (a < 0 || a >= chips()) throw std::out_of_range("not a chip of the node");
   return tables_->distances_to(b)[static_cast<std::size_t>(a)];
 }
 
 std::vector<int> ChipGraph::route(int a, int b) const {
-  if (a < 0 || a >= chips()) throw std::out_of_range("no chip of the node");
+  if (a < 0 || a >= chips()) throw std::out_of_range("not a chip of the node");
   return tables_->route(a, b);
 }
 

@@ -188,7 +188,7 @@ Ruling judge_ring(const RingRule& rule, const Instance& instance, const ChipGrap
   if (!graph.ring(chips)) {
     const std::string none = fmt::format("chips {} form no ring of neighbours", number_list(chips));
     if (rule.two_hop_rings && one_each && is_two_hop_ring(instance, graph, chips))
-      return {Verdict::doubtful, "two-hop-ring", none + ", only one of steps of two hops",
+      return {Verdict::doubtful, "two-hop-ring", none + ", only one with steps of two hops",
               kEvidenceTrn2EightByEight};
     return {Verdict::refused, "no-ring", none, rule.pairs};
   }
@@ -218,9 +218,8 @@ Ruling judge_local(const RingRule& rule, const Instance& instance, const ChipGra
   if (!one_each && !whole_chips && !even) {
     const std::vector<int> partial = partial_chips(instance, local);
     return {Verdict::refused, "partial-chips",
-            partial.size() == 1
-                ? fmt::format("chip {} takes part with some of its cores only", partial.front())
-                : fmt::format("chips {} take part with some of their cores only", number_list(partial)),
+            partial.size() == 1 ? fmt::format("only some cores of chip {} take part", partial.front())
+                                : fmt::format("only some cores of chips {} take part", number_list(partial)),
             rule.sets};
   }
   if (chips.size() == 2) {
@@ -292,7 +291,7 @@ Ruling judge_unpublished(const Cluster& cluster, const Local& local) {
   if (local.nodes == 1 && local.chips.size() == 1)
     return {Verdict::supported, "one-chip", fmt::format("stays inside chip {}", local.chips[0]), kSource};
   return {Verdict::refused, "not-published",
-          fmt::format("which groups over several chips the runtime accepts on {} is not published",
+          fmt::format("it is not published which groups across chips the runtime accepts on {}",
                       cluster.instance.name),
           kSource};
 }

@@ -28,7 +28,7 @@ const LayoutRule* rule_of(const LayoutRules& rules, std::string_view column, std
 std::string not_stated(const LayoutRun& run, bool network_known) {
   if (!network_known) {
     if (run.layers < 1 || run.hidden < 1 || run.heads < 1) return "the network is not stated";
-    if (run.experts > 0) return "how many experts a token takes is not stated";
+    if (run.experts > 0) return "the number of experts per token is not stated";
     if (run.hidden % run.heads != 0) return "the heads do not divide the hidden size";
     if (run.kv_heads > 0 && run.heads % run.kv_heads != 0) return "the KV heads do not divide the heads";
   }
@@ -170,7 +170,7 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
   topology::Instance instance = instance_named(machine->instance);
   out.job.cluster.nodes = nodes_of(run.gpus, instance);
   if (out.job.cluster.nodes == 0) {
-    out.refused = "the GPUs are no number of whole nodes";
+    out.refused = "the GPUs do not make whole nodes";
     return out;
   }
   out.job.cluster.oversubscription = instance.oversubscription;

@@ -85,7 +85,7 @@ std::string no_use(const MeasuredRun& run, const topology::Instance& instance) {
   if (!says(run.hardware, instance.name) && !says(run.hardware, instance.family))
     return "not on " + instance.family;
   if (!run.step_seconds || !(*run.step_seconds > 0)) return "no step time";
-  if (!run.has_layout()) return "layout not stated, or not of all cores";
+  if (!run.has_layout()) return "layout not stated, or not for all cores";
   if (run.nodes < 1 || run.sequence < 1 || run.global_batch < 1) return "nodes, sequence or batch not stated";
   if (run.layers < 1 || run.hidden < 1 || run.intermediate < 1 || run.heads < 1 || run.vocabulary < 1 ||
       run.hidden % run.heads != 0 || (run.kv_heads > 0 && run.heads % run.kv_heads != 0)) {

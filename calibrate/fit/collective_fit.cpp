@@ -36,7 +36,7 @@ struct Attempt {
 
 Attempt attempt(const logs::MeasuredCollective& p, const topology::Instance& instance) {
   if (!p.left_out.empty())
-    return {{}, "its table says so: " + printable(p.left_out), "empty the field left_out to use it"};
+    return {{}, "its table says so: " + printable(p.left_out), "clear the field left_out to use it"};
   const auto op = models::collective_op(p.op);
   if (!op) {
     return {{},
@@ -209,7 +209,7 @@ Selection select_points(const std::vector<logs::MeasuredCollective>& points,
     if (std::isfinite(answers[i].seconds)) {
       out.points.push_back(p);
     } else {
-      out.left_out.push_back({p, fmt::format("there is no way for its bytes on {}", instance.name),
+      out.left_out.push_back({p, fmt::format("there is no path for its bytes on {}", instance.name),
                               "say where it was measured, with --instance"});
     }
   }

@@ -62,7 +62,7 @@ void mark_build(const logs::NccomTable& table, CollectiveReading& r) {
 CollectiveReading take_tables(const std::vector<logs::NccomTable>& tables, const PointOptions& o,
                               const std::string& file, Remarks& remarks) {
   if (!o.build.empty()) {
-    remarks.add(file + ": --build chooses among the points of a CSV; this file does not say its build");
+    remarks.add(file + ": --build chooses among the points of a CSV; this file does not state its build");
   }
   const logs::NccomCommand stated = stated_command(o);
   CollectiveReading r;
@@ -71,19 +71,19 @@ CollectiveReading take_tables(const std::vector<logs::NccomTable>& tables, const
     r.rows += table.rows.size();
     mark_build(table, r);
     if (!table.command.empty() && overrules(table, stated)) {
-      remarks.add(fmt::format("{}: its command is taken, not --op, --ranks, --nodes: {}", place(table.at),
+      remarks.add(fmt::format("{}: its own command is used, not --op, --ranks, --nodes: {}", place(table.at),
                               printable(table.command, 200)));
     }
     const auto points = calibrate::points_of(table, std::filesystem::path(file).filename().string());
     if (!table.partners.empty()) {
       r.skipped.push_back(
           {table.at, "",
-           table.partners + " says who talks to whom, so its rows are not of one group of all ranks",
+           table.partners + " changes who talks to whom, so its rows are not those of one group of all ranks",
            "give a table of nccom-test without that option"});
     } else if (table.op.empty() || !table.ranks) {
       r.skipped.push_back({table.at, "",
-                           table.op.empty() ? "nothing says which operation this table is of"
-                                            : "nothing says how many ranks ran this table",
+                           table.op.empty() ? "the operation of this table is not stated"
+                                            : "the number of ranks of this table is not stated",
                            "give it with its command line, or state --op, --ranks and --nodes"});
     } else if (points.empty()) {
       r.skipped.push_back({table.at, "",
@@ -133,8 +133,8 @@ void doubt_builds(const std::vector<CollectiveReading>& all, Remarks& remarks) {
   marks.insert(units.begin(), units.end());
   marks.insert(builds.begin(), builds.end());
   remarks.add(
-      fmt::format("the tables may come from different builds ({}): launch differs by build, and the fit has "
-                  "one; fit them apart if so",
+      fmt::format("the tables may come from different builds ({}): the launch differs by build, but the fit "
+                  "has only one; if they do, fit them separately",
                   fmt::join(marks, ", ")));
 }
 

@@ -46,7 +46,7 @@ class Taker {
     }
     const std::size_t equals = file == nullptr ? said.find('=') : file->path.size();
     if (equals == std::string::npos) {
-      return fault(in_quotes(said, 200) + " is no FILE=KERNEL",
+      return fault(in_quotes(said, 200) + " is not FILE=KERNEL",
                    "write for example --kernel profile.json=matmul,m=4096,k=4096,n=4096,dtype=bf16");
     }
     if (file == nullptr) unlisted(said.substr(0, equals));
@@ -54,7 +54,7 @@ class Taker {
     for (const auto& f : text.faults) fault(printable(said.substr(0, equals)) + ": " + f.problem, f.fix);
     if (file == nullptr) return;
     if (!named_.insert(file->path).second) {
-      return fault(in_quotes(file->path, 200) + " is named twice", "a file holds one kernel");
+      return fault(in_quotes(file->path, 200) + " is named twice", "a file has one kernel");
     }
     if (!text.kernel) return;
     auto point = logs::measured_kernel(file->content.devices, *text.kernel, file->path, faults_);
@@ -95,18 +95,18 @@ class Taker {
     for (const LogFile& f : files_) paths.push_back(f.path);
     const std::string meant = nearest(path, paths);
     fault(in_quotes(path, 200) + " is not among the files",
-          meant.empty() ? "give the file, too" : "did you mean " + printable(meant) + "?");
+          meant.empty() ? "give the file as well" : "did you mean " + printable(meant) + "?");
   }
 
   bool on_this_core(const MeasuredKernel& point) {
     const std::optional<topology::Instance> there = known_(point.instance);
     if (there && same_core(there->core, instance_.core)) return true;
-    left_out_.push_back(
-        {point.at, "instance",
-         printable(point.id, 60) + (there ? fmt::format(": measured on {}, whose cores are not those of {}",
-                                                        there->name, instance_.name)
-                                          : ": the catalogue has no instance " + in_quotes(point.instance)),
-         "say what the fit is for with --instance"});
+    left_out_.push_back({point.at, "instance",
+                         printable(point.id, 60) +
+                             (there ? fmt::format(": measured on {}, whose cores differ from those of {}",
+                                                  there->name, instance_.name)
+                                    : ": the catalogue has no instance " + in_quotes(point.instance)),
+                         "state the instance type of the fit with --instance"});
     return false;
   }
 
@@ -157,12 +157,11 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
     const double ratio = point.seconds / work.seconds.value;
     const double all_of_it = work.seconds.value * profile[models::neuron::hbm_fraction];
     if (work.parameter == models::neuron::hbm_fraction && point.seconds < all_of_it) {
-      doubts.push_back(
-          {point.at, "kernel",
-           fmt::format("{:.4g} us: {} moves its bytes faster than a core's share of the chip's HBM, "
-                       "{:.4g} us: the other core left it the rest",
-                       point.seconds * 1e6, to_string(point.kernel), all_of_it * 1e6),
-           "measure it with both cores at work, as in training"});
+      doubts.push_back({point.at, "kernel",
+                        fmt::format("{:.4g} us: {} moves its bytes faster than a core's share of the chip's "
+                                    "HBM allows, {:.4g} us: the other core was idle",
+                                    point.seconds * 1e6, to_string(point.kernel), all_of_it * 1e6),
+                        "measure it with both cores busy, as in training"});
       continue;
     }
     if (std::abs(std::log(ratio)) <= calibrate::kDoubtful * std::sqrt(variance)) continue;
@@ -184,7 +183,7 @@ void remark_short(const std::vector<MeasuredKernel>& kernels, const models::Prof
     remarks.add(
         Diagnostic{point.at, "kernel",
                    fmt::format("{:.4g} us is less than layer_overhead, {:.4g} us: latencies of DMA and "
-                               "semaphores, which no kernel of the model has, may count",
+                               "semaphores, which kernels of the model do not include, may matter",
                                point.seconds * 1e6, limit * 1e6),
                    "measure larger shapes"});
   }

@@ -23,7 +23,7 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
     if (!differs(stated, wanted)) continue;
     remarks.add(Diagnostic{
         s.at, "", fmt::format("left out: {} {:.0f} in this log, {} in {}", what, *stated, wanted, ran.from),
-        "give the job that wrote the log, or calibrate the logs apart"});
+        "give the job that wrote the log, or calibrate the logs separately"});
     return std::nullopt;
   }
   if (!s.global_batch && training.global_batch > 0) s.global_batch = training.global_batch;

@@ -200,9 +200,8 @@ void tell_kernels(const StepInputs& inputs, const models::Profile& profile, Step
   remark_short(inputs.kernels, profile, remarks);
   if (!c.data->runs.steps.empty()) return;
   remarks.add(
-      "no step is among the data, so the profile knows no software stack; --with-catalogue fits the "
-      "published "
-      "runs along");
+      "the data contain no step, so the profile has no software stack; --with-catalogue fits the published "
+      "runs as well");
 }
 
 bool fitted_to(const Published& published, const models::Profile& profile) {
@@ -217,24 +216,22 @@ void remark_refit(const StepInputs& inputs, const models::Profile& profile, cons
                   Remarks& remarks) {
   const models::Calibration& c = *profile.calibration;
   if (fitted_to(published, profile)) {
-    remarks.add(
-        fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}{}",
-                    profile.name, c.prior,
-                    inputs.profile_stated ? ""
-                                          : "; it is the default because steps of a log are given, and "
-                                            "--profile " +
-                                                c.prior + " leaves these runs out"));
+    remarks.add(fmt::format(
+        "{} was fitted to the catalogue's runs: they are fitted again, starting from {}{}", profile.name,
+        c.prior,
+        inputs.profile_stated ? ""
+                              : "; it is the default because steps of a log are given; --profile " + c.prior +
+                                    " leaves these runs out"));
   } else {
-    remarks.add(fmt::format("{} is fitted already: the fit starts again from {}", profile.name, c.prior));
+    remarks.add(fmt::format("{} is already fitted: the fit starts again from {}", profile.name, c.prior));
   }
   for (const models::CalibrationFile& file : c.files) {
     const bool there = std::any_of(inputs.files.begin(), inputs.files.end(),
                                    [&](const auto& given) { return given.sha256 == file.sha256; });
     if (there || file.name == published.runs_file.name || file.name == published.points_file.name) continue;
-    remarks.add(
-        fmt::format("{}, to which {} was fitted, is not among the files: what it taught is left out; give it "
-                    "again",
-                    printable(file.name, 200), profile.name));
+    remarks.add(fmt::format(
+        "{}, to which {} was fitted, is not among the files: what was learnt from it is lost; give it again",
+        printable(file.name, 200), profile.name));
   }
 }
 
@@ -264,7 +261,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
     const auto& excluded = out.data->runs.excluded;
     throw InputError({{"command line", 0, 0},
                       "files",
-                      "no step in them is of use",
+                      "no step in them can be used",
                       excluded.empty() ? "give training rows or logs with --job and --strategy"
                                        : excluded.front().id + ": " + excluded.front().reason});
   }

@@ -17,8 +17,8 @@ std::unique_ptr<StepData> step_data(const Published& published, const std::vecto
                                      [](const auto& step) { return step.framework_guessed; });
   if (guessed > 0) {
     remarks.add(fmt::format(
-        "no column framework: what trained is guessed of {} run{} from model, source, precision and sequence "
-        "parallel; a column framework (bert, megatron, nemo-megatron, nxd, nxdt) says it",
+        "no column framework: the stack of {} run{} is guessed from model, source, precision and sequence "
+        "parallel; a column framework (bert, megatron, nemo-megatron, nxd, nxdt) states it",
         guessed, guessed == 1 ? "" : "s"));
   }
   if (add) add(data->runs);

@@ -76,8 +76,7 @@ models::Value learned_activations(const Rows& rows, const models::Profile& prior
   after.median = in_thousandths(before.median * std::exp(before.log_sd * mean));
   after.log_sd = in_thousandths(before.log_sd * std::sqrt(std::max(0.0, square / weights - mean * mean)));
   after.source = fmt::format(
-      "fitted to {} published cases of which is known whether they fit; prior {:.4g}, "
-      "log-sd {:.2f}",
+      "fitted to {} published cases for which it is known whether they fit; prior {:.4g}, log-sd {:.2f}",
       some.size(), before.median, before.log_sd);
   return after;
 }

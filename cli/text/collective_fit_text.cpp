@@ -21,20 +21,19 @@ std::string value_text(models::Parameter p, const models::Value& v) {
 
 std::string estimates_text(const CollectiveFit& fit) {
   Table table({{"parameter", true, 0, 14}, {"prior", false, 0, 20}, {"fitted", false, 0, 20}},
-              "spread left of the prior's", 0, 1);
+              "share of prior spread", 0, 1);
   for (const CollectiveFit::Estimate& e : fit.estimates) {
     table.row({std::string(models::to_string(e.parameter)), value_text(e.parameter, e.prior),
                value_text(e.parameter, e.posterior)},
               fmt::format("{:.2f} {}", e.prior_share, e.verdict));
   }
-  std::string text =
-      "\n" + table.text() +
-      "x/: one standard deviation, a factor up or down; at prior: the points do not move it; moved: "
-      "elsewhere, but no surer\n";
+  std::string text = "\n" + table.text() +
+                     "x/: one standard deviation, as a factor up or down; at prior: the points do not move "
+                     "it; moved: the value changed, but its spread did not shrink\n";
   if (fit.noise_scale > 1) {
     text += fmt::format(
-        "the rows lie farther off than the noise of 10 % (reduced chi-square {:.1f}); the spreads grew for "
-        "it\n",
+        "the rows deviate by more than the noise of 10 % (reduced chi-square {:.1f}), so the spreads were "
+        "widened\n",
         fit.noise_scale);
   }
   return text;

@@ -70,7 +70,7 @@ std::string collective_text(const topology::Cluster& cluster, const std::string&
           t.algbw / 1e9, t.busbw / 1e9);
     }
   } else {
-    text += "  no time     there is no way for its bytes\n";
+    text += "  no time     there is no path for its bytes\n";
   }
   text += fmt::format("  group       {} ({}: {})\n", topology::to_string(t.verdict.verdict), t.verdict.rule,
                       t.verdict.message);

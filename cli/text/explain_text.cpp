@@ -24,7 +24,7 @@ std::string explain_text(const std::vector<RuleSet>& sets) {
 }
 
 std::string explain_list(const std::vector<RuleSet>& sets) {
-  std::string text = "trnplan explain ID says more of each\n";
+  std::string text = "trnplan explain ID says more about each\n";
   for (const RuleSet& set : sets) {
     text += fmt::format("\n{}\n", set.title);
     for (const RuleRow& row : set.rules)
@@ -35,12 +35,13 @@ std::string explain_list(const std::vector<RuleSet>& sets) {
 
 std::string rules_page(const std::vector<RuleSet>& sets) {
   std::string text =
-      "# Rules\n\nEvery refusal, every finding and every remark on an assumption or a doubt prints the id of "
-      "a row below: in JSON as `rule`, in text "
-      "before the message or in "
-      "brackets behind\nit. `trnplan explain ID` prints the row, `trnplan explain --format json` all of "
-      "them. This page is made of "
-      "api/rules/*.yaml by\n`trnplan explain --format markdown`; the test `docs` compares.\n";
+      "# Rules\n"
+      "\n"
+      "Every refusal, every finding and every remark on an assumption or a doubt prints the id of a row "
+      "below: in JSON as `rule`, in text before the message or in brackets after\n"
+      "it. `trnplan explain ID` prints the row, `trnplan explain --format json` all of them. This page is "
+      "made from api/rules/*.yaml by\n"
+      "`trnplan explain --format markdown`; the test `docs` compares.\n";
   for (const RuleSet& set : sets) {
     text +=
         fmt::format("\n## {}\n\n{}\n\n| id | what | why | fix | source |\n| --- | --- | --- | --- | --- |\n",

@@ -25,7 +25,7 @@ std::string spread_text(const io::HealthReport& r) {
     most = any ? std::max(most, *t.ratio) : *t.ratio;
     any = true;
   }
-  return any ? fmt::format("; runs took {:.2f} to {:.2f} times what they should", least, most) : "";
+  return any ? fmt::format("; runs took {:.2f} to {:.2f} times as long as they should", least, most) : "";
 }
 
 }  // namespace
@@ -33,11 +33,11 @@ std::string spread_text(const io::HealthReport& r) {
 std::string health_text(const io::HealthReport& r) {
   std::string text;
   if (r.slow.empty()) {
-    text = fmt::format("every node is as fast as it should be: {}, {} alone and {} of several{}\n",
+    text = fmt::format("every node is as fast as it should be: {}, {} on one node and {} on several{}\n",
                        counted(r.nodes, "node"), counted(r.alone, "run"), r.pairs, spread_text(r));
     const auto odd = std::count_if(r.tests.begin(), r.tests.end(), [](const auto& t) { return t.slow; });
     if (odd > 0)
-      text += fmt::format("{} slow, of nodes that were as they should be elsewhere\n",
+      text += fmt::format("{} slow, on nodes that were as fast as they should be in other runs\n",
                           odd == 1 ? "1 run was" : fmt::format("{} runs were", odd));
   } else {
     text = fmt::format("slow: {} of {}\n", counted(static_cast<int>(r.slow.size()), "node"), r.nodes);
@@ -55,11 +55,10 @@ std::string health_text(const io::HealthReport& r) {
   }
   if (static_cast<int>(r.slow.size()) == r.nodes && r.nodes > 2)
     text +=
-        "all of them: look at the fabric as a whole (EFA, placement group), or name the right --instance\n";
+        "all of them: check the fabric as a whole (EFA, placement group), or state the right --instance\n";
   text += fmt::format(
-      "slow is above {:.3g} times (--slow-factor) the time of the fastest quarter of such runs, or of the "
-      "upper end of "
-      "the predicted 90 % interval, whichever is less ({}, profile {})\n",
+      "slow: longer than {:.3g} times (--slow-factor) the time of the fastest quarter of such runs or the "
+      "upper end of the predicted 90 % interval, whichever is less ({}, profile {})\n",
       r.factor, r.instance, r.profile);
   return text;
 }

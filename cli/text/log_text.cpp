@@ -47,8 +47,8 @@ std::string collective_sample_text(const logs::CollectiveSample& c) {
 }
 
 std::string device_text(const logs::DeviceSample& d) {
-  std::string text =
-      fmt::format("  graph {} {:.6g} s", d.name.empty() ? "without name" : printable(d.name, 60), d.seconds);
+  std::string text = fmt::format("  graph {} {:.6g} s",
+                                 d.name.empty() ? "without a name" : printable(d.name, 60), d.seconds);
   if (d.active_seconds) text += fmt::format(", active {:.6g} s", *d.active_seconds);
   if (d.mfu) text += fmt::format(", MFU {:.1f} %", *d.mfu * 100);
   if (d.clock_hz) text += fmt::format(", clock {:.2f} GHz", *d.clock_hz * 1e-9);

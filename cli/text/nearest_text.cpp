@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/text/text.h"
+#include "cli/text/wrap.h"
 #include "text/diagnostic.h"
 #include "text/figures.h"
 
@@ -32,27 +33,31 @@ std::string lines_text(const std::string& diff) {
 
 }  // namespace
 
-std::string nearest_text(const std::vector<io::NearestJson>& nearest) {
+std::string nearest_text(const std::vector<io::NearestJson>& nearest, int width) {
   if (nearest.empty()) return "";
   const bool recommended = nearest.front().config.recommended;
   std::string text =
-      fmt::format("\nConfigs that fit and are accepted, {}fewest changed keys first (patch reads each):\n",
-                  recommended ? "the recommended plan, then " : "");
+      "\n" +
+      wrapped(
+          fmt::format("Configs that fit and are accepted, {}fewest changed keys first (each is a patch):\n",
+                      recommended ? "the recommended plan, then " : ""),
+          width);
   bool last = false;
   for (const io::NearestJson& n : nearest) {
     const models::StepReport& r = n.config.plan.report;
     const std::size_t keys = n.config.changes.size();
     if (!n.config.warnings.empty() && !std::exchange(last, true))
       text += "\nThese change more than the layout:\n";
-    text += fmt::format(
-        "\n{}{} key{}: {:.4g} s a step ({:.4g} to {:.4g}), {} tokens/s, {:.1f} of {:.0f} GiB\n",
+    std::string head = fmt::format(
+        "{}{} key{}: {:.4g} s a step ({:.4g} to {:.4g}), {} tokens/s, {:.1f} of {:.0f} GiB\n",
         n.config.recommended ? "Recommended, " : "", keys, keys == 1 ? "" : "s", r.step.value, r.low.value,
         r.high.value, grouped(r.tokens_per_second), in_gibibytes(n.config.plan.memory.worst().peak()),
         in_gibibytes(n.config.plan.memory.limit));
     if (n.config.plan.works && *n.config.plan.works < kSurely)
-      text += fmt::format("fits and compiles: {}\n", probability_text(*n.config.plan.works));
+      head += fmt::format("fits and compiles: {}\n", probability_text(*n.config.plan.works));
     for (const std::string& warning : n.config.warnings)
-      text += fmt::format("warning: {}\n", printable(warning, 400));
+      head += fmt::format("warning: {}\n", printable(warning, 400));
+    text += "\n" + wrapped(head, width);
     text += n.diff.empty() ? changes_text(n.config.changes) : lines_text(n.diff);
   }
   return text;

@@ -8,7 +8,8 @@
 
 namespace trnplan::cli {
 
-/// Nearest configs, each with its speed and its changes; "" if there are none.
-std::string nearest_text(const std::vector<io::NearestJson>& nearest);
+/// Nearest configs, each with its speed and its changes; "" if there are none. Lines of a diff stay whole, the others
+/// are wrapped to `width`.
+std::string nearest_text(const std::vector<io::NearestJson>& nearest, int width);
 
 }  // namespace trnplan::cli

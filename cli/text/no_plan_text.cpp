@@ -49,7 +49,7 @@ std::string closest_text(const models::Job& job, const planner::Infeasible& why)
   const std::string much =
       excess.value > 0 ? fmt::format("stage {} needs {}, {:.2f} GiB too much", worst.stage,
                                      of_memory(*why.memory), in_gibibytes(excess))
-                       : fmt::format("{}, which fits with probability {} only (--fit-probability)",
+                       : fmt::format("{}, which is only {} likely to fit (--fit-probability)",
                                      of_memory(*why.memory), probability_text(why.memory->fit_probability));
   return entry("Closest", fmt::format("{}, {}: {} [memory]", layout_words(*why.closest),
                                       recompute_words(*why.closest), much)) +
@@ -61,7 +61,9 @@ std::string untimed_text(const models::Job& job) {
   const bool judged = instance.untimed.empty();
   return entry("No plan", printable(planner::why_untimed(instance), 1000) +
                               (judged ? ": trnplan topology, trnplan check" : "") + " [not-modelled]") +
-         entry("", "fix: use a type whose step is timed: trnplan instances lists them (--instance)");
+         entry(
+             "",
+             "fix: use an instance type whose step can be timed: trnplan instances lists them (--instance)");
 }
 
 /// Text on a rule of the target that refuses strategies that would do: the rule, and the targets without it.
@@ -71,7 +73,7 @@ std::string target_refusal_text(const api::TargetRefusal& r) {
   for (const api::OtherTarget& o : r.others) {
     text += entry(&o == &r.others.front() ? "Other" : "",
                   never_broken("--target " + o.name) + " has a plan" +
-                      (o.writes ? "" : ", though trnplan writes nothing that trains this model with it"));
+                      (o.writes ? "" : ", but trnplan writes no config that trains this model with it"));
   }
   return text;
 }
@@ -87,23 +89,24 @@ std::string no_plan_text(const Answer& a, const planner::Infeasible& why) {
   const models::Job& job = a.job;
   if (is_untimed(job)) return untimed_text(job);
   if (why.too_slow || why.too_expensive)
-    return entry("No plan", "none keeps the limits") + limits_text(job, why);
+    return entry("No plan", "no plan keeps the limits") + limits_text(job, why);
   std::string text = entry(
-      "No plan", why.closest ? fmt::format("no strategy is legal and fits a {}'s memory",
+      "No plan", why.closest ? fmt::format("no strategy is legal and fits the memory of a {}",
                                            topology::device_word(job.cluster.instance.traits.accelerator))
                              : "no strategy is legal");
   if (a.target_refusal != nullptr) text = target_refusal_text(*a.target_refusal);
   if (why.closest) text += closest_text(job, why);
   if (why.closest && (why.nodes_that_would_do > 0 || a.target_refusal == nullptr)) {
-    text += entry("Nodes", why.nodes_that_would_do > 0
-                               ? fmt::format("{} nodes of {} would do: --nodes {}", why.nodes_that_would_do,
-                                             job.cluster.instance.name, why.nodes_that_would_do)
-                               : fmt::format("no cluster of up to 1,875 nodes of {} would do",
-                                             job.cluster.instance.name));
+    text += entry("Nodes",
+                  why.nodes_that_would_do > 0
+                      ? fmt::format("{} nodes of {} are enough: --nodes {}", why.nodes_that_would_do,
+                                    job.cluster.instance.name, why.nodes_that_would_do)
+                      : fmt::format("up to 1,875 nodes of {} are not enough", job.cluster.instance.name));
   }
   if (why.nearest_batch > 0) {
-    text += entry("Batch", fmt::format("with {} none is legal and fits; the nearest that has one is {}",
-                                       job.training.global_batch, why.nearest_batch));
+    text += entry("Batch",
+                  fmt::format("with {} no strategy is legal and fits; the nearest batch that has one is {}",
+                              job.training.global_batch, why.nearest_batch));
   }
   const bool told = why.closest || a.target_refusal != nullptr;
   for (std::size_t i = 0; !told && i < why.rules.size() && i < kRulesShown; ++i) {

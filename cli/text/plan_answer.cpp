@@ -138,8 +138,8 @@ std::string fastest_text(const Answer& a) {
       fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
                   100 * (cost(best) / cost(fastest) - 1), by_price ? "cheaper" : "faster")};
   if (risky != nullptr && safe != nullptr) {
-    parts.push_back(fmt::format("works with {} only,", probability_text(risky->works())));
-    parts.push_back(fmt::format("the best one with {}", probability_text(safe->works())));
+    parts.push_back(fmt::format("{} likely to work,", probability_text(risky->works())));
+    parts.push_back(fmt::format("the best one {}", probability_text(safe->works())));
   }
   parts.push_back("(" + risk_words(fastest, risky) + ")");
   return entry(by_price ? "Cheapest" : "Fastest", fields(parts));
@@ -153,7 +153,8 @@ std::string best_text(const Answer& a) {
                                     fmt::format("{} tokens/s", grouped(p.report.tokens_per_second)),
                                     of_memory(p.memory)};
   if (a.job.objective == models::Objective::cost && p.usd_per_hour > 0)
-    parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens{}", usd_per_billion_tokens(p), price_words(p)));
+    parts.push_back(
+        fmt::format("{:.2f} USD per billion tokens{}", usd_per_billion_tokens(p), price_words(p)));
   std::string text = entry("Best", fields(parts)) +
                      entry("", fields({planner::strategy_grammar(a.job, p),
                                        recompute_words(p.strategy) + "; " +
@@ -167,11 +168,11 @@ std::string best_text(const Answer& a) {
   for (const planner::Violation& v : p.doubts) text += entry("Doubtful", v.message);
   text += fastest_text(a);
   if (!a.result.complete) {
-    text +=
-        entry("Stopped", a.result.gap <= 0
-                             ? std::string("before this was proven to be the best")
-                             : fmt::format("before this was proven to be the best: at most {:.1f} % above it",
-                                           100 * a.result.gap));
+    text += entry("Stopped",
+                  a.result.gap <= 0
+                      ? std::string("before this was proven the best")
+                      : fmt::format("before this was proven the best: it is at most {:.1f} % above the best",
+                                    100 * a.result.gap));
   }
   return text;
 }
@@ -192,8 +193,8 @@ std::string ties_text(const Answer& a) {
         fmt::format("{} s, {} GiB", short_seconds(p.report.step), short_gib(p.memory.worst().peak()));
     if (p.global_batch != best.global_batch)
       numbers += fmt::format(", {} tokens/s", grouped(p.report.tokens_per_second));
-    std::vector<std::string> parts = {what, fmt::format("{} ({} than the best one with {})", numbers, better,
-                                                        short_probability(1 - t.first_is_better))};
+    std::vector<std::string> parts = {what, fmt::format("{} ({} likely to be {})", numbers,
+                                                        short_probability(1 - t.first_is_better), better)};
     if (left_out > 0 && i + 1 == std::min(a.ties.size(), kTiesShown))
       parts.push_back(fmt::format("and {} more like it", left_out));
     text += entry(i == 0 ? "Tied" : "", fields(parts));
@@ -205,12 +206,10 @@ std::string ties_text(const Answer& a) {
 std::string batch_text(const Plan& p) {
   const auto waiting = planner::waiting_stages(p);
   if (!waiting) return "";
-  return entry(
-      "Batch",
-      fmt::format("{} sequences are {} micro-batch{} a rank, so stages wait for each other {:.0f} % of "
-                  "the step; with a global batch of {} some {:.0f} %",
-                  p.global_batch, p.micro_batches, p.micro_batches == 1 ? "" : "es", 100 * waiting->share,
-                  waiting->enough, 100 * planner::kLittleWaiting));
+  return entry("Batch", fmt::format("{} sequences are {} micro-batch{} a rank, so stages wait for each other "
+                                    "{:.0f} % of the step; with a global batch of {} about {:.0f} %",
+                                    p.global_batch, p.micro_batches, p.micro_batches == 1 ? "" : "es",
+                                    100 * waiting->share, waiting->enough, 100 * planner::kLittleWaiting));
 }
 
 std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
@@ -231,7 +230,7 @@ std::string why_not(const Refusal& r) {
   const std::string id = fmt::format(" [{}]", r.why.rule);
   if (r.memory && r.memory->worst().peak() > r.memory->limit) return "needs " + of_memory(*r.memory) + id;
   if (r.memory)
-    return fmt::format("fits only with probability {}{}", probability_text(r.memory->fit_probability), id);
+    return fmt::format("only {} likely to fit{}", probability_text(r.memory->fit_probability), id);
   if (r.why.rule != "replica-group") return r.why.message + id;
   return fmt::format("{}{}: {}", r.why.doubtful ? "may be refused" : "refused", id,
                      first_clauses(r.why.message, r.why.doubtful ? 1 : 2));
@@ -272,7 +271,8 @@ std::string clusters_text(const Answer& a) {
     std::vector<std::string> parts = {fmt::format("{} x {}", p.nodes, printable(p.instance)),
                                       fmt::format("{} tokens/s", grouped(p.report.tokens_per_second))};
     if (p.usd_per_hour > 0)
-      parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens{}", usd_per_billion_tokens(p), price_words(p)));
+      parts.push_back(
+          fmt::format("{:.2f} USD per billion tokens{}", usd_per_billion_tokens(p), price_words(p)));
     if (asks_for_the_run(a.job) && p.run.value > 0)
       parts.push_back(fmt::format("{:.1f} days", p.run.value / kDay));
     if (p.works && *p.works < kSurely)
@@ -297,11 +297,11 @@ std::string baseline_text(const Answer& a) {
     text += speedup >= 1 ? fmt::format("; the best plan is {:.2f} times as fast", speedup)
                          : fmt::format("; the best plan is {:.1f} % slower", 100 * (1 / speedup - 1));
     if (a.confidence.beats_baseline)
-      text += fmt::format(" (it is faster with {})", probability_text(*a.confidence.beats_baseline));
+      text += fmt::format(" ({} likely to be faster)", probability_text(*a.confidence.beats_baseline));
   }
   text = entry("Today", text);
   if (a.result.plans.empty()) return text;
-  if (!b.no_changes.empty()) return text + entry("Change", "cannot be told: " + b.no_changes);
+  if (!b.no_changes.empty()) return text + entry("Change", "not known: " + b.no_changes);
   for (std::size_t i = 0; i < b.changes.size() && i < kChangesShown; ++i) {
     const targets::Change& c = b.changes[i];
     text += entry(i == 0 ? "Change" : "", fmt::format("{}: {} -> {}", c.key, printable(c.from), c.to));
@@ -328,7 +328,7 @@ std::string training_text(const api::WrittenTraining& t) {
 std::string next_text(const Answer& a) {
   const bool measurable = a.measures && a.confidence.comparison && a.confidence.comparison->best;
   const char* measures =
-      measurable && a.confidence.comparison->decides ? "decides the tie" : "makes the choice surer";
+      measurable && a.confidence.comparison->decides ? "decides the tie" : "makes the choice safer";
   std::string text;
   if (a.result.plans.empty() && is_untimed(a.job)) {
     return entry("Next", "trnplan instances; --format json");
@@ -336,7 +336,7 @@ std::string next_text(const Answer& a) {
   if (a.result.plans.empty()) {
     text = "--details lists what was ruled out";
   } else if (!a.refused_folder.empty()) {
-    text = fmt::format("nothing was written to {}, for the reason below", printable(a.refused_folder, 400));
+    text = fmt::format("nothing was written to {}; the reason is below", printable(a.refused_folder, 400));
   } else if (a.folder.empty() && !a.writable) {
     return entry("Next", a.details ? "--format json" : "--details; --format json");
   } else if (a.folder.empty()) {
@@ -413,7 +413,7 @@ std::vector<const Refusal*> nearest_refusals(const std::vector<Refusal>& list, s
 std::string plan_answer(const Answer& a) {
   std::string text = job_line(a.job);
   if (a.result.plans.empty()) {
-    if (!a.result.complete) text += entry("No plan", "stopped before any was found; more time would tell");
+    if (!a.result.complete) text += entry("No plan", "stopped before a plan was found; allow more time");
     if (a.result.infeasible) text += no_plan_text(a, *a.result.infeasible);
     return text + baseline_text(a) + next_text(a);
   }

@@ -73,7 +73,7 @@ std::string clusters_text(const models::Job& job, const std::vector<planner::Clu
   std::vector<Column> columns = {{""},       {"nodes"},   {"instance", true}, {"batch", false, 1},
                                  {"step s"}, {"tokens/s"}};
   if (run) columns.push_back({"days"});
-  columns.push_back({run ? "USD" : "USD/10^9 tokens"});
+  columns.push_back({run ? "USD" : "USD/B tokens"});
   Table table(std::move(columns), "strategy");
   for (const planner::ClusterPlan& c : clusters) {
     const Plan& p = c.plan;
@@ -103,14 +103,14 @@ std::string infeasible_text(const planner::Infeasible& why, topology::Accelerato
 }
 
 std::string changes_text(const targets::Baseline& b) {
-  if (!b.no_changes.empty()) return fmt::format("  what to change cannot be told: {}\n", b.no_changes);
+  if (!b.no_changes.empty()) return fmt::format("  what to change is not known: {}\n", b.no_changes);
   if (b.changes.empty()) return "  nothing to change\n";
   std::size_t width = 0;
   for (const targets::Change& c : b.changes) width = std::max(width, c.key.size());
   std::string text = "  to change\n";
   for (const targets::Change& c : b.changes) {
     text += fmt::format("    {:<{}}  {} -> {}{}\n", c.key, width, printable(c.from), c.to,
-                        c.at.line > 0 ? fmt::format("  (line {})", c.at.line) : "  (not there yet)");
+                        c.at.line > 0 ? fmt::format("  (line {})", c.at.line) : "  (new line)");
   }
   return text;
 }
@@ -140,13 +140,13 @@ std::string baseline_text(const targets::Baseline& b, const std::string& file, c
                         seconds_text(b.plan->report.step), seconds_text(b.plan->report.low),
                         seconds_text(b.plan->report.high), grouped(b.plan->report.tokens_per_second));
   } else {
-    text += "  no step time: it has no program to predict\n";
+    text += "  no step time: it has no program that could be predicted\n";
   }
   if (winner == nullptr) return text;
   if (b.plan && b.runs()) {
     text += fmt::format(
         "  the best plan is {:.2f} times as fast{}\n", targets::speedup(*winner, b),
-        probability ? fmt::format("; faster at all with {}", probability_text(*probability)) : "");
+        probability ? fmt::format("; {} likely to be faster", probability_text(*probability)) : "");
     text += comparison(*winner, scaled(*b.plan, winner->global_batch));
   }
   return text + changes_text(b);
@@ -161,14 +161,14 @@ std::string risk_text(const Answer& a) {
   };
   std::string text = fmt::format(
       "  nearest     {}; distance {:.1f}\n",
-      o.nearest.empty() ? "no run of such a model is known" : printable(o.nearest, 200), o.distance.value);
-  if (!o.nearest.empty()) text += fmt::format("  other there {}\n", list(o.distance.differs));
+      o.nearest.empty() ? "no run of such a model is recorded" : printable(o.nearest, 200), o.distance.value);
+  if (!o.nearest.empty()) text += fmt::format("  differs in  {}\n", list(o.distance.differs));
   text += fmt::format("  untested    {}\n", list(o.distance.untested));
   const std::string compiles =
       a.result.recommended_plan()->graph.is_limited() ? ", compiles " + probability_text(o.compiles) : "";
   return text + fmt::format(
-                    "  works       {}, with what no run has tried: fits {}{}, runs at all {}; expected {} "
-                    "tokens/s after that\n",
+                    "  works       {}, counting what no run has tried: fits {}{}, runs {}; {} tokens/s "
+                    "expected with that risk\n",
                     probability_text(o.works()), probability_text(o.fits), compiles, probability_text(o.runs),
                     grouped(o.expected_tokens_per_second));
 }
@@ -209,22 +209,23 @@ std::string confidence_text(const models::Job& job, const planner::Confidence& c
   const planner::Comparison& c = *confidence.comparison;
   if (c.told_apart) return "";
   if (c.equal)
-    return fmt::format("{} and {} are one and the same to the model: no measurement would pay.\n",
-                       c.first + 1, c.second + 1);
+    return fmt::format("{} and {} are the same to the model, so no measurement pays.\n", c.first + 1,
+                       c.second + 1);
   const char* better = job.objective == models::Objective::cost ? "cheaper" : "faster";
   std::string text = fmt::format(
-      "{} and {} cannot be told apart: {} is {} with a probability of {} (--sure asks for {})\n", c.first + 1,
+      "{} and {} are too close to call: {} is {} with probability {} (--sure asks for {})\n", c.first + 1,
       c.second + 1, c.first + 1, better, probability_text(c.probability), probability_text(confidence.sure));
   if (!c.best)
-    return text + (c.considered.empty() ? "  measure     nothing considered would tell more\n"
-                                        : "  measure     nothing: no measurement is worth what it costs\n");
+    return text + (c.considered.empty() ? "  measure     no measurement considered here would tell more\n"
+                                        : "  measure     nothing: no measurement is worth its cost\n");
   const planner::Experiment& m = *c.best;
   text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m, c),
                       m.node_hours, m.usd > 0 ? fmt::format(", {} USD", grouped(m.usd)) : std::string(),
                       script.empty() ? "--out DIR" : printable(script, 400));
   text += fmt::format(
-      "              after it the choice is right with {}{}, and the step {:.1f} % shorter on average{}\n",
-      probability_text(m.probability), c.decides ? "" : "; nothing considered brings much more", 100 * m.gain,
+      "              after it the choice is {} likely to be right{}, and the step {:.1f} % shorter on "
+      "average{}\n",
+      probability_text(m.probability), c.decides ? "" : "; nothing else brings much more", 100 * m.gain,
       m.gain_usd <= 0      ? ""
       : m.gain_usd < m.usd ? ": less than it costs over the whole run"
                            : fmt::format(": {} USD over the whole run", grouped(m.gain_usd)));
@@ -248,15 +249,17 @@ std::string search_details(const Answer& a, int width) {
   if (a.baseline != nullptr)
     text += baseline_text(*a.baseline, a.baseline_file, r.recommended_plan(), a.confidence.beats_baseline);
   text += clusters_text(a.job, r.clusters, width);
+  text += refusals(r.refused, kRefusedShown, device,
+                   found ? "Refused, although they could be faster:" : "Refused:");
   text +=
-      refusals(r.refused, kRefusedShown, device, found ? "Refused although it could be faster:" : "Refused:");
-  text += refusals(r.doubtful, kDoubtfulShown, device, "Doubtful, left out (--allow-doubtful lets them in):");
+      refusals(r.doubtful, kDoubtfulShown, device, "Doubtful, left out (--allow-doubtful includes them):");
   const planner::SpaceCounts& c = r.counts;
-  text += fmt::format("\n{} strategies: {} refused, {} too large, {} that cannot be faster, {} simulated\n",
+  text += fmt::format("\n{} strategies: {} refused, {} too large, {} cannot be faster, {} simulated\n",
                       c.enumerated, c.refused, c.too_large, c.bounded, c.simulated);
   if (c.inexpressible > 0)
-    text += fmt::format("{} more are left out, since what is to train them (--target) cannot express them\n",
-                        c.inexpressible);
+    text +=
+        fmt::format("{} more are left out: the stack that is to train them (--target) cannot express them\n",
+                    c.inexpressible);
   return text;
 }
 

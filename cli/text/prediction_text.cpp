@@ -155,7 +155,7 @@ std::string memory_table(const models::Memory& memory, const models::Strategy& s
   if (left_out > 0)
     text += fmt::format("    ... {} more stage{} between (--format json lists all)\n", left_out,
                         left_out == 1 ? "" : "s");
-  return text + fmt::format("    a {} has {:.2f} GiB; by these bytes it fits with probability {}\n", device,
+  return text + fmt::format("    a {} has {:.2f} GiB; by these bytes it is {} likely to fit\n", device,
                             in_gibibytes(memory.limit), probability_text(memory.fit_probability));
 }
 
@@ -175,7 +175,7 @@ std::string time_by_cause(const models::StepReport& r) {
 std::string price_text(const Plan& p, bool whole_run) {
   std::string text;
   if (p.usd_per_hour > 0) {
-    text += fmt::format("  price       {:.2f} USD/h {}, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour,
+    text += fmt::format("  price       {:.2f} USD/h {}, {:.2f} USD per billion tokens\n", p.usd_per_hour,
                         topology::price_words(p.price_kind), planner::usd_per_billion_tokens(p));
   }
   if (whole_run && p.run.value > 0) {
@@ -193,7 +193,8 @@ std::string beyond_known_graphs(const Plan& p) {
   if (!p.known || p.known->largest_graph <= 0 || p.graph.expected < kBeyond * p.known->largest_graph)
     return "";
   return fmt::format(
-      "its graph is {:.2g} times the largest known to compile, of {} instructions (run {} of the catalogue)",
+      "its graph is {:.2g} times as large as the largest that is known to compile, {} instructions (run {} "
+      "of the catalogue)",
       p.graph.expected / p.known->largest_graph, millions(p.known->largest_graph), p.known->largest_graph_id);
 }
 
@@ -226,18 +227,17 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
                                  p.micro_batches, p.micro_batches == 1 ? "" : "es");
   if (r.extrapolated) {
     text +=
-        "              so many micro-batches are not simulated one by one: the step is taken to grow on as "
-        "with fewer, which may be 0.01 % off\n";
+        "              not each of so many micro-batches is simulated: the step is extrapolated from fewer, "
+        "which may be 0.01 % off\n";
   }
   text += fmt::format("  throughput  {} tokens/s\n", grouped(r.tokens_per_second));
   text += fmt::format(
-      "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs a parameter and token, and attention's; without "
+      "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs per parameter and token, plus attention; without "
       "attention {:.1f} %\n",
       100 * r.mfu, grouped(peak), 100 * r.six_n_flops.value / 1e12 / peak);
   text += fmt::format(
-      "  HFU         {:.1f} %: the matrix products that are really done, recomputed ones too; MFU also "
-      "counts "
-      "the embedding, which is a look-up\n",
+      "  HFU         {:.1f} %: the matrix products that are actually done, recomputed ones included; MFU "
+      "also counts the embedding, which is only a look-up\n",
       100 * r.hfu);
   text += time_by_cause(r);
   for (const planner::Violation& v : p.doubts) text += fmt::format("  doubtful    {}\n", v.message);
@@ -306,7 +306,7 @@ std::string comparison(const Plan& winner, const Plan& other) {
     parts += fmt::format("{}{} {}{}", parts.empty() ? "" : ", ", d.name, d.seconds > 0 ? "-" : "+",
                          seconds_text(Seconds(std::abs(d.seconds))));
   }
-  return parts.empty() ? text : text + "    the best plan's seconds by cause: " + parts + "\n";
+  return parts.empty() ? text : text + "    difference in seconds by cause: " + parts + "\n";
 }
 
 }  // namespace trnplan::cli

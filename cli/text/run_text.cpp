@@ -20,6 +20,10 @@ std::string cost(const std::optional<double>& usd) {
   return usd ? ", " + usd_text(*usd) : std::string();
 }
 
+std::string time_and_cost(Seconds time, const std::optional<double>& usd) {
+  return days(time) + (usd ? " and " + usd_text(*usd) : std::string());
+}
+
 /// Assumptions of a run's probabilities.
 std::string if_it_works(const planner::RunAnswer& run) {
   if (!(run.works < 1)) return "";
@@ -32,11 +36,11 @@ std::string reached_text(const planner::RunAnswer& run, const planner::RunQuesti
   const bool by_budget = q.budget && run.usd && (!q.deadline || run.time < *q.deadline);
   std::string text = fmt::format("  time        {}{}{}\n", days(run.time), cost(run.usd),
                                  by_budget ? ": what the budget buys" : "");
-  text += fmt::format("  reached     with 50 % at least {} tokens, with 90 % at least {}\n",
+  text += fmt::format("  reached     50 % likely at least {} tokens, 90 % likely at least {}\n",
                       count_text(run.tokens_50), count_text(run.tokens_90));
   if (!run.usd) return text;
   const double billion = 1e9;
-  return text + fmt::format("              {} USD per 10^9 tokens, with 90 % at most {}\n",
+  return text + fmt::format("              {} USD per billion tokens, 90 % likely at most {}\n",
                             figure(*run.usd / run.tokens_50 * billion),
                             run.tokens_90 > 0 ? figure(*run.usd / run.tokens_90 * billion) : "any");
 }
@@ -46,8 +50,8 @@ std::string taken_text(const planner::RunAnswer& run, const planner::RunQuestion
                                  figure(run.time_90.low / kDay), figure(run.time_90.high / kDay));
   if (q.deadline)
     text += fmt::format("; in time with probability {}{}", short_probability(run.in_time), if_it_works(run));
-  text += fmt::format("\n              at most, with 50 %: {}{}; with 90 %: {}{}", days(run.time),
-                      cost(run.usd), days(run.time_at_90), cost(run.usd_at_90));
+  text += fmt::format("\n              50 % likely within {}; 90 % likely within {}",
+                      time_and_cost(run.time, run.usd), time_and_cost(run.time_at_90, run.usd_at_90));
   if (q.budget)
     text += fmt::format("; in the budget with probability {}{}", short_probability(run.in_budget),
                         q.deadline ? "" : if_it_works(run));
@@ -80,11 +84,11 @@ std::string usd_text(double usd) {
 
 std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   if (q.asks_for_tokens()) {
-    return fmt::format("{}{}: with 50 % at least {} tokens, with 90 % at least {}", days(run.time),
+    return fmt::format("{}{}: 50 % likely at least {} tokens, 90 % likely at least {}", days(run.time),
                        cost(run.usd), count_text(run.tokens_50), count_text(run.tokens_90));
   }
-  return fmt::format("{} tokens take at most {}{} with 50 %; {}{} with 90 %", count_text(q.tokens),
-                     days(run.time), cost(run.usd), days(run.time_at_90), cost(run.usd_at_90));
+  return fmt::format("{} tokens, 50 % likely to end within {}; 90 % likely within {}", count_text(q.tokens),
+                     time_and_cost(run.time, run.usd), time_and_cost(run.time_at_90, run.usd_at_90));
 }
 
 std::string run_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {

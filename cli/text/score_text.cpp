@@ -32,7 +32,7 @@ std::string answer(const RowScores& scores, const std::vector<std::string>& prof
   if (s.rows == 0) {
     out = "No row has a measured step time.\n";
   } else if (done == 0) {
-    out = fmt::format("None of {} rows with a measured step time could be predicted.\n", s.rows);
+    out = fmt::format("None of the {} rows with a measured step time could be predicted.\n", s.rows);
   } else {
     out = fmt::format("{} of {} measured steps predicted: error {} % median, {} % mean", done, s.rows,
                       percent(s.median_ape), percent(s.mape));
@@ -41,7 +41,7 @@ std::string answer(const RowScores& scores, const std::vector<std::string>& prof
                          percent(s.median_90->second));
     out += ".\n";
     if (s.intervals > 0)
-      out += fmt::format("{} % of steps lie in their 90 % interval, whose half-width is {} % (median).\n",
+      out += fmt::format("{} % of steps are inside their 90 % interval; its half-width is {} % (median).\n",
                          percent(s.coverage_90), percent(s.half_width));
   }
   if (!profiles.empty()) out += fmt::format("By profile {}.\n", fmt::join(profiles, ", "));
@@ -70,17 +70,16 @@ std::string by_source(const RowScores& scores, int width) {
                shown(memory.rows > 0, memory.median_ape)});
   }
   return "\n" + table.text(width) +
-         "median, mean, bias: error of steps; cover, half: of their 90 % intervals; memory: median error of "
-         "the peak, as "
-         "each source counts it\n";
+         "median, mean, bias: error of steps; cover, half: coverage and half-width of their 90 % intervals; "
+         "memory: median error of the peak, as each source counts it\n";
 }
 
 std::string slow_rows(const RowScores& scores) {
   const calibrate::ScoreSummary s = calibrate::score_of(scores.of("", "", "D"));
   if (s.rows == 0) return "";
   return fmt::format(
-      "{} rows of quality D (inconsistent, or in a slow state) stand apart: error {} % median.\n", s.rows,
-      s.rows > s.skipped ? percent(s.median_ape) : "-");
+      "{} rows of quality D (inconsistent, or in a slow state) are counted separately: error {} % median.\n",
+      s.rows, s.rows > s.skipped ? percent(s.median_ape) : "-");
 }
 
 std::string choices(const RowScores& scores) {
@@ -91,11 +90,9 @@ std::string choices(const RowScores& scores) {
   if (groups.empty()) return "";
   const calibrate::RegretSummary r = calibrate::regret_of(groups);
   return fmt::format(
-      "Choosing the predicted best of each of {} groups of five or more layouts costs {} % (median), {} % "
-      "(mean), {} % "
-      "(worst) over the measured best; choosing blindly {} % (mean). The best is found in {}; rank "
-      "correlation {:.2f} "
-      "(median).\n",
+      "In {} groups of five or more layouts, the predicted best is {} % (median), {} % (mean), {} % (worst) "
+      "slower than the measured best; a blind choice {} % (mean). The best is found in {}; rank correlation "
+      "{:.2f} (median).\n",
       r.groups, percent(r.median), percent(r.mean), percent(r.worst), percent(r.random), r.best_found,
       r.rank_correlation);
 }
@@ -107,8 +104,7 @@ std::string fits(const RowScores& scores) {
   if (f.rows > f.unknown)
     out += fmt::format(
         "Fit or out of memory: {} of {} right; of {} that did not fit {} caught; of {} that fitted {} "
-        "refused; of {} "
-        "nothing is said.\n",
+        "refused; for {} there is no prediction.\n",
         f.right, f.rows, f.oom, f.oom_caught, f.fitting, f.false_refusals, f.unknown);
   return out;
 }
@@ -128,7 +124,7 @@ std::string refusals(const RowScores& scores) {
     out += fmt::format("  {:>6}  {}\n", reasons[i].first, printable(reasons[i].second, 88));
   if (reasons.size() > kMostReasons)
     out +=
-        fmt::format("  and for {} more reasons (--format json names them)\n", reasons.size() - kMostReasons);
+        fmt::format("  and for {} more reasons (--format json lists them)\n", reasons.size() - kMostReasons);
   return out;
 }
 

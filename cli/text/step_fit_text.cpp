@@ -28,22 +28,21 @@ std::string parameters_text(const StepFit& fit, int width) {
                fmt::format("{:.2f}", e.prior_share), std::string(e.verdict)});
   }
   return "\n" + table.text(width) +
-         "factor: one standard deviation, up or down; spread left: of the prior's; at prior: the data do not "
-         "move it; "
-         "moved: elsewhere, but no surer\n";
+         "factor: one standard deviation, up or down; spread left: share of the prior's; at prior: the data "
+         "do not move it; moved: the value changed, but its spread did not shrink\n";
 }
 
 std::string effects_text(const StepCalibration& c) {
   std::string text;
   const auto& stacks = c.fit.profile.calibration->stacks;
   if (!stacks.empty())
-    text += "\nsoftware stack: the factor on every time, and one standard deviation of it\n";
+    text += "\nsoftware stack: the factor on every time, and one standard deviation of this factor\n";
   for (const models::StackFactor& s : stacks) {
     text += fmt::format("  {:<16} {:<8} {:.3f}  {:.2f}\n", printable(s.framework, 30),
                         printable(s.release, 20), s.median, std::exp(s.log_sd));
   }
   if (!c.fit.configuration_effects.empty())
-    text += "\nwhat the model misses of each configuration, in % of the step:\n";
+    text += "\nwhat the model misses in each configuration, in % of the step:\n";
   for (const auto& [name, effect] : c.fit.configuration_effects)
     text += fmt::format("  {:>+6.1f}  {}\n", 100 * std::expm1(effect), printable(name, 200));
   for (const auto& e : c.data->runs.excluded)
@@ -60,7 +59,8 @@ std::string step_answer(const StepCalibration& c) {
         "your run {}: {:.4g} s{}, predicted {:.4g} ({:.4g} to {:.4g}) by {}; after the fit {:.4g} ({:.4g} to "
         "{:.4g})\n",
         printable(s.id, 200), s.seconds,
-        s.printed > 0 ? fmt::format(" from step to step ({:.4g} by the log's own step time)", s.printed) : "",
+        s.printed > 0 ? fmt::format(" from step to step ({:.4g} by the step time in the log)", s.printed)
+                      : "",
         s.before, s.before_low, s.before_high, c.before, s.after, s.after_low, s.after_high);
   }
   return text;
@@ -74,8 +74,8 @@ std::string step_fit_text(const StepCalibration& c, bool published, int width) {
   if (published) text += parameters_text(c.fit, width);
   text += kernels_text(c.kernels, width);
   for (const auto& [op, effect] : c.fit.kernel_effects) {
-    text += fmt::format("{} alone takes {:.2f} of its time in a graph, which is not kept\n", to_string(op),
-                        std::exp(effect));
+    text += fmt::format("{} alone takes {:.2f} times as long as in a graph (not stored in the profile)\n",
+                        to_string(op), std::exp(effect));
   }
   return published ? text + effects_text(c)
                    : text + "parameters, software stacks and published configurations: --details\n";

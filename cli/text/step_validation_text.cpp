@@ -83,7 +83,8 @@ std::string bounds_text(const StepValidation& v) {
   const calibrate::BoundsKept b = bounds_of(v);
   if (b.rows == 0) return "";
   return fmt::format(
-      "bounds: {} rows say how long a step took at most; {} are predicted within, {} with their interval\n",
+      "bounds: {} rows state how long a step took at most; {} are predicted within that, {} by their "
+      "interval\n",
       b.rows, b.kept, b.covered);
 }
 
@@ -158,14 +159,14 @@ std::string ratios_text(const StepValidation& v) {
       "%\n",
       measured_pairs.pairs.size(), 100 * measured_pairs.median_ape, 100 * measured_pairs.mape);
   if (pairs.pairs.size() < kFewPairs) return text;
-  text += fmt::format("by the distance of their cost breakdowns{}, root mean squares of logarithms\n",
+  text += fmt::format("by the distance of their cost breakdowns{}; root mean squares of logarithms\n",
                       bounds ? ", bounds as measured" : "");
   for (const auto& part : pairs.parts(3)) text += part_text(fmt::format("up to {:.3f}", part.farthest), part);
   text += part_text("all", pairs.all());
   if (bounds) text += part_text("without the bounds", measured_pairs.all());
   text +=
-      "how often the measured ratio lies in the stated central interval, %\n" + bins_text(pairs.intervals());
-  text += "how often the one stated to use its cores better did, %, by stated probability\n" +
+      "how often the measured ratio is in the stated central interval, %\n" + bins_text(pairs.intervals());
+  text += "how often the one predicted to use its cores better did so, %, by stated probability\n" +
           bins_text(pairs.choices()) + "  pairs   ";
   for (const auto& b : pairs.choices()) text += fmt::format(" {:>5}", b.pairs);
   return text + "\n";

@@ -50,8 +50,8 @@ std::string table_text(const std::vector<Support>& pairs, bool by_model, int wid
                          : "-",
                listed(s.written()), listed(s.launched)});
   return table.text(width) +
-         "plan: whether plan finds strategies and their time; timed: simulate alone; MODEL TYPE says why "
-         "not\n";
+         "plan: plan finds strategies and their time; timed: only simulate does; support MODEL TYPE says "
+         "why\n";
 }
 
 /// One row per model, one column per family, which counts its type with the most support.
@@ -74,8 +74,7 @@ std::string matrix_text(const std::vector<Support>& pairs, int width) {
     table.row(std::move(cells));
   }
   return table.text(width) +
-         "written: plan --out writes it for a type of the family; planned: plan alone; timed: simulate "
-         "alone\n"
+         "written: plan --out writes it for a type of the family; planned: only plan; timed: only simulate\n"
          "trnplan support MODEL, TYPE or both: which types and targets, and why not\n";
 }
 

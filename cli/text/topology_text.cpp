@@ -112,8 +112,8 @@ std::string node_text(const topology::Cluster& cluster, const topology::ChipGrap
     return head + drawn +
            fmt::format("  {} NICs: {:.0f} Gbit/s a node, {}\n", instance.nics, node,
                        instance.oversubscription > 1
-                           ? fmt::format("{:g} times what the network passes on", instance.oversubscription)
-                           : "non-blocking as far as is known");
+                           ? fmt::format("{:g} times what the network carries", instance.oversubscription)
+                           : "non-blocking, as far as is known");
   }
   return head + links_text(instance) + nics_text(instance) +
          rings_text(graph.disjoint_rings(all), fmt::format("  all {}s together: ", chip).c_str());

@@ -56,15 +56,16 @@ std::string left_out_text(const MemoryCase& c) {
 std::string score_text(const calibrate::MemoryScore& s) {
   constexpr std::size_t kSourcesShown = 3;
   std::string text = fmt::format(
-      "\nlog score {:.4f} a layout; each source by what the others teach {:.4f} ({} sources)\n"
-      "what ran fits with {:.1f} % on average, {:.1f} % at least\n",
+      "\n"
+      "log score {:.4f} a layout; each source predicted from the others {:.4f} ({} sources)\n"
+      "what ran is {:.1f} % likely to fit on average, {:.1f} % at least\n",
       s.mean, s.left_out, s.sources.size(), 100 * s.mean_fit, 100 * s.least_fit);
   for (std::size_t i = 0; i < s.sources.size() && i < kSourcesShown; ++i) {
     const auto& source = s.sources[i];
-    text += fmt::format("  {:.3f} left out, {:.3f} with it, {} layout{}: {}\n", source.left_out, source.mean,
-                        source.layouts, source.layouts == 1 ? "" : "s", source.name);
+    text += fmt::format("  {:.3f} without it, {:.3f} with it, {} layout{}: {}\n", source.left_out,
+                        source.mean, source.layouts, source.layouts == 1 ? "" : "s", source.name);
   }
-  return text + fmt::format("they teach fused_activations {:.3f}, log-sd {:.3f}\n", s.learned.median,
+  return text + fmt::format("from them fused_activations is {:.3f}, log-sd {:.3f}\n", s.learned.median,
                             s.learned.log_sd);
 }
 
@@ -79,7 +80,7 @@ std::string memory_validation_text(const MemoryValidation& v, const calibrate::M
   }
   std::string text = table.text(width);
   const auto training = v.count("train"), all = v.count("");
-  text += fmt::format("\n{} training runs of {} layouts ran and must fit: {} predicted not to\n",
+  text += fmt::format("\n{} training runs of {} layouts ran and so must fit: {} are predicted not to\n",
                       training.rows, training.layouts, training.wrong);
   const MemoryValidation::Row* closest = nullptr;
   Table wrong = memory_table();
@@ -124,7 +125,7 @@ std::string collective_validation_text(const std::vector<calibrate::LeftOutTable
                t.fitted > 0 ? fmt::format("{} others", t.fitted) : "the prior"});
   }
   return table.text() +
-         fmt::format("{} of {} left-out points ({:.0f} %) lie in their 90 % interval\n", covered, points,
+         fmt::format("{} of {} left-out points ({:.0f} %) are inside their 90 % interval\n", covered, points,
                      points > 0 ? 100.0 * static_cast<double>(covered) / static_cast<double>(points) : 0.0);
 }
 
@@ -150,9 +151,8 @@ std::string uptime_text(const std::vector<planner::CheckedUptime>& rows, int wid
   }
   const std::string text = table.text(width);
   return text +
-         "MTBF: mean hours between failures; recov.: mean hours of a recovery; implied: failures a node and "
-         "day at which "
-         "the medians would give the published uptime.\n";
+         "MTBF: mean hours between failures; recov.: mean hours of a recovery; implied: failures per node "
+         "and day with which the medians would give the published uptime.\n";
 }
 
 }  // namespace trnplan::cli

@@ -100,10 +100,11 @@ std::string report_text(const io::WatchReport& r) {
     text += "\n";
   }
   if (r.restarts > 0) {
-    text += fmt::format("restarts: {}, {} steps done again\n", r.restarts, r.lost_steps);
+    text += fmt::format("restarts: {}, {} steps repeated\n", r.restarts, r.lost_steps);
   }
   if (r.usd_total)
-    text += fmt::format("cost: {:.2f} USD so far, {:.2f} in all at this pace\n", *r.usd_so_far, *r.usd_total);
+    text +=
+        fmt::format("cost: {:.2f} USD so far, {:.2f} in total at this pace\n", *r.usd_so_far, *r.usd_total);
   const auto failure_at = [&](int line) {
     return std::any_of(r.failures.begin(), r.failures.end(),
                        [&](const io::WatchFailure& f) { return f.line == line; });
@@ -114,7 +115,7 @@ std::string report_text(const io::WatchReport& r) {
   for (const io::WatchFailure& f : r.failures) text += failure_text(f);
   if (r.step == 0 && r.failures.empty()) text += "no step yet\n";
   if (r.step > 0 && !r.step_seconds)
-    text += "no step is timed yet: the first one holds compiling and loading\n";
+    text += "no step is timed yet: the first one includes compiling and loading\n";
   return text;
 }
 

@@ -122,15 +122,15 @@ struct Legend {
   std::string text() const {
     std::vector<std::string> parts;
     if (recommended) parts.push_back("* recommended");
-    if (pareto) parts.push_back("p: no other is at most as long, dear and large");
-    if (scaling) parts.push_back("scaling: tokens/s a node against the smallest cluster");
+    if (pareto) parts.push_back("p: no other cluster is as fast, as cheap and as small");
+    if (scaling) parts.push_back("scaling: tokens/s per node, relative to the smallest cluster");
     if (checkpoint) parts.push_back("checkpoint: time between two");
-    parts.push_back(tokens ? "tokens 50, 90 %: at least so many with that probability"
-                           : "90 % interval: 5 % below it, 5 % above");
+    parts.push_back(tokens ? "tokens 50, 90 %: at least this many, with that probability"
+                           : "90 % interval: 5 % are below it, 5 % above");
     std::string all;
     for (const std::string& part : parts) all += (all.empty() ? "" : "; ") + part;
     if (!rows) return "";
-    return all + ". Waiting for the job to be scheduled is not in the days.\n";
+    return all + ". Days do not include waiting for the job to be scheduled.\n";
   }
 };
 
@@ -158,7 +158,7 @@ std::string tables(const WhatIfAnswer& a, int width) {
 
 std::string bill_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   if (!p.run.bill)
-    return "  price       " + why_unpriced(a, p.instance) + "; --usd-per-node-hour states one\n";
+    return "  price       " + why_unpriced(a, p.instance) + "; state one with --usd-per-node-hour\n";
   std::string text;
   for (const planner::PriceLine& l : p.run.bill->lines) {
     text +=
@@ -183,21 +183,22 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
       "  checkpoint  {:.0f} GB at {} GB/s{}\n"
       "              stops training for {}; every {} steps or {} (Young {}, Daly {})\n",
       p.run.checkpoint.value / 1e9, figure(storage.median / 1e9),
-      storage.log_sd > 0 ? ", uncertain; --storage-gb-per-second states yours" : "", duration(g.model.stall),
-      grouped(g.every_steps), duration(g.interval), duration(g.young), duration(g.daly));
+      storage.log_sd > 0 ? ", uncertain; state yours with --storage-gb-per-second" : "",
+      duration(g.model.stall), grouped(g.every_steps), duration(g.interval), duration(g.young),
+      duration(g.daly));
   text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
                       100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
   if (p.plan->works)
-    text += fmt::format("  works       with {}: it fits{} and runs\n", probability_text(*p.plan->works),
+    text += fmt::format("  works       {} likely: it fits{} and runs\n", probability_text(*p.plan->works),
                         p.plan->graph.is_limited() ? ", compiles" : "");
   text += run_text(p.run, run_question(a.question));
   if (a.result.surer >= 0) {
     const WhatIfPoint& surer = a.result.points[static_cast<std::size_t>(a.result.surer)];
-    text += fmt::format("  surer       {} keeps {} with 90 %: {}\n", cluster_words(surer),
+    text += fmt::format("  safer       {} is 90 % likely to keep {}: {}\n", cluster_words(surer),
                         a.question.deadline ? "the deadline" : "the budget",
                         run_line(surer.run, run_question(a.question)));
   }
-  if (!p.remark.empty()) text += fmt::format("  mind        {}\n", p.remark);
+  if (!p.remark.empty()) text += fmt::format("  note        {}\n", p.remark);
   return text + bill_text(a, p);
 }
 
@@ -206,7 +207,7 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
   if (a.result.standings.size() < 2) return "";
   Table table({{"type", true},
                {"nodes"},
-               {"USD for 10^9 tokens"},
+               {"USD per billion tokens"},
                {"cheapest %"},
                {"in time, works %", false, 2},
                {"USD/h a node"},
@@ -226,13 +227,15 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
                                       planner::terms_of(*s.price), s.price->source));
     } else if (!s.price) {
       const std::string even =
-          s.break_even ? fmt::format("; below {:.2f} USD/h a node its tokens are the cheapest", *s.break_even)
-                       : "";
+          s.break_even
+              ? fmt::format("; below {:.2f} USD/h per node its tokens are the cheapest", *s.break_even)
+              : "";
       prices += entry("", fmt::format("{}: {}{}", s.instance, why_unpriced(a, s.instance), even));
     }
   }
   return "\nTypes\n" + table.text(width) +
-         "break-even: USD an hour of a node at which its tokens cost as much as the cheapest other type's\n" +
+         "break-even: USD per node and hour at which its tokens cost as much as those of the cheapest other "
+         "type\n" +
          "Prices\n" + prices;
 }
 
@@ -241,7 +244,7 @@ std::string none_text(const WhatIfAnswer& a) {
   std::string text = "None recommended: " + a.result.reason + "\n";
   if (a.result.would_do) {
     const WhatIfPoint& p = *a.result.would_do;
-    text += fmt::format("  would do    --nodes {}: {} x {}, {}\n", p.nodes, p.nodes, printable(p.instance),
+    text += fmt::format("  enough      --nodes {}: {} x {}, {}\n", p.nodes, p.nodes, printable(p.instance),
                         run_line(p.run, run_question(a.question)));
   }
   if (a.result.reaches) {
@@ -267,10 +270,9 @@ std::string next_text(const WhatIfAnswer& a) {
                  "other --instances or --nodes, fewer --tokens, or more time or money; --format json");
   const std::string command = command_text(a.next);
   if (!p->target)
-    return entry("Next",
-                 command + " looks at it; no target can write it, for the reason above; --format json");
+    return entry("Next", command + " shows it; no target can write it, for the reason above; --format json");
   return entry("Next",
-               command + " looks at it, and with --out DIR writes its config and scripts; --format json");
+               command + " shows it, and writes its config and scripts with --out DIR; --format json");
 }
 
 std::string question_text(const WhatIfAnswer& a) {

@@ -36,7 +36,7 @@ void complete_heads(models::Architecture& a, MapReader& map, std::string_view he
   }
   if (a.hidden % a.heads != 0) {
     map.fault(heads_key,
-              "hidden size " + std::to_string(a.hidden) + " is no multiple of " + std::to_string(a.heads) +
+              "hidden size " + std::to_string(a.hidden) + " is not a multiple of " + std::to_string(a.heads) +
                   " heads",
               "correct one of the two, or state head_dim");
     return;

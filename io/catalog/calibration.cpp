@@ -47,7 +47,7 @@ std::optional<std::vector<std::size_t>> rows_of(const std::vector<Node>& names, 
     const auto row = static_cast<std::size_t>(found - known.begin());
     if (name.scalar.empty() || found == known.end() ||
         std::find(rows.begin(), rows.end(), row) != rows.end()) {
-      map.fault("of", "\"" + printable(name.scalar, 60) + "\" is no parameter or stack, or stands here twice",
+      map.fault("of", "\"" + printable(name.scalar, 60) + "\" is not a parameter or stack, or is named twice",
                 "name parameters and the stacks of this file, each once");
       return std::nullopt;
     }
@@ -82,19 +82,20 @@ void read_covariance(const Node& node, models::Calibration& c, const models::Par
   const auto rows = rows_of(names, map, c, schema);
   if (!rows) return;
   if (lower.size() != rows->size()) {
-    map.fault("lower", "not as many rows as names in \"of\"", "write one row for each name");
+    map.fault("lower", "the number of rows differs from the number of names in \"of\"",
+              "write one row for each name");
     return;
   }
   for (std::size_t i = 0; i < lower.size(); ++i) {
     if (lower[i].items.size() != i + 1) {
-      map.fault("lower", "row " + std::to_string(i + 1) + " has another length",
+      map.fault("lower", "row " + std::to_string(i + 1) + " has the wrong length",
                 "write the lower triangle: one number, two, three ...");
       return;
     }
     for (std::size_t j = 0; j <= i; ++j) {
       const auto value = number_of(lower[i].items[j]);
       if (!value || std::abs(*value) > most_log_sd * most_log_sd) {
-        map.fault("lower", "row " + std::to_string(i + 1) + " holds something that is no finite number",
+        map.fault("lower", "row " + std::to_string(i + 1) + " contains something that is not a finite number",
                   "write numbers");
         return;
       }
@@ -103,7 +104,7 @@ void read_covariance(const Node& node, models::Calibration& c, const models::Par
     }
   }
   if (!models::is_covariance(c.covariance)) {
-    map.fault("lower", "not positive semi-definite: no covariance", "calibrate again");
+    map.fault("lower", "not positive semi-definite, so not a covariance", "calibrate again");
   }
 }
 

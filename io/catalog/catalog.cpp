@@ -70,7 +70,7 @@ Catalog Catalog::standard() {
     throw InputError(
         Diagnostic{{chosen},
                    "TRNPLAN_CATALOG",
-                   "this environment variable names no folder",
+                   "this environment variable does not name a folder",
                    "set it to a catalogue folder (with instances/, models/, profiles/) or unset it"});
   }
   const fs::path program = program_path();
@@ -96,7 +96,7 @@ topology::Instance Catalog::instance(std::string_view name) const {
   throw InputError(Diagnostic{{(folder_ / "instances" / (std::string(name) + ".json")).string()},
                               "name",
                               in_quotes(instance.name) + " is not the name of the file",
-                              "call both the same"});
+                              "give both the same name"});
 }
 
 models::Architecture Catalog::architecture(std::string_view name) const {
@@ -133,7 +133,7 @@ Defaults defaults_in(const std::filesystem::path& folder) {
   if (const Node* list = map.raw("searched_stacks")) {
     for (const Node& one : list->items) {
       if (one.scalar.empty() || models::stack_named(one.scalar).name != one.scalar) {
-        faults.push_back({one.at, "searched_stacks", in_quotes(printable(one.scalar, 40)) + " is no stack",
+        faults.push_back({one.at, "searched_stacks", in_quotes(printable(one.scalar, 40)) + " is not a stack",
                           "name stacks as software.framework does"});
         continue;
       }

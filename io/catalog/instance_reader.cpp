@@ -29,7 +29,7 @@ E word_of(MapReader& fields, const char* key, const E (&known)[N]) {
     all += (all.empty() ? "" : ", ") + std::string(to_string(e));
   }
   if (!text.empty())
-    fields.fault(key, in_quotes(text) + " is none of the known kinds", "write one of: " + all);
+    fields.fault(key, in_quotes(text) + " is not one of the known kinds", "write one of: " + all);
   return known[0];
 }
 
@@ -37,7 +37,7 @@ topology::Traits traits_from(MapReader& map, std::vector<Diagnostic>& faults) {
   using namespace topology;
   const Node* node = map.raw("traits");
   if (node == nullptr) {
-    map.fault("traits", "this key is missing", "say what kind of machine it is, as catalog/instances do");
+    map.fault("traits", "this key is missing", "state the kind of machine, as catalog/instances do");
     return {};
   }
   MapReader fields(*node, "traits", faults);
@@ -113,7 +113,7 @@ std::optional<int> index_from(const Node& node, int count, const std::string& ke
   const std::optional<int> value = whole_of(node);
   if (value && *value < count) return value;
   faults.push_back({node.at, key,
-                    "\"" + printable(node.scalar, 40) + "\" is no number below " + std::to_string(count),
+                    "\"" + printable(node.scalar, 40) + "\" is not a number below " + std::to_string(count),
                     "number chips and devices from 0"});
   return std::nullopt;
 }
@@ -199,7 +199,8 @@ void read_collective_rates(QuantityReader& read, MapReader& map, topology::Insta
   if (map.has("in_switch_efficiency")) {
     instance.in_switch_efficiency = read.positive("in_switch_efficiency", Dimension::none);
     if (instance.in_switch_efficiency > 1)
-      map.fault("in_switch_efficiency", "a share above 1", "write what part of the links' rate it reaches");
+      map.fault("in_switch_efficiency", "a share above 1",
+                "write the share of the links' rate that it reaches");
   }
   const Node* list = read.list("ll_bandwidths");
   if (list == nullptr) return;
@@ -207,7 +208,7 @@ void read_collective_rates(QuantityReader& read, MapReader& map, topology::Insta
     const std::optional<double> rate = number_of(item);
     if (!rate || !(*rate > 0) || !(*rate < 1e6)) {
       faults.push_back({item.at, "ll_bandwidths",
-                        in_quotes(printable(item.scalar, 40)) + " is no rate in GB/s",
+                        in_quotes(printable(item.scalar, 40)) + " is not a rate in GB/s",
                         "write three rates: of one node, of two or three, of more"});
       return;
     }
@@ -215,7 +216,7 @@ void read_collective_rates(QuantityReader& read, MapReader& map, topology::Insta
   }
   if (instance.ll_bandwidths.size() != 3) {
     faults.push_back({list->at, "ll_bandwidths",
-                      std::to_string(instance.ll_bandwidths.size()) + " rates where there are three",
+                      std::to_string(instance.ll_bandwidths.size()) + " rates instead of three",
                       "write three rates in GB/s: of one node, of two or three, of more"});
   }
 }
@@ -244,7 +245,7 @@ std::string sourced_text(MapReader& map, const char* key) {
   if (node == nullptr || node->is_null()) return "";
   const Node* value = node->is_map() ? node->find("value") : node;
   if (value != nullptr && value->kind == Node::Kind::scalar) return value->scalar;
-  map.fault(key, "a text was expected", "write the text, or {value: TEXT, source: WHERE IT STANDS}");
+  map.fault(key, "a text was expected", "write the text, or {value: TEXT, source: WHERE IT IS FROM}");
   return "";
 }
 
@@ -263,15 +264,15 @@ void read_hosts(QuantityReader& read, MapReader& map, topology::Instance& i) {
   i.ec2_type = sourced_text(map, "ec2_type");
   i.ultraserver_mode = read.whole("ultraserver_mode", 0, 1);
   if (!i.ec2_type.empty() && !is_ec2_type(i.ec2_type)) {
-    map.fault("ec2_type", in_quotes(i.ec2_type) + " is no instance type of EC2",
-              "write one such as trn1.32xlarge, or leave the key out where EC2 has none");
+    map.fault("ec2_type", in_quotes(i.ec2_type) + " is not an instance type of EC2",
+              "write one such as trn1.32xlarge, or leave the key out if EC2 has none");
   }
   i.kubernetes_resource = sourced_text(map, "kubernetes_resource");
   i.hyperpod_type = sourced_text(map, "hyperpod_type");
   i.device_name = sourced_text(map, "device_name");
   if (!i.hyperpod_type.empty() && i.hyperpod_type != "ml." + i.ec2_type) {
     map.fault("hyperpod_type", in_quotes(i.hyperpod_type) + " is not \"ml.\" and ec2_type",
-              "write it as SageMaker does, or leave the key out where HyperPod has no such machine");
+              "write it as SageMaker does, or leave the key out if HyperPod has no such machine");
   }
   std::string uneven;
   const auto divides = [&](const char* what, double amount) {
@@ -300,7 +301,7 @@ topology::Instance instance_from(const Node& node) {
   i.traits = traits_from(map, faults);
   i.untimed = map.text("untimed", "");
   if (i.traits.step_time && !i.untimed.empty())
-    map.fault("untimed", "traits.step_time says that a step is timed", "remove one of the two");
+    map.fault("untimed", "traits.step_time states that a step can be timed", "remove one of the two");
   i.chips = read.required_whole("chips", 1);
   i.cores_per_chip = read.required_whole("cores_per_chip", 1);
   i.switches = read.whole("switches", 0, 0);

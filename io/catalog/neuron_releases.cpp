@@ -19,7 +19,8 @@ constexpr std::size_t kLongest = 100;
 std::string plain_text(MapReader& fields, const std::string& key, std::string_view letters) {
   std::string text = fields.required_text(key);
   if (text.size() < kLongest && text.find_first_not_of(letters) == std::string::npos) return text;
-  fields.fault(key, in_quotes(printable(text, 40)) + " is not of the letters " + std::string(letters),
+  fields.fault(key,
+               in_quotes(printable(text, 40)) + " contains characters other than " + std::string(letters),
                "write a version, a name or a tag as its publisher does");
   return "";
 }
@@ -39,7 +40,7 @@ models::NeuronRelease release_from(const Node& node, const std::string& where,
     MapReader versions(*packages, where + ".packages", faults);
     for (const Node::Entry& e : packages->entries) {
       if (e.key.size() >= kLongest || e.key.find_first_not_of(kPlain) != std::string::npos)
-        versions.fault(e.key, "this is no name of a package", "write it as pip or apt does");
+        versions.fault(e.key, "this is not the name of a package", "write it as pip or apt does");
       r.packages.emplace(e.key, plain_text(versions, e.key, kDigits));
     }
   }

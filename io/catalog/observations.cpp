@@ -29,7 +29,8 @@ std::vector<int> numbers_of(MapReader& map, std::string_view key) {
       if (number) numbers.push_back(*number);
     }
   }
-  if (!sound) map.fault(key, "is no list of whole numbers in ascending order", "write for example [1, 17]");
+  if (!sound)
+    map.fault(key, "is not a list of whole numbers in ascending order", "write for example [1, 17]");
   return numbers;
 }
 
@@ -38,7 +39,7 @@ bool one_of(MapReader& map, std::string_view key, const std::string& text,
   if (std::find(words.begin(), words.end(), text) != words.end()) return true;
   std::string list;
   for (const std::string_view word : words) list += (list.empty() ? "" : ", ") + std::string(word);
-  map.fault(key, "\"" + printable(text, 40) + "\" is none of " + list, "write one of them");
+  map.fault(key, "\"" + printable(text, 40) + "\" is not one of " + list, "write one of them");
   return false;
 }
 
@@ -57,7 +58,7 @@ void read_strategy(MapReader& map, Observation& e, std::vector<Diagnostic>& faul
   }
   const auto known = strategy_of_prose(node->scalar);
   if (!known)
-    return map.fault("strategy", "\"" + printable(node->scalar, 100) + "\" describes no strategy",
+    return map.fault("strategy", "\"" + printable(node->scalar, 100) + "\" does not describe a strategy",
                      "remove this entry, or record the log again");
   e.strategy = *known;
   e.strategy_whole = false;
@@ -90,7 +91,7 @@ Observation one_from(const Node& node, std::vector<Diagnostic>& faults) {
   const bool hash =
       e.sha256.size() == 64 && e.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!hash && map.has("sha256"))
-    map.fault("sha256", "is no SHA-256", "write its 64 hexadecimal digits, or record the log again");
+    map.fault("sha256", "is not a SHA-256", "write its 64 hexadecimal digits, or record the log again");
   e.line = map.whole("line", 0, 0, kMostLine);
   map.finish();
   return e;
@@ -130,8 +131,8 @@ std::vector<Observation> observations_from(const Node& node, std::vector<Diagnos
   std::vector<Observation> all;
   if (node.is_null()) return all;
   if (node.kind != Node::Kind::sequence || node.items.size() > kMostEntries) {
-    faults.push_back({node.at, "evidence", "is no list of at most 10000 observations",
-                      "remove it; trnplan watch --record writes it anew"});
+    faults.push_back({node.at, "evidence", "is not a list of at most 10000 observations",
+                      "remove it; trnplan watch --record writes it again"});
     return all;
   }
   for (const Node& item : node.items) {
@@ -177,7 +178,7 @@ std::string with_observations(const std::string& text, const std::vector<Observa
 std::string profile_on(const std::string& base, const std::string& name) {
   const Json j = {{"name", name},
                   {"base", base},
-                  {"description", "The profile it is based on, with what runs have shown."},
+                  {"description", "The profile on which it is based, with what runs have shown."},
                   {"parameters", Json::object()}};
   return profile_text(j);
 }

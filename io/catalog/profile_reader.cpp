@@ -78,10 +78,10 @@ void read_schema(MapReader& map, models::Profile& profile) {
     std::string known;
     for (const std::string_view s : models::schema_names())
       known += (known.empty() ? "" : ", ") + std::string(s);
-    map.fault("schema", "\"" + printable(name, 40) + "\" is no schema", "use one of " + known);
+    map.fault("schema", "\"" + printable(name, 40) + "\" is not a schema", "use one of " + known);
   } else if (!profile.base.empty() && profile.schema != schema) {
-    map.fault("schema", "the base fills another schema, " + profile.schema->name(),
-              "take a base of the same schema, or leave the key out");
+    map.fault("schema", "the base has another schema, " + profile.schema->name(),
+              "use a base of the same schema, or leave the key out");
   }
   if (schema != nullptr) profile.schema = schema;
 }

@@ -32,7 +32,8 @@ models::Precision precision_at(MapReader& fields, const char* key) {
   const std::string text = fields.required_text(key);
   const std::optional<models::Precision> precision = models::precision_from(text);
   if (!precision && !text.empty())
-    fields.fault(key, "\"" + printable(text, 40) + "\" is no precision", "write for example mixed_precision");
+    fields.fault(key, "\"" + printable(text, 40) + "\" is not a precision",
+                 "write for example mixed_precision");
   return precision.value_or(models::Precision::mixed_precision);
 }
 

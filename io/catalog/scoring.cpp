@@ -38,7 +38,7 @@ void check_keys(MapReader& fields, std::string_view keys) {
     const std::string_view name = one.substr(0, equals), value = one.substr(std::min(equals + 1, one.size()));
     const models::StrategyKey* key = models::brief_strategy_key(name);
     if (key == nullptr) {
-      fields.fault("keys", in_quotes(name) + " is no key of a strategy",
+      fields.fault("keys", in_quotes(name) + " is not a key of a strategy",
                    "write keys of --strategy, for example shard=zero1");
       continue;
     }
@@ -55,7 +55,7 @@ calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faul
   r.column = fields.required_text("column");
   if (!r.column.empty() &&
       std::find(std::begin(kColumns), std::end(kColumns), r.column) == std::end(kColumns))
-    fields.fault("column", in_quotes(r.column) + " is no column that rules are for",
+    fields.fault("column", in_quotes(r.column) + " is not a column that has rules",
                  "write source, model, gpu, sharding, recompute or precision");
   r.text = fields.text("text", "");
   r.source = fields.text("source", "");
@@ -78,22 +78,23 @@ calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faul
   r.mlp = fields.text("mlp", "");
   if (const Node* mlp = fields.raw("mlp");
       mlp != nullptr && mlp->kind == Node::Kind::scalar && r.mlp != "plain" && r.mlp != "gated")
-    fields.fault("mlp", in_quotes(r.mlp) + " is no kind of MLP", "write gated or plain");
+    fields.fault("mlp", in_quotes(r.mlp) + " is not a kind of MLP", "write gated or plain");
   const std::string memory = fields.text("memory", "");
   r.memory_allocated = memory == "allocated";
   if (!memory.empty() && !r.memory_allocated)
-    fields.fault("memory", in_quotes(memory) + " is no kind of memory", "write allocated, or leave it out");
+    fields.fault("memory", in_quotes(memory) + " is not a kind of memory",
+                 "write allocated, or leave it out");
   r.vocabulary = fields.whole("vocabulary", 0, 1, model_limits.vocabulary);
   r.vocabulary_multiple = fields.whole("vocabulary_multiple", 1, 1, model_limits.vocabulary);
   const int said = (r.keys.empty() ? 0 : 1) + (r.refused.empty() ? 0 : 1) + (r.instance.empty() ? 0 : 1) +
                    (r.network ? 1 : 0);
   if (said != 1)
     fields.fault("column", "the rule says " + std::string(said == 0 ? "nothing" : "two things at once"),
-                 "give keys, an instance, a network or why such rows are refused");
+                 "state keys, an instance, a network or why such rows are refused");
   if (r.network && r.column != "model")
-    fields.fault("network", "only models have one", "write it beside column model");
+    fields.fault("network", "only models have one", "write it together with column model");
   if (r.column == "gpu" && !r.keys.empty())
-    fields.fault("keys", "GPUs stand on a machine", "give instance or refused");
+    fields.fault("keys", "GPUs need a machine", "state instance or refused");
   return r;
 }
 

@@ -8,7 +8,7 @@ void check_schema(MapReader& map) {
   map.fault("schema_version",
             in_quotes(version->scalar, 20) + " is not the version that this trnplan reads, " +
                 std::to_string(kSchemaVersion),
-            "use the trnplan that wrote the file, or write the file anew with this one");
+            "use the trnplan that wrote the file, or write the file again with this one");
 }
 
 }  // namespace trnplan::io

@@ -29,13 +29,14 @@ std::vector<int> whole_list(MapReader& map, std::string_view key) {
     numbers.push_back(number.value_or(0));
   }
   if (sound) return numbers;
-  map.fault(key, "holds something that is no whole number", "list the last layer of each stage but one");
+  map.fault(key, "contains something that is not a whole number",
+            "list the last layer of each stage except the last");
   return {};
 }
 
 /// Reads a required boolean, without which a strategy would silently be another one.
 bool required_boolean(MapReader& map, std::string_view key) {
-  if (!map.has(key)) map.fault(key, "this key is missing", "take what plan wrote: true or false");
+  if (!map.has(key)) map.fault(key, "this key is missing", "keep what plan wrote: true or false");
   return map.boolean(key, false);
 }
 
@@ -124,12 +125,11 @@ std::optional<models::StrategyValue> read_value(MapReader& map, const StrategyKe
 /// them.
 void settle(MapReader& map, const models::Pin& stated, models::Strategy& s) {
   const auto refuse = [&](const char* key, const char* problem) {
-    map.fault(key, problem, "take what plan wrote");
+    map.fault(key, problem, "keep what plan wrote");
   };
   if (!stated.schedule) s.schedule = models::settled_schedule(s);
-  if (models::settled_schedule(s) != s.schedule) refuse("schedule", "is none that this pipeline has");
-  if (map.has("sharding") && stated.sharding.has_value() != s.zero1)
-    refuse("sharding", "is not what zero1 says");
+  if (models::settled_schedule(s) != s.schedule) refuse("schedule", "does not exist in this pipeline");
+  if (map.has("sharding") && stated.sharding.has_value() != s.zero1) refuse("sharding", "contradicts zero1");
   if (!stated.shard_degree) return;
   const models::Strategy grouped = s;
   s.shard_ranks = 0;
@@ -137,7 +137,7 @@ void settle(MapReader& map, const models::Pin& stated, models::Strategy& s) {
   if (s.zero1 && models::sharding_problem(models::framework_of(s), grouped).empty())
     s.shard_ranks = *stated.shard_degree;
   else
-    refuse("shard_degree", "is not what data- and context-parallel degree say");
+    refuse("shard_degree", "contradicts the data- and context-parallel degree");
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ models::Strategy strategy_from(MapReader& map, Known known) {
     const std::optional<bool> zero1 = stated.zero1;
     const auto value = read_value(map, key);
     if (value && !key.pin(stated, *value))
-      map.fault(key.name, "is none that this trnplan knows", "take what plan wrote");
+      map.fault(key.name, "is not known to this trnplan", "keep what plan wrote");
     if (zero1) stated.zero1 = zero1;  // a sharding must not contradict it
   }
   models::Strategy s;

@@ -59,7 +59,7 @@ void each_item(MapReader& map, const char* key, const std::string& where, std::v
   const Node* list = map.raw(key);
   if (list == nullptr || list->kind != Node::Kind::sequence || list->items.empty()) {
     map.fault(key, list == nullptr ? "this key is missing" : "a list with at least one entry was expected",
-              "give the whole file the cluster is created from");
+              "give the whole file from which the cluster is created");
     return;
   }
   for (std::size_t i = 0; i < list->items.size() && faults.size() < cluster_faults_most; ++i)
@@ -137,7 +137,7 @@ std::optional<std::string> type_of(MapReader& fields, const Node& node, const st
   if (found.empty()) return std::nullopt;
   if (found.size() == 1 && types.size() == 1) return *found.begin();
   faults.push_back({node.at, where + ".Instances",
-                    "this resource may start nodes of several types, and a job needs equal ones",
+                    "this resource may start nodes of several types, but a job needs equal ones",
                     "list one instance type"});
   return std::nullopt;
 }
@@ -200,7 +200,7 @@ class ParallelClusterReader {
       }
       if (!r.efa && chosen.hosts > 1)
         notes.push_back(printable(whole, 80) +
-                        ": Efa.Enabled is not true, but times between nodes are EFA's");
+                        ": Efa.Enabled is not true, but times between nodes are those of EFA");
     }
     return notes;
   }
@@ -235,7 +235,8 @@ class ParallelClusterReader {
     r.least = fields.whole("MinCount", 0, 0, count_most);
     if (type || fields.has("MaxCount")) r.most = fields.required_whole("MaxCount", 0, count_most);
     if (r.least > r.most && fields.has("MaxCount"))
-      fields.fault("MinCount", "MinCount " + std::to_string(r.least) + " is above MaxCount", "correct one");
+      fields.fault("MinCount", "MinCount " + std::to_string(r.least) + " is above MaxCount",
+                   "correct one of them");
     if (const Node* efa = fields.raw("Efa"); efa != nullptr) {
       MapReader inner(*efa, where + ".Efa", faults_);
       r.efa = inner.boolean("Enabled", false);
@@ -315,7 +316,7 @@ std::optional<ClusterGroup> choose_group(const std::vector<ClusterGroup>& groups
   } else {
     faults.push_back(
         {file, "", std::to_string(groups.size()) + " of " + kind + " have Trainium nodes: " + list_of(groups),
-         "name one beside the file, for example group: " + printable(groups.front().name, 60)});
+         "name one next to the file, for example group: " + printable(groups.front().name, 60)});
   }
   if (!chosen) return std::nullopt;
   if (chosen->hosts >= 1 && chosen->hosts <= topology::kMostNodes) return chosen;
@@ -343,8 +344,8 @@ std::string kubernetes_flavour_of(const std::filesystem::path& path, const Files
   if (root.at_path("Orchestrator.Eks") != nullptr) return "hyperpod-eks";
   throw InputError({{path.string(), 0, 0},
                     "Orchestrator.Eks",
-                    "is missing, so this is no cluster of Kubernetes",
-                    "give the file that a HyperPod cluster on EKS is created from, or --cluster-flavour"});
+                    "is missing, so this is not a Kubernetes cluster",
+                    "give the file from which a HyperPod cluster on EKS is created, or --cluster-flavour"});
 }
 
 ClusterReading read_parallelcluster(const std::filesystem::path& path, const Catalog& catalog,

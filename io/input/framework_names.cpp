@@ -33,7 +33,7 @@ std::string loop_fix(const std::string& name) {
   }
   const std::string_view loop = target->framework().empty() ? known.front() : target->framework();
   return "write " + std::string(loop) + ", the training loop of " + name +
-         ", which itself is software.framework: " + name + ", or --target";
+         ", whose own name is software.framework: " + name + ", or --target";
 }
 
 std::string stack_fix(const std::string& name) {
@@ -41,7 +41,7 @@ std::string stack_fix(const std::string& name) {
     const std::vector<std::string_view> own = target->loops();
     if (!name.empty() && std::find(own.begin(), own.end(), name) != own.end())
       return fmt::format(
-          "write {}, which trains with that loop, or pin: {{framework: {}}}; in a strategy it is "
+          "write {}, which trains with that loop, or pin: {{framework: {}}}; in a strategy write "
           "framework={}",
           target->name(), name, name);
   }

@@ -22,14 +22,14 @@ int dense_layers(MapReader& map, const Architecture& a) {
   const int first = map.whole("first_k_dense_replace", 0, 0, model_limits.layers);
   const int step = map.whole("decoder_sparse_step", 1, 1, model_limits.layers);
   if (map.whole("moe_layer_freq", 1, 1, model_limits.layers) != 1)
-    map.fault("moe_layer_freq", "experts in some layers alone are not read", "state 1");
+    map.fault("moe_layer_freq", "experts in only some layers are not supported", "write 1");
   if (first > a.layers)
     map.fault("first_k_dense_replace", "there are fewer layers", "make it at most num_hidden_layers");
   std::vector<bool> dense(static_cast<std::size_t>(a.layers));
   for (int i = 0; i < a.layers; ++i) dense[static_cast<std::size_t>(i)] = i < first || (i + 1) % step != 0;
   if (const Node* listed = map.raw("mlp_only_layers"); listed != nullptr && !listed->is_null()) {
     const bool list = listed->kind == Node::Kind::sequence;
-    if (!list) map.fault("mlp_only_layers", "this is no list", "write numbers of layers in [ ], from 0 on");
+    if (!list) map.fault("mlp_only_layers", "this is not a list", "write numbers of layers, from 0, in [ ]");
     for (std::size_t i = 0; list && i < listed->items.size(); ++i) {
       const std::string& text = listed->items[i].scalar;
       const bool digits = !text.empty() && text.size() < 6 && !listed->items[i].quoted &&
@@ -38,7 +38,7 @@ int dense_layers(MapReader& map, const Architecture& a) {
         dense[static_cast<std::size_t>(std::stoi(text))] = true;
         continue;
       }
-      map.fault("mlp_only_layers", "\"" + printable(text, 20) + "\" is no layer of this model",
+      map.fault("mlp_only_layers", "\"" + printable(text, 20) + "\" is not a layer of this model",
                 "write numbers of layers, from 0 to num_hidden_layers - 1");
       break;
     }
@@ -70,7 +70,7 @@ void read_experts(MapReader& map, const Dialect& d, Architecture& a) {
   const int shared = map.whole("n_shared_experts", 0, 0, model_limits.experts);
   if (shared > 0 && width > model_limits.intermediate / shared) {
     map.fault("n_shared_experts",
-              "so many shared experts are wider than " + std::to_string(model_limits.intermediate),
+              "this many shared experts are wider than " + std::to_string(model_limits.intermediate),
               "correct this or " + std::string(d.expert_width));
     return;
   }
@@ -94,14 +94,14 @@ void read_biases(MapReader& map, const Dialect& d, Architecture& a) {
   if (d.mlp_bias) a.blocks.mlp_bias = map.boolean("mlp_bias", false);
   a.blocks.expert_bias = d.expert_bias;
   if (d.latent && map.boolean("attention_bias", false))
-    map.fault("attention_bias", "biases of latent attention are not read", "set it to false");
+    map.fault("attention_bias", "biases of latent attention are not supported", "set it to false");
 }
 
 /// Reads windows: layers from max_window_layers on have one if use_sliding_window is set.
 void read_windows(MapReader& map, Architecture& a) {
   const int first = map.whole("max_window_layers", a.layers, 0, model_limits.layers);
   if (map.boolean("use_sliding_window", false) && map.has("sliding_window") && first < a.layers)
-    add_untimed(a, fmt::format("a window in the layers from {} on alone", first));
+    add_untimed(a, fmt::format("a window only in the layers from {} on", first));
 }
 
 }  // namespace
@@ -118,10 +118,10 @@ void read_blocks(MapReader& map, const Dialect& d, Architecture& a) {
 
 void note_blocks(MapReader& map, const Dialect& d, const Architecture& a, std::vector<std::string>& notes) {
   if (a.blocks.output_bias || a.blocks.mlp_bias)
-    notes.emplace_back("attention_bias and mlp_bias are counted; adding them takes no time of its own");
+    notes.emplace_back("attention_bias and mlp_bias are counted; adding them is assumed to take no time");
   if (d.latent && map.whole("num_nextn_predict_layers", 0, 0, model_limits.layers) > 0)
-    notes.emplace_back("num_nextn_predict_layers is not counted: layers beside the model");
-  if (d.text_part) notes.emplace_back("the part that reads images is not counted: text_config alone");
+    notes.emplace_back("num_nextn_predict_layers is not counted: these layers are not part of the model");
+  if (d.text_part) notes.emplace_back("the part that reads images is not counted, only text_config");
 }
 
 }  // namespace trnplan::io

@@ -18,7 +18,7 @@ const Node& part_of(const Node& node, const Dialect& d, MapReader& map) {
   if (!d.text_part) return node;
   const Node* part = map.raw("text_config");
   if (part != nullptr && part->is_map()) return *part;
-  map.fault("text_config", "is missing or no map: it holds the sizes of the text model",
+  map.fault("text_config", "is missing or not a map: it has the sizes of the text model",
             "give the config.json with text_config, or its content as model_type gemma3_text");
   return node;
 }
@@ -41,7 +41,7 @@ const Dialect* recognise(MapReader& map, std::vector<std::string>& notes) {
       "\"" + printable(type.empty() ? classes->items.front().scalar : type, 60) + "\" is not supported",
       "known model types: " + known_model_types() +
           "; or state the architecture by hand: the nearest of these types (llama for most decoders) with "
-          "the model's own sizes, or a file of catalog/models in the folder that TRNPLAN_CATALOG names");
+          "the model's own sizes, or a file in catalog/models of the folder that TRNPLAN_CATALOG names");
   return nullptr;
 }
 
@@ -119,7 +119,7 @@ void read_model(MapReader& map, const Dialect& d, ArchitectureReading& reading,
   }
   note_ignored(map, d, a, reading.notes);
   if (!d.learned_positions && !map.has("max_position_embeddings")) {
-    reading.notes.push_back("max_position_embeddings is missing: 2048 as in the HF default");
+    reading.notes.push_back("max_position_embeddings is missing: 2048 is assumed, the HF default");
   }
 }
 

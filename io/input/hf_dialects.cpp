@@ -11,7 +11,7 @@ using models::Mlp;
 using models::Norm;
 
 constexpr std::string_view kGemma =
-    "norms behind its blocks, scores that are capped or normed, and a window in some layers alone";
+    "norms after its blocks, scores that are capped or normalised, and a window in only some layers";
 
 // Defaults of llama, mistral, mixtral, gpt2, gpt_neox and bert: huggingface/transformers, configuration_*.py of each
 // model. The other rows have not been compared with those files.
@@ -44,9 +44,8 @@ constexpr Dialect kDialects[] = {
      .attention_bias = true},
     {.type = "phi3",
      .architecture = "Phi3ForCausalLM",
-     .untimed =
-         "products of queries, keys and values, and of gate and up, that are one, and rotary positions of a "
-         "part of a head"},
+     .untimed = "fused products of queries, keys and values, and of gate and up, and rotary positions on a "
+                "part of a head"},
     {.type = "gemma2",
      .architecture = "Gemma2ForCausalLM",
      .tied = true,
@@ -75,14 +74,15 @@ constexpr Dialect kDialects[] = {
      .attention_bias = true,
      .expert_bias = true,
      .sinks = true,
-     .untimed = "attention with a learned sink of each head, and a window in every other layer"},
+     .untimed = "attention with a learned sink for each head, and a window in every other layer"},
     {.type = "deepseek_v3",
      .architecture = "DeepseekV3ForCausalLM",
      .experts = "n_routed_experts",
      .expert_width = "moe_intermediate_size",
      .grouped = false,
      .latent = true,
-     .untimed = "multi-head latent attention, and shared experts beside those that tokens are routed to"},
+     .untimed =
+         "multi-head latent attention, and shared experts in addition to those that tokens are routed to"},
     {.type = "gpt2",
      .architecture = "GPT2LMHeadModel",
      .mlp = Mlp::plain,

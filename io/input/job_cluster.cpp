@@ -24,7 +24,7 @@ bool is_known(const Catalog& catalog, const std::string& instance) {
 
 /// Fix for a file that names no machine of the catalogue: the machines of the kind that it indicates.
 std::string machines_instead(const Catalog& catalog, std::string_view unknown) {
-  if (unknown.empty()) return "add instance: " + catalog.default_instance() + " beside it";
+  if (unknown.empty()) return "add instance: " + catalog.default_instance() + " next to it";
   if (unknown.starts_with("ml.")) unknown.remove_prefix(3);
   const bool neuron = unknown.starts_with("trn") || unknown.starts_with("inf");
   std::vector<std::string> alike;
@@ -32,7 +32,7 @@ std::string machines_instead(const Catalog& catalog, std::string_view unknown) {
     const topology::Accelerator a = catalog.instance(name).traits.accelerator;
     if ((a == topology::Accelerator::neuron_core) == neuron) alike.push_back(name);
   }
-  return "add the closest of these beside it as instance: " + joined(alike);
+  return "add the closest of these next to it as instance: " + joined(alike);
 }
 
 void take_cluster(JobDraft& d, MapReader& fields, const ClusterReading& read, const std::string& key,
@@ -43,9 +43,9 @@ void take_cluster(JobDraft& d, MapReader& fields, const ClusterReading& read, co
                  "remove instance, or name another group");
   } else if (instance.empty() && read.instance.empty()) {
     fields.fault(key,
-                 read.unknown.empty() ? "the file does not say of which type its nodes are"
+                 read.unknown.empty() ? "the file does not state the type of its nodes"
                                       : "its nodes are " + in_quotes(read.unknown, 60) +
-                                            ", which is no machine of the catalogue",
+                                            ", which is not a machine of the catalogue",
                  machines_instead(d.catalog, read.unknown));
   }
   int nodes = read.nodes;
@@ -91,7 +91,7 @@ bool read_cluster_file(JobDraft& d, MapReader& fields, std::string& instance, bo
     if (name.empty()) continue;  // not a text: already a fault
     const fs::path file = d.beside_job(name);
     if (!d.files.has(file)) {
-      fields.fault(kind, in_quotes(name) + " is no file", "give the path relative to the job");
+      fields.fault(kind, in_quotes(name) + " is not a file", "give the path relative to the job");
       continue;
     }
     d.collect([&, read = reads] {
@@ -99,8 +99,7 @@ bool read_cluster_file(JobDraft& d, MapReader& fields, std::string& instance, bo
     });
   }
   if (key.empty() && !group.empty())
-    fields.fault("group", "there is no file to take a group from",
-                 "add hyperpod, parallelcluster or sinfo: FILE");
+    fields.fault("group", "there is no file that has groups", "add hyperpod, parallelcluster or sinfo: FILE");
   return !key.empty();
 }
 
@@ -120,7 +119,7 @@ void read_listing(JobDraft& d, MapReader& fields, const std::string& listing, co
   if (!instance.empty() && !known_instance(d, fields, instance)) return;
   const fs::path file = d.beside_job(listing);
   if (!d.files.has(file)) {
-    fields.fault("neuron_ls", in_quotes(listing) + " is no file", "give the path relative to the job");
+    fields.fault("neuron_ls", in_quotes(listing) + " is not a file", "give the path relative to the job");
     return;
   }
   d.collect([&] { d.job().cluster.instance = read_neuron_ls(file, d.catalog, instance, d.files); });
@@ -173,7 +172,7 @@ void nodes_of_hosts(JobDraft& d, MapReader& fields) {
     fields.fault("instance",
                  "trainer.num_nodes is " + std::to_string(hosts) + " hosts, and a " + cluster.instance.name +
                      " is " + std::to_string(of_one),
-                 "add nodes: how many of it there are");
+                 "add nodes: their number");
   }
   cluster.nodes = std::max(1, hosts / of_one);
 }
@@ -201,8 +200,8 @@ void read_job_cluster(JobDraft& d, MapReader& map) {
   const bool file = read_cluster_file(d, fields, instance, nodes_stated);
   if (any_instance) {
     if (file || !listing.empty())
-      fields.fault("instance", "several types are stated beside a file that describes one",
-                   "leave the file or instance out");
+      fields.fault("instance", "several types are stated together with a file that describes one",
+                   "leave out the file or instance");
   } else if (!listing.empty()) {
     read_listing(d, fields, listing, instance);
   } else if (!instance.empty()) {

@@ -248,9 +248,10 @@ JobReading read_job_file(Node root, const std::string& file, const JobOptions& o
                          const Catalog& catalog, const Files& files) {
   const std::string told = override_keys(root, options);
   JobReading reading = job_from(std::move(root), file, catalog, files, options.target);
-  if (!told.empty()) reading.notes.push_back("options replace what the job says: " + told);
+  if (!told.empty()) reading.notes.push_back("options replace values of the job: " + told);
   if (known_model(file, catalog))
-    reading.notes.push_back(printable(file) + " is a file here and read as a job: the model is not meant");
+    reading.notes.push_back(printable(file) +
+                            " is a file here and is read as a job, not as the name of the model");
   return reading;
 }
 
@@ -260,10 +261,10 @@ void free_strategy(JobReading& reading, const std::string& file) {
   reading.job.software.in_flight = 0;
   std::erase_if(reading.notes,
                 [](const std::string& note) { return note.find(kPinned) != std::string::npos; });
-  reading.notes.push_back(with_id(
-      printable(file) + ": what it runs is the baseline, and the search is free; model: " + printable(file) +
-          " in a job.yaml pins its strategy",
-      "baseline"));
+  reading.notes.push_back(
+      with_id(printable(file) + ": what it runs is the baseline, and the search is not restricted; model: " +
+                  printable(file) + " in a job.yaml pins its strategy",
+              "baseline"));
 }
 
 JobInput read_file(const std::string& file, const JobOptions& options, const Catalog& catalog,

@@ -87,7 +87,7 @@ struct ReadKeys {
     value = fields.text(key, "");
     if (value.empty() || (value.starts_with('/') && value.find_first_not_of(kPlain) == std::string::npos))
       return;
-    fields.fault(key, in_quotes(value) + " is no absolute path of letters, digits and / _ . - + @",
+    fields.fault(key, in_quotes(value) + " is not an absolute path of letters, digits and / _ . - + @",
                  "write for example /fsx/data");
     value.clear();
   }
@@ -150,7 +150,7 @@ void refuse_contradictions(MapReader& fields, const models::Learning& l, double 
                  "write fewer, or more training.tokens");
   }
   if (l.learning_rate && l.min_learning_rate && *l.min_learning_rate > *l.learning_rate) {
-    fields.fault("min_learning_rate", "is above the learning rate", "write at most what learning_rate says");
+    fields.fault("min_learning_rate", "is above the learning rate", "write at most learning_rate");
   }
 }
 
@@ -174,8 +174,8 @@ void read_run_files(MapReader& map, models::RunFiles& run, std::vector<Diagnosti
     fields.fault("weights", "a run that starts from scratch reads no weights",
                  "leave it out, or write start_from: hf or checkpoint");
   } else if (!run.weights.empty() && !run.start_from && !fields.has("start_from")) {
-    fields.fault("weights", "it is not said whose they are",
-                 "write start_from: hf for converted ones of Hugging Face, checkpoint for those of a run");
+    fields.fault("weights", "their origin is not stated",
+                 "write start_from: hf for converted weights of Hugging Face, checkpoint for those of a run");
   }
   fields.finish();
 }

@@ -64,7 +64,7 @@ void read_nxdt_model(JobDraft& d, const fs::path& file) {
   d.devices = said.devices;
   d.logical_cores = targets::describes_trn2(config);
   for (const std::string& feature : said.not_modelled) {
-    d.add({file.string()}, "", feature + " is not modelled yet, so a plan would be of another job",
+    d.add({file.string()}, "", feature + " is not modelled yet, so a plan would be for a different job",
           "use trnplan check on this file, or describe plain pre-training in a job.yaml");
   }
   d.note(file.string() +
@@ -79,8 +79,8 @@ void refuse_untimed(JobDraft& d, const models::Architecture& a, const Node& conf
   if (a.blocks.untimed.empty()) return;
   std::string counts = fmt::format("{:.2f}B parameters", static_cast<double>(models::parameters(a)) / 1e9);
   if (a.experts > 0)
-    counts +=
-        fmt::format(", {:.2f}B of them for a token", static_cast<double>(models::active_parameters(a)) / 1e9);
+    counts += fmt::format(", {:.2f}B of them used per token",
+                          static_cast<double>(models::active_parameters(a)) / 1e9);
   const Node* type = config.find("model_type");
   d.add(
       type != nullptr ? type->at : config.at, "model_type",

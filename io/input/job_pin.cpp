@@ -34,7 +34,7 @@ void read_key(MapReader& fields, const models::StrategyKey& key, Pin& pin) {
   } else {
     const std::string text = fields.text(key.name, "");
     if (!key.pin(pin, text))
-      fields.fault(key.name, in_quotes(text) + " is no " + std::string(key.noun),
+      fields.fault(key.name, in_quotes(text) + " is not a " + std::string(key.noun),
                    key.kind == Kind::loop ? loop_fix(text) : "write " + std::string(key.words));
   }
 }
@@ -84,7 +84,7 @@ void check_schedule(MapReader& fields, const Loops& loops, const Pin& pin) {
   }
   const std::string name(to_string(*pin.schedule));
   if (std::find(offered.begin(), offered.end(), name) == offered.end())
-    fields.fault("schedule", in_quotes(name) + " is none that " + named(loops) + " has",
+    fields.fault("schedule", in_quotes(name) + " is not one that " + named(loops) + " has",
                  "write any, or one of: " + joined(offered));
 }
 
@@ -94,8 +94,8 @@ void refuse_pins(MapReader& fields) {
       {"precision", "write training.precision"},
       {"nodes", "write cluster.nodes"},
       {"instance", "write cluster.instance"},
-      {"micro_batches", "it follows from training.global_batch, micro_batch and data_parallel"},
-      {"pipeline_cuts", "leave it out; stages are cut automatically"}};
+      {"micro_batches", "leave it out: it follows from training.global_batch, micro_batch and data_parallel"},
+      {"pipeline_cuts", "leave it out: stages are cut automatically"}};
   for (const auto& [key, fix] : elsewhere) {
     fields.ignore({key});
     if (fields.has(key)) fields.fault(key, "this cannot be pinned", fix);
@@ -119,7 +119,7 @@ void check_sharding(MapReader& fields, const Loops& loops, const Pin& pin) {
     }
     if (!has)
       fields.fault("sharding",
-                   in_quotes(fields.text("sharding", "")) + " is none that " + named(loops) + " has",
+                   in_quotes(fields.text("sharding", "")) + " is not one that " + named(loops) + " has",
                    "use one of: " + offered);
   }
   if (pin.shard_degree && !any_of(loops, [](const models::Framework& f) { return f.has_shard_groups(); }))

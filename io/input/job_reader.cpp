@@ -42,12 +42,12 @@ void read_software(JobDraft& d, MapReader& map) {
   }
   s.release = fields.text("release", "");
   if (!s.release.empty() && !is_version(s.release)) {
-    fields.fault("release", in_quotes(s.release) + " is no Neuron SDK release",
+    fields.fault("release", in_quotes(s.release) + " is not a Neuron SDK release",
                  "write it like \"2.22\", in quotes");
   }
   s.version = fields.text("version", "");
   if (!s.version.empty() && !is_version(s.version)) {
-    fields.fault("version", in_quotes(s.version) + " is no version of a framework",
+    fields.fault("version", in_quotes(s.version) + " is not a version of a framework",
                  "write it like \"1.6\", in quotes");
   }
   const bool nxdt = targets::of(d.job()).name() == targets::nxdt().name();

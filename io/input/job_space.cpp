@@ -23,7 +23,7 @@ void read_batch_range(MapReader& training, const std::string& text, models::Job&
   const std::size_t dots = text.find("..");
   const auto first = parse_whole(text.substr(0, dots)), last = parse_whole(text.substr(dots + 2));
   if (!first || !last || *first < 1 || *last < *first || *last > models::run_limits.global_batch) {
-    training.fault("global_batch", in_quotes(text) + " is no range of whole numbers",
+    training.fault("global_batch", in_quotes(text) + " is not a range of whole numbers",
                    "write the smallest and the largest batch, for example 512..2048");
     return;
   }
@@ -81,7 +81,7 @@ void read_deadline(MapReader& root, models::Job& job) {
     if (value && value->value > 0) {
       job.deadline = *value;
     } else {
-      root.fault("deadline", in_quotes(node->scalar) + " is no length of a run",
+      root.fault("deadline", in_quotes(node->scalar) + " is not a duration",
                  "write for example 30d, 36h or 6w");
     }
   } else if (job.objective == models::Objective::deadline) {
@@ -93,7 +93,7 @@ void read_budget(MapReader& root, models::Job& job) {
   const Node* node = root.raw("budget");
   if (node == nullptr || node->is_null()) return;
   const auto value = parse_usd(node->scalar);
-  if (!value) root.fault("budget", in_quotes(node->scalar) + " is no amount of USD", kUsdFix);
+  if (!value) root.fault("budget", in_quotes(node->scalar) + " is not an amount of USD", kUsdFix);
   job.budget = value.value_or(0);
 }
 
@@ -103,8 +103,8 @@ void check_prices(MapReader& root, const char* key, const models::Job& job) {
   if (all.empty()) all.push_back(job.cluster.instance);
   for (const topology::Instance& i : all) {
     if (i.name.empty() || i.usd_per_hour() > 0) continue;
-    root.fault(key, "no price is known of " + in_quotes(i.name),
-               "take an instance type with a price in the catalogue, or leave " + std::string(key) + " out");
+    root.fault(key, "no price is known for " + in_quotes(i.name),
+               "use an instance type with a price in the catalogue, or leave " + std::string(key) + " out");
   }
 }
 
@@ -149,7 +149,7 @@ bool read_free_nodes(MapReader& cluster, models::Job& job, std::vector<Diagnosti
       all.insert(some->begin(), some->end());
     } else {
       faults.push_back(
-          {item.at, "cluster.nodes", in_quotes(item.scalar) + " is no number or range of nodes",
+          {item.at, "cluster.nodes", in_quotes(item.scalar) + " is not a number or range of nodes",
            "write 4..16 or [4, 8, 16], with numbers from 1 to " + std::to_string(topology::kMostNodes)});
     }
   }

@@ -82,7 +82,7 @@ void read_job_training(JobDraft& d, MapReader& map) {
   read_global_batch(d, fields);
   fields.ignore({"per_node"});
   if (fields.has("per_node"))
-    fields.fault("per_node", "this key belongs into global_batch", "write global_batch: {per_node: 32}");
+    fields.fault("per_node", "this key belongs in global_batch", "write global_batch: {per_node: 32}");
   if (fields.has("tokens")) {
     const std::size_t before = d.faults.size();
     t.tokens = fields.count("tokens", 0);

@@ -36,9 +36,10 @@ LogStream::LogStream(const std::string& path) : name_(path) {
   }
   // Checked before opening, because opening a device may already have an effect.
   if (::stat(path.c_str(), &status) != 0) refuse_errno(name_, errno);
-  if (S_ISDIR(status.st_mode)) refuse(name_, "this is a folder, a file was expected", "name a file in it");
+  if (S_ISDIR(status.st_mode))
+    refuse(name_, "this is a folder, but a file was expected", "name a file in it");
   if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
-    refuse(name_, "this is no file and no pipe (a socket or device)",
+    refuse(name_, "this is neither a file nor a pipe (a socket or device)",
            "save the text in a file and name that");
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) refuse_errno(name_, errno);

@@ -34,7 +34,8 @@ DeviceListing read_json(const Node& root, std::vector<Diagnostic>& faults) {
         if (const auto number = whole_of(item); number && *number < kMostDevices) {
           device.neighbours.push_back(*number);
         } else {
-          faults.push_back({item.at, where + ".connected_to", in_quotes(item.scalar) + " is no device number",
+          faults.push_back({item.at, where + ".connected_to",
+                            in_quotes(item.scalar) + " is not a device number",
                             "give the output of neuron-ls without changes"});
         }
       }
@@ -124,7 +125,7 @@ class DeviceChecker {
         fault(d, "connected",
               name + " lists " + other_name + ", but " + other_name + " does not list " +
                   std::to_string(d.number),
-              "a link has two ends: check the file, or the health of the link");
+              "a link has two ends: check the file, or the link itself");
       }
     }
   }
@@ -224,7 +225,7 @@ topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catal
     faults.push_back({{name, 1, 1},
                       "instance-type",
                       "the file does not name the instance type",
-                      "state the instance type beside the file (cluster.instance, --instance)"});
+                      "state the instance type as well (cluster.instance, --instance)"});
   } else if (std::find(known.begin(), known.end(), type) == known.end()) {
     const std::string near = nearest(type, known);
     faults.push_back(

@@ -185,7 +185,7 @@ class TableReader {
     fault(cell.column, "NEURON CORE IDS",
           "device " + std::to_string(device.number) + " lists cores " + in_quotes(cell.text) + ", " +
               expected + " was expected",
-          "give the output of a whole node, taken outside any container that hides cores");
+          "give the output of a whole node, made outside any container that hides cores");
   }
 
   std::vector<int> neighbours_of(const Cell& cell) {

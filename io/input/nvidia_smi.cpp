@@ -70,20 +70,20 @@ GpuListing read_nvidia_smi(const std::string& text, const std::string& file) {
     if (!one)
       throw InputError(Diagnostic{{file, number, 1},
                                   "",
-                                  in_quotes(row) + " is no line of nvidia-smi about a GPU",
+                                  in_quotes(row) + " is not a line of nvidia-smi about a GPU",
                                   "give the output of nvidia-smi -L as it is"});
     if (all.count > 0 && (one->name != all.name || one->memory != all.memory))
-      throw InputError(Diagnostic{{file, number, 1},
-                                  "",
-                                  fmt::format("{} beside {}", in_quotes(one->name), in_quotes(all.name)),
-                                  "state the machine: --instance TYPE"});
+      throw InputError(
+          Diagnostic{{file, number, 1},
+                     "",
+                     fmt::format("{} together with {}", in_quotes(one->name), in_quotes(all.name)),
+                     "state the machine: --instance TYPE"});
     const int count = all.count + 1;
     all = *one;
     all.count = count;
   }
   if (all.count == 0)
-    throw InputError(
-        Diagnostic{{file, 0, 0}, "", "no GPU is listed", "run nvidia-smi on a node that has some"});
+    throw InputError(Diagnostic{{file, 0, 0}, "", "no GPU is listed", "run nvidia-smi on a node with GPUs"});
   if (all.memory.value <= 0) all.memory = memory_in_name(all.name);
   return all;
 }

@@ -77,7 +77,7 @@ Architecture guess(const NxdtConfig& config, const Catalog& catalog) {
   throw InputError(
       Diagnostic{place(config, "model.hidden_size"), "model.hidden_size",
                  "no model of the catalogue has this hidden size, and model.model_config cannot be read",
-                 "let model.model_config name the model's config.json, relative to this file"});
+                 "state the path of the model's config.json, relative to this file, in model.model_config"});
 }
 
 void apply_moe(const NxdtConfig& config, Architecture& a) {
@@ -103,7 +103,7 @@ ArchitectureReading from_hf(const NxdtConfig& config, const Catalog& catalog, co
   const std::optional<int> layers = config.whole("model.num_layers");
   if (layers && *layers != a.layers) {
     reading.notes.push_back("model.num_layers is " + std::to_string(*layers) + ", " + a.name + " has " +
-                            std::to_string(a.layers) + ": the config's is used");
+                            std::to_string(a.layers) + ": the config's value is used");
   }
   apply_moe(config, reading.architecture);
   return reading;
@@ -177,7 +177,7 @@ void check_heads(ShapeChecker& check, const Architecture& a) {
   } else if (a.head_dim < 1 || (a.hidden % a.heads != 0 && a.head_dim == a.hidden / a.heads)) {
     check.fault(
         "model.hidden_size",
-        std::to_string(a.hidden) + " is no multiple of " + std::to_string(a.heads) + " attention heads",
+        std::to_string(a.hidden) + " is not a multiple of " + std::to_string(a.heads) + " attention heads",
         "correct one of the two");
   }
   if (a.kv_heads < 1 || a.heads % a.kv_heads != 0) {
@@ -197,7 +197,7 @@ void check_shape(const NxdtConfig& config, const Architecture& a) {
   check.in_range("model.max_position_embeddings", a.max_positions, model_limits.positions);
   if (a.experts > model_limits.experts || a.experts < 0) {
     check.fault("model.moe.num_experts",
-                "at most " + std::to_string(model_limits.experts) + " experts are read",
+                "at most " + std::to_string(model_limits.experts) + " experts are supported",
                 "correct the number");
   }
   if (faults.empty()) check_heads(check, a);

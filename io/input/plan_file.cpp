@@ -46,7 +46,7 @@ void read_prediction(const Node& root, MapReader& map, PlanFile& plan) {
   plan.high = Seconds{end(1)};
   if (!(plan.step.value > 0) || !(plan.low.value > 0) || !(plan.high.value >= plan.low.value)) {
     map.fault("step_seconds_90", "a prediction needs a step above 0 and its interval",
-              "let plan --out write the file anew");
+              "write the file again with plan --out");
   }
   plan.usd_per_hour = map.number("usd_per_hour", 0, 0, kMostSeconds);
   const Node* peak = root.at_path("memory_bytes_per_core.peak");
@@ -76,15 +76,14 @@ void compare_shape(const models::Architecture& planned, const models::Architectu
          d.key,
          std::to_string(found.*d.member) + ", but plan.json is for a model with " +
              std::to_string(planned.*d.member),
-         "put back the config.json that was planned for, or plan this model: trnplan plan JOB --out "
-         "DIR --force"});
+         "put the config.json of the plan back, or plan this model: trnplan plan JOB --out DIR --force"});
   }
 }
 
 /// Checks numbers of the file that would contradict each other if somebody changed it.
 void check_sums(const Node& root, const PlanFile& plan, MapReader& map) {
   const auto refuse = [&](const char* key, std::string problem) {
-    map.fault(key, std::move(problem), "let plan --out write the file anew");
+    map.fault(key, std::move(problem), "write the file again with plan --out");
   };
   const models::Strategy& s = plan.strategy;
   const models::Training& t = plan.job.training;
@@ -216,7 +215,7 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
   if (strategy == nullptr || job == nullptr) {
     throw InputError({{path.string(), 0, 0},
                       "",
-                      "this is no plan.json of plan --out: it has no strategy or no job",
+                      "this is not a plan.json of plan --out: it has no strategy or no job",
                       "write the folder with trnplan plan JOB --out DIR"});
   }
   check_schema(map);

@@ -174,7 +174,7 @@ class SinfoReader {
     });
     if (control != line.end() || line.size() > line_most) {
       fault(control == line.end() ? 1 : static_cast<int>(control - line.begin()) + 1, "",
-            "this line is no text of a table", how_to);
+            "this line is not part of a table", how_to);
       return;
     }
     const std::vector<Word> words = words_of(line);
@@ -214,7 +214,8 @@ class SinfoReader {
       return h == "FEATURES" || h.starts_with("AVAIL_F") || h.starts_with("ACTIVE_F");
     });
     if (!node_) fault(1, "NODELIST", "the table has no such column", how_to);
-    if (!state_) fault(1, "STATE", "the table has no such column, so usable nodes cannot be told", how_to);
+    if (!state_)
+      fault(1, "STATE", "the table has no such column, so usable nodes cannot be recognised", how_to);
   }
 
   void take_row(const std::vector<Word>& words) {
@@ -230,7 +231,8 @@ class SinfoReader {
     if (!node_ || !state_) return;
     const auto hosts = hosts_of(words[*node_].text);
     if (!hosts) {
-      fault(words[*node_].column, "NODELIST", in_quotes(words[*node_].text) + " is no list of nodes", how_to);
+      fault(words[*node_].column, "NODELIST", in_quotes(words[*node_].text) + " is not a list of nodes",
+            how_to);
       return;
     }
     if (count_ && parse_whole(words[*count_].text) != static_cast<int>(hosts->size())) {
@@ -247,7 +249,7 @@ class SinfoReader {
     const Word& state = words[*state_];
     const State kind = state_of(state.text);
     if (kind == State::unknown) {
-      fault(state.column, "STATE", in_quotes(state.text) + " is no state of a node", how_to);
+      fault(state.column, "STATE", in_quotes(state.text) + " is not a state of a node", how_to);
       return;
     }
     std::string_view name = partition_ ? words[*partition_].text : std::string_view();

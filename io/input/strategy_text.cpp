@@ -53,7 +53,7 @@ class StrategyParser {
       if (!text.empty()) read(part);
     }
     if (seen_.contains("zero1") && seen_.contains("shard"))
-      fault("shard", "says what zero1 says too", "keep one of them");
+      fault("shard", "repeats zero1", "keep one of them");
     if (!faults_.empty()) throw InputError(std::move(faults_));
     const std::optional<models::Schedule> schedule = std::exchange(job_.pin.schedule, std::nullopt);
     if (schedule && !job_.pin.virtual_pipeline) job_.pin.virtual_pipeline = only_chunks(*schedule);
@@ -113,7 +113,7 @@ class StrategyParser {
   }
 
   void no_word(const StrategyKey& key, const std::string& value) {
-    fault(key.brief, fmt::format("\"{}\" is no {}", printable(value), key.noun),
+    fault(key.brief, fmt::format("\"{}\" is not a {}", printable(value), key.noun),
           key.kind == StrategyKey::Kind::loop ? loop_fix(value) : fmt::format("write {}", key.words));
   }
 
@@ -158,17 +158,17 @@ void set_schedule(Strategy& s, models::Schedule schedule, const SourcePos& place
     throw InputError({place, key, std::move(problem), fix});
   };
   if (s.pipeline_parallel == 1 && schedule != models::Schedule::one_f_one_b)
-    refuse(fmt::format("{} is an order of pipeline stages, and there is one stage", name),
-           "choose pp=2 or more, or leave the schedule away");
+    refuse(fmt::format("{} is an order of pipeline stages, but there is only one stage", name),
+           "choose pp=2 or more, or leave the schedule out");
   const models::ChunkCounts chunks = models::chunks_of(schedule);
   if (chunks.has(s.virtual_pipeline)) return;
   if (models::settled_schedule(s) != schedule)
-    refuse(
-        s.virtual_pipeline > 1 ? "with virtual stages it is interleaved" : "interleaved needs virtual stages",
-        "choose another vpp, or leave the schedule away");
+    refuse(s.virtual_pipeline > 1 ? "with virtual stages the schedule is interleaved"
+                                  : "interleaved needs virtual stages",
+           "choose another vpp, or leave the schedule out");
   throw InputError(
       {place, key, models::schedule_of(s).obstacle(models::shape_of(s)),
-       fmt::format("choose vpp={}, or leave the schedule away", chunks.nearest(s.virtual_pipeline))});
+       fmt::format("choose vpp={}, or leave the schedule out", chunks.nearest(s.virtual_pipeline))});
 }
 
 Strategy parse_strategy(const std::string& text, Job job) {

@@ -33,7 +33,7 @@ void check_names(const fs::path& folder, const std::vector<OutputFile>& files) {
   for (const OutputFile& f : files) {
     if (!is_plain(f.name) || (!f.folder.empty() && !is_plain(f.folder))) {
       faults.push_back(
-          {{folder.string()}, f.name, "this is no plain file name", "use a name without folders"});
+          {{folder.string()}, f.name, "this is not a plain file name", "use a name without folders"});
     } else if (!seen.insert(place_of(folder, f)).second) {
       faults.push_back(
           {{folder.string()}, f.name, "two files would have this name", "give them different names"});
@@ -51,9 +51,9 @@ void check_existing(const fs::path& folder, const std::vector<OutputFile>& files
     if (::lstat(path.c_str(), &status) != 0) continue;
     if (S_ISDIR(status.st_mode)) {
       faults.push_back(
-          {{path.string()}, "", "a folder stands where a file would be written", "remove or rename it"});
+          {{path.string()}, "", "there is a folder where a file would be written", "remove or rename it"});
     } else if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
-      faults.push_back({{path.string()}, "", "is no regular file", "choose another folder"});
+      faults.push_back({{path.string()}, "", "is not a regular file", "choose another folder"});
     } else if (!force) {
       there.push_back((fs::path(f.folder) / f.name).string());
     }
@@ -195,7 +195,7 @@ void check_space(const fs::path& folder, std::uint64_t bytes) {
   };
   throw InputError(Diagnostic{{folder.string()},
                               "",
-                              "about " + gigabytes(bytes) + " are to be written, and its disk has " +
+                              "about " + gigabytes(bytes) + " are to be written, but its disk has " +
                                   gigabytes(disk.available) + " free",
                               "choose a folder on another disk"});
 }
@@ -211,11 +211,11 @@ void check_file(const fs::path& path, bool force) {
     refuse_file(missing ? "its folder does not exist" : "its folder cannot be used",
                 missing ? "create the folder, or choose another file" : "choose another file");
   }
-  if (!S_ISDIR(status.st_mode)) refuse_file("its folder is no folder", "choose another file");
+  if (!S_ISDIR(status.st_mode)) refuse_file("its parent is not a folder", "choose another file");
   if (::lstat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) refuse_file("is a folder", "choose another file");
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-      refuse_file("is no regular file", "choose another file");
+      refuse_file("is not a regular file", "choose another file");
     if (!force) refuse_file("the file exists already", "choose another file, or overwrite with --force");
   } else if (errno == ENAMETOOLONG) {
     refuse_file("its name is too long", "choose another file");
@@ -230,7 +230,7 @@ void write_file(const fs::path& path, const std::string& text, bool force) {
 
 void update_file(const fs::path& path, bool force, const std::function<std::string()>& change) {
   check_file(path, force);
-  if (!is_plain(path.filename().string())) blame(path, {{{}, "", "this is no plain file name", ""}});
+  if (!is_plain(path.filename().string())) blame(path, {{{}, "", "this is not a plain file name", ""}});
   bool changed = false;
   try {
     write_into(folder_of(path), force, [&] {

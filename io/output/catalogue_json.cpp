@@ -73,7 +73,7 @@ const Record<KnownModel>& record() {
        {"vocabulary", of(&Architecture::vocabulary)},
        {"max_positions", of(&Architecture::max_positions)},
        {"experts", of(&Architecture::experts), "0: none"},
-       {"training", &KnownModel::training, "`null` where none is published"}});
+       {"training", &KnownModel::training, "`null` if none is published"}});
   return described;
 }
 
@@ -100,8 +100,8 @@ const Record<KnownInstance>& record() {
         "all NICs, one direction"},
        {"prices", of(&prices_of)},
        {"ending", &KnownInstance::ending,
-        "that all software which trains on it is published no longer; empty while some is"},
-       {"step_modelled", &KnownInstance::step_modelled, "a training step on it is timed"}});
+        "that no software which trains on it is published any more; empty while some is"},
+       {"step_modelled", &KnownInstance::step_modelled, "whether a training step on it can be timed"}});
   return described;
 }
 

@@ -26,11 +26,11 @@ struct ShownCheck {
 template <>
 const Record<Change>& record() {
   static const Record<Change> described(
-      "Change", "A key of a config, what stands there and what is to.",
+      "Change", "A key of a config, with its value and the value that it should have.",
       {{"key", &Change::key},
-       {"from", &Change::from, "as the file writes it; `null` where the key is absent"},
+       {"from", &Change::from, "as the file writes it; `null` if the key is absent"},
        {"to", &Change::to},
-       {"line", [](const Change& c) { return c.at.line; }, "0: the key is not there"},
+       {"line", [](const Change& c) { return c.at.line; }, "0: the key is absent"},
        {"column", [](const Change& c) { return c.at.column; }}});
   return described;
 }
@@ -38,11 +38,11 @@ const Record<Change>& record() {
 template <>
 const Record<Finding>& record() {
   static const Record<Finding> described(
-      "Finding", "What the linter says of a config.",
-      {{"rule", &Finding::rule, "a word of [rules.md](rules.md)"},
+      "Finding", "A finding of the linter.",
+      {{"rule", &Finding::rule, "an id of [rules.md](rules.md)"},
        {"severity", &Finding::severity, "`error`, `warning` or `note`"},
-       {"key", &Finding::key, "as the file calls it; empty for the whole file"},
-       {"line", [](const Finding& f) { return f.at.line; }, "0 without a place"},
+       {"key", &Finding::key, "as the file writes it; empty for the whole file"},
+       {"line", [](const Finding& f) { return f.at.line; }, "0 if it has no place"},
        {"column", [](const Finding& f) { return f.at.column; }},
        {"message", &Finding::message},
        {"fix", &Finding::fix},
@@ -54,10 +54,10 @@ template <>
 const Record<NearestJson>& record() {
   using N = NearestJson;
   static const Record<N> described(
-      "NearConfig", "A config near to a refused one that is accepted and fits.",
-      {{"keys", [](const N& n) { return n.config.changes.size(); }, "how many change"},
+      "NearConfig", "A config close to a refused one that is accepted and fits.",
+      {{"keys", [](const N& n) { return n.config.changes.size(); }, "the number of keys that change"},
        {"changes", [](const N& n) { return n.config.changes; }},
-       {"diff", &N::diff, "of the file; empty where it cannot be told"},
+       {"diff", &N::diff, "of the file; empty if it cannot be made"},
        {"warnings", [](const N& n) { return n.config.warnings; }, "that the file did not have before"},
        {"fit_probability", [](const N& n) { return n.config.fit_probability; }},
        {"works_probability", [](const N& n) { return n.config.plan.works; }},
@@ -73,17 +73,16 @@ const Record<ShownCheck>& record() {
       {{"verdict", [](const C& c) { return c.verdict; },
         "`refused` with any error, `warn` with any warning, else `ok`"},
        {"findings", [](const C& c) { return c.findings; },
-        "errors, then warnings, then notes. Without `--instance`, a note `instance` says which type is "
-        "assumed"},
+        "errors, then warnings, then notes. Without `--instance`, a note `instance` states the assumed type"},
        {"prediction", &C::prediction,
-        "`null` when the strategy cannot be simulated or the config needs what is not modelled"},
+        "`null` if the strategy cannot be simulated or the config needs something that is not modelled"},
        {"no_prediction",
         [](const C& c) { return c.no_prediction.empty() ? std::nullopt : std::optional(c.no_prediction); },
         "why there is none"},
        {"nearest", [](const C& c) { return c.nearest; },
-        "where the strategy is refused: configs of the same cluster, batch, sequence and precision that are "
-        "accepted and fit with at least 90 %, at "
-        "most three, those without a new warning first, then fewest keys, then the faster"}});
+        "if the strategy is refused: at most three configs for the same cluster, batch, sequence and "
+        "precision that are accepted and at least 90 % likely to fit; those without a new warning first, "
+        "then those with the fewest keys, then the faster ones"}});
   return described;
 }
 std::string check_json(const std::string& verdict, const std::vector<Finding>& findings,

@@ -81,7 +81,7 @@ template <>
 const Record<ShownVerdict>& record() {
   const auto verdict = [](auto get) { return path(&ShownVerdict::of, get); };
   static const Record<ShownVerdict> described(
-      "Verdict", "Whether the runtime takes a group.",
+      "Verdict", "Whether the runtime accepts a group.",
       {{"verdict", verdict(&GroupVerdict::verdict), "`supported`, `doubtful` or `refused`"},
        {"rule", verdict(&GroupVerdict::rule)},
        {"message", verdict(&GroupVerdict::message)},
@@ -92,14 +92,14 @@ const Record<ShownVerdict>& record() {
 template <>
 const Record<CollectiveTiming::Part>& record() {
   using Part = CollectiveTiming::Part;
-  static const Record<Part> described("Phase", "A part of a collective.",
-                                      {{"steps", &Part::steps},
-                                       {"latency_seconds", &Part::latency},
-                                       {"transfer_seconds", path(&Part::transfer, &seconds_of)},
-                                       {"limit", &Part::limit,
-                                        "the busiest resource, the first of equals: `link A>B` between "
-                                        "chips, `memory of core C`, `nic N out` "
-                                        "or `in`, `spine out` or `in`; `\"\"` when no bytes move"}});
+  static const Record<Part> described(
+      "Phase", "A phase of a collective.",
+      {{"steps", &Part::steps},
+       {"latency_seconds", &Part::latency},
+       {"transfer_seconds", path(&Part::transfer, &seconds_of)},
+       {"limit", &Part::limit,
+        "the busiest resource, the first if several are equal: `link A>B` between chips, `memory of core C`, "
+        "`nic N out` or `in`, `spine out` or `in`; `\"\"` if no bytes move"}});
   return described;
 }
 
@@ -107,18 +107,17 @@ template <>
 const Record<ShownCollective>& record() {
   using C = ShownCollective;
   static const Record<C> described(
-      "Collective", "One collective; times and rates are `null` where there is no way for its bytes.",
+      "Collective", "One collective; times and rates are `null` if there is no path for its bytes.",
       {{"op", of_run(&CollectiveRun::op),
         "`all_gather`, `reduce_scatter`, `all_reduce`, `all_to_all`, `permute` or `send_recv`, also when "
         "nccom-test's short name was given"},
        {"ranks", of_run(&CollectiveRun::ranks),
-        "over all nodes, equally many on each, the lowest cores first"},
+        "on all nodes together, the same number on each, the lowest cores first"},
        {"bytes", of_run([](const CollectiveRun& r) { return static_cast<std::int64_t>(r.bytes.value); }),
-        "as nccom-test counts: what each rank of an all-gather ends with, what each rank of the others "
-        "starts with. Whole elements of `--datatype`: other sizes are cut, but not to none"},
+        "as nccom-test counts: the bytes with which each rank of an all-gather ends and each rank of the "
+        "others starts. Whole elements of `--datatype`: other sizes are cut, but to at least one element"},
        {"algorithm", of_timing(&CollectiveTiming::algorithm),
-        "as timed; `none` for one rank. It differs from `--algorithm` where that one cannot run on the "
-        "group"},
+        "as timed; `none` for one rank. It differs from `--algorithm` if that one cannot run on the group"},
        {"seconds", of_timing(path(&CollectiveTiming::seconds, &seconds_of)),
         "inside a compiled graph: `alpha_seconds` and the latency and transfer of all `phases`"},
        {"seconds_90", of_timing(path(&CollectiveTiming::seconds_90, &interval_of)),

@@ -50,7 +50,7 @@ std::string install(int indent) {
 std::string whole_nodes(const ClusterSpec& s) {
   if (s.cluster.instance.hosts == 1) return "";
   return fmt::format(
-      "# MaxCount counts hosts: {}. The hosts of a node must stand together: reserve them as one.\n",
+      "# MaxCount counts hosts: {}. The hosts of a node must be placed together: reserve them as one.\n",
       hosts_text(s.cluster));
 }
 

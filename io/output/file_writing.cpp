@@ -76,7 +76,7 @@ void SignalHold::obey() const {
     struct sigaction action {};
     ::sigaction(signal, nullptr, &action);
     if (action.sa_handler == SIG_DFL)
-      throw InputError(Diagnostic{{}, "", "interrupted while files were written", "call it again"});
+      throw InputError(Diagnostic{{}, "", "interrupted while files were written", "run it again"});
   }
 }
 

@@ -56,21 +56,21 @@ const Record<CollectiveFit::Estimate>& record() {
        {"unit", [](const E& e) { return unit_of(e.parameter); }},
        {"prior", &E::prior},
        {"fitted", &E::posterior},
-       {"prior_share", &E::prior_share, "the spread left over the prior's"},
+       {"prior_share", &E::prior_share, "the remaining spread over the prior's"},
        {"verdict", &E::verdict,
-        "`identified` (`prior_share` below 0.5), `weakly` (below 0.9), `moved` (no surer, but by a tenth of "
-        "the prior's spread or more elsewhere) or `at prior`"}});
+        "`identified` (`prior_share` below 0.5), `weakly` (below 0.9), `moved` (the spread did not shrink, "
+        "but the value moved by a tenth of the prior's spread or more) or `at prior`"}});
   return described;
 }
 
 template <>
 const Record<StackFactor>& record() {
-  static const Record<StackFactor> described("Stack",
-                                             "What every time of a framework and release is multiplied by.",
-                                             {{"framework", &StackFactor::framework},
-                                              {"release", &StackFactor::release, "`\"\"`: of the framework"},
-                                              {"median", &StackFactor::median},
-                                              {"log_sd", &StackFactor::log_sd}});
+  static const Record<StackFactor> described(
+      "Stack", "The factor by which every time of a framework and release is multiplied.",
+      {{"framework", &StackFactor::framework},
+       {"release", &StackFactor::release, "`\"\"`: of the framework"},
+       {"median", &StackFactor::median},
+       {"log_sd", &StackFactor::log_sd}});
   return described;
 }
 
@@ -78,7 +78,7 @@ template <>
 const Record<KernelRow>& record() {
   using logs::MeasuredKernel;
   static const Record<KernelRow> described(
-      "KernelRow", "A kernel beside what the fitted profile says of it.",
+      "KernelRow", "A kernel with the fitted profile's prediction for it.",
       {{"id", path(&KernelRow::point, &MeasuredKernel::id)},
        {"kernel", [](const KernelRow& r) { return to_string(r.point.kernel); }, "as `--kernel` writes it"},
        {"measured_seconds", path(&KernelRow::point, &MeasuredKernel::seconds)},
@@ -96,7 +96,7 @@ const Record<CollectiveFit::Row>& record() {
                                      {{"id", point(&Point::id), "that of the CSV, or file and line"},
                                       {"op", point(&Point::op)},
                                       {"ranks", point(&Point::ranks)},
-                                      {"nodes", &Row::nodes, "as stated, else as few as hold the ranks"},
+                                      {"nodes", &Row::nodes, "as stated, otherwise as few as hold the ranks"},
                                       {"bytes", point(&Point::bytes)},
                                       {"algorithm", &Row::algorithm},
                                       {"measured_seconds", point(&Point::seconds)},
@@ -108,7 +108,7 @@ const Record<CollectiveFit::Row>& record() {
 template <>
 const Record<ShownLeftOut>& record() {
   static const Record<ShownLeftOut> described(
-      "LeftOut", "What is not compared.",
+      "LeftOut", "A row that is not compared, and why.",
       {{"id", &ShownLeftOut::id},
        {"reason", &ShownLeftOut::reason},
        {"fix", &ShownLeftOut::fix, "of a point of nccom-test", Absent::left_out}});
@@ -140,7 +140,7 @@ const Record<StepFit>& record() {
   static const Record<StepFit> described("", "What a fit of steps and kernels rests on.",
                                          {{"observations", &StepFit::observations},
                                           {"collectives", &StepFit::collectives},
-                                          {"kernels", &StepFit::kernels, "equal ones are one"},
+                                          {"kernels", &StepFit::kernels, "equal ones count once"},
                                           {"iterations", &StepFit::iterations},
                                           {"converged", &StepFit::converged}});
   return described;
@@ -162,29 +162,30 @@ template <>
 const Record<ShownCalibration>& record() {
   using C = ShownCalibration;
   static const Record<C> described(
-      "CalibrateResult", "A fit, or what the files say; parts that the kind of fit lacks are left out.",
-      {{"profile", &C::profile, "the prior, as the options say; of a fit to steps and kernels what it gave",
+      "CalibrateResult",
+      "A fit, or the contents of the files; parts that this kind of fit does not have are left out.",
+      {{"profile", &C::profile, "the prior, as the options say; of a fit to steps and kernels its result",
         Absent::left_out},
        {"prior", &C::prior, "of a fit to steps and kernels", Absent::left_out},
        {"instance", &C::instance, "where points were measured, as the options say", Absent::left_out},
        {"parameters", &C::parameters, "of collectives the seven that one depends on; empty with `--no-fit`",
         Absent::left_out},
        {"stacks", &C::stacks, "", Absent::left_out},
-       {"configurations", &C::configurations, "log of what the model misses of each", Absent::left_out},
+       {"configurations", &C::configurations, "log of what the model misses in each", Absent::left_out},
        {"kernels", &C::kernels, "", Absent::left_out},
        {"kernel_effects", &C::kernel_effects,
         "of each operator the log of its time alone over that in a graph", Absent::left_out},
        {"rows", &C::rows, "the points used, each once", Absent::left_out},
        {"left_out", &C::left_out,
-        "points and runs that cannot be predicted. When no point is left they are input errors (exit 2). "
-        "Tables left out as a whole are remarks only",
+        "points and runs that cannot be predicted. If no point is left, they are input errors (exit 2). "
+        "Whole tables that are left out appear only as remarks",
         Absent::left_out},
        {"summary", &C::summary, "", Absent::left_out},
        {"files", path(&C::logs, &ReadLogs::files), "in the order given"},
        {"steps", path(&C::logs, &ReadLogs::steps),
-        "those of all files that a prediction can be compared with. With `--job` or `--config` they have its "
-        "framework, release, batch and sequence, and runs that state another batch or sequence are missing, "
-        "with a remark"}});
+        "those of all files with which a prediction can be compared. With `--job` or `--config` they have "
+        "its framework, release, batch and sequence, and runs that state another batch or sequence are left "
+        "out, with a remark"}});
   return described;
 }
 

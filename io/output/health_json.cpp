@@ -47,16 +47,15 @@ const Record<HealthTest>& record() {
 template <>
 const Record<SlowNode>& record() {
   using N = SlowNode;
-  static const Record<N> described(
-      "SlowNode",
-      "A node that is slow alone, or in all of its runs with others. The nodes of a single pair cannot be "
-      "told apart: both stand there.",
-      {{"node", &N::name},
-       {"alone", &N::alone},
-       {"in_pairs", &N::in_pairs},
-       {"problem", &N::problem},
-       {"fix", &N::fix},
-       {"command", &N::command, "of the fix"}});
+  static const Record<N> described("SlowNode",
+                                   "A node that is slow alone, or in all of its runs with others. If two "
+                                   "nodes ran only with each other, both are listed.",
+                                   {{"node", &N::name},
+                                    {"alone", &N::alone},
+                                    {"in_pairs", &N::in_pairs},
+                                    {"problem", &N::problem},
+                                    {"fix", &N::fix},
+                                    {"command", &N::command, "of the fix"}});
   return described;
 }
 
@@ -64,7 +63,7 @@ template <>
 const Record<HealthReport>& record() {
   using R = HealthReport;
   static const Record<R> described(
-      "HealthResult", "Nodes as nccom-test shows them.",
+      "HealthResult", "Nodes, as nccom-test measured them.",
       {{"verdict", [](const R& r) { return r.slow.empty() ? "ok" : "slow"; }, "`ok` or `slow` (exit code 3)"},
        {"instance", &R::instance},
        {"profile", &R::profile},

@@ -37,21 +37,21 @@ int line_of(const Sample& s) {
 template <>
 const Record<StepSample>& record() {
   static const Record<StepSample> described(
-      "StepSample", "What a log shows of a run's steps.",
+      "StepSample", "The steps of a run, as a log shows them.",
       {{"file", path(&StepSample::at, &SourcePos::file)},
        {"line", &line_of<StepSample>},
        {"last_line", &StepSample::last_line},
        {"format", &StepSample::format},
-       {"basis", &StepSample::basis, "what `seconds` are of"},
-       {"framework", &StepSample::framework, "as far as the log states it; else `\"\"`"},
+       {"basis", &StepSample::basis, "what `seconds` measures"},
+       {"framework", &StepSample::framework, "if the log states it; otherwise `\"\"`"},
        {"release", &StepSample::release, "likewise"},
        {"seconds", &StepSample::seconds,
-        "of a step, the median; of a clock of whole seconds the mean without pauses"},
+        "of a step: the median; with a clock of whole seconds the mean without pauses"},
        {"spread_seconds", &StepSample::spread, "the standard deviation of a step"},
        {"count", &StepSample::count, "the steps used"},
        {"left_out", &StepSample::left_out, "warm-up and pauses"},
-       {"wall_seconds", &StepSample::wall_seconds, "from step to step, where `seconds` is less than that"},
-       {"global_batch", &StepSample::global_batch, "as far as the log states it; else `null`"},
+       {"wall_seconds", &StepSample::wall_seconds, "from step to step, if `seconds` is less than that"},
+       {"global_batch", &StepSample::global_batch, "if the log states it; otherwise `null`"},
        {"sequence", &StepSample::sequence, "likewise"},
        {"sequences_per_second", &StepSample::sequences_per_second, "likewise"},
        {"tokens_per_second", &StepSample::tokens_per_second, "likewise"}});
@@ -63,9 +63,9 @@ const Record<MemorySample>& record() {
   static const Record<MemorySample> described(
       "", "Memory of a core.",
       {{"line", &line_of<MemorySample>},
-       {"bytes", &MemorySample::bytes, "`null`: only that it did not fit"},
+       {"bytes", &MemorySample::bytes, "`null`: it is only known that it did not fit"},
        {"core", &MemorySample::core},
-       {"where", &MemorySample::where, "it is from"},
+       {"where", &MemorySample::where, "where it is from"},
        {"count", &MemorySample::count, "of equal lines or of reports"}});
   return described;
 }
@@ -73,7 +73,7 @@ const Record<MemorySample>& record() {
 template <>
 const Record<CollectiveSample>& record() {
   static const Record<CollectiveSample> described(
-      "", "A collective inside compiled graphs, without a launch. Not used by the fit.",
+      "", "A collective inside compiled graphs, without a launch. The fit does not use it.",
       {{"line", &line_of<CollectiveSample>},
        {"op", &CollectiveSample::op},
        {"type", &CollectiveSample::type},
@@ -120,7 +120,7 @@ const Record<SkippedPiece>& record() {
 template <>
 const Record<logs::Detected::Kind>& record() {
   using Kind = logs::Detected::Kind;
-  static const Record<Kind> described("Understood", "How many lines, tables, reports of a kind.",
+  static const Record<Kind> described("Understood", "The number of lines, tables or reports of a kind.",
                                       {{"kind", &Kind::name}, {"pieces", &Kind::pieces}});
   return described;
 }
@@ -129,7 +129,7 @@ template <>
 const Record<ReadLog>& record() {
   using logs::Detected;
   const auto content = [](auto get) { return path(&ReadLog::content, get); };
-  static const Record<ReadLog> described("LogFile", "What a file was, and what it holds.",
+  static const Record<ReadLog> described("LogFile", "The kind of a file and its contents.",
                                          {{"file", &ReadLog::path},
                                           {"understood", content(&Detected::kinds)},
                                           {"steps", content(&Detected::steps)},

@@ -40,7 +40,7 @@ std::int64_t nearest_byte(Bytes b) {
 template <>
 const Record<MemoryCase>& record() {
   static const Record<MemoryCase> described(
-      "PublishedCase", "A published job of which is known whether it fits.",
+      "PublishedCase", "A published job for which it is known whether it fits.",
       {{"id", &MemoryCase::id},
        {"kind", &MemoryCase::kind, "that of measured-runs.csv, or `case` for memory-cases.csv"},
        {"source", &MemoryCase::source},
@@ -118,9 +118,9 @@ const Record<ShownMemoryValidation>& record() {
        {"wrong", [](const V& v) { return v.rows->count("").wrong; },
         "of them; the exit code is 0 all the same"},
        {"log_score", score(&MemoryScore::mean),
-        "the mean over layouts of ln P(what is known): 0 is certainty, always rightly, -0.69 no knowledge"},
+        "the mean over layouts of ln P(what happened): 0 is always certain and right, -0.69 knows nothing"},
        {"log_score_left_out", score(&MemoryScore::left_out),
-        "the same with each source judged by what the others teach the profile's prior"},
+        "the same, with each source predicted from the others and the profile's prior"},
        {"mean_fit_probability", score(&MemoryScore::mean_fit), "of what ran"},
        {"least_fit_probability", score(&MemoryScore::least_fit), "likewise"},
        {"sources", score(&MemoryScore::sources), "the worst first"},

@@ -140,20 +140,20 @@ const SpaceCounts& counts_of(const ShownSpace& s) {
 template <>
 const Record<SpaceCounts>& record() {
   static const Record<SpaceCounts> described(
-      "SpaceCounts", "How many strategies there were; `enumerated` is the sum of the next four.",
+      "SpaceCounts", "The number of strategies; `enumerated` is the sum of the next four.",
       {{"enumerated", &SpaceCounts::enumerated},
        {"refused", &SpaceCounts::refused, "doubtful ones among them"},
        {"too_large", &SpaceCounts::too_large},
        {"bounded", &SpaceCounts::bounded, "their bound does not beat the best plans"},
        {"simulated", &SpaceCounts::simulated},
        {"inexpressible", &SpaceCounts::inexpressible,
-        "left out besides, because the target cannot say them"}});
+        "also left out, because the target cannot express them"}});
   return described;
 }
 
 template <>
 const Record<ShownSpace>& record() {
-  static const Record<ShownSpace> described("Space", "What was searched.", &counts_of,
+  static const Record<ShownSpace> described("Space", "The extent of the search.", &counts_of,
                                             {{"seconds", &ShownSpace::seconds, "wall time of the search"}});
   return described;
 }
@@ -161,14 +161,14 @@ const Record<ShownSpace>& record() {
 template <>
 const Record<ShownRefusal>& record() {
   static const Record<ShownRefusal> described(
-      "Refusal", "A tempting strategy that was refused: its bound beats the winner, or there is no winner.",
+      "Refusal", "A near miss that was refused: its bound beats the best plan, or there is no plan.",
       {{"strategy", &ShownRefusal::strategy},
        {"rule", [](const ShownRefusal& r) { return r.of->why.rule; }},
        {"message", [](const ShownRefusal& r) { return r.of->why.message; }},
        {"fix", [](const ShownRefusal& r) { return r.of->why.fix; }},
        {"step_seconds_bound", [](const ShownRefusal& r) { return r.of->lower_bound; },
-        "a time that it would not beat; for rules other than `memory` of computing alone, every collective "
-        "free"},
+        "a time that it cannot beat; for rules other than `memory` the time of computing alone, with every "
+        "collective free"},
        {"memory_bytes_per_core",
         [](const ShownRefusal& r) {
           return r.of->memory ? std::optional(worst_of(*r.of->memory)) : std::nullopt;
@@ -183,9 +183,9 @@ const Record<ShownRefusal>& record() {
 template <>
 const Record<Sensitivity>& record() {
   static const Record<Sensitivity> described(
-      "Reasons", "What holds the recommended plan back.",
-      {{"binds", &Sensitivity::resource, "the part of the machine that the step depends on most"},
-       {"elasticity", &Sensitivity::elasticity, "of the step to it"},
+      "Reasons", "What limits the recommended plan.",
+      {{"binds", &Sensitivity::resource, "the part of the machine on which the step depends most"},
+       {"elasticity", &Sensitivity::elasticity, "of the step with respect to it"},
        {"step_seconds_with_faster_kernels", &Sensitivity::with_faster_kernels,
         "tensor-engine efficiencies 10 % higher"},
        {"step_seconds_with_twice_the_nics",
@@ -195,7 +195,7 @@ const Record<Sensitivity>& record() {
         },
         "`null` on one node"},
        {"with_one_more_gibibyte", &Sensitivity::with_more_memory,
-        "the plan that would win, where it is faster"}});
+        "the plan that would then be the best, if it is faster"}});
   return described;
 }
 
@@ -211,40 +211,40 @@ template <>
 const Record<ShownBaseline>& record() {
   using B = ShownBaseline;
   static const Record<B> described(
-      "Baseline", "What runs today, beside the plan.",
+      "Baseline", "What runs today, compared with the plan.",
       {{"strategy", [](const B& b) { return placed(b.of->strategy, b.of->job); },
-        "of the config, on the winner's cluster"},
+        "of the config, on the cluster of the best plan"},
        {"violations", [](const B& b) { return b.of->broken; },
         "why it is refused or doubtful, and errors of `check`; empty when it is legal and fits"},
        {"runs", [](const B& b) { return b.of->runs(); },
-        "nothing is broken for certain: it fits and is accepted"},
+        "nothing definite is broken: it fits and is accepted"},
        {"prediction", [](const B& b) { return b.of->plan; },
-        "`null` when it has no program; of one that does not run what it would take if it did"},
+        "`null` if it has no program; for one that does not run, the step that it would take"},
        {"speedup",
         [](const B& b) {
           return b.compares() ? std::optional(targets::speedup(*b.winner, *b.of)) : std::nullopt;
         },
-        "tokens per second of the winner over its own; `null` without prediction or winner, and where `runs` "
-        "is false"},
+        "tokens per second of the best plan over its own; `null` without a prediction or a plan, and if "
+        "`runs` is false"},
        {"seconds_saved", &seconds_saved,
-        "by cause, a step of the winner's global batch: what the baseline takes more"},
+        "by cause, for a step of the best plan's global batch: how much longer the baseline takes"},
        {"changes", [](const B& b) { return b.of->changes; },
-        "keys of the YAML to change; those whose change would leave the program as it is are left out"},
-       {"remarks", [](const B& b) { return b.of->remarks; }, "where it trains something else than the job"},
+        "keys of the YAML to change; keys whose change would not change the program are left out"},
+       {"remarks", [](const B& b) { return b.of->remarks; }, "where it trains something other than the job"},
        {"probability_winner_is_faster",
         [](const B& b) { return b.confidence == nullptr ? std::nullopt : b.confidence->beats_baseline; },
-        "that the winner takes less time a token; `null` without prediction or winner"}});
+        "that the best plan takes less time per token; `null` without a prediction or a plan"}});
   return described;
 }
 
 template <>
 const Record<RuleCount>& record() {
-  static const Record<RuleCount> described("RuleCount",
-                                           "How many strategies broke a rule first, with one as an example.",
-                                           {{"rule", [](const RuleCount& r) { return r.why.rule; }},
-                                            {"strategies", &RuleCount::strategies},
-                                            {"message", [](const RuleCount& r) { return r.why.message; }},
-                                            {"fix", [](const RuleCount& r) { return r.why.fix; }}});
+  static const Record<RuleCount> described(
+      "RuleCount", "The number of strategies that broke a rule first, with an example.",
+      {{"rule", [](const RuleCount& r) { return r.why.rule; }},
+       {"strategies", &RuleCount::strategies},
+       {"message", [](const RuleCount& r) { return r.why.message; }},
+       {"fix", [](const RuleCount& r) { return r.why.fix; }}});
   return described;
 }
 
@@ -254,17 +254,18 @@ const Record<ShownInfeasible>& record() {
   static const Record<I> described(
       "Infeasible", "Why nothing was found, and what would help.",
       {{"nodes_that_would_do", [](const I& i) { return i.of->nodes_that_would_do; },
-        "0: none up to 1,875, or nodes are not the problem"},
-       {"nearest_global_batch", [](const I& i) { return i.of->nearest_batch; }, "0: no help"},
+        "0: not even 1,875 are enough, or nodes are not the problem"},
+       {"nearest_global_batch", [](const I& i) { return i.of->nearest_batch; }, "0: none helps"},
        {"rules", [](const I& i) { return i.of->rules; }, "the most frequent first; memory is not among them"},
-       {"closest", &I::closest, "of what is legal or doubtful and too large the strategy that lacks least",
+       {"closest", &I::closest,
+        "of the strategies that are legal or doubtful but too large, the one that lacks the least memory",
         Absent::left_out},
        {"memory_bytes_per_core",
         [](const I& i) { return i.of->closest ? std::optional(worst_of(*i.of->memory)) : std::nullopt; },
         "of `closest`", Absent::left_out},
-       {"fastest", [](const I& i) { return pointer(i.of->too_slow); }, "where the deadline refuses all",
+       {"fastest", [](const I& i) { return pointer(i.of->too_slow); }, "if the deadline refuses all",
         Absent::left_out},
-       {"cheapest", [](const I& i) { return pointer(i.of->too_expensive); }, "where the budget refuses all",
+       {"cheapest", [](const I& i) { return pointer(i.of->too_expensive); }, "if the budget refuses all",
         Absent::left_out}});
   return described;
 }
@@ -272,7 +273,7 @@ const Record<ShownInfeasible>& record() {
 template <>
 const Record<ShownRank>& record() {
   static const Record<ShownRank> described(
-      "RankedPlan", "A plan of the ranking, with how near it is to what is known to run.", &plan_of_rank,
+      "RankedPlan", "A plan of the ranking, with its distance from what is known to run.", &plan_of_rank,
       {{"rank", &ShownRank::rank, "from 1, the fastest; with objective cost the cheapest"},
        {"distance", of_outlook([](const Outlook& o) { return o.distance.value; }),
         "from the nearest known run of such a model"},
@@ -281,24 +282,23 @@ const Record<ShownRank>& record() {
           return r.outlook == nullptr || r.outlook->nearest.empty() ? std::nullopt
                                                                     : std::optional(r.outlook->nearest);
         },
-        "which that is; `null`: none is known"},
+        "that run; `null` if none is known"},
        {"untested", of_outlook([](const Outlook& o) { return o.distance.untested; }),
         "what no known run of such a model has: \"micro-batch 2\", \"manual cuts\""},
        {"differs_from_nearest", of_outlook([](const Outlook& o) { return o.distance.differs; }),
-        "what the nearest run has not, and another known run has"},
+        "what the nearest run does not have but another known run does"},
        {"fit_probability_at_distance", of_outlook(&Outlook::fits),
-        "that it fits, with the further doubt of that distance"},
+        "that it fits, including the additional doubt from that distance"},
        {"compile_probability_at_distance", of_outlook(&Outlook::compiles), "that it compiles, likewise"},
        {"run_probability", of_outlook(&Outlook::runs), "that it runs at all"},
        {"works_probability", of_outlook(&Outlook::works), "the product of these three"},
        {"expected_tokens_per_second", of_outlook(&Outlook::expected_tokens_per_second),
-        "after the risk, with the recommended plan in its place where it does not work"},
+        "including the risk: if it does not work, the recommended plan replaces it"},
        {"near_twin_of", &ShownRank::twin,
-        "rank of the plan of which it is a near twin: the text shows both as one line", Absent::left_out},
+        "rank of the plan whose near twin it is: the text shows both in one line", Absent::left_out},
        {"probability_first_is_better", &ShownRank::first_is_better,
-        "that the plan of rank 1 takes less time a token or, with objective cost, fewer USD; `null` where a "
-        "deadline puts it last for "
-        "its nodes"}});
+        "that the plan of rank 1 takes less time per token or, with objective cost, fewer USD; `null` if a "
+        "deadline puts it last for its nodes"}});
   return described;
 }
 
@@ -312,22 +312,21 @@ const Record<ShownSearch>& record() {
           return ShownSpace{s.result.counts, s.seconds};
         }},
        {"proven", [](const S& s) { return s.result.complete; },
-        "whether the winner was proven to be the best"},
+        "whether the best plan was proven to be the best"},
        {"gap",
         [](const S& s) {
           return s.result.complete || s.result.gap > 0 ? std::optional(s.result.gap) : std::nullopt;
         },
-        "0.031: at most 3.1 % above the best there can be, in what the objective counts; `null` when it was "
-        "stopped before "
-        "that could be said (`--time-limit`, Ctrl-C)"},
+        "0.031: at most 3.1 % above the best that is possible, in what the objective counts; `null` if it "
+        "was stopped before that was known (`--time-limit`, Ctrl-C)"},
        {"cut_short",
         [](const S& s) {
           return s.result.cut_short.empty() ? std::nullopt : std::optional(s.result.cut_short);
         },
         "what `--time-limit` left undone, a sentence each (also on standard error)", Absent::left_out},
        {"plans", &ranks_of,
-        "at most `--top`, the fastest first (with objective cost the cheapest); one more where the "
-        "recommended plan is not among them"},
+        "at most `--top`, the fastest first (with objective cost the cheapest); one more if the recommended "
+        "plan is not among them"},
        {"recommended",
         [](const S& s) {
           return s.result.plans.empty() ? std::nullopt : std::optional(s.result.recommended);
@@ -339,17 +338,16 @@ const Record<ShownSearch>& record() {
         "the best plan of each of up to six layouts (TP, PP, CP, DP), those with the best bounds; best "
         "first"},
        {"reasons", [](const S& s) { return s.result.sensitivity; },
-        "of the recommended plan; left out where it is on another cluster than the fastest",
-        Absent::left_out},
+        "of the recommended plan; left out if it is on another cluster than the fastest", Absent::left_out},
        {"clusters", [](const S& s) { return s.result.clusters; },
-        "where the job leaves nodes or instance free; deadline and budget are not applied here"},
+        "if the job leaves nodes or instance free; deadline and budget are not applied here"},
        {"comparison",
         [](const S& s) {
           const bool compared = s.confidence != nullptr && s.confidence->comparison;
           return compared ? std::optional(ShownComparison{&*s.confidence->comparison, s.confidence->sure})
                           : std::nullopt;
         },
-        "left out where there is one plan, or where a deadline puts the rival last for its nodes",
+        "left out if there is one plan, or if a deadline puts the runner-up last for its nodes",
         Absent::left_out},
        {"baseline",
         [](const S& s) {
@@ -359,14 +357,13 @@ const Record<ShownSearch>& record() {
         },
         "with `--baseline`", Absent::left_out},
        {"run", &S::run,
-        "where deadline or budget is stated: the recommended plan's whole run with failures; where the "
-        "limits refuse "
-        "every plan, what they let the nearest one reach",
+        "if a deadline or budget is stated: the recommended plan's whole run with failures; if the limits "
+        "refuse every plan, how far the nearest one gets within them",
         Absent::left_out},
        {"doubtful", [](const S& s) { return refusals(s.result.doubtful, s.home); },
         "by their replica groups; the fastest first"},
        {"refused", [](const S& s) { return refusals(s.result.refused, s.home); },
-        "those that break a rule first, then those that are too large, the nearest miss first"},
+        "first those that break a rule, then those that are too large, the nearest miss first"},
        {"infeasible",
         [](const S& s) {
           if (!s.result.infeasible) return std::optional<ShownInfeasible>();

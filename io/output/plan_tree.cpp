@@ -93,7 +93,7 @@ template <>
 const Record<PlacedStrategy>& record() {
   using Fields = std::vector<Record<PlacedStrategy>::Field>;
   static const Record<PlacedStrategy> described(
-      "Strategy", "How a job is laid out over the cores. ``simulate`` takes it.", [] {
+      "Strategy", "The layout of a job over the cores. ``simulate`` accepts it.", [] {
         Fields fields;
         for (const models::StrategyKey& key : models::strategy_keys()) {
           const auto add = [&]<class T>(T) {
@@ -116,7 +116,7 @@ const Record<PlacedStrategy>& record() {
 template <>
 const Record<MemoryMoment>& record() {
   static const Record<MemoryMoment> described(
-      "Moment", "What an instant adds to parameters, gradients, optimizer and runtime of a core, bytes.",
+      "Moment", "Bytes that an instant adds to parameters, gradients, optimizer and runtime of a core.",
       {{"instant", &MemoryMoment::instant},
        {"activations", &part_then<&MemoryMoment::activations>},
        {"logits", &part_then<&MemoryMoment::logits>},
@@ -141,7 +141,7 @@ const Record<ShownMemory>& record() {
        {"instant", [](const ShownMemory& m) { return m.of->instant; },
         "of the peak: `loss`, `backward` or `optimizer`"},
        {"fit_probability", &ShownMemory::fit_probability,
-        "that every stage fits ([how](models.md#memory)); not stated of a stage alone", Absent::left_out}});
+        "that every stage fits ([how](models.md#memory)); not stated for a single stage", Absent::left_out}});
   return described;
 }
 
@@ -159,13 +159,13 @@ const Record<ShownStage>& record() {
       "StageMemory", "The memory of one stage.", &shown,
       {{"layers", [](const ShownStage& s) { return s.of->layers; }},
        {"in_flight", [](const ShownStage& s) { return s.of->in_flight; },
-        "micro-batches between their forward and backward pass when most are; with a virtual pipeline chunks "
-        "of them"},
+        "the largest number of micro-batches between their forward and backward pass; with a virtual "
+        "pipeline, chunks of them"},
        {"moments",
         [](const ShownStage& s) {
           return std::vector<MemoryMoment>(s.of->moments.begin(), s.of->moments.end());
         },
-        "what each instant adds to parameters, gradients, optimizer and runtime"}});
+        "bytes that each instant adds to parameters, gradients, optimizer and runtime"}});
   return described;
 }
 
@@ -173,7 +173,7 @@ template <>
 const Record<Violation>& record() {
   static const Record<Violation> described(
       "Violation", "A rule that a strategy breaks.",
-      {{"rule", &Violation::rule, "a word of [rules.md](rules.md)"},
+      {{"rule", &Violation::rule, "an id of [rules.md](rules.md)"},
        {"message", &Violation::message},
        {"fix", &Violation::fix},
        {"doubtful", &Violation::doubtful, "the runtime may accept it all the same"}});
@@ -191,13 +191,14 @@ const Record<KnownGraph>& record() {
 template <>
 const Record<Experience>& record() {
   static const Record<Experience> described(
-      "KnownCase", "The published job nearest to a plan of which is known whether it fits.",
+      "KnownCase", "The published job nearest to a plan for which it is known whether it fits.",
       {{"id", &Experience::id},
        {"source", &Experience::source},
        {"job", &Experience::words},
        {"known", &Experience::known, "`ran`, `ran out of memory`, or the limit that it kept"},
        {"distance", &Experience::distance, "[Nearest known case](models.md#nearest-known-case)"},
-       {"differences", &Experience::differences, "what the plan has against it, the largest first"},
+       {"differences", &Experience::differences,
+        "how the plan differs from it, the largest difference first"},
        {"largest_known_graph", [](const Experience& e) {
           return KnownGraph{e.largest_graph_id, std::llround(e.largest_graph)};
         }}});
@@ -220,10 +221,9 @@ const Record<models::CategorySeconds>& record() {
 template <>
 const Record<Plan>& record() {
   static const Record<Plan> described(
-      "Plan", "A strategy with what is predicted of it.",
+      "Plan", "A strategy with its predictions.",
       {{"strategy", [](const Plan& p) { return placed(p); }},
-       {"global_batch", &Plan::global_batch,
-        "sequences of a step, which matters where the job leaves it free"},
+       {"global_batch", &Plan::global_batch, "sequences per step, which matters if the job leaves it free"},
        {"step_seconds", [](const Plan& p) { return p.report.step; }},
        {"step_seconds_90",
         [](const Plan& p) {
@@ -232,11 +232,11 @@ const Record<Plan>& record() {
         "the 90 % interval"},
        {"tokens_per_second", [](const Plan& p) { return p.report.tokens_per_second; }},
        {"mfu", [](const Plan& p) { return p.report.mfu; }, "[MFU conventions](models.md#mfu-conventions)"},
-       {"hfu", [](const Plan& p) { return p.report.hfu; }, "the same with what is recomputed"},
+       {"hfu", [](const Plan& p) { return p.report.hfu; }, "the same, counting recomputation"},
        {"model_tflops", [](const Plan& p) { return p.report.model_flops.value / 1e12; },
         "of the whole cluster"},
        {"six_n_tflops", [](const Plan& p) { return p.report.six_n_flops.value / 1e12; },
-        "6 FLOPs a parameter and token"},
+        "6 FLOPs per parameter and token"},
        {"memory_bytes_per_core", [](const Plan& p) { return worst_of(p.memory); },
         "of the worst stage at its peak instant"},
        {"memory_by_stage",
@@ -247,45 +247,42 @@ const Record<Plan>& record() {
         },
         "the same for every stage"},
        {"compile_probability", [](const Plan& p) { return p.graph.compile_probability(); },
-        "that the compiler takes the largest graph; 1 on a device without such a limit"},
+        "that the compiler accepts the largest graph; 1 on a device without such a limit"},
        {"instructions_per_graph", [](const Plan& p) { return std::llround(p.graph.expected); },
         "of the largest graph, the median; 0 on a device without such a limit"},
        {"breakdown_seconds", [](const Plan& p) { return p.report.breakdown; },
         "along the critical path; adds up to `step_seconds`"},
        {"seconds_by_parameter", &by_parameter,
-        "the same path by the profile parameter its seconds scale with; parameters without any are left out. "
-        "Some seconds "
-        "scale with two parameters and stand under both, so the sum may be more than the step"},
+        "the same path by the profile parameter with which its seconds scale; parameters without any are "
+        "left out. Some seconds scale with two parameters and count for both, so the sum may be more than "
+        "the step"},
        {"seconds_by_operator", [](const Plan& p) { return p.report.by_operator; },
         "the same path by operator, the longest first; adds up to `step_seconds`"},
        {"elasticities", &elasticities_of,
         "by how many per cent the step changes when a part of the machine gets 1 % faster (`tensor`, "
-        "`vector`, `hbm`, `dma`, "
-        "`link`, `efa`: at most 0) or takes 1 % longer (`latency`, `launch`: at least 0), to first order "
-        "along the critical path. Their absolute values add up to 1; what work loses beside a collective is "
-        "the collective's"},
+        "`vector`, `hbm`, `dma`, `link`, `efa`: at most 0) or takes 1 % longer (`latency`, `launch`: at "
+        "least 0), to first order along the critical path. Their absolute values add up to 1; time that work "
+        "loses to a simultaneous collective counts for the collective"},
        {"usd_per_hour",
         [](const Plan& p) { return p.usd_per_hour > 0 ? std::optional(p.usd_per_hour) : std::nullopt; },
         "the on-demand price of all nodes"},
        {"doubts", &Plan::doubts,
-        "in `plan`, replica groups that the runtime may refuse, let in by `--allow-doubtful` or by pins; "
-        "always empty in "
-        "`simulate` and `check`, which have `violations`"},
+        "in `plan`, replica groups that the runtime may refuse, included by `--allow-doubtful` or by pins; "
+        "always empty in `simulate` and `check`, which have `violations`"},
        {"schedule",
         [](const Plan& p) {
           const models::Schedule s = models::settled_schedule(p.strategy);
           return models::framework_of(p.strategy).runs(s) ? std::optional<models::Schedule>() : s;
         },
-        "only of a what-if that the training loop does not run", Absent::left_out},
+        "only for a what-if that the training loop cannot run", Absent::left_out},
        {"step_extrapolated",
         [](const Plan& p) { return p.report.extrapolated ? std::optional(true) : std::nullopt; },
-        "true where the micro-batches were too many to be simulated and the step is taken to grow on as with "
-        "fewer",
+        "true if the micro-batches were too many to be simulated and the step is extrapolated from fewer",
         Absent::left_out},
        {"nearest_memory_case", &Plan::known,
-        "the published job nearest to the plan of which is known whether it fits", Absent::left_out},
+        "the published job nearest to the plan for which it is known whether it fits", Absent::left_out},
        {"fit_probability_at_distance", &Plan::fits,
-        "that it fits, with the further doubt of its distance from what ran", Absent::left_out},
+        "that it fits, including the additional doubt from its distance from what ran", Absent::left_out},
        {"compile_probability_at_distance", &Plan::compiles, "that it compiles, likewise", Absent::left_out},
        {"works_probability", &Plan::works, "that it fits, compiles and runs", Absent::left_out},
        {"run_days",

@@ -76,7 +76,7 @@ const Record<ScoredRow>& record() {
        {"quality", &R::quality},
        {"out_of_memory", &R::out_of_memory, "it was tried and did not fit"},
        {"measured_step_seconds", &R::measured,
-        "`null` where the run did not fit (`out_of_memory`) or no time is stated"},
+        "`null` if the run did not fit (`out_of_memory`) or no time is stated"},
        {"predicted_step_seconds", &R::predicted},
        {"step_seconds_90",
         [](const R& r) {
@@ -88,7 +88,7 @@ const Record<ScoredRow>& record() {
        {"measured_memory_bytes", &R::measured_memory},
        {"predicted_memory_bytes", &R::predicted_memory},
        {"fits", [](const R& r) { return r.fit_probability ? std::optional(r.fits()) : std::nullopt; },
-        "at least as probable as not; `null` where memory is not predicted"},
+        "at least as probable as not; `null` if memory is not predicted"},
        {"fit_probability", &R::fit_probability},
        {"skipped", [](const R& r) { return r.skipped.empty() ? std::nullopt : std::optional(r.skipped); },
         "why nothing is predicted", Absent::left_out}});
@@ -110,7 +110,7 @@ const Record<GroupRegret>& record() {
        {"regret", path(&G::regret, &finite),
         "measured time of the predicted best over that of the measured best, minus 1"},
        {"random", path(&G::random, &finite),
-        "the same of a layout chosen blindly, which also stands where nothing was predicted"},
+        "the same for a layout chosen blindly; it is also given if nothing was predicted"},
        {"rank_correlation", path(&G::rank_correlation, &finite), "Spearman's"}});
   return described;
 }
@@ -119,7 +119,7 @@ template <>
 const Record<MemoryErrors>& record() {
   using M = MemoryErrors;
   static const Record<M> described(
-      "", "Of peak memory, where it is stated and predicted.",
+      "", "The scores of peak memory, over rows for which it is stated and predicted.",
       {{"rows", &M::rows}, {"mape", &M::mape}, {"median_ape", &M::median_ape}, {"bias", &M::bias}});
   return described;
 }
@@ -127,7 +127,7 @@ const Record<MemoryErrors>& record() {
 template <>
 const Record<SlowSummary>& record() {
   const auto of = [](auto get) { return path(&SlowSummary::of, get); };
-  static const Record<SlowSummary> described("", "Of rows of quality D.",
+  static const Record<SlowSummary> described("", "The scores of rows of quality D.",
                                              {{"rows", of(&ScoreSummary::rows)},
                                               {"skipped", of(&ScoreSummary::skipped)},
                                               {"mape", of(&ScoreSummary::mape)},
@@ -138,7 +138,7 @@ const Record<SlowSummary>& record() {
 template <>
 const Record<RegretSummary>& record() {
   using R = RegretSummary;
-  static const Record<R> described("", "Of `groups`.",
+  static const Record<R> described("", "The scores of `groups`.",
                                    {{"groups", &R::groups},
                                     {"median", &R::median},
                                     {"mean", &R::mean},
@@ -156,10 +156,10 @@ const Record<FitScore>& record() {
       "", "Whether runs fitted.",
       {{"rows", &F::rows},
        {"right", &F::right},
-       {"unknown", &F::unknown, "nothing was said, counted as wrong"},
-       {"oom_caught", &F::oom_caught, "did not fit and were said not to"},
+       {"unknown", &F::unknown, "not predicted, counted as wrong"},
+       {"oom_caught", &F::oom_caught, "did not fit and were predicted not to"},
        {"oom", &F::oom, "did not fit"},
-       {"missed", [](const F& f) { return f.oom - f.oom_caught; }, "did not fit and were not said not to"},
+       {"missed", [](const F& f) { return f.oom - f.oom_caught; }, "did not fit but were predicted to"},
        {"fitting", &F::fitting},
        {"false_refusals", &F::false_refusals, "fitted and were refused"}});
   return described;
@@ -170,7 +170,7 @@ const Record<ShownScore>& record() {
   using S = ScoreSummary;
   const auto timed = [](auto get) { return path(&ShownScore::timed, get); };
   static const Record<ShownScore> described(
-      "", "Of rows with a measured and a predicted time, without quality D.",
+      "", "The scores of rows with a measured and a predicted time, without quality D.",
       {{"rows", timed(&S::rows)},
        {"skipped", timed(&S::skipped)},
        {"mape", timed(&S::mape)},
@@ -192,8 +192,8 @@ const Record<ShownScore>& record() {
 
 template <>
 const Record<RowScores>& record() {
-  static const Record<RowScores> described("", "Of all rows.", &whole_score,
-                                           {{"by_source", &scores_by_source, "the same of each source"}});
+  static const Record<RowScores> described("", "The scores of all rows.", &whole_score,
+                                           {{"by_source", &scores_by_source, "the same for each source"}});
   return described;
 }
 

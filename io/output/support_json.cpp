@@ -20,8 +20,8 @@ template <>
 const Record<ExplainedRule>& record() {
   using R = ExplainedRule;
   static const Record<R> described(
-      "Rule", "What an id stands for in one set of rules or remarks.",
-      {{"id", &R::id, "the `rule` of other documents, and what stands in brackets at the end of a remark"},
+      "Rule", "The meaning of an id in one set of rules or remarks.",
+      {{"id", &R::id, "the `rule` of other documents, and the word in brackets at the end of a remark"},
        {"set", &R::set,
         "`strategy`, `verdict`, `group`, `nxdt`, `megatron`, `torchtitan`, `check` or `remark`; several sets "
         "may have an id"},
@@ -45,8 +45,8 @@ const Record<TargetOfPair>& record() {
   static const Record<T> described(
       "SupportedTarget", "A target that trains on the machine.",
       {{"name", &T::name},
-       {"why_not", &T::why_not, "what it lacks of the model; empty where it writes plans of it"},
-       {"ending", &T::ending, "that it is published no longer; empty while it is"}});
+       {"why_not", &T::why_not, "what it lacks for the model; empty if it writes plans for it"},
+       {"ending", &T::ending, "that it is no longer published; empty while it is"}});
   return described;
 }
 
@@ -54,12 +54,12 @@ template <>
 const Record<SupportedPair>& record() {
   using P = SupportedPair;
   static const Record<P> described(
-      "Support", "How far a model goes on a type of machine.",
+      "Support", "What works for a model on a type of machine.",
       {{"model", &P::model},
        {"instance", &P::instance},
-       {"timed", &P::timed, "a step has a time"},
+       {"timed", &P::timed, "a step can be timed"},
        {"planned", &P::planned, "`plan` searches"},
-       {"why_not", &P::why_not, "the first of these that is not; empty where both are"},
+       {"why_not", &P::why_not, "why the first of these fails; empty if both work"},
        {"written", &P::written, "targets whose config `plan --out` writes"},
        {"launched", &P::launched, "schedulers that submit it"},
        {"targets", &P::targets}});

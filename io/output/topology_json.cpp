@@ -69,7 +69,7 @@ const Record<GroupVerdict>& record() {
       {{"kind", &GroupVerdict::kind, "`tp`, `cp`, `dp` or `pp`"},
        {"ranks", &GroupVerdict::ranks},
        {"chips", &GroupVerdict::chips, "of the part on the first node"},
-       {"nodes", &GroupVerdict::nodes, "how many the group touches"},
+       {"nodes", &GroupVerdict::nodes, "the number of nodes in the group"},
        {"verdict", &GroupVerdict::verdict, "`supported`, `doubtful` or `refused`"},
        {"rule", &GroupVerdict::rule},
        {"message", &GroupVerdict::message},
@@ -98,7 +98,7 @@ const Record<ShownNic>& record() {
 template <>
 const Record<KindVerdict>& record() {
   static const Record<KindVerdict> described(
-      "Kind", "All groups of a kind by the worst of them.",
+      "Kind", "All groups of a kind, with the worst verdict among them.",
       {{"kind", &KindVerdict::kind},
        {"groups", &KindVerdict::groups, "how many"},
        {"ranks", &KindVerdict::ranks, "of each"},
@@ -115,7 +115,7 @@ const Record<ShownTopology>& record() {
   using T = ShownTopology;
   const auto machine = [](auto get) { return path(&T::cluster, path(&topology::Cluster::instance, get)); };
   static const Record<T> described(
-      "TopologyResult", "A node's fabric, and the verdict on every group of a layout.",
+      "TopologyResult", "The fabric of a node, and the verdict on every group of a layout.",
       {{"instance", machine(&Instance::name)},
        {"nodes", path(&T::cluster, &topology::Cluster::nodes)},
        {"groups", path(&T::verdict, &topology::PlacementVerdict::groups),
@@ -136,7 +136,7 @@ const Record<ShownTopology>& record() {
           return i.torus_rows < 1 ? std::nullopt
                                   : std::optional(ShownTorus{i.torus_rows, i.torus_columns, i.torus_depth});
         }),
-        "`null` when the fabric is no torus or not the catalogue's"},
+        "`null` if the fabric is not a torus or not the catalogue's"},
        {"nics", machine(&nics_of), "empty without EFA"},
        {"rings", &rings_of,
         "over all chips of a node that share no link, as found; empty when there is none"},

@@ -102,7 +102,7 @@ const Record<StepValidation::Row>& record() {
   const auto step = [](auto get) { return path(&Row::step, get); };
   const auto job = [](auto get) { return path(&Row::step, path(&MeasuredStep::job, get)); };
   static const Record<Row> described(
-      "StepRow", "A run beside what is predicted of it.",
+      "StepRow", "A run with its prediction.",
       {{"id", step(&MeasuredStep::id)},
        {"run_group", step(&MeasuredStep::group), "counts as one observation"},
        {"quality", step(&MeasuredStep::quality)},
@@ -111,8 +111,8 @@ const Record<StepValidation::Row>& record() {
        {"configuration", step(&MeasuredStep::configuration)},
        {"framework", job([](const models::Job& j) { return j.software.framework; })},
        {"release", job([](const models::Job& j) { return j.software.release; })},
-       {"outlier", step(&MeasuredStep::outlier), "the table calls it one"},
-       {"bound", step(&MeasuredStep::at_most), "the step took no longer; no more is known"},
+       {"outlier", step(&MeasuredStep::outlier), "the table calls it an outlier"},
+       {"bound", step(&MeasuredStep::at_most), "the step took at most this long; no more is known"},
        {"measured_step_seconds", step(&MeasuredStep::seconds)},
        {"predicted_step_seconds", &Row::predicted},
        {"step_seconds_90",
@@ -132,7 +132,7 @@ const Record<StepValidation::Row>& record() {
 template <>
 const Record<PairValidation::Part>& record() {
   using Part = PairValidation::Part;
-  static const Record<Part> described("", "Of some pairs, root mean squares.",
+  static const Record<Part> described("", "Root mean squares over some pairs.",
                                       {{"pairs", &Part::pairs},
                                        {"farthest", &Part::farthest, "distance of two breakdowns"},
                                        {"rms_error", &Part::error},
@@ -144,7 +144,7 @@ const Record<PairValidation::Part>& record() {
 template <>
 const Record<PairValidation::Bin>& record() {
   using Bin = PairValidation::Bin;
-  static const Record<Bin> described("", "How often it was so, of pairs with a stated probability.",
+  static const Record<Bin> described("", "How often pairs with a stated probability were as predicted.",
                                      {{"low", &Bin::low},
                                       {"high", &Bin::high},
                                       {"pairs", &Bin::pairs},
@@ -158,8 +158,8 @@ const Record<PairValidation>& record() {
   using V = PairValidation;
   static const Record<V> described(
       "",
-      "Of the errors of all pairs of configurations of one framework, and whether what is stated of them "
-      "comes true.",
+      "The errors of all pairs of configurations of one framework, and whether the stated spreads and "
+      "probabilities hold.",
       {{"pairs", [](const V& v) { return v.pairs.size(); }},
        {"mape", &V::mape},
        {"median_ape", &V::median_ape},
@@ -168,7 +168,7 @@ const Record<PairValidation>& record() {
        {"by_distance", of_pairs([](const V& v) { return v.parts(3); }), "thirds, the nearest first",
         Absent::left_out},
        {"intervals", of_pairs(&V::intervals), "", Absent::left_out},
-       {"choices", of_pairs(&V::choices), "which of two is the better one", Absent::left_out}});
+       {"choices", of_pairs(&V::choices), "which of the two is the better one", Absent::left_out}});
   return described;
 }
 
@@ -176,7 +176,7 @@ template <>
 const Record<ShownGroup>& record() {
   using G = ShownGroup;
   const auto of = [](auto get) { return path(&G::summary, get); };
-  static const Record<G> described("", "Of some rows; a run group counts as one observation.",
+  static const Record<G> described("", "The scores of some rows; a run group counts as one observation.",
                                    {{"rows", of(&StepSummary::rows)},
                                     {"observations", of(&StepSummary::groups)},
                                     {"mape", of(&StepSummary::mape)},
@@ -201,7 +201,7 @@ const ShownGroup& all_of(const ShownRows& r) {
 
 template <>
 const Record<ShownRows>& record() {
-  static const Record<ShownRows> described("", "Of some rows.", &all_of,
+  static const Record<ShownRows> described("", "The scores of some rows.", &all_of,
                                            {{"without_outliers", &ShownRows::typical}});
   return described;
 }
@@ -209,7 +209,7 @@ const Record<ShownRows>& record() {
 template <>
 const Record<calibrate::BoundsKept>& record() {
   using B = calibrate::BoundsKept;
-  static const Record<B> described("", "Of rows of which only a bound is known.",
+  static const Record<B> described("", "The scores of rows for which only a bound is known.",
                                    {{"rows", &B::rows},
                                     {"kept", &B::kept, "predicted within"},
                                     {"covered", &B::covered, "within by the 90 % interval"}});
@@ -233,8 +233,8 @@ template <>
 const Record<ShownRest>& record() {
   using R = ShownRest;
   static const Record<R> described(
-      "", "Of all rows besides.",
-      {{"without_stacks", &R::without_stacks, "by kind, of fits that know no stack", Absent::left_out},
+      "", "Further scores of all rows.",
+      {{"without_stacks", &R::without_stacks, "by kind, for fits that know no stack", Absent::left_out},
        {"bounds", &R::bounds},
        {"by_model", &R::by_model},
        {"by_stack", &R::by_stack},
@@ -262,11 +262,11 @@ template <>
 const Record<ShownSteps>& record() {
   using S = ShownSteps;
   static const Record<S> described(
-      "StepValidation", "Published runs beside predictions by fits that have not seen them.",
+      "StepValidation", "Published runs with predictions by fits that have not seen them.",
       {{"profile", &S::profile},
        {"leave_out", &S::leave_out,
-        "what the fit behind a row has not seen: its `configuration`, its `run_group`, or `none`, where the "
-        "profile predicts as it is"},
+        "what the fit that predicts a row has not seen: its `configuration`, its `run_group`, or `none`, if "
+        "the profile predicts as it is"},
        {"rows", [](const S& s) { return *s.rows; }},
        {"excluded", &S::excluded},
        {"summary", &S::summary,
@@ -279,7 +279,8 @@ const Record<LeftOutTable>& record() {
   using T = LeftOutTable;
   static const Record<T> described(
       "CollectiveTable",
-      "A table of nccom-test, predicted without having been seen; half-width and bias are of logarithms.",
+      "A table of nccom-test, predicted by a fit that has not seen it; half-width and bias are those of "
+      "logarithms.",
       {{"op", &T::op},
        {"ranks", &T::ranks},
        {"nodes", &T::nodes},
@@ -298,7 +299,7 @@ const Record<ShownTables>& record() {
   using T = ShownTables;
   static const Record<T> described(
       "CollectiveValidation",
-      "Tables of nccom-test, each predicted without having seen it ([accuracy.md](accuracy.md)).",
+      "Tables of nccom-test, each predicted by a fit that has not seen it ([accuracy.md](accuracy.md)).",
       {{"profile", &T::profile},
        {"tables", [](const T& t) { return *t.tables; }},
        {"points", [](const T& t) { return sum_of(t, &LeftOutTable::points); }},

@@ -22,7 +22,7 @@ template <>
 const Record<WatchAlarm>& record() {
   using A = WatchAlarm;
   static const Record<A> described(
-      "WatchAlarm", "What is wrong with a run; the kinds are below.",
+      "WatchAlarm", "An alarm about a run; the kinds are below.",
       {{"kind", &A::kind},
        {"message", &A::message},
        {"cause", &A::cause},
@@ -35,7 +35,7 @@ const Record<WatchAlarm>& record() {
 template <>
 const Record<WatchEvent>& record() {
   static const Record<WatchEvent> described(
-      "WatchEvent", "What the log tells of the run.",
+      "WatchEvent", "An event of the run, as the log reports it.",
       {{"kind", &WatchEvent::kind,
         "start, failed, requeued, stopped (by the health check), auto-resume, node-failure, cancelled, "
         "finished"},
@@ -48,16 +48,15 @@ template <>
 const Record<WatchFailure>& record() {
   using F = WatchFailure;
   static const Record<F> described(
-      "WatchFailure", "Why a run broke.",
+      "WatchFailure", "A failure of a run, with its cause.",
       {{"kind", &F::kind,
         "replica-group, compile-memory, compile-instructions, device-memory, execution-timeout, network, "
         "hardware, compile-failed, host-memory, import-error, rendezvous, configuration: a script refuses "
-        "its "
-        "options, data or degrees; time-limit, node-failure, cancelled; failed: Slurm says so, the log not "
-        "why"},
+        "its options, data or degrees; time-limit, node-failure, cancelled; failed: Slurm reports it, but "
+        "the log does not say why"},
        {"rule", &F::rule, "of [rules.md](rules.md), or `\"\"`"},
        {"file", &F::file},
-       {"line", &F::line, "the first; 0 where the scheduler alone says it"},
+       {"line", &F::line, "the first; 0 if only the scheduler reports it"},
        {"count", &F::count, "of its lines, likewise"},
        {"text", &F::text},
        {"problem", &F::problem},
@@ -75,15 +74,15 @@ template <>
 const Record<WatchReport>& record() {
   using R = WatchReport;
   static const Record<R> described(
-      "WatchResult", "What a run looks like; what is not known is `null`.",
+      "WatchResult", "The state of a run; what is not known is `null`.",
       {{"source", &R::source, "the log"},
        {"state", &R::state, "of the job as Slurm calls it, `\"\"` for a file"},
        {"step", &R::step, "the last"},
        {"total_steps", &R::total, "of the whole run, 0 when unknown"},
        {"step_seconds", &R::step_seconds,
-        "median of all steps that are timed. Steps shorter than 10 s of a log that shows a clock of whole "
-        "seconds and no times are timed together, 30 s of them. Where a log tells of its steps only at the "
-        "end (Trainer metrics, BERT's results), their mean"},
+        "median of all timed steps. Steps shorter than 10 s in a log with a clock of whole seconds and no "
+        "times are timed together, 30 s of them at a time. If a log reports its steps only at the end "
+        "(Trainer metrics, BERT's results), their mean"},
        {"recent_step_seconds", &R::recent_seconds, "mean of the last 20 without pauses"},
        {"timed_steps", &R::timed_steps},
        {"predicted_step_seconds", &R::predicted,
@@ -94,18 +93,18 @@ const Record<WatchReport>& record() {
           return range ? std::optional(std::array{range->first, range->second}) : std::nullopt;
         }},
        {"tokens_per_second", &R::tokens_per_second, "at the median step"},
-       {"loss", &R::loss, "the last that is a number"},
+       {"loss", &R::loss, "the last one that is a number"},
        {"memory_bytes_per_core", &R::memory_bytes,
-        "of the fullest core, where neuron-monitor's reports stand in the log"},
+        "of the fullest core, if the log has reports of neuron-monitor"},
        {"predicted_memory_bytes_per_core", &R::predicted_memory_bytes, "likewise"},
        {"wall_seconds", &R::wall_seconds},
        {"goodput", &R::goodput},
        {"restarts", &R::restarts},
-       {"lost_steps", &R::lost_steps, "that were done again"},
+       {"lost_steps", &R::lost_steps, "that were repeated"},
        {"eta_seconds", &R::eta_seconds, "at this pace"},
        {"usd_so_far", &R::usd_so_far, "at the on-demand price of the plan"},
        {"usd_total", &R::usd_total, "likewise"},
-       {"finished", &R::finished, "the last step is done, as the log or the plan counts them"},
+       {"finished", &R::finished, "the last step is done, by the number of steps in the log or the plan"},
        {"failed", &failed,
         "exit code 3: a failure and no step after it, a loss that is NaN, or a job that Slurm ended before "
         "it "
@@ -113,7 +112,7 @@ const Record<WatchReport>& record() {
        {"alarms", &R::alarms},
        {"events", &R::events},
        {"failures", &R::failures},
-       {"remarks", &R::remarks, "what `--calibrate` learnt, what `--record` wrote"}});
+       {"remarks", &R::remarks, "what `--calibrate` learnt and `--record` wrote"}});
   return described;
 }
 

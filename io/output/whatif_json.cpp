@@ -129,7 +129,7 @@ template <>
 const Record<ShownPrice>& record() {
   const auto of = [](auto get) { return path(&ShownPrice::of, get); };
   static const Record<ShownPrice> described(
-      "Price", "USD of a node and hour.",
+      "Price", "A price in USD per node and hour.",
       {{"kind", of(&topology::Price::kind)},
        {"usd_per_hour", of(&topology::Price::usd_per_hour)},
        {"region", of(&topology::Price::region)},
@@ -138,7 +138,7 @@ const Record<ShownPrice>& record() {
         [](const ShownPrice& p) {
           return p.sourced ? std::optional(planner::terms_of(*p.of)) : std::nullopt;
         },
-        "what is bought and for how long; `whatif` alone says it", Absent::left_out},
+        "what is bought and for how long; only `whatif` states it", Absent::left_out},
        {"source", [](const ShownPrice& p) { return p.sourced ? std::optional(p.of->source) : std::nullopt; },
         "likewise", Absent::left_out}});
   return described;
@@ -149,7 +149,7 @@ const Record<ShownPoint>& record() {
   const auto of = [](auto get) { return path(&ShownPoint::of, get); };
   static const Record<ShownPoint> described(
       "WhatIfPoint",
-      "A cluster. Where nothing is legal and fits, the predictions are `null` and `why` says what is wrong.",
+      "A cluster. If nothing is legal and fits, the predictions are `null` and `why` says what is wrong.",
       {{"instance", of(&WhatIfPoint::instance)},
        {"nodes", of(&WhatIfPoint::nodes)},
        {"global_batch", of(&WhatIfPoint::global_batch)},
@@ -166,13 +166,12 @@ const Record<ShownPoint>& record() {
        {"goodput", of_goodput(&GoodputEstimate::goodput), "at the medians ([models.md](models.md#goodput))"},
        {"goodput_90", of_goodput([](const GoodputEstimate& g) { return pair_of(g.goodput_90); })},
        {"uptime", of_goodput(&GoodputEstimate::uptime), "likewise"},
-       {"days", of_run(&days),
-        "likewise; where tokens are asked for, the time that deadline and budget leave"},
+       {"days", of_run(&days), "likewise; if tokens are asked for, the time that deadline and budget leave"},
        {"days_90", of_run(&days_90)},
        {"usd", of_answer(&RunAnswer::usd), "of `days`; `null` when no price of a node is known or stated"},
        {"usd_per_1e9_tokens",
         [](const ShownPoint& p) { return planner::usd_per_gigatoken(p.of->run, p.tokens); },
-        "dollars of 10^9 tokens, with failures; `null` without a price"},
+        "dollars per billion tokens, with failures; `null` without a price"},
        {"checkpoint_interval_seconds", of_goodput(&GoodputEstimate::interval)},
        {"checkpoint_interval_steps", of_goodput(&GoodputEstimate::every_steps)},
        {"checkpoint_bytes", of_run(&RunAnswer::checkpoint)},
@@ -184,29 +183,30 @@ const Record<ShownPoint>& record() {
         }),
         "`null` when no price of a node is known or stated"},
        {"efficiency", planned(&WhatIfPoint::efficiency, std::identity()),
-        "tokens/s a node over that of the smallest cluster of the type that has a plan"},
+        "tokens/s per node over that of the smallest cluster of the type that has a plan"},
        {"works_probability",
         [](const ShownPoint& p) { return p.of->plan ? p.of->plan->works : std::nullopt; },
-        "that the plan fits, compiles and runs, by what is known to run; days, dollars and the probabilities "
-        "below are given that it does"},
+        "that the plan fits, compiles and runs, judged by what is known to run; days, dollars and the "
+        "probabilities below assume that it does"},
        {"deadline_probability", of_run(&RunAnswer::in_time),
         "that the run ends in time; 1 without `--deadline`"},
        {"budget_probability", of_run(&RunAnswer::in_budget),
         "that the run keeps the budget; 1 without `--budget`"},
        {"tokens_50", of_answer(&tokens_50),
-        "where tokens are asked for: reached with that probability within `days`, the time that `usd` pays "
-        "for; else `null`"},
+        "if tokens are asked for: reached with that probability within `days`, the time that `usd` pays for; "
+        "otherwise `null`"},
        {"tokens_90", of_answer(&tokens_90), "likewise"},
        {"days_at_90", of_run(&days_at_90),
-        "by which the tokens are done with 90 %; asked for tokens, as `days`"},
-       {"usd_at_90", of_answer(&RunAnswer::usd_at_90), "its cost; asked for tokens, as `usd`"},
+        "days within which the tokens are done with a probability of 90 %; if tokens are asked for, as "
+        "`days`"},
+       {"usd_at_90", of_answer(&RunAnswer::usd_at_90), "its cost; if tokens are asked for, as `usd`"},
        {"target", of(&WhatIfPoint::target),
-        "what `plan --target` takes to recommend the same strategy with the same step; `\"\"` where `plan` "
-        "finds it without; `null` where no target can write the plan, or there is no plan"},
+        "the `plan --target` that recommends the same strategy with the same step; `\"\"` if `plan` finds it "
+        "without; `null` if no target can write the plan, or there is no plan"},
        {"pareto", of(&WhatIfPoint::pareto),
-        "no other point takes at most as many days, dollars and nodes, and less of one"},
+        "no other point has at most as many days, dollars and nodes, and fewer of one of them"},
        {"why", of(&WhatIfPoint::why), "there is no plan"},
-       {"fix", of(&WhatIfPoint::fix), "of a point without a plan: what would give it one; may be `\"\"`"},
+       {"fix", of(&WhatIfPoint::fix), "for a point without a plan: what would give it one; may be `\"\"`"},
        {"remark", of(&WhatIfPoint::remark),
         "a node's host memory is too small for asynchronous checkpoints"}});
   return described;
@@ -216,16 +216,16 @@ template <>
 const Record<InstanceStanding>& record() {
   using S = InstanceStanding;
   static const Record<S> described(
-      "InstanceStanding", "An instance type with a plan against the others.",
+      "InstanceStanding", "An instance type with a plan, compared with the others.",
       {{"instance", &S::instance},
        {"point", &S::point,
-        "index of the cluster that stands for it: of those that keep the limits the one `--prefer` takes, "
-        "else the fastest"},
+        "index of the cluster that represents it: of those that keep the limits the one that `--prefer` "
+        "chooses, otherwise the fastest"},
        {"price",
         [](const S& s) {
           return s.price ? std::optional(ShownPrice{&*s.price, true}) : std::nullopt;
         },
-        "of a node of the kind asked for; `null` where none is known"},
+        "of a node, of the kind asked for; `null` if none is known"},
        {"other_prices",
         [](const S& s) {
           std::vector<ShownPrice> all;
@@ -234,11 +234,11 @@ const Record<InstanceStanding>& record() {
         },
         "of the kinds not asked for, the latest of each"},
        {"cheapest_probability", [](const S& s) { return s.price ? std::optional(s.cheapest) : std::nullopt; },
-        "that its tokens are the cheapest of the types with a price "
+        "that its tokens are the cheapest among the types with a price "
         "([models.md](models.md#instance-types-against-each-other))"},
        {"break_even_usd_per_hour", &S::break_even,
-        "of a node: what makes its tokens cost as much as those of `break_even_against`; `null` where no "
-        "other has a price"},
+        "of a node: the price at which its tokens cost as much as those of `break_even_against`; `null` if "
+        "no other type has a price"},
        {"break_even_against",
         [](const S& s) { return s.against.empty() ? std::nullopt : std::optional(s.against); },
         "the cheapest other type"}});
@@ -249,7 +249,7 @@ template <>
 const Record<planner::PriceLine>& record() {
   using Line = planner::PriceLine;
   static const Record<Line> described(
-      "BillLine", "A part of a cluster's price.",
+      "BillLine", "An item of a cluster's price.",
       {{"what", &Line::what}, {"usd_per_hour", &Line::usd_per_hour}, {"basis", &Line::basis}});
   return described;
 }
@@ -262,9 +262,9 @@ const Record<ShownWhatIf>& record() {
   static const Record<W> described(
       "WhatIfResult", "Clusters for a whole run.",
       {{"model", &W::model},
-       {"tokens", question(&tokens<WhatIfQuestion>), "of the run; `null` where they are asked for"},
+       {"tokens", question(&tokens<WhatIfQuestion>), "of the run; `null` if they are asked for"},
        {"asked", question(&asked<WhatIfQuestion>),
-        "`tokens` where neither `--tokens` nor the job states them, else `time_and_money`"},
+        "`tokens` if neither `--tokens` nor the job states them, otherwise `time_and_money`"},
        {"scaling", question([](const WhatIfQuestion& q) {
           return q.scaling == planner::Scaling::strong ? "strong" : "weak";
         }),
@@ -280,22 +280,22 @@ const Record<ShownWhatIf>& record() {
        {"budget_usd", question(&WhatIfQuestion::budget)},
        {"points", &points_of, "by instance type, then nodes"},
        {"recommended", result(&WhatIfResult::recommended),
-        "index into `points` by `--prefer`, of those whose median run keeps `--deadline` and whose `usd` "
-        "keeps `--budget`; -1 when none does"},
-       {"reason", result(&WhatIfResult::reason), "of the recommended one; without one what comes closest"},
+        "index into `points`, chosen by `--prefer` from those whose median run keeps `--deadline` and whose "
+        "`usd` keeps `--budget`; -1 if none does"},
+       {"reason", result(&WhatIfResult::reason), "why that one; without one, what comes closest"},
        {"because", result(&WhatIfResult::because),
         "why the recommended one, in two sentences; `\"\"` without one"},
-       {"instances", result(&WhatIfResult::standings), "of each type with a plan"},
+       {"instances", result(&WhatIfResult::standings), "one for each type with a plan"},
        {"surer", result(&WhatIfResult::surer),
-        "index of the point that `--prefer` takes of those that keep the limits with 90 %, where the "
-        "recommended one does not; -1: it does, or none does"},
+        "index of the point that `--prefer` chooses from those that keep the limits with a probability of 90 "
+        "%, if the recommended one does not; -1: it does, or none does"},
        {"would_do", point_of(&WhatIfResult::would_do),
-        "where none is recommended and nodes are what is missing: the smallest larger cluster that keeps the "
-        "limits (beyond 32 nodes to a sixteenth of the distance to the last that does not); else `null`"},
+        "if none is recommended and more nodes would help: the smallest larger cluster that keeps the limits "
+        "(beyond 32 nodes to a sixteenth of the distance to the last that does not); otherwise `null`"},
        {"reaches", point_of(&WhatIfResult::reaches),
-        "where none is recommended and tokens are stated: the point that gets farthest within deadline and "
-        "budget, `tokens_50` and `tokens_90` saying how far; else `null`"},
-       {"bill", &bill_of_recommended, "what the recommended cluster's price is made of"},
+        "if none is recommended and tokens are stated: the point that gets farthest within deadline and "
+        "budget; `tokens_50` and `tokens_90` state how far; otherwise `null`"},
+       {"bill", &bill_of_recommended, "the items of the recommended cluster's price"},
        {"not_covered", [](const W&) {
           return std::vector<std::string_view>{"waiting for the job to be scheduled", "planned maintenance",
                                                "slow nodes"};
@@ -308,7 +308,7 @@ const Record<ForecastRun>& record() {
   const auto question = [](auto get) { return path(&ForecastRun::question, get); };
   const auto answer = [](auto get) { return path(&ForecastRun::answer, get); };
   static const Record<ForecastRun> described(
-      "RunForecast", "The whole run with failures and checkpoints.",
+      "RunForecast", "The whole run, with failures and checkpoints.",
       {{"asked", question(&asked<planner::RunQuestion>)},
        {"tokens", question(&tokens<planner::RunQuestion>), "of the job"},
        {"deadline_days", question(&deadline_days<planner::RunQuestion>)},
@@ -321,9 +321,10 @@ const Record<ForecastRun>& record() {
        {"works_probability", answer(&RunAnswer::works)},
        {"deadline_probability", answer(&RunAnswer::in_time)},
        {"budget_probability", answer(&RunAnswer::in_budget)},
-       {"tokens_50", answer(&tokens_50), "reached, where tokens are asked"},
+       {"tokens_50", answer(&tokens_50), "reached, if tokens are asked for"},
        {"tokens_90", answer(&tokens_90)},
-       {"days_at_90", answer(&days_at_90), "by which the tokens are done with 90 %"},
+       {"days_at_90", answer(&days_at_90),
+        "days within which the tokens are done with a probability of 90 %"},
        {"usd_at_90", answer(&RunAnswer::usd_at_90)}});
   return described;
 }
@@ -334,7 +335,7 @@ const Record<CheckedUptime>& record() {
   const auto checked = [](auto get) { return path(&CheckedUptime::check, get); };
   const auto estimated = [&](auto get) { return checked(path(&UptimeCheck::estimate, get)); };
   static const Record<CheckedUptime> described(
-      "Uptime", "A published uptime beside the predicted one.",
+      "Uptime", "A published uptime with the predicted one.",
       {{"id", published(&PublishedUptime::id)},
        {"nodes", published(&PublishedUptime::nodes)},
        {"recovery", published([](const PublishedUptime& p) { return recovery_word(p.automatic); }),
@@ -357,7 +358,7 @@ const Record<CheckedUptime>& record() {
 
 template <>
 const Record<ShownUptimes>& record() {
-  static const Record<ShownUptimes> described("GoodputValidation", "Published uptimes beside predicted ones.",
+  static const Record<ShownUptimes> described("GoodputValidation", "Published uptimes with predicted ones.",
                                               {{"reliability", &ShownUptimes::reliability},
                                                {"profile", &ShownUptimes::profile},
                                                {"rows", [](const ShownUptimes& u) { return *u.rows; }}});

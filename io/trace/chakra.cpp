@@ -48,7 +48,7 @@ std::uint64_t comm_type(CollectiveOp op) {
     case CollectiveOp::reduce_scatter:
       return 7;
     default:
-      throw std::logic_error("a permute is no collective of Chakra");
+      throw std::logic_error("a permute is not a collective of Chakra");
   }
 }
 

@@ -20,13 +20,13 @@ std::string rows_of(const ClusterKinds& kinds, const topology::Instance& machine
   const bool installs = compiles && machine.traits.accelerator == topology::Accelerator::neuron_core;
   if (kinds.parallelcluster) {
     rows.push_back(installs ? "| `parallelcluster.yaml`, `install_neuron.sh` | a Slurm cluster by AWS "
-                              "ParallelCluster; the script goes into the bucket that the file names |"
+                              "ParallelCluster; put the script into the bucket that the file names |"
                             : "| `parallelcluster.yaml` | a Slurm cluster by AWS ParallelCluster |");
   }
   if (kinds.hyperpod) {
     rows.push_back(
-        "| `hyperpod.json`, `provisioning_parameters.json` | a Slurm cluster by SageMaker HyperPod; the "
-        "second file goes beside its lifecycle scripts |");
+        "| `hyperpod.json`, `provisioning_parameters.json` | a Slurm cluster by SageMaker HyperPod; put the "
+        "second file next to its lifecycle scripts |");
   }
   if (kinds.hyperpod_eks) rows.push_back("| `hyperpod-eks.json` | SageMaker HyperPod on an EKS cluster |");
   return fmt::format("{}", fmt::join(rows, "\n"));
@@ -38,12 +38,12 @@ std::string cluster_notes_of(const ClusterKinds& kinds, const topology::Instance
   const bool any = kinds.parallelcluster || kinds.hyperpod_eks;
   if (any && machine.starts_in_blocks_alone()) {
     text += fmt::format(
-        "No price of {} on demand is known: it is sold in Capacity Blocks. The files that make a cluster ask "
-        "for a reservation.\n",
+        "There is no known on-demand price of {}: it is sold in Capacity Blocks. The files that make a "
+        "cluster ask for a reservation.\n",
         io::machine_type(machine));
   }
   if (!machine.ec2_type.empty() && machine.hyperpod_type.empty()) {
-    text += fmt::format("There are no files of SageMaker HyperPod: its CreateCluster has no ml.{}.\n",
+    text += fmt::format("There are no files for SageMaker HyperPod: its CreateCluster has no ml.{}.\n",
                         machine.ec2_type);
   }
   return text;
@@ -63,33 +63,31 @@ std::string kubernetes_row_of(const ClusterKinds& kinds, bool compiles) {
 
 std::string first_step_of(const ClusterKinds& kinds, const topology::Cluster& cluster) {
   if (!kinds.slurm && kinds.kubernetes.empty())
-    return fmt::format("{}, on which this folder runs by itself.", io::hosts_text(cluster));
+    return fmt::format("{}; this folder needs nothing else on it.", io::hosts_text(cluster));
   if (!kinds.slurm && kinds.hyperpod_eks) {
-    return "A cluster, where you have none: `hyperpod-eks.json`, for `aws sagemaker create-cluster "
+    return "A cluster, if you have none: `hyperpod-eks.json`, for `aws sagemaker create-cluster "
            "--cli-input-json file://hyperpod-eks.json`.";
   }
   if (!kinds.slurm) return fmt::format("An EKS cluster with {}.", io::hosts_text(cluster));
   if (kinds.hyperpod && !kinds.hyperpod_eks) {
-    return "A cluster, where you have none: `parallelcluster.yaml` or `hyperpod.json`. The first lines of "
+    return "A cluster, if you have none: `parallelcluster.yaml` or `hyperpod.json`. The first lines of "
            "`parallelcluster.yaml`\n"
-           "   have its command; the other is for `aws sagemaker create-cluster --cli-input-json "
+           "   state its command; the other is for `aws sagemaker create-cluster --cli-input-json "
            "file://hyperpod.json`.";
   }
   if (kinds.hyperpod) {
-    return "A cluster, where you have none: `parallelcluster.yaml` or `hyperpod.json` for Slurm, "
-           "`hyperpod-eks.json` "
-           "for Kubernetes. The first lines\n"
-           "   of `parallelcluster.yaml` have its command; the other two are for `aws sagemaker "
-           "create-cluster "
-           "--cli-input-json file://FILE`.";
+    return "A cluster, if you have none: `parallelcluster.yaml` or `hyperpod.json` for Slurm, "
+           "`hyperpod-eks.json` for Kubernetes. The first lines\n"
+           "   of `parallelcluster.yaml` state its command; the other two are for `aws sagemaker "
+           "create-cluster --cli-input-json file://FILE`.";
   }
   if (kinds.parallelcluster) {
-    return "A cluster, where you have none: `parallelcluster.yaml` for Slurm, whose first lines have its "
+    return "A cluster, if you have none: `parallelcluster.yaml` for Slurm, whose first lines state its "
            "command.";
   }
   return fmt::format(
-      "A cluster of Slurm with {}: this is no machine of EC2, so the folder makes none and has no jobs of "
-      "Kubernetes.",
+      "A Slurm cluster with {}: this is not a machine of EC2, so the folder does not create a cluster and "
+      "has no Kubernetes jobs.",
       io::hosts_text(cluster));
 }
 
@@ -99,13 +97,13 @@ std::string hosts_section_of(const topology::Cluster& cluster) {
   if (!has_several_hosts(i)) return "";
   return fmt::format(R"(## Hosts
 
-1 {name} = {hosts} hosts. The plan counts nodes: {nodes} of {name}. All else counts hosts, as Slurm, Kubernetes and torchrun do: {all}{type},
+1 {name} = {hosts} hosts. The plan counts nodes: {nodes} of {name}. Everything else counts hosts, as Slurm, Kubernetes and torchrun do: {all}{type},
 each with {chips} chips and {cores} ranks.
 
-The hosts have to be those of whole nodes, and ranks follow the nodes. Nothing here can choose them: let the partition hold whole nodes
-only and as many as the plan has, name the hosts (`#SBATCH --nodelist`), or tell Slurm which hosts make a node (topology/block, blocks of {hosts}).
-`node_run.sh` asks the driver which node a host is in, orders the ranks by it whatever order Slurm or MPI gave, tells the runtime
-(NEURON_RT_ULTRASERVER_MODE and its neighbours), and ends before anything runs where a node is not whole.
+The hosts must be those of whole nodes, and ranks follow the nodes. The folder cannot choose them: make a partition of whole nodes
+only, as many as the plan has, name the hosts (`#SBATCH --nodelist`), or tell Slurm which hosts form a node (topology/block, blocks of {hosts}).
+`node_run.sh` asks the driver which node a host belongs to, orders the ranks accordingly, informs the runtime
+(NEURON_RT_ULTRASERVER_MODE and related variables), and stops before anything runs if a node is not whole.
 )",
                      fmt::arg("name", i.name), fmt::arg("hosts", i.hosts), fmt::arg("nodes", cluster.nodes),
                      fmt::arg("all", cluster.hosts()),
@@ -121,21 +119,18 @@ std::string checked_by(const ClusterKinds& kinds, bool hosts) {
                              : "`train.sbatch` begins with";
   if (hosts) {
     return fmt::format(
-        "{} `health.sh`: nccom-test on every host alone. A host that is slow is named, and the job ends "
-        "before it\n"
+        "{} `health.sh`: nccom-test on every host alone. It names slow hosts, and the job then ends before "
+        "it\n"
         "trains. It needs nccom-test (aws-neuronx-tools) and the program trnplan where the job sees them. "
-        "What lies "
-        "between hosts is not measured.",
+        "Links between hosts are not measured.",
         who);
   }
   return fmt::format(
       "{} `health.sh`: nccom-test on every node alone, then on pairs, twice with\n"
-      "other partners. A node that is slow alone or in all of its pairs is named, and the job ends before it "
-      "trains. It "
-      "needs nccom-test\n"
+      "other partners. It names nodes that are slow alone or in all of their pairs, and the job then ends "
+      "before it trains. It needs nccom-test\n"
       "(aws-neuronx-tools) and the program trnplan where the job sees them, and ssh without a password "
-      "between nodes for "
-      "the pairs.",
+      "between nodes for the pairs.",
       who);
 }
 
@@ -149,22 +144,22 @@ bool ClusterKinds::has_launcher() const {
 std::string no_jobs_of(std::string_view flavour, const topology::Instance& machine,
                        const planner::Target& target) {
   if (machine.ec2_type.empty()) {
-    return machine.name + " is no machine of EC2, and jobs of Kubernetes are written for EKS";
+    return machine.name + " is not a machine of EC2, and Kubernetes jobs are written for EKS";
   }
   if (machine.kubernetes_resource.empty())
-    return "what Kubernetes calls the devices of " + machine.name + " is not known (kubernetes_resource)";
+    return "the Kubernetes name of the devices of " + machine.name + " is not known (kubernetes_resource)";
   const io::KubernetesFlavour* one = io::find_flavour(flavour);
   if (one != nullptr && one->hyperpod && machine.hyperpod_type.empty() && !has_several_hosts(machine))
     return "SageMaker HyperPod has no ml." + machine.ec2_type;
   if (one != nullptr && one->launcher && !target.compiles_ahead()) {
     const std::string none = std::string(target.name()) + " is started by no launcher";
     if (!has_several_hosts(machine)) return none;
-    return fmt::format("a {} is {} hosts, which a launcher keeps together, and {}", machine.name,
+    return fmt::format("a {} is {} hosts, which a launcher must keep together, and {}", machine.name,
                        machine.hosts, none);
   }
   if (one == nullptr || one->launcher || !has_several_hosts(machine)) return "";
-  return fmt::format("a {} is {} hosts, which jobs of {} do not keep together", machine.name, machine.hosts,
-                     flavour);
+  return fmt::format("a {} is {} hosts, and jobs of {} do not keep them together", machine.name,
+                     machine.hosts, flavour);
 }
 
 std::string no_folder_for(const topology::Instance& machine) {

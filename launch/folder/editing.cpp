@@ -192,20 +192,20 @@ FileFindings compare_values(const FileText& file) {
   const std::vector<std::string_view> rows = lines_of(file.found);
   for (const SettingsFile::Fault& f : found.faults) {
     fault(f.line, "", shown(rows.at(static_cast<std::size_t>(f.line) - 1)) + " " + f.problem,
-          "write NAME=VALUE, a line each: nothing is expanded, and no comment stands behind a value");
+          "write NAME=VALUE, one per line: nothing is expanded, and no comment may follow a value");
   }
   for (const auto& [name, setting] : found.values) {
     if (!written.values.contains(name))
-      fault(setting.line, name, "is no value of this plan's settings.env",
-            "take the line out; export what a job needs besides where you call launch");
+      fault(setting.line, name, "is not a value of this plan's settings.env",
+            "remove the line; export anything else that a job needs in the shell that runs launch");
   }
   for (const auto& [name, setting] : written.values) {
     const auto now = found.values.find(name);
     const auto is_told = [&, &set = name](const SettingsFile::Fault& f) { return f.name == set; };
     if (now == found.values.end() && std::any_of(found.faults.begin(), found.faults.end(), is_told)) continue;
     if (now == found.values.end())
-      fault(0, name, "is nowhere set, and the scripts need it",
-            "put back its line, or write the folder anew");
+      fault(0, name, "is not set anywhere, and the scripts need it",
+            "put its line back, or write the folder again");
     else if (now->second.value != setting.value)
       result.edited.push_back(name);
   }
@@ -269,7 +269,7 @@ class Header {
   void compare(const std::vector<std::string_view>& found, std::size_t rows,
                const std::vector<std::string_view>& written, std::size_t written_rows) {
     if (rows == 0 || !found[0].starts_with("#!"))
-      return fault(1, "", "the first line is no #! line", undo_or_plan_again());
+      return fault(1, "", "the first line is not a #! line", undo_or_plan_again());
     if (found[0] != written[0]) check_shell(found[0]);
     left_.assign(written.begin() + 1, written.begin() + static_cast<std::ptrdiff_t>(written_rows));
     std::erase_if(left_, [](std::string_view row) { return !row.starts_with(kDirective); });
@@ -291,7 +291,7 @@ class Header {
   /// Slurm starts the copy with it.
   void check_shell(std::string_view row) {
     if (row != "#!/bin/bash" && row != "#!/usr/bin/bash")
-      fault(1, "", "is " + shown(row) + ", which does not start bash alone", "write #!/usr/bin/env bash");
+      fault(1, "", "is " + shown(row) + ", which does not start bash only", "write #!/usr/bin/env bash");
     else
       result_->edited.emplace_back("the #! line");
   }
@@ -302,8 +302,7 @@ class Header {
     if (first == std::string_view::npos) return;
     if (!row.starts_with(kDirective)) {
       const bool plain = first + 1 == row.size() || row[first + 1] == ' ' || row[first + 1] == '#';
-      if (!plain)
-        fault(line, "", shown(row) + " may be an option of a scheduler", "put a blank behind the #");
+      if (!plain) fault(line, "", shown(row) + " may be an option of a scheduler", "put a space after the #");
       return;
     }
     const auto ours = std::find(left_.begin(), left_.end(), row);
@@ -318,7 +317,7 @@ class Header {
     const std::optional<Directive> d = directive_of(row);
     if (!d) {
       return fault(line, "", shown(row) + " is not read",
-                   "write one option a line, --name=value, without quotes");
+                   "write one option per line, --name=value, without quotes");
     }
     const std::string key = "--" + d->name;
     replaced_.insert(d->name);

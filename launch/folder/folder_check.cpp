@@ -82,7 +82,7 @@ class FolderCheck {
       return fault(kPlan, "target", in_quotes(plan_.target) + " is not known", plan_again());
     if (plan_.config.is_null()) fault(kPlan, "job.config", "is missing", plan_again());
     if (!plan_.unchanged)
-      fault(kPlan, "", "is not as trnplan wrote it: its sha256 is of another text", undo_or_plan_again());
+      fault(kPlan, "", "is not as trnplan wrote it: its sha256 differs", undo_or_plan_again());
     for (const planner::Violation& v : planner::rule_violations(plan_.job, plan_.strategy, target_)) {
       if (!v.doubtful) impossible(v.message);
     }
@@ -112,7 +112,7 @@ class FolderCheck {
     const bool applied = std::find(manifests_.begin(), manifests_.end(), written.name) != manifests_.end();
     const Editing how = editing_of(written.name, applied);
     if (!folder_.holds(written.name)) {
-      if (how == Editing::all) return edited(written.name, {"it is gone"});
+      if (how == Editing::all) return edited(written.name, {"it has been removed"});
       return fault(written.name, "", "is missing", plan_again());
     }
     try {
@@ -175,9 +175,9 @@ class FolderCheck {
     for (const std::string& name : folder_.names()) {
       if (own.contains(name)) continue;
       if (of_other_plans.contains(name) && editing_of(name, false) != Editing::all) {
-        fault(name, "", "is of another plan: this one has no such file", "remove it");
+        fault(name, "", "belongs to another plan: this one has no such file", "remove it");
       } else if (imports && is_importable(folder_.path() / name)) {
-        fault(name, "", "would be imported by what the plan runs, which imports from this folder",
+        fault(name, "", "would be imported by the plan's programs, which import from this folder",
               "remove it");
       }
     }
@@ -196,16 +196,17 @@ class FolderCheck {
 
 Diagnostic of_another_version(const std::string& plan_path, const std::string& version,
                               const Diagnostic& first) {
-  const std::string who = version.empty() ? "an older trnplan, which did not write down its version,"
+  const std::string who = version.empty() ? "an older trnplan, which did not record its version,"
                                           : "trnplan " + printable(version, 20);
   const std::string file = fs::path(first.at.file).filename().string();
   const std::string place = first.at.line > 0 ? fmt::format("{}:{}", file, first.at.line) : file;
-  return {
-      {plan_path, 0, 0},
-      "trnplan_version",
-      fmt::format("{} wrote this folder, and trnplan {} writes another (the first difference: {}{})", who,
-                  program_version(), place, first.key.empty() ? "" : ", " + first.key),
-      "plan again with this one: trnplan plan JOB --out DIR --force; or launch with the one that wrote it"};
+  return {{plan_path, 0, 0},
+          "trnplan_version",
+          fmt::format(
+              "{} wrote this folder, and trnplan {} would write it differently (the first difference: {}{})",
+              who, program_version(), place, first.key.empty() ? "" : ", " + first.key),
+          "plan again with this version: trnplan plan JOB --out DIR --force; or launch with the version that "
+          "wrote it"};
 }
 
 FolderFindings check_folder(const HeldFolder& folder, const io::PlanFile& plan,

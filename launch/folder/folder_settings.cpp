@@ -51,7 +51,7 @@ SettingsFile read_settings(const std::string& text) {
     const std::size_t equals = row.find('=');
     const std::string_view name = row.substr(0, equals);
     if (equals == std::string_view::npos || !is_name(name)) {
-      file.faults.push_back({number, last_word(name), "is no line NAME=VALUE"});
+      file.faults.push_back({number, last_word(name), "is not a line NAME=VALUE"});
       continue;
     }
     std::string_view value = row.substr(equals + 1);

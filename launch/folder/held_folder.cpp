@@ -60,7 +60,7 @@ std::string HeldFolder::fresh(const std::string& name) const {
   if (fs::is_symlink(fs::symlink_status(file, error))) {
     throw InputError({{file.string(), 0, 0},
                       "",
-                      "is a link, and what it leads to may change after it was checked",
+                      "is a link, and its target may change after it was checked",
                       "put the file itself there"});
   }
   return read_text(file);
@@ -77,10 +77,10 @@ void HeldFolder::need_unchanged() const {
   const auto changed = [](const fs::path& file, std::string what) {
     return Diagnostic{{file.string(), 0, 0},
                       "",
-                      std::move(what) + " since it was checked, so it was not submitted",
-                      "call trnplan launch again: it checks what is there now"};
+                      std::move(what) + " after it was checked, so it was not submitted",
+                      "run trnplan launch again: it checks the current files"};
   };
-  if (!is_same_folder()) throw InputError(changed(path_, "another folder has taken its place"));
+  if (!is_same_folder()) throw InputError(changed(path_, "another folder has replaced it"));
   std::vector<Diagnostic> faults;
   for (const auto& [name, text] : files_) {
     try {

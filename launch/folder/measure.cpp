@@ -33,9 +33,9 @@ int nodes_of(const planner::Experiment& m) {
 std::string head(const planner::Plan& first, const planner::Plan& second, const planner::Experiment& m,
                  const planner::Target& target) {
   return fmt::format(R"sh(#!/usr/bin/env bash
-# Measures what tells the first two plans apart, then plans again: bash measure.sh, on the head node of the Slurm
-# cluster, or without Slurm on the node itself. Takes about {:.1f} node-hours; runs that are done are left out when it
-# is called again.
+# Measures which of the first two plans is better, then plans again: bash measure.sh, on the head node of the Slurm
+# cluster, or without Slurm on the node itself. Takes about {:.1f} node-hours; when it is called again, it skips runs
+# that are done.
 # Plan 1: {}
 # Plan 2: {}
 # {}
@@ -89,7 +89,7 @@ work() {{
   fi
 }}
 
-# run PLAN NUMBER: one that failed, or that was of another plan, begins anew.{once}
+# run PLAN NUMBER: a run that failed, or that belongs to another plan, starts again.{once}
 runs=()
 run() {{
   local folder=$plan/measure-$1-run-$2
@@ -170,9 +170,8 @@ io::OutputFile script_of(const models::Job& job, const planner::Plan& first, con
   text += "--profile \"$plan/measured.json\"\n";
   if (has_runs(m)) {
     text += fmt::format(
-        "printf '\\n%s\\n%s\\n' 'The ranking above knows what the runs teach of the machine, not what they "
-        "show of "
-        "each plan itself.' \"{}\"\n",
+        "printf '\\n%s\\n%s\\n' 'The ranking above uses what the runs teach about the machine, not what they "
+        "show about each plan itself.' \"{}\"\n",
         rule_text(m));
   }
   return {"measure.sh", text, true};
@@ -213,10 +212,10 @@ std::string rule_text(const planner::Experiment& m) {
   const char* side = m.above ? "above" : "below";
   if (m.runs_of_first > 0 && m.runs_of_second > 0) {
     return fmt::format(
-        "Measured, plan 2 is the better choice when its step is {} {:.4f} times that of plan 1.", side,
+        "By the measurement plan 2 is the better choice if its step is {} {:.4f} times that of plan 1.", side,
         m.threshold);
   }
-  return fmt::format("Measured, plan 2 is the better choice when {} step is {} {:.4g} s.",
+  return fmt::format("By the measurement plan 2 is the better choice if {} step is {} {:.4g} s.",
                      m.runs_of_first > 0 ? "plan 1's" : "its", side, m.threshold);
 }
 

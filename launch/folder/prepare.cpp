@@ -14,13 +14,12 @@ std::vector<PrepareMode> prepare_modes(const planner::Preparation& p) {
     modes.push_back({"tokenizer", "", "the model's tokenizer, fetched from Hugging Face"});
   if (!p.data.empty())
     modes.push_back(
-        {"data", "", p.values.empty() ? "a data set, fetched and tokenised" : "texts of yours, tokenised"});
+        {"data", "", p.values.empty() ? "a data set, fetched and tokenised" : "your own texts, tokenised"});
   if (!p.from_hf.empty())
     modes.push_back({"from-hf", " FROM TO", "a checkpoint of Hugging Face into the shards of this plan"});
   if (!p.to_hf.empty()) {
-    modes.push_back(
-        {"to-hf", " FROM TO",
-         "back again; FROM is the folder that holds the shards of the weights, TO that of the model"});
+    modes.push_back({"to-hf", " FROM TO",
+                     "the reverse; FROM is the folder with the shards of the weights, TO that of the model"});
   }
   return modes;
 }
@@ -54,11 +53,9 @@ std::string mode_comments(const std::vector<PrepareMode>& modes) {
 constexpr const char* kNeedTorch =
     "  python3 -c 'import torch' || {\n"
     "    echo \"prepare.sh: PyTorch cannot be imported with $TRNPLAN_VENV/bin/python3\" >&2\n"
-    "    echo \"  fix: remove $TRNPLAN_VENV and run this where PyTorch for the devices is: in the image of "
-    "the jobs, or on a "
-    "node whose image holds it (srun --nodes=1 bash prepare.sh environment); or set TRNPLAN_VENV in "
-    "settings.env to an "
-    "environment that has it\" >&2\n"
+    "    echo \"  fix: remove $TRNPLAN_VENV and run this where PyTorch for the devices is installed: in the "
+    "image of the jobs, or on a node whose image has it (srun --nodes=1 bash prepare.sh environment); or set "
+    "TRNPLAN_VENV in settings.env to an environment that has it\" >&2\n"
     "    return 1\n"
     "  }";
 
@@ -68,10 +65,9 @@ std::string held_lines(const planner::Preparation& p) {
   std::string names;
   for (const std::string& module : p.modules) names += (names.empty() ? "\"" : ", \"") + module + '"';
   return fmt::format(
-      "  # An image may hold all of it for a Python of its own, which is taken then.\n"
+      "  # An image may have all of it in its own Python, which is used then.\n"
       "  if python3 -c 'import importlib.util as u; raise SystemExit(None in [u.find_spec(m) for m in "
-      "({})])' "
-      "2>/dev/null; then\n"
+      "({})])' 2>/dev/null; then\n"
       "    [[ -d \"$TRNPLAN_VENV\" ]] || python3 -m venv --system-site-packages \"$TRNPLAN_VENV\"\n"
       "    local program\n"
       "    for program in torchrun neuron_parallel_compile; do\n"
@@ -134,7 +130,7 @@ std::string install_neuron_sh(const ScriptContext& c) {
   if (python.find('.') != std::string::npos) packages += fmt::format(" \\\n  {0} {0}-dev {0}-venv", python);
   const std::string versions =
       release == nullptr
-          ? "The newest versions are installed: which ones the plan's software needs is not known."
+          ? "The newest versions are installed: it is not known which ones the plan's software needs."
           : fmt::format("The versions are those of Neuron SDK {}.", release->release);
   return filled("install_neuron.sh", {{"about", about(c)}, {"packages", packages}, {"versions", versions}});
 }

@@ -19,32 +19,30 @@ std::string network_note(const ScriptContext& c) {
   const topology::Instance& i = c.job.cluster.instance;
   if (hosts_of_plan(c) == 1) return "The plan is for one node.";
   if (i.nics == 0)
-    return "The catalogue knows no network of this machine: set what NCCL needs in the environment.";
+    return "The catalogue does not know this machine's network: set what NCCL needs in the environment.";
   if (i.traits.accelerator == topology::Accelerator::gpu && i.ec2_type.empty()) {
-    return "NCCL takes the InfiniBand or RoCE devices that it finds. Where it takes wrong ones, name them in "
-           "NCCL_IB_HCA, "
-           "and the interface of\nthe cluster in NCCL_SOCKET_IFNAME; a fabric of another kind needs its own "
-           "plugin.";
+    return "NCCL uses the InfiniBand or RoCE devices that it finds. If it uses the wrong ones, name the "
+           "right ones in NCCL_IB_HCA, and the interface of\n"
+           "the cluster in NCCL_SOCKET_IFNAME; a fabric of another kind needs its own plugin.";
   }
   if (i.traits.accelerator == topology::Accelerator::gpu) {
-    return "NCCL goes over EFA through the aws-ofi-nccl plugin, which the image or the machine's AMI must "
-           "hold; it chooses buffers "
-           "and\nprotocols by itself. `node_run.sh` sets FI_PROVIDER. Where a node has several interfaces, "
-           "name that of the "
-           "cluster in\nNCCL_SOCKET_IFNAME.";
+    return "NCCL uses EFA through the aws-ofi-nccl plugin, which the image or the machine's AMI must hold; "
+           "it chooses buffers and\n"
+           "protocols by itself. `node_run.sh` sets FI_PROVIDER. If a node has several interfaces, name that "
+           "of the cluster in\n"
+           "NCCL_SOCKET_IFNAME.";
   }
-  return "Neuron's collectives go over EFA: `node_run.sh` sets FI_PROVIDER. The security group must allow "
-         "all traffic with itself.";
+  return "Neuron's collectives use EFA: `node_run.sh` sets FI_PROVIDER. The security group must allow all "
+         "traffic within itself.";
 }
 
 constexpr const char* kChecked =
     "`train.sbatch` begins with `health.sh`: `dcgmi diag -r 2` and `all_reduce_perf` of nccl-tests on the "
-    "GPUs of every "
-    "node alone. A node\nthat fails, or is slower than the fastest by more than TRNPLAN_SLOW, is named, and "
-    "the job ends "
-    "before it trains. What is not on PATH\nthere is left out, and what lies between nodes is not measured; "
-    "jobs of "
-    "Kubernetes are not checked. `bash health.sh FOLDER alone` tests one node.";
+    "GPUs of every node alone. It names\n"
+    "nodes that fail or are slower than the fastest by more than TRNPLAN_SLOW, and the job then ends before "
+    "it trains. Programs that are not on\n"
+    "PATH are skipped, and links between nodes are not measured; Kubernetes jobs are not checked. `bash "
+    "health.sh FOLDER alone` tests one node.";
 /// A paragraph of its own; "" if there is none.
 std::string behind_empty_line(const std::string& text) {
   return text.empty() ? "" : "\n" + text;
@@ -57,9 +55,10 @@ std::string value_rows(const ScriptContext& c) {
   const auto row = [&](std::string_view name, std::string_view meaning) {
     text += fmt::format("| `{}` | {} |\n", name, meaning);
   };
-  row("TRNPLAN_VENV", "Where prepare.sh environment puts the Python environment: where every node sees it.");
-  row("TRNPLAN_CODE",
-      "Where it puts the clone of " + c.target.code_for(c.job, c.plan.strategy).clone + ", likewise.");
+  row("TRNPLAN_VENV",
+      "Where prepare.sh environment puts the Python environment: a folder that every node sees.");
+  row("TRNPLAN_CODE", "Where prepare.sh environment puts the clone of " +
+                          c.target.code_for(c.job, c.plan.strategy).clone + ", likewise.");
   for (const planner::PersonValue& v : p.values) row(v.name, kForPreparing + v.meaning);
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) row(v.name, v.meaning);
   if (c.target.reads_data(c.job)) row("TRNPLAN_DATA", data_meaning(p));
@@ -91,11 +90,10 @@ std::string local_steps(const ScriptContext& c) {
 
 /// Table row for Slurm's jobs.
 std::string slurm_row(const ScriptContext& c) {
-  return c.target.compiles_ahead()
-             ? "| `compile.sbatch`, `train.sbatch`, `submit.sh` | jobs of Slurm; `trnplan launch` submits "
-               "them, or `bash submit.sh` |"
-             : "| `train.sbatch`, `submit.sh` | the job of Slurm; `trnplan launch` submits it, or `bash "
-               "submit.sh` |";
+  return c.target.compiles_ahead() ? "| `compile.sbatch`, `train.sbatch`, `submit.sh` | Slurm jobs; `trnplan "
+                                     "launch` or `bash submit.sh` submits them |"
+                                   : "| `train.sbatch`, `submit.sh` | the Slurm job; `trnplan launch` or "
+                                     "`bash submit.sh` submits it |";
 }
 
 std::string kubernetes_steps(const ScriptContext& c) {
@@ -117,7 +115,7 @@ std::string kubernetes_steps(const ScriptContext& c) {
              "       trnplan launch . --scheduler eks --cluster-flavour eks-pytorchjob --dry-run   # says "
              "what is still missing\n"
              "       trnplan launch . --scheduler eks --cluster-flavour eks-pytorchjob\n"
-             "       kubectl delete pod {}   # when nothing has to be copied any more",
+             "       kubectl delete pod {}   # once nothing more has to be copied",
              pod);
 }
 
@@ -154,8 +152,7 @@ std::string readme_md(const ScriptContext& c) {
       {"names", mode_names(prepare_modes(c.target.preparation(c.job, c.plan.strategy)))},
       {"install_row", own_stack && kinds.parallelcluster
                           ? "| `install_neuron.sh` | Neuron's driver and runtime on nodes of a "
-                            "ParallelCluster; the script goes into the bucket that the file "
-                            "names |"
+                            "ParallelCluster; put the script into the bucket that the file names |"
                           : ""},
       {"cluster_rows", words.rows},
       {"kubernetes_row", words.kubernetes_row},

@@ -35,7 +35,7 @@ std::string comments(const std::vector<std::string>& remarks);
 inline std::string data_meaning(const planner::Preparation& p) {
   return p.data_is.empty() ? "The data set." : p.data_is;
 }
-inline constexpr const char* kForPreparing = "For prepare.sh alone. ";
+inline constexpr const char* kForPreparing = "For prepare.sh only. ";
 
 /// What prepare.sh does.
 struct PrepareMode {

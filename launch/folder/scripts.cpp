@@ -128,7 +128,7 @@ std::string array_of(const std::vector<std::string>& words) {
 std::string again_lines(const planner::StartAgain& again) {
   if (again.checkpoints.empty()) return "";
   return fmt::format(
-      "  # It does not find out by itself whether there is something to go on from.\n"
+      "  # The program does not find out by itself whether there is a checkpoint to go on from.\n"
       "  local again={}\n"
       "  if compgen -G \"$results/{}\" >/dev/null; then again={}; fi",
       array_of(again.first), again.checkpoints, array_of(again.later));
@@ -136,7 +136,7 @@ std::string again_lines(const planner::StartAgain& again) {
 
 std::string weights_line(const planner::TrainCommand& command) {
   if (command.weights_link.empty()) return "";
-  return fmt::format("  ln -sfn -- \"$TRNPLAN_WEIGHTS\" \"$results/{}\"   # where it looks for them",
+  return fmt::format("  ln -sfn -- \"$TRNPLAN_WEIGHTS\" \"$results/{}\"   # where the program looks for them",
                      command.weights_link);
 }
 
@@ -148,7 +148,7 @@ std::vector<std::string> remarks(const ScriptContext& c, const planner::TrainCom
     return v.stated == &models::RunFiles::tokenizer;
   });
   if (!c.job.run.tokenizer.empty() && !read)
-    all.emplace_back("The job's tokenizer does nothing here: the data set is tokenised before.");
+    all.emplace_back("The job's tokenizer has no effect here: the data set is tokenised beforehand.");
   return all;
 }
 
@@ -190,7 +190,8 @@ std::string asked_checks(const ScriptContext& c) {
 /// A line of submit.sh; what may be done besides stands at its end.
 constexpr const char* kDataFault =
     "[[ -n \"$TRNPLAN_DATA\" && ( -e \"$TRNPLAN_DATA\" || -e \"$TRNPLAN_DATA.bin\" ) ]] || fault "
-    "\"TRNPLAN_DATA ($TRNPLAN_DATA) is not there\" \"set TRNPLAN_DATA in settings.env to the data set{}\"\n";
+    "\"TRNPLAN_DATA ($TRNPLAN_DATA) does not exist\" \"set TRNPLAN_DATA in settings.env to the data "
+    "set{}\"\n";
 
 /// Lines of submit.sh that look for what settings.env has to name.
 std::string asked_faults(const ScriptContext& c) {
@@ -227,7 +228,7 @@ bool names_start(const planner::TrainCommand& command) {
 }
 
 constexpr const char* kCopyToLocalCache =
-    "  # Looking graphs up through the shared file system stalls clusters of this size.\n"
+    "  # Looking up graphs on the shared file system stalls clusters of this size.\n"
     "  cache=$TRNPLAN_LOCAL_CACHE\n"
     "  mkdir -p \"$cache\"\n"
     "  cp -au -- \"$TRNPLAN_CACHE/.\" \"$cache/\"";
@@ -338,16 +339,17 @@ std::string node_run_sh(const ScriptContext& c) {
 
 std::string health_sh(const ScriptContext& c) {
   const bool joined = machine_of(c).hosts > 1;
-  return filled(form_of(c, "health.sh", "eager_health.sh"),
-                {{"about", about(c)},
-                 {"nodes", fmt::to_string(hosts_of_plan(c))},
-                 {"cores", fmt::to_string(machine_of(c).host_cores())},
-                 {"pairs", joined ? "No pairs: between the hosts of a node lie links that nothing "
-                                    "is predicted of for two hosts alone."
-                                  : "Disjoint pairs of nodes, a round each."},
-                 {"rounds", joined ? "" : round_words(c.plan.nodes)},
-                 {"port", fmt::to_string(kMasterPort)},
-                 {"instance", plain_name(c.job.cluster.instance.name)}});
+  return filled(
+      form_of(c, "health.sh", "eager_health.sh"),
+      {{"about", about(c)},
+       {"nodes", fmt::to_string(hosts_of_plan(c))},
+       {"cores", fmt::to_string(machine_of(c).host_cores())},
+       {"pairs",
+        joined ? "No pairs: the links between the hosts of a node are not predicted for two hosts alone."
+               : "Disjoint pairs of nodes, one round each."},
+       {"rounds", joined ? "" : round_words(c.plan.nodes)},
+       {"port", fmt::to_string(kMasterPort)},
+       {"instance", plain_name(c.job.cluster.instance.name)}});
 }
 
 std::string mpi_launch_sh(const ScriptContext& c) {

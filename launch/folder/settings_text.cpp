@@ -21,7 +21,7 @@ std::string asked_lines(const ScriptContext& c) {
                        v.stated != nullptr && plain_path(c.job.run.*v.stated) ? c.job.run.*v.stated : "");
   }
   text += setup_line("TRNPLAN_RESULTS",
-                     "Logs and checkpoints of this plan alone, on a volume that all nodes share.",
+                     "Logs and checkpoints of this plan only, on a volume that all nodes share.",
                      plain_path(c.job.run.log_dir) ? c.job.run.log_dir : "./run");
   text.pop_back();
   return text;
@@ -42,8 +42,8 @@ std::string data_lines(const ScriptContext& c) {
 
 constexpr const char* kHealthValues =
     "# Whether dcgmi and all_reduce_perf look for broken and slow nodes before training (yes or no). A node "
-    "is slow when the\n"
-    "# fastest has above so many times its bandwidth.\n"
+    "is slow if the\n"
+    "# fastest has more than TRNPLAN_SLOW times its bandwidth.\n"
     "TRNPLAN_HEALTH=yes\n"
     "TRNPLAN_SLOW=1.25";
 

@@ -164,7 +164,7 @@ class ManifestComparison : public TreeComparison {
                       plain_path(folder) && word(found, 1) == folder + script &&
                       word(found, 3) == word(planned, 3);
     if (!same) {
-      fault(found, place.path, "does not run what the plan's does",
+      fault(found, place.path, "does not run what the plan's file runs",
             fmt::format("write [\"bash\", \"FOLDER{}\", \"FOLDER\", \"{}\"]", script, word(planned, 3)));
     } else if (folder != planned_folder) {
       edited(place.path);

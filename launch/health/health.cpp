@@ -25,8 +25,7 @@ Kind kind_of(const logs::NodeTest& t, const logs::NccomRow& row) {
 /// Reason why a run with a table is still not usable.
 std::string unusable(const logs::NodeTest& t) {
   if (!t.table) return t.failure;
-  if (!models::collective_op(t.table->op))
-    return "the command above the table names no operation that is known";
+  if (!models::collective_op(t.table->op)) return "the command above the table names no known operation";
   if (!t.table->ranks) return "the command above the table does not say how many ranks";
   for (const logs::NccomRow& row : t.table->rows) {
     if (!(row.seconds > 0) || !(row.bytes > 0)) return "a size or a time of 0";
@@ -72,7 +71,7 @@ io::HealthTest judged(const logs::NodeTest& t, const std::map<Kind, std::vector<
 }
 
 std::string how(const io::HealthTest& t) {
-  return t.ratio ? fmt::format("{:.2f} times what it should take", *t.ratio) : "failed: " + t.failure;
+  return t.ratio ? fmt::format("{:.2f} times as long as it should take", *t.ratio) : "failed: " + t.failure;
 }
 
 /// Findings on one node.
@@ -132,15 +131,12 @@ io::SlowNode named(const std::string& name, const Node& node, const std::map<std
       out.problem += fmt::format("with {} {}", partners_of(name, *pair), how(*pair));
     }
     if (node.pairs.size() == 1)
-      out.problem += ", the only pair it is in: it, the other node, or the way between";
-    if (only_by_partners(name, node, nodes))
-      out.problem += "; perhaps only because of these, which are slow too";
+      out.problem += ", its only pair: this node, the other one, or the path between them is slow";
+    if (only_by_partners(name, node, nodes)) out.problem += "; perhaps only because these are slow as well";
   }
-  out.fix =
-      out.alone
-          ? "look at neuron-ls and the driver's log on it, and replace it"
-          : "check with fi_info -p efa that it has all its EFA devices and lies in the placement group, "
-            "and replace it";
+  out.fix = out.alone ? "check neuron-ls and the driver's log on it, and replace it"
+                      : "check with fi_info -p efa that it has all its EFA devices and is in the placement "
+                        "group, and replace it";
   out.command = {"scontrol", "update", "nodename=" + name, "state=drain", "reason=slow"};
   return out;
 }

@@ -107,7 +107,7 @@ class Eks : public Scheduler {
     if (why.empty()) return std::nullopt;
     std::string others;
     for (const io::KubernetesFlavour& f : cluster_kinds(machine, *target).kubernetes)
-      others += (others.empty() ? "take --cluster-flavour " : " or ") + std::string(f.name);
+      others += (others.empty() ? "use --cluster-flavour " : " or ") + std::string(f.name);
     return Diagnostic{{(order.folder / "plan.json").string(), 0, 0},
                       "strategy.instance",
                       why,
@@ -138,9 +138,8 @@ class Eks : public Scheduler {
   }
 
   std::string waits_for() const override {
-    return "Training is submitted when the graphs are compiled; launch waits for that. When it is "
-           "interrupted, "
-           "call it again.";
+    return "Training is submitted once the graphs are compiled; launch waits for that. If it is interrupted, "
+           "run it again.";
   }
 
   std::vector<std::string> prints_log(const std::string& id) const override {
@@ -182,7 +181,7 @@ class Eks : public Scheduler {
       checked.faults.push_back({{path.string(), static_cast<int>(line), static_cast<int>(column) + 1},
                                 "",
                                 "still holds " + std::string(io::kSetMe),
-                                "put in the image that holds the software"});
+                                "write the image that holds the software"});
     }
   }
 
@@ -211,7 +210,7 @@ class Eks : public Scheduler {
       if (state.output.find("Failed") != std::string::npos) {
         forget(order.folder);
         throw SchedulerRefused("compiling failed: " + id +
-                               ". Look at kubectl logs --selector=" + std::string(io::kJobLabel) + "=" +
+                               ". See kubectl logs --selector=" + std::string(io::kJobLabel) + "=" +
                                name_of(id) + ", then kubectl delete " + id + " and launch again");
       }
       std::this_thread::sleep_for(std::chrono::seconds(1));

@@ -50,9 +50,8 @@ std::optional<std::string> find_begun(const fs::path& folder, const SubmittedJob
       runner({"squeue", "--noheader", "--states=all", "--format=%A", "--name=" + begun.id}, kQuery);
   if (!ran.ok()) {
     throw Unsure(
-        fmt::format("squeue cannot say whether the job {} was queued: {}; launch again when it answers, or "
-                    "remove {} when "
-                    "you know that there is no such job",
+        fmt::format("squeue does not say whether the job {} was queued: {}; launch again when it answers, or "
+                    "remove {} if you know that there is no such job",
                     begun.id, printable(ran.error, kSaid), (folder / kStateFile).string()));
   }
   const std::string first = ran.output.substr(0, ran.output.find_first_of(" \n"));

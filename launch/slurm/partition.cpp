@@ -56,20 +56,19 @@ void compare_cluster(const CheckedFolder& checked, const std::string& table) {
       checked.fault(
           "sinfo", "",
           fmt::format("no node of partition {} is usable, the plan needs {}", printable(found.group), needed),
-          "set TRNPLAN_PARTITION in settings.env, or mend nodes: sinfo -R says why they are out");
+          "set TRNPLAN_PARTITION in settings.env, or repair nodes: sinfo -R says why they are down");
     } else if (found.hosts < needed) {
       const int fewer = found.hosts / cluster.instance.hosts;
       checked.fault("sinfo", "",
                     fmt::format("partition {} has {} usable nodes, the plan needs {}", printable(found.group),
                                 found.hosts, needed),
-                    "set TRNPLAN_PARTITION in settings.env, mend nodes" +
+                    "set TRNPLAN_PARTITION in settings.env, repair nodes" +
                         (fewer > 0 ? fmt::format(", or plan with --nodes {}", fewer) : ""));
     }
     if (cluster.instance.hosts > 1) {
-      checked.notes.push_back(
-          fmt::format("the job needs {}, and sinfo does not tell which of them make whole nodes: README.md, "
-                      "Hosts",
-                      io::hosts_text(cluster)));
+      checked.notes.push_back(fmt::format(
+          "the job needs {}, and sinfo does not show which of them form whole nodes: see README.md, Hosts",
+          io::hosts_text(cluster)));
     }
     compare_instance(checked, found);
   } catch (const InputError& e) {
@@ -82,7 +81,7 @@ void compare_cluster(const CheckedFolder& checked, const std::string& table) {
 void check_partition(const CheckedFolder& checked) {
   if (const ProcessResult sbatch = checked.runner({"sbatch", "--version"}, kQuery); !sbatch.started) {
     return checked.fault("command line", "--scheduler", "there is no sbatch here: " + sbatch.error,
-                         "run it on the head node of the Slurm cluster, or take --scheduler local");
+                         "run this on the head node of the Slurm cluster, or use --scheduler local");
   }
   std::vector<std::string> command = {"sinfo", "-N", "-o", "%N %t %f %P"};
   const std::string partition = checked.settings.value("TRNPLAN_PARTITION");

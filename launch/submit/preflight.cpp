@@ -59,11 +59,11 @@ class Preflight {
 
   void check_folder() {
     if (!request_.folder.is_folder()) {
-      fault(folder_.string(), "", "is no folder", "write one: trnplan plan JOB --out DIR");
+      fault(folder_.string(), "", "is not a folder", "write one: trnplan plan JOB --out DIR");
       return;
     }
     if (!plain_path(folder_.string())) {
-      fault(folder_.string(), "", "the path holds characters that the training script takes for its own",
+      fault(folder_.string(), "", "the path contains characters that are special to the training script",
             "use a path of letters, digits and / _ . - + @");
     }
     for (const char* name : {"plan.json", "config.json", kSettingsFile, "setup_env.sh", "node_run.sh"})
@@ -91,7 +91,7 @@ class Preflight {
       return std::nullopt;
     return Diagnostic{{(folder_ / "plan.json").string(), 0, 0},
                       "job.run.scheduler",
-                      fmt::format("the folder was written for {} alone", own),
+                      fmt::format("the folder was written for {} only", own),
                       fmt::format("plan again without --scheduler (run.scheduler of the job), or launch with "
                                   "--scheduler {}",
                                   own)};
@@ -129,7 +129,8 @@ class Preflight {
     for (const char* name : {"TRNPLAN_RESTARTS", "TRNPLAN_SMOKE_STEPS"}) {
       const auto stated = settings_.find(name);
       if (stated && !parse_whole(stated->value))
-        setting_fault(name, *stated, in_quotes(stated->value) + " is no whole number", "write for example 3");
+        setting_fault(name, *stated, in_quotes(stated->value) + " is not a whole number",
+                      "write for example 3");
     }
   }
 
@@ -153,7 +154,7 @@ class Preflight {
     if (!on_volume(pods_->folder)) {
       return fault((folder_ / request_.scheduler.manifests(order_).back()).string(), "command",
                    "the pods look for this folder at " + pods_->folder + ", and mount " + volumes(),
-                   "write a path below it there, or mount the volume where it lies");
+                   "write a path below it there, or mount the volume where the folder is");
     }
     notes_->push_back(
         fmt::format("the pods run the copy of this folder at {} on their volume: copy {} there first, as it "
@@ -193,8 +194,8 @@ class Preflight {
     }
     std::error_code error;
     if (!fs::exists(needed, error)) {
-      setting_fault(name, *stated, needed.string() + " is not there" + (error ? ": " + error.message() : ""),
-                    fix);
+      setting_fault(name, *stated,
+                    needed.string() + " does not exist" + (error ? ": " + error.message() : ""), fix);
     }
   }
 
@@ -215,7 +216,7 @@ class Preflight {
       if (v.is_path) {
         check_path(v.name.c_str(), {}, "set it: " + v.meaning);
       } else if (!parse_whole(found->value)) {
-        setting_fault(v.name, *found, in_quotes(found->value) + " is no whole number",
+        setting_fault(v.name, *found, in_quotes(found->value) + " is not a whole number",
                       "set it: " + v.meaning);
       }
     }
@@ -238,7 +239,7 @@ class Preflight {
     if (theirs == ours) return;
     setting_fault(
         kResults, *stated, stated->value + " holds the run of another plan: " + printable(theirs),
-        "set it to a folder of this plan's own, or remove " + file.string() + " to go on with what is there");
+        "set it to a folder that only this plan uses, or remove " + file.string() + " to continue that run");
   }
 
   /// "" where it cannot be read, which the folder's check tells.
@@ -285,7 +286,7 @@ class Preflight {
     check_made(kResults, settings_.results());
     for (const char* name : {"TRNPLAN_CACHE", "TRNPLAN_LOCAL_CACHE"}) check_made(name, settings_.find(name));
     check_results();
-    check_shared(kResults, settings_.results(), "checkpoints would go with the pod");
+    check_shared(kResults, settings_.results(), "checkpoints would be lost with the pod");
     if (compiles)
       check_shared("TRNPLAN_CACHE", settings_.find("TRNPLAN_CACHE"),
                    "what the first job compiles would not reach the one that trains");

@@ -34,7 +34,7 @@ class FolderLock {
       throw InputError({{path_.string(), 0, 0},
                         "",
                         "cannot be locked: " + why,
-                        "put the folder on a file system that you may write to and that knows locks"});
+                        "put the folder on a file system that you may write to and that supports locks"});
     }
   }
   ~FolderLock() { ::close(fd_); }
@@ -94,7 +94,7 @@ Submission submission_from(const std::string& text, const std::string& name) {
   if (sound) return s;
   throw InputError({{name, 0, 0},
                     "",
-                    "does not say what was submitted from here",
+                    "does not state what was submitted from here",
                     "look for the jobs with squeue, then remove this file"});
 }
 

@@ -27,9 +27,10 @@ std::vector<int> numbers(MapReader& map, const char* key, int fallback, int most
   for (const Node& item : list->kind == Node::Kind::sequence ? list->items : one) {
     const std::optional<int> number = whole_of(item);
     if (!number || *number < 1 || *number > most) {
-      map.fault(key,
-                "\"" + printable(item.scalar, 40) + "\" is no whole number from 1 to " + std::to_string(most),
-                "write for example [4, 8, 16]");
+      map.fault(
+          key,
+          "\"" + printable(item.scalar, 40) + "\" is not a whole number from 1 to " + std::to_string(most),
+          "write for example [4, 8, 16]");
       return {fallback};
     }
     if (!seen.insert(*number).second && repeated.insert(*number).second) {
@@ -224,7 +225,7 @@ std::string sweep_sqlite(const std::string& csv, const std::string& name) {
     const auto& fields = records[i].fields;
     if (fields.size() != std::size(kColumns)) {
       throw InputError(
-          {{name, records[i].line, 1}, "", "a row with another number of columns", "sweep anew"});
+          {{name, records[i].line, 1}, "", "a row has a different number of columns", "run the sweep again"});
     }
     for (std::size_t c = 0; c < fields.size(); ++c) {
       const std::string& text = fields[c].text;  // the column's type converts a text that is a number

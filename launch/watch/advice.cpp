@@ -159,11 +159,11 @@ std::vector<planner::Observation> accepted_groups(const RanPlan& ran) {
 void name_next(Advice& a, const RanPlan& ran, const std::optional<planner::Plan>& next) {
   a.next = next;
   if (!next) {
-    a.fix = "no plan with this PP and CP will do: run trnplan plan for others";
+    a.fix = "no plan with this PP and CP is accepted: run trnplan plan for others";
     return;
   }
   a.fix = next_text(*next);
-  if (ran.assumed) a.fix += " (assumed: " + job_text(ran) + "; --plan or --job says what ran)";
+  if (ran.assumed) a.fix += " (assumed: " + job_text(ran) + "; state what ran with --plan or --job)";
 }
 
 /// Judges the group that the log itself lists, whatever degrees ran.
@@ -174,7 +174,7 @@ bool advise_listed_group(Advice& a, const topology::Cluster& cluster, const topo
   a.ranks = group.ranks;
   a.chips = group.chips;
   a.problem = fmt::format(
-      "the runtime refused the group {{{}}}: {} (by the rules known here: {})", fmt::join(ranks, ", "),
+      "the runtime refused the group {{{}}}: {} (by trnplan's rules: {})", fmt::join(ranks, ", "),
       group.message.empty() ? "no reason is known" : group.message, topology::to_string(group.verdict));
   return true;
 }
@@ -195,7 +195,7 @@ void advise_group(Advice& a, const RanPlan& ran, const Finder& finder) {
                     : fmt::format("the runtime refused a group of {}s {{{}}}",
                                   topology::device_word(cluster.instance.traits.accelerator),
                                   fmt::join(a.failure.devices, ", "));
-    a.problem += "; the rules known here accept every group of what ran";
+    a.problem += "; trnplan's rules accept every group of what ran";
     a.fix = "check that EFA is up on every node, and report the log: the rules may be wrong";
     return;
   }
@@ -221,13 +221,14 @@ void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
                           topology::device_word(ran.job.cluster.instance.traits.accelerator), limit / kGiB);
   if (!ran.strategy) {
     a.fix =
-        "give --plan, or --job and --strategy, for a plan that fits; else recompute more, or raise TP or PP";
+        "add --plan, or --job and --strategy, to be shown a plan that fits; or recompute more, or raise TP "
+        "or PP";
     return;
   }
   const auto judged = planner::judge(ran.job, *ran.strategy, finder.profile, &targets::of(ran.job));
   if (!judged.memory) return;
   const double predicted = judged.memory->worst().peak().value;
-  a.problem += fmt::format("; predicted were {:.2f}", predicted / kGiB);
+  a.problem += fmt::format("; {:.2f} was predicted", predicted / kGiB);
   const double above = a.failure.gib ? std::max(0.0, *a.failure.gib * kGiB - limit) : 0;
   for (const planner::Plan& plan : alternatives(ran, finder, kPlansConsidered)) {
     const double peak = plan.memory.worst().peak().value;
@@ -240,12 +241,13 @@ void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
 void advise_instructions(Advice& a, const RanPlan& ran, const Finder& finder) {
   const auto limit = models::device_of(ran.job.cluster.instance.core).graph_limit();
   const double most = a.failure.of.value_or(limit ? limit->instructions : 0);
-  a.problem = a.failure.number && most > 0
-                  ? fmt::format("one graph has {:.0f} instructions, the compiler takes {:.0f}",
-                                *a.failure.number, most)
-              : most > 0
-                  ? fmt::format("one graph has more instructions than the {:.0f} the compiler takes", most)
-                  : "one graph has more instructions than the compiler takes";
+  a.problem =
+      a.failure.number && most > 0
+          ? fmt::format("one graph has {:.0f} instructions, the compiler accepts {:.0f}", *a.failure.number,
+                        most)
+      : most > 0
+          ? fmt::format("one graph has more instructions than the {:.0f} that the compiler accepts", most)
+          : "one graph has more instructions than the compiler accepts";
   a.problem += ": micro-batch, sequence or layers of a stage are too large";
   a.fix = "raise TP or PP, or take a smaller micro-batch; recomputation and a lower --optlevel do not help";
   if (!ran.strategy) return;

@@ -13,21 +13,20 @@ namespace {
 
 /// Recovery from a spike: A. Chowdhery et al., PaLM, arXiv 2204.02311, section 5.1.
 constexpr const char* kGoBack =
-    "if it stays, go back to a checkpoint from before step {} and skip the batches around it, as PaLM did "
-    "(100 "
-    "steps back, 200 to 500 batches skipped); if it comes again, lower the learning rate";
+    "if it stays high, go back to a checkpoint from before step {} and skip the batches around it, as PaLM "
+    "did (100 steps back, 200 to 500 batches skipped); if it happens again, lower the learning rate";
 constexpr const char* kDiverges =
-    "the run may diverge: batches of another kind, too high a learning rate, or a device that computes wrong";
+    "the run may diverge: unusual batches, too high a learning rate, or a device that computes wrongly";
 
 std::string about_spike(const Spike& s, const char* what, int spikes) {
   std::string said =
-      fmt::format("{} stood at {:.4g} and rose to {:.4g} at step {}", what, s.level, s.highest, s.first);
+      fmt::format("{} was {:.4g} and rose to {:.4g} at step {}", what, s.level, s.highest, s.first);
   if (s.returned) {
-    said += fmt::format("; it was back at step {}", *s.returned);
+    said += fmt::format("; it was back to normal at step {}", *s.returned);
   } else if (s.left) {
     said += fmt::format("; the run was started again from before, after step {}", s.last);
   } else {
-    said += fmt::format("; {} steps later it is not back", s.last - s.first);
+    said += fmt::format("; {} steps later it is still high", s.last - s.first);
   }
   return spikes > 1 ? said + fmt::format("; {} such spikes in all", spikes) : said;
 }
@@ -37,7 +36,7 @@ void look_for_spike(const CurveReading& curve, const char* kind, const char* wha
   const Spike& s = *curve.spike;
   const bool over = s.returned || s.left;
   r.alarms.push_back({kind, about_spike(s, what, curve.spikes), kDiverges,
-                      over ? "it is over: compare the loss before and after; where it lost ground, " +
+                      over ? "it is over: compare the loss before and after; if it is worse, " +
                                  fmt::format("go back to a checkpoint from before step {}", s.first)
                            : fmt::format(fmt::runtime(kGoBack), s.first),
                       s.first, s.line});
@@ -46,8 +45,8 @@ void look_for_spike(const CurveReading& curve, const char* kind, const char* wha
 void look_for_rise(const CurveReading& norms, io::WatchReport& r) {
   if (norms.lost) {
     r.alarms.push_back(
-        {"gradient-norm", "the gradient norm is no number", "a value overflowed: the step is of no use",
-         "go back to a checkpoint from before, and look at the loss of the steps before", std::nullopt, 0});
+        {"gradient-norm", "the gradient norm is NaN", "a value overflowed: the step is useless",
+         "go back to a checkpoint from before it, and check the loss of the steps before", std::nullopt, 0});
     return;
   }
   if (!norms.above) return;
@@ -91,21 +90,21 @@ void look_for_drift(const std::vector<double>& seconds, io::WatchReport& r) {
         {"straggler",
          fmt::format("{} of the last {} steps took more than {:.0f} % longer than the first {}", slow,
                      kRecentSteps, (kSlowStep - 1) * 100, kRecentSteps),
-         "a node may be slow: every step waits for the slowest",
-         "compare the nodes' neuron-monitor, and take the slow one out", std::nullopt, 0});
+         "a node may be slow: every step waits for the slowest node",
+         "compare neuron-monitor on the nodes, and take the slow one out", std::nullopt, 0});
   }
   if (even.empty()) return;
   const double change = mean_of(even) / first - 1;
   if (std::abs(change) > kDrift) {
-    r.alarms.push_back({"drift",
-                        fmt::format("the last {} steps took {:.4g} s, the first {} took {:.4g}: {:+.1f} %",
-                                    kRecentSteps, mean_of(even), kRecentSteps, first, change * 100),
-                        change > 0
-                            ? "the machine or its storage became slower, or the data did"
-                            : "the first steps held something that is over: a busy file system, other jobs",
-                        change > 0 ? "compare the nodes' neuron-monitor, and time the loading of a batch"
-                                   : "nothing to mend: --calibrate learns from it",
-                        std::nullopt, 0});
+    r.alarms.push_back(
+        {"drift",
+         fmt::format("the last {} steps took {:.4g} s, the first {} took {:.4g}: {:+.1f} %", kRecentSteps,
+                     mean_of(even), kRecentSteps, first, change * 100),
+         change > 0 ? "the machine, its storage or the loading of data became slower"
+                    : "the first steps were slowed by something that is over: a busy file system, other jobs",
+         change > 0 ? "compare neuron-monitor on the nodes, and time the loading of a batch"
+                    : "nothing to fix: --calibrate learns from it",
+         std::nullopt, 0});
   }
 }
 
@@ -126,12 +125,13 @@ void look_for_gaps(const RunLog& log, io::WatchReport& r) {
   const StepGaps& g = *log.gaps;
   r.alarms.push_back(
       {"missing-steps",
-       fmt::format("the log goes from step {} to {} where it states {}; {:.0f} line{} missing in {} place{}",
-                   g.after, g.before,
-                   g.interval == 1 ? "every step" : fmt::format("every {} steps", g.interval), g.lines,
-                   g.lines == 1 ? " is" : "s are", g.gaps, g.gaps == 1 ? "" : "s"),
+       fmt::format(
+           "the log goes from step {} to {} although it states {}; {:.0f} line{} missing in {} place{}",
+           g.after, g.before, g.interval == 1 ? "every step" : fmt::format("every {} steps", g.interval),
+           g.lines, g.lines == 1 ? " is" : "s are", g.gaps, g.gaps == 1 ? "" : "s"),
        "output was lost, the log is an excerpt, or the run went on elsewhere in between",
-       "look at the whole output of the rank that prints (of NxD's pipelines the first of the last stage)",
+       "look at the whole output of the rank that prints (with NxD's pipelines the first rank of the last "
+       "stage)",
        g.before, g.line});
 }
 
@@ -145,8 +145,8 @@ void look_for_silence(double silent, const std::vector<double>& seconds, io::Wat
   const auto most = most_silence(seconds);
   if (!most || r.finished || silent <= *most) return;
   r.alarms.push_back(
-      {"stalled", fmt::format("no step since {:.0f} s, of {:.4g} s each before", silent, median(seconds)),
-       "a node hangs, a collective waits for a rank that is gone, or a checkpoint is written slowly",
+      {"stalled", fmt::format("no step for {:.0f} s; steps took {:.4g} s before", silent, median(seconds)),
+       "a node hangs, a collective waits for a rank that has died, or a checkpoint is written slowly",
        "look for the first rank that stopped (neuron-top shows it idle), and take its node out; the job "
        "goes on from the last checkpoint",
        r.step, 0});

@@ -29,28 +29,26 @@ constexpr Known kImports[] = {
 
 constexpr Known kRendezvous[] = {
     {"RendezvousClosedError",
-     "a torchrun joined a rendezvous that was over: another run, compiling perhaps, had used its id",
-     "give every torchrun an id of its own (--rdzv_id), or the static rendezvous of a PyTorchJob with a "
-     "Master; "
-     "compile and train in jobs of different names"},
+     "a torchrun joined a rendezvous that had ended: another run, perhaps compiling, had used its id",
+     "give every torchrun its own id (--rdzv_id), or use the static rendezvous of a PyTorchJob with a "
+     "Master; compile and train in jobs with different names"},
     {"RendezvousTimeoutError", "not all nodes joined within the time limit",
      "look for the node that did not start; let the security group's members reach each other; raise the "
-     "limit "
-     "(--rdzv_conf timeout=1800) where images take long to load"},
+     "limit (--rdzv_conf timeout=1800) if images take long to load"},
     {"DistStoreError", "not all nodes joined within the time limit",
      "look for the node that did not start; let the security group's members reach each other; raise the "
-     "limit "
-     "(--rdzv_conf timeout=1800) where images take long to load"},
+     "limit (--rdzv_conf timeout=1800) if images take long to load"},
     {"", "a node cannot reach the rendezvous",
-     "check its address and port, that the first node runs, and that the security group lets its members in"},
+     "check its address and port, that the first node runs, and that the security group admits its own "
+     "members"},
 };
 
 /// Messages of the scripts of NxD, NeMo-Megatron and BERT when they start:
 /// aws-neuron/neuronx-distributed@fbac349b, aws-neuron/neuronx-nemo-megatron@f4743ce,
 /// aws-neuron/aws-neuron-samples torch-neuronx/training.
 constexpr Known kConfigurations[] = {
-    {"error: unrecognized arguments", "the script knows no such option and does not start",
-     "write the job's folder anew with trnplan plan --out, or use the release it was written for"},
+    {"error: unrecognized arguments", "the script does not know this option and does not start",
+     "write the job's folder again with trnplan plan --out, or use the release it was written for"},
     {"'tuple' object has no attribute 'backward'", "run_llama_nxd.py was started with one pipeline stage",
      "use tp_zero1_llama_hf_pretrain.py for PP 1"},
     {"ZeRO-1 optimizer is not enabled, while `use_master_weights` is True", "master weights need ZeRO-1 here",
@@ -59,10 +57,10 @@ constexpr Known kConfigurations[] = {
      "turn flash attention off (--use_flash_attention 0)"},
     {"initial learning rate that was lower than the minimum learning rate",
      "the learning rate is below its minimum", "set the minimum to the learning rate or below"},
-    {"ERROR: Data directory", "the data is not there on this node",
+    {"ERROR: Data directory", "the data is missing on this node",
      "tokenise it first, and keep it on a file system that every node mounts"},
     {"no checkpoint under directory", "there is no checkpoint to load",
-     "load latest_if_exists, which begins anew without one"},
+     "load latest_if_exists, which starts from scratch without one"},
     {"is not in struct", "the configuration that is overridden lacks this key",
      "write the override with a + in front"},
     {"Could not override", "the configuration that is overridden lacks this key",
@@ -73,10 +71,10 @@ constexpr Known kConfigurations[] = {
     {"Please ensure there are at least", "fewer files of data than workers",
      "use fewer workers, or the whole data set"},
     {"HFValidationError", "the tokenizer's files are not where the script looks for them",
-     "run it where they lie, or give their folder"},
+     "run it in their folder, or state that folder"},
     {"Loading a dataset cached in a LocalFileSystem is not supported", "the package datasets is too old",
      "upgrade it on every node"},
-    {"Lock error: Matplotlib", "many nodes build matplotlib's font cache at once",
+    {"Lock error: Matplotlib", "many nodes build matplotlib's font cache at the same time",
      "build it once before (python -c 'import matplotlib.font_manager')"},
 };
 
@@ -84,24 +82,24 @@ constexpr Known kConfigurations[] = {
 /// api-reference-guide/training/pytorch-neuron-parallel-compile.rst.
 constexpr Known kHostMemory[] = {
     {"neuronx-cc was forcibly killed",
-     "the memory of a host was full while neuronx-cc compiled: each graph that is compiled at the same time "
-     "takes its own",
-     "export NEURON_PARALLEL_COMPILE_MAX_RETRIES=1, which compiles it again when fewer are left; or compile "
-     "on a "
-     "host with more memory, or make the graphs smaller: raise TP or PP, or take a smaller micro-batch"},
+     "the host ran out of memory while neuronx-cc compiled: every graph that is compiled at the same time "
+     "takes memory",
+     "export NEURON_PARALLEL_COMPILE_MAX_RETRIES=1, which compiles it again when fewer graphs are left; or "
+     "compile on a host with more memory, or make the graphs smaller: raise TP or PP, or use a smaller "
+     "micro-batch"},
 };
 
 constexpr Known kTimeouts[] = {
     {"Watchdog caught collective operation timeout",
-     "a collective did not end within NCCL's time limit: a rank hangs, is gone, or is far behind",
-     "look for the rank that did not reach it, and take its node out; the job goes on from the last "
-     "checkpoint"},
+     "a collective did not end within NCCL's time limit: a rank hangs, has died, or is far behind",
+     "look for the rank that did not reach the collective, and take its node out; the job goes on from the "
+     "last checkpoint"},
 };
 
 constexpr Known kCancelled[] = {
     {"DUE TO PREEMPTION", "a job of higher priority took the nodes",
-     "submit it again: it goes on from the last checkpoint; a reservation or another partition is not "
-     "preempted"},
+     "submit it again: it goes on from the last checkpoint; jobs in a reservation or another partition are "
+     "not preempted"},
 };
 
 constexpr Known kNodes[] = {
@@ -119,10 +117,9 @@ Remedy known(const Table& table, const std::string& text, const char* problem, c
 
 Remedy failed_graphs(const logs::Failure& f) {
   if (f.text.find("terminated abnormally") != std::string::npos) {
-    return {"neuronx-cc crashed: a fault of the compiler, not of the configuration",
-            "look for the first error in the log-neuron-cc.txt that it names; another release of the SDK, or "
-            "other graphs "
-            "(another TP, PP or micro-batch), may pass; report it to aws-neuron/aws-neuron-sdk"};
+    return {"neuronx-cc crashed: a bug in the compiler, not in the configuration",
+            "look for the first error in the log-neuron-cc.txt that it names; another SDK release, or other "
+            "graphs (another TP, PP or micro-batch), may work; report it to aws-neuron/aws-neuron-sdk"};
   }
   std::string problem = "not every graph compiled";
   if (f.number && f.of) {
@@ -141,36 +138,34 @@ Remedy failed_graphs(const logs::Failure& f) {
 Remedy remedy_of(const logs::Failure& f) {
   switch (f.kind) {
     case logs::FailureKind::execution_timeout:
-      return known(
-          kTimeouts, f.text,
-          "a graph did not end within its time limit: a node hangs or is slow, or the limit is below one "
-          "graph's time",
-          "look for the first rank that stopped and take its node out; if none did, raise "
-          "neuron_rt_exec_timeout");
+      return known(kTimeouts, f.text,
+                   "a graph did not end within its time limit: a node hangs or is slow, or the limit is "
+                   "shorter than one graph takes",
+                   "look for the first rank that stopped and take its node out; if no rank stopped, raise "
+                   "neuron_rt_exec_timeout");
     case logs::FailureKind::network:
-      return {
-          "EFA does not work between nodes",
-          "check with fi_info -p efa that every node has all its EFA devices, and that the security group "
-          "lets its own members in and out"};
+      return {"EFA does not work between nodes",
+              "check with fi_info -p efa that every node has all its EFA devices, and that the security "
+              "group admits traffic between its own members"};
     case logs::FailureKind::hardware:
       return {"a Neuron device reports an error that cannot be corrected",
               "drain the node and replace it; the job goes on from the last checkpoint"};
     case logs::FailureKind::compile_failed:
       return failed_graphs(f);
     case logs::FailureKind::host_memory:
-      return known(kHostMemory, f.text, "the memory of a host was full",
+      return known(kHostMemory, f.text, "a host ran out of memory",
                    "write save_xser: True and async_checkpointing: False, or use nodes with more memory");
     case logs::FailureKind::import_error:
-      return known(
-          kImports, f.text, "a Python module is not there, or not in this environment",
-          "activate the environment with the framework on every node, and install what the line names");
+      return known(kImports, f.text, "a Python module is missing in this environment",
+                   "activate the environment with the framework on every node, and install the module that "
+                   "the line names");
     case logs::FailureKind::rendezvous:
       return known(kRendezvous, f.text, "", "");
     case logs::FailureKind::configuration:
       return known(kConfigurations, f.text, "the script refuses its configuration",
-                   "mend what the line names");
+                   "fix what the line names");
     case logs::FailureKind::time_limit:
-      return {"the scheduler's time limit for the job was over",
+      return {"the job reached the scheduler's time limit",
               "submit it again with a longer limit (sbatch --time): it goes on from the last checkpoint"};
     case logs::FailureKind::node_failure:
       return known(
@@ -178,7 +173,7 @@ Remedy remedy_of(const logs::Failure& f) {
           "submit it again without the node (sbatch --exclude): the job goes on from the last checkpoint; "
           "slurmctld's log says what happened to the node");
     case logs::FailureKind::cancelled:
-      return known(kCancelled, f.text, "the job was ended by somebody or something through the scheduler",
+      return known(kCancelled, f.text, "somebody or something ended the job through the scheduler",
                    "submit it again: it goes on from the last checkpoint; sacct says who ended it");
     case logs::FailureKind::replica_group:
     case logs::FailureKind::compile_memory:

@@ -50,12 +50,13 @@ void compare(const io::PlanFile& plan, io::WatchReport& r) {
       fmt::format("{:.4g} s a step against {:.4g} predicted ({:.4g} to {:.4g}): {:+.1f} %", *r.step_seconds,
                   plan.step.value, plan.low.value, plan.high.value, error * 100);
   if (*r.step_seconds > plan.high.value) {
-    alarm(r, "slower", said + "; outside the 90 % interval", "the job is another one, or something is slow",
-          "compare what ran with the plan; time the fabric with nccom-test and the loading of a batch");
+    alarm(r, "slower", said + "; outside the 90 % interval",
+          "the job differs from the plan, or something is slow",
+          "compare what ran with the plan; time the fabric with nccom-test, and time the loading of a batch");
   }
   if (*r.step_seconds < plan.low.value) {
     alarm(r, "faster", said + "; outside the 90 % interval",
-          "the prediction is too slow, or the job is another one", "--calibrate learns from it");
+          "the prediction is too slow, or the job differs from the plan", "--calibrate learns from it");
   }
 }
 
@@ -126,10 +127,10 @@ void read_memory(const logs::Detected& content, const std::optional<io::PlanFile
   const double limit = plan->job.cluster.instance.core.memory.value;
   if (*r.memory_bytes > plan->peak.value) {
     alarm(r, "memory",
-          fmt::format("a {} holds {:.2f} GiB, {:.2f} were predicted, {:.0f} are there", r.device,
+          fmt::format("a {} uses {:.2f} GiB; {:.2f} was predicted, and it has {:.0f}", r.device,
                       *r.memory_bytes / kGiB, plan->peak.value / kGiB, limit / kGiB),
           "the prediction is too low, or another plan runs",
-          "keep the log: memory that grows further ends the run; more recomputation, TP or PP needs less");
+          "keep the log: if memory grows further, the run ends; more recomputation, TP or PP needs less");
   }
 }
 
@@ -140,10 +141,10 @@ void check_job(const logs::Detected& content, const std::optional<io::PlanFile>&
   const auto differs = [&](const std::optional<double>& stated, int planned, const char* what) {
     if (!stated || planned <= 0 || *stated == planned) return;
     alarm(r, "other-job",
-          fmt::format("{} {:.0f} in the log, {} in what it is compared with: another job ran", what, *stated,
-                      planned),
+          fmt::format("{} is {:.0f} in the log but {} in what it is compared with: another job ran", what,
+                      *stated, planned),
           "the plan, config or job that was named is not what runs",
-          "name what runs, or mend the batch of the run");
+          "name what runs, or correct the batch of the run");
   };
   differs(s.global_batch, plan->job.training.global_batch, "global batch");
   differs(s.sequence, plan->job.training.sequence, "sequence");
@@ -187,8 +188,8 @@ void tell_end(const std::string& name, io::WatchReport& r) {
   f.text = "Slurm: " + r.state;
   f.file = name;
   f.kind = "failed";
-  f.problem = "the job ended with an error that the log does not name";
-  f.fix = "look at the last lines of the log, and at those of each rank where they have files of their own";
+  f.problem = "the job ended with an error that the log does not show";
+  f.fix = "look at the last lines of the log, and at those of each rank if ranks have their own files";
   if (state.kind) {
     logs::Failure said;
     said.kind = *state.kind;

@@ -112,12 +112,12 @@ class Detector {
 
   [[noreturn]] void refuse_unknown() const {
     if (head_.substr(0, kBinaryProbe).find('\0') != std::string_view::npos) {
-      refuse("a binary file of no known kind",
+      refuse("a binary file of an unknown kind",
              "give what the tools print as text, JSON or CSV (neuron-profile view --output-format "
              "summary-json)");
     }
     refuse(
-        "nothing in it is known: no step of a training run, no nccom-test table, no profile, no memory "
+        "nothing in it is recognised: no step of a training run, no nccom-test table, no profile, no memory "
         "report",
         "give a training log, or output of nccom-test, neuron-monitor or neuron-profile view");
   }
@@ -214,13 +214,13 @@ class Detector {
       case JsonKind::none:
         found("system profile", 1);
         samples_.warnings.add({name_, 1, 1}, "trace_events",
-                              "a system profile: it says nothing of steps that is read",
+                              "a system profile: nothing in it about steps is read",
                               "give neuron-profile view --output-format summary-json of the device profile");
         return true;
     }
     if (json.failed()) {
-      samples_.warnings.add({name_, json.line(), 0}, "", json.problem() + "; what stands before it is read",
-                            "give the file as the tool wrote it");
+      samples_.warnings.add({name_, json.line(), 0}, "", json.problem() + "; what comes before it is read",
+                            "give the file itself as the tool wrote it");
     }
     return true;
   }
@@ -245,7 +245,8 @@ class Detector {
       }
     });
     if (bare) {
-      if (!bytes_.rewind()) refuse("a profile summary this long cannot be read from a pipe", "give the file");
+      if (!bytes_.rewind())
+        refuse("a profile summary this long cannot be read from a pipe", "give the file itself");
       JsonReader again(bytes_);
       read_profile_summary(again, "", name_, samples_);
     }
@@ -331,7 +332,7 @@ void refuse_unread(std::string_view head, const std::string& name) {
   }
   if (head.starts_with("\x7f"
                        "ELF"))
-    refuse("a binary file: a program, not what one wrote", "give a log, or output of a Neuron tool");
+    refuse("a binary file: a program, not its output", "give a log, or output of a Neuron tool");
 }
 
 void refuse_own_table(std::string_view text, const std::string& name) {

@@ -152,7 +152,7 @@ class TableReader {
     }
     p.row.seconds = p.us->value * 1e-6;
     if (!average_us && !median_us) {
-      warnings_.add(p.row.at, "time", "neither an average nor a median; the first time printed is taken",
+      warnings_.add(p.row.at, "time", "neither an average nor a median; the first printed time is used",
                     "run nccom-test with --stats avg");
     }
     // Bandwidths are those of the average.
@@ -193,17 +193,17 @@ class TableReader {
     if (p.us && p.algbw && !agree(p.row.bytes, *p.us, *p.algbw, giga) &&
         (table_.printed_giga || !agree(p.row.bytes, *p.us, *p.algbw, 0x1p30))) {
       contradiction(p, kAlgbw,
-                    fmt::format("{} printed, size over time is {:.4g}", p.algbw->value,
+                    fmt::format("{} is printed, but size over time is {:.4g}", p.algbw->value,
                                 p.row.bytes / p.row.seconds / giga));
     }
     const auto factor = command_.several_groups ? std::nullopt : bus_factor(table_.op, table_.ranks);
     if (factor && p.algbw && p.busbw &&
         std::abs(p.busbw->value - *factor * p.algbw->value) >
             (p.busbw->ulp + *factor * p.algbw->ulp) * (1 + 1e-6) + 1e-6 * p.busbw->value) {
-      contradiction(
-          p, kBusbw,
-          fmt::format("{} printed, but algbw {} is {:.4g} on the bus in {} of {} ranks", p.busbw->value,
-                      p.algbw->value, *factor * p.algbw->value, table_.op, table_.ranks.value_or(2)));
+      contradiction(p, kBusbw,
+                    fmt::format("{} is printed, but algbw {} is a bus bandwidth of {:.4g} for {} of {} ranks",
+                                p.busbw->value, p.algbw->value, *factor * p.algbw->value, table_.op,
+                                table_.ranks.value_or(2)));
     }
   }
 

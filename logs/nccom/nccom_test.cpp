@@ -132,7 +132,7 @@ void NccomLines::read_row(const std::vector<Word>& words) {
     return note(
         words[0].column, kNccomSize,
         fmt::format("size {}: {}", printable(words[0].text, 40), printable(line.substr(failure), 160)),
-        "read the log it names and run nccom-test again");
+        "read the log that it names and run nccom-test again");
   }
   if (words.size() != headings_.size()) {
     return note(words[0].column, "",
@@ -169,7 +169,7 @@ void NccomLines::start_table(const std::vector<Word>& words) {
   }
   if (command_used_ && command_line_ > 0) {
     note(words[0].column, "",
-         fmt::format("no command above this table; that of line {} is taken", command_line_),
+         fmt::format("no command above this table; that of line {} is used", command_line_),
          "keep each command with its table");
   }
   command_used_ = true;
@@ -214,7 +214,7 @@ InputError no_nccom_table(const std::string& name) {
   return InputError({{name, 0, 0},
                      "",
                      "no nccom-test table: no line starts with size(B)",
-                     "give what nccom-test prints, or its JSON report"});
+                     "give the output of nccom-test, or its JSON report"});
 }
 
 }  // namespace trnplan::logs

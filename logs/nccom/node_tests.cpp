@@ -58,7 +58,7 @@ class Reader {
       throw InputError(
           {{name_, 0, 0},
            "",
-           "no line says which nodes were tested",
+           "no line states which nodes were tested",
            "put a line \"[trnplan] nodes NAME NAME\" above each run of nccom-test, as health.sh does"});
     }
     return std::move(tests_);
@@ -71,9 +71,9 @@ class Reader {
     test.at = {name_, number, 1};
     for (const Word& word : words_of(words, kMostNodes + 1)) {
       if (!is_name(word.text))
-        refuse(test.at, in_quotes(std::string(word.text), 40) + " is no name of a node");
+        refuse(test.at, in_quotes(std::string(word.text), 40) + " is not the name of a node");
       if (std::find(test.nodes.begin(), test.nodes.end(), word.text) != test.nodes.end())
-        refuse(test.at, in_quotes(std::string(word.text), 40) + " stands there twice");
+        refuse(test.at, in_quotes(std::string(word.text), 40) + " is named twice");
       test.nodes.emplace_back(word.text);
     }
     if (test.nodes.empty()) refuse(test.at, "no node is named");
@@ -87,7 +87,7 @@ class Reader {
 
   [[noreturn]] static void refuse(const SourcePos& at, std::string problem) {
     throw InputError({at, "[trnplan] nodes", std::move(problem),
-                      "write the names of the nodes that run nccom-test, with blanks between"});
+                      "write the names of the nodes that run nccom-test, separated by spaces"});
   }
 
   void end() {

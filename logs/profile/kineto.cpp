@@ -110,11 +110,12 @@ class TraceReader {
       device_groups_.finish(out_);
     } else if (on_host_ > 0) {
       host_.finish(out_);
-      out_.warnings.add(at, "", "collectives of the host only: their durations are launches, not transfers",
+      out_.warnings.add(at, "",
+                        "collectives on the host only: their durations are those of launches, not transfers",
                         "record device activities as well");
     }
     if (!device_.empty() && device_.find("rainium") == std::string::npos) {
-      out_.warnings.add(at, "deviceProperties", "made on " + device_ + ": says nothing about Trainium",
+      out_.warnings.add(at, "deviceProperties", "made on " + device_ + ": it says nothing about Trainium",
                         "give a trace made on Trainium");
     }
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.number < b.number; });

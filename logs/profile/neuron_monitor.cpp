@@ -65,7 +65,7 @@ void NeuronMonitor::read(JsonReader& json, Samples& out) {
     if (bytes > peak.bytes) peak = {at, bytes, std::move(parts)};
   }
   if (json.failed()) {
-    out.warnings.add({name_, json.line(), 1}, "", json.problem() + "; what stands before it is read",
+    out.warnings.add({name_, json.line(), 1}, "", json.problem() + "; what comes before it is read",
                      "give whole reports of neuron-monitor");
   }
 }

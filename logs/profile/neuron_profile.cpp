@@ -223,7 +223,7 @@ void read_profile_summary(JsonReader& json, const std::string& graph, const std:
     d.clock_hz = *cycles / *total;
     if (*d.clock_hz < kClockLeast || *d.clock_hz > kClockMost) {
       out.warnings.add(at, "neuroncore_cycle_count",
-                       fmt::format("{:.4g} cycles in {:.4g} s are no clock of a core", *cycles, *total),
+                       fmt::format("{:.4g} cycles in {:.4g} s is not the clock of a core", *cycles, *total),
                        "total_time must be in seconds");
     }
   }

@@ -92,8 +92,8 @@ class Parser {
     if (found == forms().end()) {
       const std::vector<std::string> names = names_of(forms());
       const std::string meant = nearest(name, names);
-      fault(in_quotes(name) + " is no operator",
-            meant.empty() ? "known are " + list_of(names) : "did you mean " + meant + "?");
+      fault(in_quotes(name) + " is not an operator",
+            meant.empty() ? "the known ones are " + list_of(names) : "did you mean " + meant + "?");
       return std::move(out_);
     }
     form_ = &*found;
@@ -101,7 +101,7 @@ class Parser {
     if (name.size() < text.size()) entries(text.substr(name.size() + 1));
     for (const std::string& key : keys_of(*form_)) {
       if (!given_.contains(key) && key != kBatch) {
-        fault(fmt::format("{} needs {}", form_->name, key), "a measurement without it says nothing");
+        fault(fmt::format("{} needs {}", form_->name, key), "a measurement without it is useless");
       }
     }
     if (out_.faults.empty()) out_.kernel = kernel_;
@@ -125,7 +125,7 @@ class Parser {
   void entry(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) {
-      return fault(in_quotes(text) + " is no key=value", "write for example m=4096");
+      return fault(in_quotes(text) + " is not a key=value", "write for example m=4096");
     }
     const std::string key(text.substr(0, equals));
     const std::string_view value = text.substr(equals + 1);
@@ -184,7 +184,7 @@ double seconds_of(CsvReader& csv) {
     return 0;
   }
   if (*time * kMicro < kLeastSeconds || *time * kMicro > kMostSeconds) {
-    csv.fault("device_us", "is no time of a kernel", "give the microseconds of one call");
+    csv.fault("device_us", "is not the time of a kernel", "give the microseconds of one call");
   }
   return *time * kMicro;
 }
@@ -196,7 +196,7 @@ void read_row(CsvReader& csv, KernelTable& table) {
   const std::string quality(csv.text("quality"));
   if (csv.text("source").empty()) csv.fault("source", "not stated", "say where the number comes from");
   if (quality != "A" && quality != "B" && quality != "C" && quality != "D") {
-    csv.fault("quality", in_quotes(quality) + " is none of A, B, C, D", "see catalog/measured-kernels.md");
+    csv.fault("quality", in_quotes(quality) + " is not one of A, B, C, D", "see catalog/measured-kernels.md");
     return;
   }
   if (quality > "B") {
@@ -263,20 +263,20 @@ std::optional<MeasuredKernel> measured_kernel(const std::vector<DeviceSample>& d
     return std::nullopt;
   };
   if (devices.empty()) {
-    return fault({file, 0, 0}, "the file holds no device time",
+    return fault({file, 0, 0}, "the file has no device time",
                  "give what neuron-profile view --output-format summary-json, or json, wrote");
   }
   if (devices.size() > 1) {
-    return fault(devices[1].at, fmt::format("the file holds {} graphs", devices.size()),
+    return fault(devices[1].at, fmt::format("the file has {} graphs", devices.size()),
                  "give a file with the profile of the kernel alone");
   }
   const DeviceSample& device = devices.front();
   if (device.seconds < kLeastSeconds) {
-    return fault(device.at, fmt::format("{:.3g} s is no time of a kernel", device.seconds),
+    return fault(device.at, fmt::format("{:.3g} s is not the time of a kernel", device.seconds),
                  "give the profile as the tool wrote it");
   }
   if (device.collective_seconds.value_or(0) > 0) {
-    return fault(device.at, "the graph holds collectives, so it is no kernel of one core",
+    return fault(device.at, "the graph has collectives, so it is not a kernel of one core",
                  "profile the kernel alone");
   }
   return MeasuredKernel{"", kernel, device.seconds, "", device.at};

@@ -27,7 +27,7 @@ MeasuredCollective read_row(CsvReader& csv) {
   row.op = csv.text("op");
   if (row.op.empty() || canonical_op(row.op) != row.op) {
     const std::string meant(canonical_op(row.op));
-    csv.fault("op", "\"" + printable(row.op, 60) + "\" is no operation",
+    csv.fault("op", "\"" + printable(row.op, 60) + "\" is not an operation",
               meant.empty() ? "write for example all_reduce" : "write " + meant);
   }
   row.ranks = csv.whole("ranks", 0, kRanksMost);
@@ -39,7 +39,7 @@ MeasuredCollective read_row(CsvReader& csv) {
     csv.fault("nodes", "more nodes than ranks", "correct the field");
   row.instance = csv.text("instance") == "not stated" ? "" : csv.text("instance");
   row.bytes = positive(csv, "bytes");
-  if (row.bytes > kBytesMost) csv.fault("bytes", "is no size of a message", "write bytes, at most 2^50");
+  if (row.bytes > kBytesMost) csv.fault("bytes", "is not a size of a message", "write bytes, at most 2^50");
   row.type = csv.text("type");
   row.seconds = positive(csv, "measured_us") * 1e-6;
   row.build = csv.text("build");

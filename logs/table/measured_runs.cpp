@@ -57,7 +57,7 @@ std::optional<std::string> framework_of(CsvReader& csv) {
   const std::string_view text = csv.text("framework");
   if (!text.empty() &&
       std::find(std::begin(kFrameworks), std::end(kFrameworks), text) == std::end(kFrameworks))
-    csv.fault("framework", "\"" + printable(text, 40) + "\" is no framework of a run",
+    csv.fault("framework", "\"" + printable(text, 40) + "\" is not a framework of runs",
               "write bert, megatron, nemo-megatron, nxd or nxdt, or leave it empty");
   return std::string(text);
 }

@@ -37,7 +37,8 @@ bool yes(CsvReader& csv, const char* column) {
 
 int positive_whole(CsvReader& csv, const char* column) {
   const int value = count_of(csv, column, 0);
-  if (value < 1) csv.fault(column, "not stated", "a case needs it; else say in left_out why it has none");
+  if (value < 1)
+    csv.fault(column, "not stated", "a case needs it; otherwise state in left_out why it is missing");
   return value;
 }
 
@@ -56,12 +57,13 @@ models::Strategy read_strategy(CsvReader& csv) {
   if (const auto policy = models::recompute_from(csv.text("recompute"))) {
     s.recompute = *policy;
   } else {
-    csv.fault("recompute", "no recompute policy", "write for example none, full or CoreAttention+LlamaMLP");
+    csv.fault("recompute", "not a recompute policy",
+              "write for example none, full or CoreAttention+LlamaMLP");
   }
   if (const auto precision = models::precision_from(csv.text("precision"))) {
     s.precision = *precision;
   } else {
-    csv.fault("precision", "no precision", "write " + models::precision_words());
+    csv.fault("precision", "not a precision", "write " + models::precision_words());
   }
   return s;
 }
@@ -125,7 +127,7 @@ std::optional<MemoryCase> case_of(const MeasuredRun& run, const std::vector<std:
   if (memory) {
     const auto bytes = parse_count(run.value);
     if (!bytes || *bytes <= 0) {
-      c.left_out = "no number of bytes";
+      c.left_out = "not a number of bytes";
     } else if (c.left_out.empty()) {
       c.at_most = Bytes(*bytes / run.accelerators);
     }

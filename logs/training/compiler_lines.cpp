@@ -28,7 +28,7 @@ bool CompilerLines::read(const LogLine& line, Samples& out) {
     sample.bytes = *gib * kGiB;
     sample.where = "neuronx-cc XCG815: estimated peak of one graph, too large";
   } else if (line.text.find("NCC_EOOM00") != std::string_view::npos) {
-    sample.where = "neuronx-cc NCC_EOOM: a graph too large, by how much is not said";
+    sample.where = "neuronx-cc NCC_EOOM: a graph too large, by an unknown amount";
   } else {
     return false;
   }

@@ -175,7 +175,7 @@ void EventFile::read_event(std::string_view message) {
     if (fields.field == 5 && fields.wire == WireReader::Wire::bytes) summaries.push_back(fields.bytes);
   }
   if (fields.failed()) {
-    warn("this record is no event; what stands before the fault is read");
+    warn("this record is not an event; what comes before it is read");
   }
   if (point.step < 0 || !std::isfinite(point.wall)) return;
   for (const std::string_view summary : summaries) {
@@ -240,7 +240,7 @@ void EventFile::finish(Samples& out) const {
     }
   }
   if (points == nullptr) {
-    out.warnings.add({name_, 0, 0}, "", "no scalar in this event file",
+    out.warnings.add({name_, 0, 0}, "", "this event file has no scalar",
                      "give the file of a run that trained");
     return;
   }

@@ -56,7 +56,7 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
   if (!record.seconds) {
     out.warnings.add(
         {name_, line.number, 1}, "elapsed time per iteration",
-        timed ? "no number of ms or s; the line is left out" : "the line lacks it and is left out",
+        timed ? "not a number of ms or s; the line is left out" : "the line lacks it and is left out",
         "give whole lines");
     return true;
   }

@@ -49,7 +49,7 @@ bool NxdLines::read_step(const LogLine& line, Samples& out) {
     if (!record.seconds || !rest.rest().starts_with('s')) {
       out.warnings.add({name_, line.number, 1}, "step_time",
                        line.cut ? "the file ends within the number; the line is left out"
-                                : "no number of seconds; the line is left out",
+                                : "not a number of seconds; the line is left out",
                        "give whole lines");
       return true;
     }
@@ -130,10 +130,10 @@ void NxdLines::finish(Samples& out) {
   logs_.finish("nxd", std::nullopt, out);
   bert_.finish("bert", std::nullopt, out);
   if (rates_ > 0) {
-    out.warnings.add({name_, first_rate_, 1}, "throughput",
-                     fmt::format("{} line{} a throughput and no time of a step", rates_,
-                                 rates_ == 1 ? " states" : "s state"),
-                     "give the progress bar or the event file of the run as well");
+    out.warnings.add(
+        {name_, first_rate_, 1}, "throughput",
+        fmt::format("{} line{} a throughput but no step time", rates_, rates_ == 1 ? " states" : "s state"),
+        "give the progress bar or the event file of the run as well");
   }
 }
 

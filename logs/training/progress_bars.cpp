@@ -100,11 +100,10 @@ void ProgressBars::read_fields(std::string_view fields, StepRecord& record, cons
     } else if (key == "loss" || key == "reduced_train_loss") {
       record.loss = number_of(value).value_or(std::nan(""));
       if (!std::isnan(*record.loss) || std::exchange(loss_lost_, true)) continue;
-      out.warnings.add(
-          {name_, line.number, 1}, key,
-          fmt::format("\"{}\" is no number: this run had failed; its steps are read all the same",
-                      printable(value, 40)),
-          "take the steps of a sound run where there is one");
+      out.warnings.add({name_, line.number, 1}, key,
+                       fmt::format("\"{}\" is not a number: this run failed; its steps are read all the same",
+                                   printable(value, 40)),
+                       "use the steps of a healthy run if there is one");
     }
   }
 }

@@ -44,7 +44,7 @@ void read_results(JsonReader& json, const std::string& name, Samples& out) {
   });
   s.last_line = json.line();
   if (!minutes || !(*minutes > 1e-6) || *minutes > 1e7 || !steps || !(*steps >= 1) || *steps > 1e9) {
-    out.warnings.add(s.at, "results", "no Time to train, or no Global step: no time of a step",
+    out.warnings.add(s.at, "results", "without Time to train and Global step there is no step time",
                      "give the progress bar or the event file of the run as well");
     return;
   }

@@ -89,7 +89,7 @@ void StepLog::note_batch(Run& run, const StepRecord& record) {
 void StepLog::add(const StepRecord& record, Samples& out) {
   if (record.seconds && !sane(*record.seconds)) {
     out.warnings.add({name_, record.line, 1}, "",
-                     fmt::format("{:.6g} s is no time of a step; the line is left out", *record.seconds),
+                     fmt::format("{:.6g} s is not the time of a step; the line is left out", *record.seconds),
                      "correct or remove the line");
     return;
   }
@@ -272,9 +272,9 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
   if (chosen == nullptr) return;
   if (ranks_.size() > 1) {
     out.warnings.add({name_, chosen->front().steps.front().line, 1}, "",
-                     fmt::format("{} ranks print {}; those of {} are taken", ranks_.size(), traits_.format,
+                     fmt::format("{} ranks print {}; those of {} are used", ranks_.size(), traits_.format,
                                  chosen_rank.empty() ? "lines without a rank" : "rank " + chosen_rank),
-                     "nothing to do: all ranks take the same steps");
+                     "nothing to do: all ranks do the same steps");
   }
   for (const Run& run : *chosen) {
     if (auto sample = sample_of(run)) {
@@ -287,8 +287,8 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
       continue;
     }
     out.warnings.add({name_, run.steps.front().line, 1}, "",
-                     fmt::format("{}: no time of a step is left of {} line{}: the first step holds compiling "
-                                 "and loading, a rate is a mean since the start",
+                     fmt::format("{}: no step time is left from {} line{}: the first step includes compiling "
+                                 "and loading, and a rate is a mean since the start",
                                  traits_.format, run.steps.size(), run.steps.size() == 1 ? "" : "s"),
                      "give a longer part of the log");
   }

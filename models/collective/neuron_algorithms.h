@@ -44,9 +44,9 @@ inline constexpr LocalAlgorithm kLocalAlgorithms[] = {
     {kangaring, kangaring_stages, kangaring_can_run, "it needs every core of two chips or more"},
     {mesh, mesh_stages, nullptr, ""},
     {halving_doubling, halving_doubling_stages, halving_doubling_can_run,
-     "it needs a power of two of ranks on each node, equally many on each of their chips"},
+     "it needs a power of two of ranks on each node, the same number on each of their chips"},
     {torus, torus_stages, torus_can_run,
-     "it needs one rank on every chip of a node, no more, and chips in a plain torus"},
+     "it needs exactly one rank on every chip of a node, and chips in a plain torus"},
 };
 
 }  // namespace trnplan::models::neuron

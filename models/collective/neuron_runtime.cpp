@@ -145,7 +145,8 @@ std::string NeuronRuntime::obstacle(Algorithm asked, const topology::Cluster& cl
   const LocalAlgorithm* local = local_algorithm(asked);
   if (local != nullptr && !local->needs.empty()) return std::string(local->needs);
   if (asked == hierarchical)
-    return cluster.nodes == 1 ? "on one node there is one level" : "with one rank a node there is one level";
+    return cluster.nodes == 1 ? "on one node there is one level"
+                              : "with one rank per node there is one level";
   if (asked == one_step) return "it is for all_reduce only";
   return "the group is too small for it";
 }

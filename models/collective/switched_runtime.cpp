@@ -98,13 +98,14 @@ Description SwitchedRuntime::describe(const Fabric& fabric, CollectiveOp op, con
 }
 
 std::string SwitchedRuntime::obstacle(Algorithm asked, const topology::Cluster& cluster) const {
-  if (asked == switched::tree) return "trees are of all-reduces";
-  if (asked == switched::in_switch) return "it reduces inside a switch that can, all-reduces on one node";
+  if (asked == switched::tree) return "trees are for all-reduces";
+  if (asked == switched::in_switch)
+    return "it reduces inside a switch that can do so, for all-reduces on one node";
   if (asked == switched::in_switch_tree)
-    return "it needs several nodes whose switches reduce, and is of all-reduces";
-  if (asked == switched::logarithmic_tree) return "it gathers and scatters between nodes of one rank each";
+    return "it needs several nodes whose switches reduce, and is for all-reduces";
+  if (asked == switched::logarithmic_tree) return "it gathers and scatters between nodes with one rank each";
   return cluster.nodes > 1 ? "behind a switch there are rings and trees"
-                           : "behind a switch there are rings, trees and what the switch adds up";
+                           : "behind a switch there are rings, trees and reductions in the switch";
 }
 
 }  // namespace trnplan::models

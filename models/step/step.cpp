@@ -21,21 +21,20 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
     return "products in FP8 are not modelled on " + job.cluster.instance.name;
   const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
   if (gpu && strategy.precision == Precision::fp32 && core.fp32.value <= 0)
-    return "products in FP32 are not modelled on " + job.cluster.instance.name +
-           ": no peak of them is stated";
+    return "products in FP32 are not modelled on " + job.cluster.instance.name + ": their peak is not stated";
   const Framework& framework = framework_of(strategy);
   if (schedule_of(strategy).splits_backward()) {
     if (framework.reduces_with_backward(strategy))
-      return "a reduction of gradients beside a split backward pass is not modelled";
+      return "a reduction of gradients during a split backward pass is not modelled";
     if (!framework.recomputes_once() && framework.recomputed(strategy).any())
       return "recomputation in a split backward pass is not modelled with " + std::string(framework.name());
   }
   if (framework.units(strategy) && strategy.expert_parallel > 1)
-    return "experts shared out over ranks whose weights are gathered layer by layer are not modelled";
+    return "experts distributed over ranks whose weights are gathered layer by layer are not modelled";
   if (strategy.recompute.alternate && !framework.recomputed(strategy).alternate)
     return std::string(framework.name()) + " has no recomputation of every second product";
   if (strategy.recompute.every > 1 && framework.recomputed(strategy).every == 1)
-    return std::string(framework.name()) + " has no recomputation of some layers alone";
+    return std::string(framework.name()) + " has no recomputation of only some layers";
   return sharding_problem(framework, strategy);
 }
 

@@ -28,9 +28,8 @@ std::int64_t passes_of(const StepParts& p, int micro_batches) {
 
 [[noreturn]] void throw_too_many() {
   throw TooManyPasses(
-      "this step does not settle into equal rounds, and has more than 4 million micro-batches times stages, "
-      "or "
-      "60 million tasks");
+      "this step does not reach a steady rhythm of equal rounds, and has more than 4 million micro-batches "
+      "times stages, or 60 million tasks");
 }
 
 /// Number of micro-batches that are run first: the rounds, and those that fill the pipeline.

@@ -46,7 +46,7 @@ class Invariants {
     need(known && plan_.memory.worst().peak() <= cluster_.instance.core.memory, "it does not fit");
     const double asked = std::max(fit_probability, models::kLeastFitProbability);
     constexpr double kOfFit = 1e-6;  // relative, of an iteration that ends at 1e-9 of its distance
-    need(plan_.memory.fit_probability >= asked - kOfFit, "it fits less surely than was asked for");
+    need(plan_.memory.fit_probability >= asked - kOfFit, "it is less likely to fit than was asked for");
     step();
     const bool copied = s_.kv_replicator >= 1 && s_.tensor_parallel % s_.kv_replicator == 0;
     need(copied, "its copies of KV heads do not divide TP");
@@ -101,13 +101,13 @@ class Invariants {
     }
     const double parts = (m.parameters + m.gradients + m.optimizer + m.runtime).value;
     const double least = std::min({m.parameters, m.gradients, m.optimizer, m.runtime}).value;
-    need(std::isfinite(parts) && least >= 0, "a part of its memory is no number of bytes");
+    need(std::isfinite(parts) && least >= 0, "a part of its memory is not a number of bytes");
     need(close(m.peak().value, parts + moment), "a stage's parts do not add up to its peak");
   }
 
   void step() {
     const models::StepReport& r = plan_.report;
-    need(std::isfinite(r.step.value) && r.step.value > 0, "its step is no time");
+    need(std::isfinite(r.step.value) && r.step.value > 0, "its step is not a time");
     need(r.low <= r.step && r.step <= r.high && std::isfinite(r.high.value),
          "its step is not in its interval");
     const Seconds sum = std::accumulate(r.breakdown.begin(), r.breakdown.end(), Seconds{});
@@ -137,7 +137,7 @@ class Invariants {
       }
     }
     need(whole && std::all_of(count.begin(), count.end(), [&](int n) { return n == times; }),
-         "its replica groups do not hold each rank alike");
+         "its replica groups do not hold every rank equally often");
   }
 
   const models::Job& job_;

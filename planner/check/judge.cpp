@@ -76,10 +76,10 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
                            const models::Memory& memory, const Target* target) {
   const topology::Accelerator on = job.cluster.instance.traits.accelerator;
   Violation v{"memory", memory_message(memory, on),
-              fmt::format("more nodes (--nodes): over all {}s of this cluster it does not fit either",
+              fmt::format("more nodes (--nodes): spread over all {}s of this cluster it does not fit either",
                           topology::device_word(on))};
   if (memory.worst().peak() <= memory.limit)
-    v.message += fmt::format("; with what is uncertain of that it fits with probability {:.0f} % only",
+    v.message += fmt::format("; given the uncertainty it is only {:.0f} % likely to fit",
                              100 * memory.fit_probability);
   // If the runtime's reserve is unknown, a strategy that fits without it stays open.
   v.doubtful = !job.cluster.instance.traits.runtime_reserve &&

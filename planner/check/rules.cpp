@@ -36,7 +36,7 @@ topology::Degrees degrees_of(const Strategy& s) {
 Found instance(const Job& job, const Strategy&) {
   if (times_steps_on(job.cluster.instance)) return std::nullopt;
   return Broken{why_untimed(job.cluster.instance),
-                "use a type whose step is timed: trnplan instances lists them"};
+                "use an instance type whose step can be timed: trnplan instances lists them"};
 }
 
 /// Degrees near those of `s` with a product that divides the cores.
@@ -115,7 +115,7 @@ Found layers(const Job& job, const Strategy& s) {
     return std::nullopt;
   return Broken{
       fmt::format("pipeline_cuts must be {} ascending layer numbers between 0 and {}", chunks - 1, count - 2),
-      "name the last layer of each stage but the last"};
+      "name the last layer of each stage except the last"};
 }
 
 /// True if the job runs on GPUs, where rules of NxD's send and receive and of its kernels do not apply.
@@ -340,7 +340,7 @@ std::string replica_group_fix(const Job& job, const topology::ChipGraph& graph, 
                               const topology::GroupVerdict& offending) {
   if (offending.rule == "no-efa") return "use one node, or an instance type with EFA devices";
   const auto near = supported_neighbours(job.cluster, graph, degrees_of(s), job.architecture.kv_heads);
-  if (near.empty()) return "no TP x DP of this PP and CP is accepted here: choose another PP or CP";
+  if (near.empty()) return "with this PP and CP no TP x DP is accepted here: choose another PP or CP";
   Strategy accepted = s;
   accepted.tensor_parallel = near.front().tensor;
   accepted.data_parallel = near.front().data;

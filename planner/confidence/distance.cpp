@@ -60,7 +60,7 @@ constexpr std::array<TraitInfo, kTraits> kInfo = {
      {"framework", Scale::kind, "framework"},
      {"sharding", Scale::kind, "sharding"},
      {"instance", Scale::kind, "instance type"},
-     {"seen", Scale::flag, "only shipped, not seen to run"}}};
+     {"seen", Scale::flag, "only shipped, never seen to run"}}};
 
 constexpr double kTriedElsewhere = 0.5;
 /// Logarithm within which two models count as of one size.

@@ -121,10 +121,9 @@ std::vector<std::string> remarks_on(const std::vector<Observation>& observations
   for (const Observation& e : observations) {
     if (!is_of(e, job, strategy)) continue;
     const std::string amount = e.bytes > 0 ? fmt::format(" ({:.2f} GiB)", e.bytes / kGiB) : "";
-    const char* doubt = e.strategy_whole
-                            ? ""
-                            : ", perhaps in another precision, with other attention or KV replicas: an older "
-                              "version recorded it; record the log again";
+    const char* doubt = e.strategy_whole ? ""
+                                         : ", perhaps in another precision or with other attention or KV "
+                                           "replicas: an older version recorded it; record the log again";
     lines.push_back(fmt::format("{} {}{}: observed in {}{}", models::describe(strategy),
                                 e.accepted ? "did fit" : "did not fit", amount, place(e), doubt));
   }

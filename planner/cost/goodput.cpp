@@ -298,7 +298,7 @@ GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape&
 
 double implied_failure_rate(double wanted, const Reliability& medians, const RunShape& run) {
   if (!(wanted > 0 && wanted < 1))
-    throw std::invalid_argument("an uptime lies between 0 and 1, and at 0 or 1 no rate follows from it");
+    throw std::invalid_argument("an uptime is between 0 and 1, and at 0 or 1 no rate follows from it");
   Reliability r = medians;
   const auto up = [&](double log_rate) {
     r.value(P::failure_rate).median = std::exp(log_rate);

@@ -152,21 +152,21 @@ std::string because(const WhatIfResult& result, const WhatIfQuestion& q) {
   if (result.recommended < 0) return "";
   const WhatIfPoint& p = result.points[at(result.recommended)];
   const auto usd = usd_per_gigatoken(p.run, q.tokens);
-  std::string text = fmt::format("{} x {} is {}", p.nodes, p.instance, result.reason);
-  if (usd) text += fmt::format(": {} USD for 10^9 tokens{}", usd_text(*usd), compared_with(result, p, q));
+  std::string text = fmt::format("Take {} x {}, {}", p.nodes, p.instance, result.reason);
+  if (usd) text += fmt::format(": {} USD per billion tokens{}", usd_text(*usd), compared_with(result, p, q));
   text += ". ";
   const InstanceStanding* own = standing_of(result.standings, p.instance);
   std::string sure;
   if (usd && own != nullptr && result.standings.size() > 1)
-    sure = fmt::format("its type is the cheapest with {:.0f} %", 100 * own->cheapest);
+    sure = fmt::format("its type is {:.0f} % likely to be the cheapest", 100 * own->cheapest);
   if (q.deadline && !q.asks_for_tokens())
-    sure += fmt::format("{}it is done in time with {:.0f} %", sure.empty() ? "" : ", and ",
+    sure += fmt::format("{}it is {:.0f} % likely to be done in time", sure.empty() ? "" : ", and ",
                         100 * p.run.in_time * p.run.works);
   if (sure.empty())
     sure = fmt::format("a step takes {:.3g} s, 90 % between {:.3g} and {:.3g}", p.plan->report.step.value,
                        p.plan->report.low.value, p.plan->report.high.value);
   sure[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sure[0])));
-  return text + sure + ", by the prices and parameters shown.";
+  return text + sure + ", at the prices and parameters shown.";
 }
 
 }  // namespace trnplan::planner

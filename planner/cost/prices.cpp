@@ -89,7 +89,7 @@ std::string terms_of(const topology::Price& p) {
   switch (pricing_from(p.kind).value_or(Pricing::on_demand)) {
     case Pricing::usual:
     case Pricing::on_demand:
-      return "by the second, nothing promised";
+      return "by the second, no guarantee";
     case Pricing::reserved:
       return "a reserved instance, its term not stated";
     case Pricing::capacity_block:

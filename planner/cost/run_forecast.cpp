@@ -32,8 +32,8 @@ double time_left(const RunQuestion& q, const std::optional<Bill>& bill) {
 
 std::string why_no_time(const RunQuestion& q, const std::optional<Bill>& bill, double left) {
   if (q.budget && !bill)
-    return "price: none of a node is known, so the budget does not tell how long it runs";
-  if (!(left < kInfinity)) return "price: the cluster costs nothing, so no budget ends the run";
+    return "price: no price of a node is known, so the budget does not say how long the run may be";
+  if (!(left < kInfinity)) return "price: the cluster costs nothing, so no budget limits the run";
   return {};
 }
 
@@ -60,13 +60,13 @@ void solve_for_tokens(RunAnswer& a, const models::Job& job, const RunQuestion& q
   a.time_at_90 = a.time;
   a.tokens_50 = whole_steps(a.forecast.tokens_in(a.time), job);
   a.tokens_90 = whole_steps(a.forecast.tokens_in(a.time, kSureRun), job);
-  if (!(a.tokens_50 > 0)) a.why = fmt::format("time: {:.4g} s are less than one step", a.time.value);
+  if (!(a.tokens_50 > 0)) a.why = fmt::format("time: {:.4g} s is less than one step", a.time.value);
 }
 
 void solve_for_time(RunAnswer& a, const RunQuestion& q) {
   a.time = a.forecast.time_of(q.tokens);
   if (!(a.time.value < kInfinity)) {
-    a.why = "goodput: failures come faster than a checkpoint is reached";
+    a.why = "goodput: failures come more often than a checkpoint is reached";
     return;
   }
   a.time_90 = {a.time.value * std::exp(-a.forecast.shorter), a.time.value * std::exp(a.forecast.longer)};

@@ -40,15 +40,16 @@ void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job
   if (why.closest && why.memory) {
     p.nodes_that_would_do = why.nodes_that_would_do;
     const std::string more = why.nodes_that_would_do > 0
-                                 ? fmt::format("; {} nodes would do", why.nodes_that_would_do)
+                                 ? fmt::format("; {} nodes are enough", why.nodes_that_would_do)
                                  : std::string();
     p.why = fmt::format("memory: {} is the closest and needs {} of {} GiB a {}{}",
                         strategy_grammar(job, *why.closest), gib(why.memory->worst().peak()),
                         gib(why.memory->limit),
                         topology::device_word(job.cluster.instance.traits.accelerator), more);
   } else if (why.nearest_batch > 0) {
-    p.why = fmt::format("batch: no layout divides global batch {}; the nearest that one does is {}",
-                        job.training.global_batch, why.nearest_batch);
+    p.why =
+        fmt::format("batch: no layout divides global batch {}; the nearest batch that can be divided is {}",
+                    job.training.global_batch, why.nearest_batch);
   } else if (!why.rules.empty()) {
     const Violation& most = why.rules.front().why;
     p.why = fmt::format("{}: {}", most.rule, most.message);
@@ -105,14 +106,14 @@ WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topo
   p.nodes = nodes;
   const auto at = job_at(job, q, instance, nodes);
   if (!at) {
-    p.why = fmt::format("batch: {} x {} / {} sequences are no whole number that a batch may have",
+    p.why = fmt::format("batch: {} x {} / {} sequences is not a whole number in the range of a batch",
                         job.training.global_batch, nodes, job.cluster.nodes);
     return p;
   }
   p.global_batch = at->training.global_batch;
   if (!times_steps_on(instance)) {
     p.why = "not-modelled: " + why_untimed(instance);
-    p.fix = "use a type whose step is timed: trnplan instances lists them";
+    p.fix = "use an instance type whose step can be timed: trnplan instances lists them";
     return p;
   }
   const bool all = wanted == Wanted::all;
@@ -189,9 +190,9 @@ std::string limits_text(const WhatIfQuestion& q) {
 std::string reason_for(const WhatIfPoint& p, const WhatIfQuestion& q) {
   const Preference preference = settled(q);
   const bool priced = p.run.usd.has_value(), far = q.asks_for_tokens();
-  const char* word = preference == Preference::fastest               ? far ? "most tokens" : "the fastest"
+  const char* word = preference == Preference::fastest               ? far ? "the most tokens" : "the fastest"
                      : preference == Preference::smallest || !priced ? "the smallest"
-                     : far                                           ? "most tokens a dollar"
+                     : far                                           ? "the most tokens per dollar"
                                                                      : "the cheapest";
   return word + limits_text(q);
 }
@@ -205,8 +206,8 @@ std::string reason_without_plans(const std::vector<WhatIfPoint>& points, const W
   }
   const bool run =
       std::any_of(points.begin(), points.end(), [](const WhatIfPoint& p) { return !p.run.why.empty(); });
-  if (run && q.asks_for_tokens()) return "on none of these clusters a run gets anywhere";
-  return "on none of these clusters is a strategy legal that fits";
+  if (run && q.asks_for_tokens()) return "on none of these clusters does a run make progress";
+  return "no strategy is legal and fits on any of these clusters";
 }
 
 /// The point that comes closest to a limit that none keeps.
@@ -230,7 +231,7 @@ std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIf
     text += join + fmt::format("the cheapest, {} x {}, costs {} USD; the budget is {}", cheapest->nodes,
                                cheapest->instance, grouped(*cheapest->run.usd), grouped(*q.budget));
   }
-  return text.empty() ? "some clusters keep the deadline and others the budget, none both" : text;
+  return text.empty() ? "some clusters keep the deadline, others the budget, none both" : text;
 }
 
 void recommend(WhatIfResult& result, const WhatIfQuestion& q) {

@@ -38,7 +38,7 @@ std::string release_doubt(const Target& target, const models::Job& job) {
   const std::string wanted = target.neuron_release(job);
   if (pinned == nullptr || models::find_release(*job.neuron_releases, wanted) != nullptr) return "";
   return "The packages of Neuron SDK " + wanted + " are not known: those of " + pinned->release +
-         ", the nearest that is, are pinned.";
+         ", the nearest known release, are pinned.";
 }
 
 bool beyond_mending(const Target& target, const models::Job& job, const models::Strategy& strategy) {

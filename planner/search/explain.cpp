@@ -68,7 +68,7 @@ std::string memory_fix(Legal& legal, const Strategy& s) {
   const auto cores = [](const Strategy& o) { return o.tensor_parallel * o.pipeline_parallel; };
   if (near == nullptr) near = legal.best([&](const Strategy& o) { return cores(o) > cores(s); });
   if (near == nullptr) near = legal.best([](const Strategy&) { return true; });
-  if (near == nullptr) return "nothing fits on this cluster: more nodes";
+  if (near == nullptr) return "nothing fits on this cluster: use more nodes";
   return strategy_grammar(legal.job(), near->strategy) + " fits";
 }
 
@@ -199,7 +199,7 @@ class NearMisses {
       r.why.message = memory_message(*r.memory, job.cluster.instance.traits.accelerator);
       if (r.strategy.pipeline_parallel > 1) r.why.message = "with even cuts " + r.why.message;
       if (r.memory->fits() && r.memory->fit_probability < fit_probability_) {
-        r.why.message = fmt::format("fits with probability {:.0f} % only, {:.0f} % is asked for: {}",
+        r.why.message = fmt::format("only {:.0f} % likely to fit, {:.0f} % is asked for: {}",
                                     100 * r.memory->fit_probability, 100 * fit_probability_, r.why.message);
       }
       r.why.fix = memory_fix(legal_, r.strategy);
@@ -327,7 +327,7 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
   for (auto& [name, counted] : rules) {
     auto& [count, candidate] = counted;
     if (name.second) {
-      count.why.fix = "--allow-doubtful lets them in";
+      count.why.fix = "--allow-doubtful includes them";
     } else if (name.first == "replica-group") {
       count.why.fix =
           replica_group_fix(job, cluster.graph(), count.example, *cluster.verdict(*candidate).offending);

@@ -59,7 +59,7 @@ class Search {
     for (Job& one : jobs) {
       if (!known_.clusters.empty() && clock_.stop_now(kShareOfSorting)) {
         result_.complete = false;
-        cut("not every cluster was looked at");
+        cut("not every cluster was searched");
         break;
       }
       known_.clusters.push_back(classified(std::move(one), keep, kShareOfSorting));
@@ -70,7 +70,7 @@ class Search {
       for (const Candidate& c : cluster.all)
         result_.complete = result_.complete && c.feasibility != Feasibility::unseen;
     }
-    if (!result_.complete && !clock_.interrupted()) cut("not every strategy was looked at");
+    if (!result_.complete && !clock_.interrupted()) cut("not every strategy was searched");
     std::vector<Place> open;
     for (std::size_t k = 0; k < known_.clusters.size(); ++k) {
       std::vector<Place> mine = known_.legal_of(static_cast<int>(k));
@@ -79,7 +79,7 @@ class Search {
     }
     result_.plans = ranking_.best_of(open, at(std::max(1, options_.top)), true);
     ranking_.winner_is_known();
-    if (!result_.complete && !clock_.interrupted()) cut("the winner was not proven");
+    if (!result_.complete && !clock_.interrupted()) cut("the best plan was not proven to be the best");
     if (!result_.plans.empty()) {
       home_ = known_.place_of(result_.plans.front());
       result_.layouts = ranking_.best_of_layouts(home_.first);
@@ -207,7 +207,7 @@ class Search {
     if (known_.clusters.size() > 1) {
       whole.emplace(classified(known_.clusters[at(home)].job(), Keep::all, 1));
       if (clock_.stop_now()) {
-        if (!clock_.interrupted()) cut("what was refused is missing, and what holds the winner back");
+        if (!clock_.interrupted()) cut("what was refused is missing, and so is what limits the best plan");
         return;
       }
       whole->take_legal(known_.clusters[at(home)]);
@@ -222,7 +222,7 @@ class Search {
     } else {
       result_.infeasible = why_nothing(cluster, profile_, accept_doubt_, options_.fit_probability,
                                        [this] { return clock_.stop_now(); });
-      if (clock_.stop_now() && !clock_.interrupted()) cut("what would help was not looked for");
+      if (clock_.stop_now() && !clock_.interrupted()) cut("what would help was not searched for");
     }
   }
 
@@ -237,7 +237,7 @@ class Search {
     const bool elsewhere = recommended.nodes != winner->nodes || recommended.instance != winner->instance;
     if (!elsewhere) result_.sensitivity = sensitivity_of(cluster, profile_, recommended, stop);
     if (!result_.sensitivity && !elsewhere && !clock_.interrupted())
-      cut("what holds the winner back is not said");
+      cut("what limits the best plan is missing");
   }
 
   /// Adds the fastest and the cheapest plan, if no plan keeps the user's limits.

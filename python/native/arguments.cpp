@@ -64,22 +64,22 @@ bool Arguments::text(const char* name, std::string& into) {
   if (value.is_none()) return false;
   const std::optional<std::string> text = bytes_of(value);
   if (!text) {
-    fault(name, "is no text", "give a str");
+    fault(name, "is not a text", "give a str");
     return true;
   }
   into = *text;
-  if (into.empty()) fault(name, "is empty", "leave it away, or say something");
-  if (into.find('\0') != std::string::npos) fault(name, "has a zero byte in it", "leave it out");
+  if (into.empty()) fault(name, "is empty", "leave it out, or give a text");
+  if (into.find('\0') != std::string::npos) fault(name, "contains a zero byte", "leave it out");
   return true;
 }
 
 void Arguments::texts(const char* name, std::vector<std::string>& into) {
   const py::object value = find(name);
   if (value.is_none()) return;
-  if (!py::isinstance<py::list>(value)) return fault(name, "is no list of texts", "give a list of str");
+  if (!py::isinstance<py::list>(value)) return fault(name, "is not a list of texts", "give a list of str");
   for (const py::handle item : py::reinterpret_borrow<py::list>(value)) {
     const std::optional<std::string> text = bytes_of(item);
-    if (!text) return fault(name, "is no list of texts", "give a list of str");
+    if (!text) return fault(name, "is not a list of texts", "give a list of str");
     into.push_back(*text);
   }
 }
@@ -87,7 +87,7 @@ void Arguments::texts(const char* name, std::vector<std::string>& into) {
 void Arguments::mapping(const char* name, std::map<std::string, std::string, std::less<>>& into) {
   const py::object value = find(name);
   if (value.is_none()) return;
-  const auto wrong = [&] { fault(name, "is no dict of texts", "give a dict of str to str"); };
+  const auto wrong = [&] { fault(name, "is not a dict of texts", "give a dict of str to str"); };
   if (!py::isinstance<py::dict>(value)) return wrong();
   for (const auto& [key, item] : py::reinterpret_borrow<py::dict>(value)) {
     const std::optional<std::string> variable = bytes_of(key), text = bytes_of(item);
@@ -126,7 +126,7 @@ void Arguments::whole(const char* name, int& into, int least, int most) {
   int overflow = 0;
   const long long number = index ? PyLong_AsLongLongAndOverflow(index.ptr(), &overflow) : 0;
   if (!index || overflow != 0 || number < least || number > most) {
-    return fault(name, fmt::format("{} is no whole number from {} to {}", shown(value), least, most),
+    return fault(name, fmt::format("{} is not a whole number from {} to {}", shown(value), least, most),
                  fmt::format("give an int from {} to {}", least, most));
   }
   into = static_cast<int>(number);
@@ -142,7 +142,7 @@ void Arguments::number(const char* name, std::optional<double>& into, double lea
     read = std::nan("");
   }
   if (!number || !(read >= least && read <= most)) {
-    return fault(name, fmt::format("{} is no number from {:.15g} to {:.15g}", shown(value), least, most),
+    return fault(name, fmt::format("{} is not a number from {:.15g} to {:.15g}", shown(value), least, most),
                  fmt::format("give a number from {:.15g} to {:.15g}", least, most));
   }
   into = read;
@@ -163,7 +163,7 @@ void Arguments::stated(api::StatedFiles& into) {
     if (text)
       into.state(stated, *text);
     else
-      fault(stated.c_str(), "is no text of Unicode", "leave lone surrogates out");
+      fault(stated.c_str(), "is not a text of Unicode", "leave lone surrogates out");
   }
 }
 

@@ -91,7 +91,7 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   r.force = report.force;
   r.words = words_of(r.job);
   if (!listener.is_none() && PyCallable_Check(listener.ptr()) == 0) {
-    a.fault("progress", "is no function", "give one of three arguments");
+    a.fault("progress", "is not a function", "give a function of three arguments");
     a.finish();
   }
   Watcher watcher(listener);
@@ -251,11 +251,11 @@ py::tuple validate(const py::dict& given) {
   a.word("leave_out", leave_out, {"configuration", "run_group", "none"});
   if (of == "table" && r.runs.empty()) a.fault("runs", "there is no table to score", "name a CSV");
   if (of != "table" && of != "steps" && !r.runs.empty())
-    a.fault("runs", "a table of runs is for step times", "leave it away, or of=\"" + of + "\"");
+    a.fault("runs", "a table of runs is for step times", "leave it out, or of=\"" + of + "\"");
   if (!scored.predictions.empty() && r.runs.empty())
-    a.fault("predictions", "no table to set the predictions beside", "name the table in runs");
+    a.fault("predictions", "no table to compare the predictions with", "name the table in runs");
   if (of != "table" && of != "steps" && given.contains("report"))
-    a.fault("report", "a report is of step times", "leave it away, or of=\"" + of + "\"");
+    a.fault("report", "a report covers step times", "leave it out, or of=\"" + of + "\"");
   const api::ReportFile report = report_of(a, {r.runs});
   scored.table = r.runs;
   r.leave_out = *calibrate::leave_out_from(leave_out);

@@ -102,7 +102,7 @@ def yaml_text(value: Any) -> str:
         return "[" + ", ".join(map(yaml_text, value)) + "]"
     if hasattr(value, "tolist"):  # a number or an array of NumPy
         return yaml_text(value.tolist())
-    raise TypeError(f"{type(value).__name__} has no place in a job: use dicts, lists, texts, numbers and booleans")
+    raise TypeError(f"{type(value).__name__} cannot be used in a job: use dicts, lists, texts, numbers and booleans")
 
 
 def word(value: Any) -> Any:

@@ -90,7 +90,7 @@ void need_model(const models::Architecture& a, std::vector<planner::Violation>& 
 
 void need_data_parallel(const models::Strategy& s, std::vector<planner::Violation>& broken) {
   if (s.model_parallel() > 1)
-    broken.push_back(target_lacks("tensor, pipeline or context parallel: it is data parallel alone",
+    broken.push_back(target_lacks("tensor, pipeline or context parallel: it is only data parallel",
                                   "pin tensor_parallel, pipeline_parallel and context_parallel to 1"));
   if (s.zero1) broken.push_back(target_lacks("ZeRO-1", "pin zero1 to false in the job"));
   if (s.recompute != models::Recompute{})
@@ -149,9 +149,9 @@ std::vector<std::string> remarks(const models::Job& job, const BertRecipe& recip
     all.push_back(fmt::format(
         "Learning rate and warm-up are those of the shipped recipe for a global batch of {}.", recipe.batch));
   }
-  all.emplace_back(
-      recipe.second ? "A run that goes on has its weights and its epoch: optimizer and warm-up begin anew."
-                    : "A run that goes on has its optimizer, its schedule and its place in the data again.");
+  all.emplace_back(recipe.second
+                       ? "A resumed run keeps its weights and its epoch; optimizer and warm-up start again."
+                       : "A resumed run keeps its optimizer, its schedule and its place in the data.");
   return all;
 }
 

@@ -43,11 +43,11 @@ planner::Violation target_lacks(std::string message, std::string fix) {
 void need_llama(const models::Job& job, std::vector<planner::Violation>& broken) {
   const models::Architecture& a = job.architecture;
   if (!models::is_llama_like(a) || a.experts > 0 || a.mlp != models::Mlp::gated)
-    broken.push_back(target_lacks("the model is no dense Llama", ""));
+    broken.push_back(target_lacks("the model is not a dense Llama", ""));
   if (models::has_linear_biases(a)) broken.push_back(target_lacks("linear biases", ""));
   if (a.qk_norm) broken.push_back(target_lacks("norms of queries and keys", ""));
   if (a.head_dim != 0 && a.heads > 0 && a.head_dim != a.hidden / a.heads)
-    broken.push_back(target_lacks("heads of another size than hidden_size / num_attention_heads", ""));
+    broken.push_back(target_lacks("heads of a size other than hidden_size / num_attention_heads", ""));
   if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
     broken.push_back(target_lacks("a sliding window shorter than the sequence",
                                   "train shorter sequences, which the window does not cut"));
@@ -93,7 +93,7 @@ void need_schedule(const models::Learning& l, const Recipe& shipped, const Learn
   if (!can.shape) {
     if (l.schedule || l.min_learning_rate || l.constant_steps) {
       broken.push_back(
-          target_lacks("a schedule that is stated",
+          target_lacks("a stated schedule",
                        "leave schedule, min_learning_rate and constant_steps out: the script has no "
                        "flag for them"));
     }
@@ -101,7 +101,7 @@ void need_schedule(const models::Learning& l, const Recipe& shipped, const Learn
   }
   if (can.schedule && l.schedule.value_or(*can.schedule) != *can.schedule) {
     const std::string_view only = models::kDecayNames[static_cast<std::size_t>(*can.schedule)];
-    broken.push_back(target_lacks(fmt::format("a schedule that is not {}", only),
+    broken.push_back(target_lacks(fmt::format("a schedule other than {}", only),
                                   fmt::format("write schedule: {} in the job", only)));
   }
   if (!can.constant_steps && l.constant_steps.value_or(0) > 0)
@@ -123,9 +123,9 @@ void need_schedule(const models::Learning& l, const Recipe& shipped, const Learn
 void need_fixed(const std::optional<double>& stated, const std::optional<Learnable::Fixed>& fixed,
                 const char* what, const char* key, std::vector<planner::Violation>& broken) {
   if (!stated || !fixed || fixed->value == stated) return;
-  broken.push_back(target_lacks(fixed->value ? fmt::format("{} other than {}", what, *fixed->value)
-                                             : fmt::format("{} that is stated", what),
-                                fmt::format("leave {} out: the script does not read it", key)));
+  broken.push_back(target_lacks(
+      fixed->value ? fmt::format("{} other than {}", what, *fixed->value) : fmt::format("a stated {}", what),
+      fmt::format("leave {} out: the script does not read it", key)));
 }
 
 std::string names_of(const std::vector<std::string_view>& all) {
@@ -142,8 +142,7 @@ void need_optimizer(const models::Learning& l, const Learnable& can,
                                   "write optimizer: " + names_of(can.optimizers) + " in the job"));
   }
   if (!can.betas && (l.beta1 || l.beta2))
-    broken.push_back(
-        target_lacks("betas that are stated", "leave betas out: the script has no flag for them"));
+    broken.push_back(target_lacks("stated betas", "leave betas out: the script has no flag for them"));
 }
 
 void need_keeping(const models::RunFiles& run, std::int64_t steps, const Learnable& can,
@@ -181,7 +180,7 @@ void need_learning(const models::Job& job, const Recipe& shipped, const Learnabl
   if (l == models::Learning{} && job.run == models::RunFiles{}) return;
   need_schedule(l, shipped, can, broken);
   need_optimizer(l, can, broken);
-  need_fixed(l.gradient_clip, can.clipping, "a norm that gradients are clipped to", "gradient_clip", broken);
+  need_fixed(l.gradient_clip, can.clipping, "a norm for clipping gradients", "gradient_clip", broken);
   need_fixed(l.weight_decay, can.decay, "a weight decay", "weight_decay", broken);
   need_keeping(job.run, steps_of(job.training, shipped), can, broken);
   need_sense(job, shipped, broken);
@@ -192,7 +191,7 @@ void say_unused(const models::Job& job, std::initializer_list<std::string_view> 
   const auto say = [&](std::string_view name, bool stated) {
     if (stated && std::find(has.begin(), has.end(), name) == has.end())
       remarks.push_back(
-          fmt::format("The job's software.{} does nothing here: the script has no such setting.", name));
+          fmt::format("The job's software.{} has no effect here: the script has no such setting.", name));
   };
   say("requests_in_flight", job.software.in_flight > 0);
   say("fuse_qkv", !job.software.fuse_qkv);
@@ -203,7 +202,7 @@ void ask_for_weights(const models::Job& job, std::vector<planner::PersonValue>& 
   if (!job.run.begins_with_weights()) return;
   const char* meaning = job.run.start_from == models::StartFrom::hf
                             ? "The weights of Hugging Face, converted into shards for this plan's degrees."
-                            : "The checkpoint that the run begins with, sharded for this plan's degrees.";
+                            : "The checkpoint from which the run starts, sharded for this plan's degrees.";
   asked.push_back({"TRNPLAN_WEIGHTS", meaning, true, &models::RunFiles::weights});
 }
 

@@ -29,7 +29,7 @@ void ShellFlow::chain(bool conjunction) {
   const bool known = last_ != ShellTruth::unknown;
   chained_ = conjunction ? last_ == ShellTruth::yes || (!known && !tested_) : last_ == ShellTruth::no;
   if (active_ && !known && tested_) {
-    note(source_.at(), "whether the condition holds is decided by the run: what depends on it is left out");
+    note(source_.at(), "the condition is known only during the run: what depends on it is left out");
   }
 }
 
@@ -78,7 +78,7 @@ void ShellFlow::then(std::size_t at) {
   const bool open = f->enters && !f->taken;
   active_ = open && last_ == ShellTruth::yes;
   if (open && last_ == ShellTruth::unknown)
-    note(at, "whether the condition holds is decided by the run: taken as not");
+    note(at, "the condition is known only during the run: assumed false");
   f->taken = f->taken || active_;
 }
 
@@ -95,7 +95,7 @@ void ShellFlow::loop_body(std::size_t at) {
   if (f == nullptr) return;
   const bool holds = f->runs ? *f->runs : last_ != (f->until ? ShellTruth::yes : ShellTruth::no);
   active_ = f->enters && holds;
-  if (active_) note(at, "the loop is taken once");
+  if (active_) note(at, "the loop is followed once");
 }
 
 void ShellFlow::begin_patterns() {
@@ -107,7 +107,7 @@ void ShellFlow::choose(ShellTruth any) {
   Frame& f = frames_.back();
   f.patterns = false;
   if (f.enters && !f.taken && any == ShellTruth::unknown)
-    note(source_.at(), "which of the cases is met is decided by the run: taken as not this one");
+    note(source_.at(), "the case is known only during the run: assumed not to be this one");
   active_ = f.enters && !f.taken && any == ShellTruth::yes;
   f.taken = f.taken || active_;
   end_list();

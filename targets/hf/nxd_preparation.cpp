@@ -80,20 +80,19 @@ void put_data_set(planner::Preparation& p, const std::string& folder, const mode
   });
   if (known == std::end(kDataSets)) {
     p.remarks.push_back(
-        "get_dataset.py knows Llama 2 and 3 only: for this vocabulary tokenise with a script of your own.");
+        "get_dataset.py supports Llama 2 and 3 only: for this vocabulary tokenise with your own script.");
     return;
   }
   p.data.emplace_back(
-      "cp -- \"${TRNPLAN_TOKENIZER:?the folder with the files of the tokenizer}\"/* .   # it looks for the "
-      "tokenizer where it is started");
+      "cp -- \"${TRNPLAN_TOKENIZER:?the folder with the files of the tokenizer}\"/* .   # get_dataset.py "
+      "looks for the tokenizer in its working folder");
   p.data.push_back(
       fmt::format("python3 \"$TRNPLAN_CODE/{}/get_dataset.py\" --llama-version {}", folder, known->version));
   p.data.push_back(fmt::format("echo \"TRNPLAN_DATA is $HOME/examples_datasets/{}\"", known->folder));
   if (job.training.sequence == known->width) return;
   p.remarks.push_back(
-      fmt::format("get_dataset.py makes sequences of {} tokens, the plan's are of {}: change its width, and "
-                  "keep the columns "
-                  "input_ids, attention_mask and labels.",
+      fmt::format("get_dataset.py makes sequences of {} tokens, the plan has {}: change its width, and keep "
+                  "the columns input_ids, attention_mask and labels.",
                   known->width, job.training.sequence));
 }
 

@@ -34,7 +34,7 @@ Broken batch_divides(const Settings& s, const StartFacts& f) {
   const std::int64_t slice = saturating_product({s.whole("--micro-batch-size"), replicas(s, f)});
   const std::int64_t batch = s.whole("--global-batch-size");
   if (batch % slice == 0) return {};
-  return Breach{fmt::format("{} is no multiple of {} sequences, {} of each of {} replicas", batch, slice,
+  return Breach{fmt::format("{} is not a multiple of {} sequences, {} of each of {} replicas", batch, slice,
                             s.whole("--micro-batch-size"), replicas(s, f)),
                 fmt::format("write {}", next_multiple(batch, slice))};
 }
@@ -50,7 +50,7 @@ Broken batch_is_stated_once(const Settings& s, const StartFacts&) {
 Broken heads_divide_hidden(const Settings& s, const StartFacts&) {
   const std::int64_t heads = s.whole("--num-attention-heads"), hidden = s.whole("--hidden-size");
   if (s.given("--kv-channels") || heads < 1 || hidden < 1 || hidden % heads == 0) return {};
-  return Breach{fmt::format("{} is no multiple of {} heads", hidden, heads),
+  return Breach{fmt::format("{} is not a multiple of {} heads", hidden, heads),
                 fmt::format("write {}, or state --kv-channels", next_multiple(hidden, heads))};
 }
 
@@ -70,7 +70,7 @@ Broken query_groups_divide(const Settings& s, const StartFacts&) {
 Broken groups_divide_heads(const Settings& s, const StartFacts&) {
   const std::int64_t groups = s.whole("--num-query-groups"), heads = s.whole("--num-attention-heads");
   if (!s.on("--group-query-attention") || groups < 1 || heads < 1 || heads % groups == 0) return {};
-  return Breach{fmt::format("{} heads make no {} groups of the same size", heads, groups),
+  return Breach{fmt::format("{} heads cannot form {} groups of the same size", heads, groups),
                 "write a number of query groups that divides the heads"};
 }
 
@@ -102,7 +102,7 @@ Broken chunks_divide(const Settings& s, const StartFacts&) {
   if (!s.given("--num-layers-per-virtual-pipeline-stage") || s.whole("--num-layers") < 1) return {};
   const std::int64_t layers = counted_layers(s), each = s.whole("--num-layers-per-virtual-pipeline-stage");
   if (uneven_ends(s)) {
-    return Breach{"layers of a virtual stage beside counts of the ends",
+    return Breach{"layers of a virtual stage together with counts of the ends",
                   "state --num-virtual-stages-per-pipeline-rank instead"};
   }
   if (layers % stages(s) != 0 || each < 1 || layers / stages(s) % each == 0) return {};
@@ -115,7 +115,7 @@ Broken virtual_stages_divide(const Settings& s, const StartFacts&) {
     return {};
   const std::int64_t layers = counted_layers(s), vpp = chunks(s);
   if (layers % stages(s) != 0 || layers / stages(s) % vpp == 0) return {};
-  return Breach{fmt::format("a stage has {} layers, which make no {} chunks", layers / stages(s), vpp),
+  return Breach{fmt::format("a stage has {} layers, which cannot form {} chunks", layers / stages(s), vpp),
                 "write a number that divides the layers of a stage"};
 }
 
@@ -138,8 +138,10 @@ Broken interleaving_has_batches(const Settings& s, const StartFacts& f) {
                                  ? s.whole("--microbatch-group-size-per-virtual-pipeline-stage")
                                  : pp;
   if (group < pp || group > batches) {
-    return Breach{fmt::format("{} micro-batches a step and groups of {} on PP {}", batches, group, pp),
-                  fmt::format("take {} micro-batches or more a step, and groups of PP to as many", pp)};
+    return Breach{
+        fmt::format("{} micro-batches a step and groups of {} on PP {}", batches, group, pp),
+        fmt::format("use {} or more micro-batches a step, and groups of at least PP and at most that many",
+                    pp)};
   }
   const std::int64_t left = batches % group;
   if (left == 0 || left >= pp) return {};
@@ -151,14 +153,15 @@ Broken interleaving_has_batches(const Settings& s, const StartFacts& f) {
 Broken ends_fit(const Settings& s, const StartFacts&) {
   if (!uneven_ends(s) || s.whole("--num-layers") < 1) return {};
   if (s.given("--pipeline-model-parallel-layout") || counted_layers(s) != s.whole("--num-layers"))
-    return Breach{"counts of the ends beside another way to share layers out", "keep one of the two"};
+    return Breach{"counts of the ends together with another method of distributing layers",
+                  "keep one of the two"};
   std::int64_t left = s.whole("--num-layers"), others = stages(s);
   for (const char* end : {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"}) {
     if (!s.given(end)) continue;
     left -= s.whole(end);
     --others;
     if (s.whole(end) % chunks(s) != 0) {
-      return Breach{fmt::format("{} layers of an end make no {} chunks", s.whole(end), chunks(s)),
+      return Breach{fmt::format("{} layers of an end cannot form {} chunks", s.whole(end), chunks(s)),
                     "write a multiple of the chunks"};
     }
   }
@@ -167,7 +170,7 @@ Broken ends_fit(const Settings& s, const StartFacts&) {
   if (whole) return {};
   return Breach{fmt::format("leaves {} of {} layers to {} stages", left, s.whole("--num-layers"),
                             std::max<std::int64_t>(0, others)),
-                "choose counts that leave as many to each stage between"};
+                "choose counts that leave the same number to each stage between"};
 }
 
 // Sequences.
@@ -175,7 +178,7 @@ Broken sequence_in_halves(const Settings& s, const StartFacts&) {
   const std::int64_t pieces = 2 * context(s);
   if (context(s) == 1 || !s.given("--seq-length") || s.whole("--seq-length") % pieces == 0) return {};
   return Breach{
-      fmt::format("{} is no multiple of 2 CP, {}", s.whole("--seq-length"), pieces),
+      fmt::format("{} is not a multiple of 2 CP, {}", s.whole("--seq-length"), pieces),
       fmt::format("write {}, or choose another CP", next_multiple(s.whole("--seq-length"), pieces))};
 }
 

@@ -25,14 +25,14 @@ Broken fsdp_format(const Settings& s, const StartFacts&) {
   const bool dtensor = s.text("--ckpt-format") == "fsdp_dtensor", own = s.on("--use-megatron-fsdp");
   if (dtensor == own) return {};
   return own ? Breach{"needs checkpoints of the format fsdp_dtensor", "add --ckpt-format fsdp_dtensor"}
-             : Breach{"checkpoints of Megatron's FSDP without it", "write --ckpt-format torch_dist"};
+             : Breach{"checkpoints of Megatron's FSDP, which is off", "write --ckpt-format torch_dist"};
 }
 
 Broken fsdp_optimizer(const Settings& s, const StartFacts&) {
   const std::string optimizer = s.text("--optimizer");
   if (!s.on("--use-megatron-fsdp")) return {};
   if (optimizer != "adam" && optimizer != "sgd")
-    return Breach{"Megatron's FSDP takes adam and sgd alone", "write --optimizer adam"};
+    return Breach{"Megatron's FSDP supports adam and sgd only", "write --optimizer adam"};
   if (s.text("--megatron-fsdp-version") == "2" && s.on("--use-distributed-optimizer"))
     return Breach{"version 2 of it excludes the distributed optimizer", "drop --use-distributed-optimizer"};
   return {};
@@ -146,7 +146,7 @@ Broken modules_are_known(const Settings& s, const StartFacts&) {
   for (const std::string& m : s.list("--recompute-modules")) {
     if (m.find_first_of("$/.") != std::string::npos || m == "torchrun") break;
     if (std::find(kModules.begin(), kModules.end(), m) == kModules.end())
-      return Breach{in_quotes(m) + " is no module that is recomputed",
+      return Breach{in_quotes(m) + " is not a module that can be recomputed",
                     "write core_attn, layernorm, mlp or moe"};
     if (m == "moe_act" && !s.on("--moe-grouped-gemm"))
       return Breach{"moe_act needs --moe-grouped-gemm", "add --moe-grouped-gemm, or drop it"};

@@ -113,8 +113,9 @@ class Reader {
     if (kind == "GPT2BPETokenizer") a.vocabulary = 50257;
     if (kind == "Llama2Tokenizer") a.vocabulary = 32000;
     if (a.vocabulary > 0)
-      r_.notes.push_back(fmt::format(
-          "the vocabulary is taken for that of {}: {}; --vocab-size states another", kind, a.vocabulary));
+      r_.notes.push_back(
+          fmt::format("the vocabulary is assumed to be that of {}: {}; state another with --vocab-size", kind,
+                      a.vocabulary));
   }
 
   /// Padded to it, each expert has as many places; else it drops what comes beyond, which evenly routed tokens reach where
@@ -126,7 +127,8 @@ class Reader {
       a.capacity_factor = factor;
     } else {
       r_.notes.emplace_back(
-          "--moe-expert-capacity-factor drops tokens and pads nothing: experts take what comes, evenly");
+          "--moe-expert-capacity-factor drops tokens and pads nothing: experts are assumed to get what "
+          "comes, evenly");
     }
   }
 
@@ -198,7 +200,7 @@ class Reader {
         } else if (m == (r_.architecture.experts > 0 ? "moe" : "mlp")) {
           r.mlp = true;
         } else if (m == "mlp") {
-          r_.notes.emplace_back("mlp recomputes nothing of layers of experts; moe does");
+          r_.notes.emplace_back("mlp recomputes nothing in layers with experts; moe does");
         } else if (m == "layernorm") {
           r.rms_norm = true;
         } else {
@@ -213,7 +215,7 @@ class Reader {
     const std::string backend = text("--attention-backend", "auto");
     s.flash_attention = backend == "flash" || backend == "fused" || backend == "auto";
     if (backend == "auto" && !on("--attention-backend"))
-      r_.notes.emplace_back("--attention-backend is not stated: a fused kernel is taken");
+      r_.notes.emplace_back("--attention-backend is not stated: a fused kernel is assumed");
     s.precision = on("--fp8-format") ? models::Precision::fp8 : models::Precision::mixed_precision;
     if (on("--fp16")) r_.notes.emplace_back("FP16 is timed as BF16: both have two bytes and one rate");
     if (!on("--fp16") && !on("--bf16")) s.precision = models::Precision::fp32;
@@ -231,8 +233,7 @@ class Reader {
     if (drives_like_bridge()) {
       s.framework = models::stated_framework("megatron-bridge");
       r_.notes.emplace_back(
-          "gradients in BF16, the fused loss and the overlaps are predicted as the loop megatron-bridge has "
-          "them");
+          "gradients in BF16, the fused loss and the overlaps are predicted as in the loop megatron-bridge");
     } else if (on("--grad-reduce-in-bf16"))
       r_.notes.emplace_back("--grad-reduce-in-bf16 is not modelled: gradients are predicted in FP32");
     if (on("--fp8-param-gather") && on("--fp8-format"))
@@ -289,7 +290,7 @@ class Reader {
     }
     if (others > 0)
       r_.notes.push_back(
-          fmt::format("{} other flags decide nothing that is predicted, and were not looked at", others));
+          fmt::format("{} other flags affect nothing that is predicted, and were ignored", others));
   }
 
   const planner::ConfigFile& file_;
@@ -309,8 +310,8 @@ planner::RunReading recipe_reading(const planner::ConfigFile& file, NemoRecipe r
   if (!recipe.states_model && model == nullptr) {
     faults.push_back({{file.name, 0, 0},
                       "model",
-                      "the recipe names its model and does not state its shape",
-                      "put the model's config.json beside the file"});
+                      "the recipe names its model but does not state its shape",
+                      "put the model's config.json next to the file"});
     throw InputError(std::move(faults));
   }
   try {

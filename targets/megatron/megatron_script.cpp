@@ -104,10 +104,9 @@ MegatronScript megatron_script(const planner::ConfigFile& file) {
     script.notes = std::move(shell.notes);
     for (const std::string& name : shell.taken) {
       if (file.environment.contains(name) || name.starts_with("SLURM_")) continue;
-      script.notes.push_back(
-          fmt::format("{} is not set by the script: {} is taken, the nodes of this check; --env states "
-                      "another",
-                      name, file.hosts));
+      script.notes.push_back(fmt::format(
+          "the script does not set {}: {} is used, the nodes of this check; state another with --env", name,
+          file.hosts));
     }
     return script;
   }

@@ -28,13 +28,13 @@ constexpr const char* kCommit = "d98e8a6";
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
   const models::Architecture& a = job.architecture;
   if (!a.causal || a.token_types > 0) {
-    broken.push_back(target_lacks("the model is no causal decoder", ""));
+    broken.push_back(target_lacks("the model is not a causal decoder", ""));
     return;
   }
   if (!a.blocks.untimed.empty() || a.blocks != models::Blocks{})
     broken.push_back(target_lacks("blocks beyond those of Llama, GPT and Mixtral", ""));
   if (a.rope_theta != std::floor(a.rope_theta))
-    broken.push_back(target_lacks("a rotary base that is no whole number", ""));
+    broken.push_back(target_lacks("a rotary base that is not a whole number", ""));
   if (!a.rope_scaling.empty() && !llama31_rope_factor(a.rope_scaling))
     broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
   if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
@@ -91,7 +91,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
     broken.push_back(target_lacks("FP8 on GPUs without it", "write precision: mixed_precision in the job"));
   // FP8 is scaled as in the recipe of the nearest size, delayed (megatron_program_rules.cpp, "modules").
   if (s.precision == fp8 && !s.recompute.full && s.recompute.rms_norm)
-    broken.push_back(target_lacks("layernorm recomputed beside FP8 with delayed scaling",
+    broken.push_back(target_lacks("layernorm recomputed together with FP8 and delayed scaling",
                                   "pin recompute to classes without LlamaRMSNorm"));
   if (s.virtual_pipeline > 1 && a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
     broken.push_back(target_lacks(
@@ -121,7 +121,7 @@ void need_heads(const models::Job& job, const models::Strategy& s, std::vector<p
   const models::Architecture& a = job.architecture;
   if (a.kv_heads % s.tensor_parallel != 0) {
     broken.push_back(target_lacks(
-        fmt::format("{} key and value heads on TP {}: it copies none", a.kv_heads, s.tensor_parallel),
+        fmt::format("{} key and value heads on TP {}: it does not copy them", a.kv_heads, s.tensor_parallel),
         "pin a tensor_parallel that divides them"));
   } else if (s.kv_replicator > 1) {
     broken.push_back(target_lacks("copies of key and value heads", "pin kv_replicator to 1 in the job"));
@@ -239,7 +239,7 @@ class Megatron : public planner::Target {
   bool has_own_recipe() const override { return true; }
 
   std::string support() const override {
-    return "Needs NVIDIA's Megatron-LM at commit d98e8a6 of August 2026, behind its tag core_v0.19.0, with "
+    return "Needs NVIDIA's Megatron-LM at commit d98e8a6 of August 2026, after its tag core_v0.19.0, with "
            "PyTorch, Transformer Engine and NCCL for GPUs.";
   }
 
@@ -304,8 +304,8 @@ class Megatron : public planner::Target {
     }
     c.arguments = w.take();
     c.remarks = {
-        "No checkpoint is removed: the script has no flag for how many are kept. README.md counts them.",
-        "Where --load finds no checkpoint the run begins anew, with a warning."};
+        "No checkpoint is removed: the script has no flag for the number to keep. README.md counts them.",
+        "If --load finds no checkpoint, the run starts from scratch, with a warning."};
     say_unused(job, {}, c.remarks);
     return c;
   }
@@ -357,7 +357,7 @@ class Megatron : public planner::Target {
     p.remarks = {
         "PyTorch, Transformer Engine and flash attention come with NVIDIA's container for PyTorch, or "
         "are installed by hand.",
-        "Nothing else is installed: the clone says what it needs beyond that container.",
+        "Nothing else is installed: the clone states what it needs beyond that container.",
         "Checkpoints are converted by tools/checkpoint/convert.py of the clone."};
     return p;
   }

@@ -78,14 +78,14 @@ Broken decay_has_its_end(const Settings& s, const StartFacts&) {
 Broken weight_decay_in_order(const Settings& s, const StartFacts&) {
   const bool start = s.given("--start-weight-decay"), end = s.given("--end-weight-decay");
   if (s.text("--weight-decay-incr-style") == "constant") {
-    if (start || end) return Breach{"a constant decay of weights has no start and no end", "drop them"};
+    if (start || end) return Breach{"a constant weight decay has no start and no end", "drop them"};
     return {};
   }
   if (!start || !end)
     return Breach{"needs a start and an end", "add --start-weight-decay and --end-weight-decay"};
   if (s.number("--start-weight-decay") < 0 ||
       s.number("--end-weight-decay") < s.number("--start-weight-decay"))
-    return Breach{"the decay of weights falls", "write an end that is no smaller than the start"};
+    return Breach{"the weight decay falls", "write an end that is at least the start"};
   return {};
 }
 
@@ -94,14 +94,14 @@ Broken saving_has_interval(const Settings& s, const StartFacts&) {
   if (!s.given("--save-interval")) return Breach{"--save needs --save-interval", "add --save-interval N"};
   const std::int64_t every = s.whole("--save-interval");
   if (every > 0 && s.given("--save-retain-interval") && s.whole("--save-retain-interval") % every != 0)
-    return Breach{"--save-retain-interval is no multiple of --save-interval", "write a multiple"};
+    return Breach{"--save-retain-interval is not a multiple of --save-interval", "write a multiple"};
   return {};
 }
 
 Broken memory_log(const Settings& s, const StartFacts&) {
   if (!s.given("--log-memory-interval") || s.whole("--log-memory-interval") % s.whole("--log-interval") == 0)
     return {};
-  return Breach{"is no multiple of --log-interval", "write a multiple"};
+  return Breach{"is not a multiple of --log-interval", "write a multiple"};
 }
 
 // Experts.
@@ -120,7 +120,7 @@ Broken capacity_balances(const Settings& s, const StartFacts&) {
     return Breach{"padding to a capacity that is not stated", "add --moe-expert-capacity-factor"};
   const std::string kind = s.text("--moe-router-load-balancing-type");
   if (!stated || (kind != "sinkhorn" && kind != "quantile_balancing")) return {};
-  return Breach{"a capacity excludes this way of balancing",
+  return Breach{"a capacity excludes this kind of balancing",
                 "write --moe-router-load-balancing-type aux_loss"};
 }
 
@@ -142,7 +142,7 @@ Broken is_gone(const Settings& s, const StartFacts&) {
       {"--checkpoint-activations", "write --recompute-activations"},
   };
   if (!s.given(kGone[N].flag)) return {};
-  return Breach{"is no longer taken", kGone[N].instead};
+  return Breach{"is no longer accepted", kGone[N].instead};
 }
 
 Broken local_attention(const Settings& s, const StartFacts&) {
@@ -161,11 +161,10 @@ Broken mask_of_data(const Settings& s, const StartFacts& f) {
       static_cast<double>(s.whole("--seq-length")) * static_cast<double>(s.whole("--seq-length"));
   const double there = square * static_cast<double>(std::max<std::int64_t>(1, s.whole("--micro-batch-size")));
   if (there < kNoticed * f.core.memory.value) return {};
-  return Breach{
-      fmt::format("each sample brings a mask of its whole square, {:.1f} GB of the host's memory, and a "
-                  "micro-batch {:.1f} GB of the GPU's that are not predicted",
-                  4 * square / 1e9, there / 1e9),
-      "add --no-create-attention-mask-in-dataloader: the kernels need no mask", true};
+  return Breach{fmt::format("each sample brings a full square mask, {:.1f} GB of host memory, and each "
+                            "micro-batch {:.1f} GB of GPU memory that is not predicted",
+                            4 * square / 1e9, there / 1e9),
+                "add --no-create-attention-mask-in-dataloader: the kernels need no mask", true};
 }
 
 Broken sections_of_rotation(const Settings& s, const StartFacts&) {

@@ -138,7 +138,7 @@ class RecipeReader {
   const Node* stated(const char* key) {
     const Node* node = root_.at_path(key);
     if (node != nullptr && (node->kind == Node::Kind::sequence || node->is_map())) {
-      fault(key, *node, node->is_map() ? "is a map, and no value" : "is a list, and no value",
+      fault(key, *node, node->is_map() ? "is a map, not a value" : "is a list, not a value",
             "write a single value");
     }
     return is_open(node) ? nullptr : node;
@@ -223,7 +223,7 @@ class RecipeReader {
     const Node* scheme = stated("model.peft.peft_scheme");
     if (scheme != nullptr && !is_one_of(scheme->scalar, {"none", "None"}) && !is_false(*scheme)) {
       r_.unmodelled =
-          scheme->scalar == "lora" ? "LoRA" : "fine-tuning of a part: " + printable(scheme->scalar, 40);
+          scheme->scalar == "lora" ? "LoRA" : "fine-tuning of some weights: " + printable(scheme->scalar, 40);
     } else if (root_.at_path("model.peft") != nullptr || stated("model.restore_from_path") != nullptr ||
                stated("resume.restore_config.path") != nullptr) {
       r_.script.notes.emplace_back(
@@ -241,7 +241,8 @@ class RecipeReader {
       r_.hosts = count;
     } else {
       fault(kNodes, *nodes,
-            fmt::format("{} is no whole number from 1 to {}", in_quotes(nodes->scalar), topology::kMostNodes),
+            fmt::format("{} is not a whole number from 1 to {}", in_quotes(nodes->scalar),
+                        topology::kMostNodes),
             "write on how many nodes it runs");
     }
   }

@@ -51,7 +51,7 @@ void need_layout(const models::Job& job, const models::Strategy& s, std::vector<
   const models::Architecture& a = job.architecture;
   if (a.kv_heads % tp != 0) {
     broken.push_back(
-        target_lacks(fmt::format("{} key and value heads on TP {}: it copies none", a.kv_heads, tp),
+        target_lacks(fmt::format("{} key and value heads on TP {}: it does not copy them", a.kv_heads, tp),
                      "pin a tensor_parallel that divides them"));
   } else if (s.kv_replicator > 1) {
     broken.push_back(target_lacks("copies of key and value heads", "pin kv_replicator to 1 in the job"));
@@ -72,7 +72,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
   if (s.context_parallel > 1)
     broken.push_back(target_lacks("context parallel", "pin context_parallel to 1 in the job"));
   if (s.virtual_pipeline > 1) {
-    broken.push_back(target_lacks("virtual pipeline, which it has in a precision of its own only",
+    broken.push_back(target_lacks("virtual pipeline, which it supports only in its own precision",
                                   "pin virtual_pipeline to 1 in the job"));
   }
   if (s.recompute.mlp && !s.recompute.full) {

@@ -48,13 +48,12 @@ class Reader {
       const auto is = [&](const StartKey& k) { return name == k.name || name == std::string("~") + k.name; };
       const bool known = std::any_of(table_.keys.begin(), table_.keys.end(), is);
       if (known && name.starts_with('~'))
-        values_.fault(name, "takes away a key that the run needs", "state a value for it");
+        values_.fault(name, "removes a key that the run needs", "state a value for it");
       if (!known && name.find('.') != std::string::npos) ++others;
     }
     if (others > 0) {
-      r_.notes.push_back(fmt::format("{} other override{} nothing that is predicted, and {} not looked at",
-                                     others, others == 1 ? " decides" : "s decide",
-                                     others == 1 ? "was" : "were"));
+      r_.notes.push_back(fmt::format("{} other override{} nothing that is predicted, and {} ignored", others,
+                                     others == 1 ? " affects" : "s affect", others == 1 ? "was" : "were"));
     }
   }
   static bool open(const std::string& value) { return value.empty() || value == "null"; }

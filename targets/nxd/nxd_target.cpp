@@ -60,7 +60,7 @@ void need_degrees(const models::Job& job, const models::Strategy& s,
                                   "pin kv_replicator to 1 in the job"));
   }
   if (s.flash_attention && s.context_parallel == 1 && job.training.sequence % 2048 != 0) {
-    broken.push_back(target_lacks("flash attention of a sequence that 2048 does not divide",
+    broken.push_back(target_lacks("flash attention with a sequence that is not a multiple of 2048",
                                   "pin flash_attention to false in the job"));
   }
 }
@@ -146,7 +146,7 @@ class Nxd : public planner::Target {
     put_data_set(p, kLlamaFolder, job);
     put_conversion(p, fmt::format("{}/convert_checkpoints.py", kLlamaFolder), job, s);
     p.remarks.emplace_back(
-        "To start from converted weights put them at pretrained_weight in the folder of checkpoints.");
+        "To start from converted weights, put them into pretrained_weight in the folder of checkpoints.");
     return p;
   }
 };

@@ -90,9 +90,9 @@ planner::TrainCommand pipeline_script(const models::Job& job, const models::Stra
   w.flag("--tb_dir", "$results/tensorboard-$start").flag("--metrics_file", "$results/results.json");
   c.arguments = w.take();
   c.remarks = {
-      "--weight_decay does nothing in this script: matrices decay by 0.01, biases and norms not at all.",
-      "It empties --tb_dir when it starts, so every start has a folder of its own.",
-      "A run that goes on reads the batches its epoch has seen already, one by one, before its first step."};
+      "--weight_decay has no effect in this script: matrices decay by 0.01, biases and norms not at all.",
+      "It empties --tb_dir when it starts, so every start has its own folder.",
+      "A resumed run reads the batches that its epoch has already seen, one by one, before its first step."};
   say_unused(job, {"requests_in_flight", "fuse_qkv"}, c.remarks);
   return c;
 }

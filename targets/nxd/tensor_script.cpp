@@ -86,9 +86,8 @@ planner::TrainCommand tensor_script(const models::Job& job, const models::Strate
   w.flag("--output_dir", "$results/tensorboard").flag("--metrics_file", "$results/results.json");
   c.reserved_ports = {48620};  // tp_zero1_llama2_7b_hf_pretrain.sh
   c.arguments = w.take();
-  c.remarks = {
-      "The learning rate falls linearly to nothing: the script has no other schedule and no minimum.",
-      "A run that goes on reads its epoch from the start again."};
+  c.remarks = {"The learning rate falls linearly to zero: the script has no other schedule and no minimum.",
+               "A resumed run reads its epoch from the start again."};
   say_unused(job, {"requests_in_flight", "fuse_qkv"}, c.remarks);
   return c;
 }

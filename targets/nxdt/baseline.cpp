@@ -122,14 +122,14 @@ void add_remarks(Baseline& baseline, const Job& job, const NxdtConfig& config, c
         fmt::format("{} is not the job's global batch {}: tokens per second are compared", batch,
                     job.training.global_batch));
   if (!free.precision && reading.strategy.precision != job.training.precision)
-    say("precision.type", fmt::format("{} is not the job's {}, which learns differently",
+    say("precision.type", fmt::format("{} is not the job's {}, which trains differently",
                                       models::to_string(reading.strategy.precision),
                                       models::to_string(job.training.precision)));
   if (config.text("model_source") == "megatron")
     say("model_source",
-        "a plan is for NxDT's HF path, whose other keys differ too: take the nxdt.yaml of --out as a whole");
+        "a plan is for NxDT's HF path, whose other keys differ too: use the whole nxdt.yaml of --out");
   if (const int hosts = baseline.job.cluster.hosts(); reading.nodes != hosts)
-    say("trainer.num_nodes", fmt::format("{}, but predicted on {} as the plan is", reading.nodes, hosts));
+    say("trainer.num_nodes", fmt::format("{}, but predicted on {} like the plan", reading.nodes, hosts));
 }
 
 /// Faults of shape: differences that make two models different programs.

@@ -279,11 +279,10 @@ void write_runtime(Writer& w, const Emission& e) {
 
 std::string why_inexpressible(const models::Architecture& a, int sequence) {
   const auto because = [](std::string_view why) {
-    return fmt::format("trnplan writes no NxDT config for this model, only those of the HF Llama path: {}",
-                       why);
+    return fmt::format("trnplan writes no NxDT config for this model, only for the HF Llama path: {}", why);
   };
   if (a.experts > 0) return because("mixture of experts");
-  if (!models::is_llama_like(a)) return because("it is no Llama");
+  if (!models::is_llama_like(a)) return because("it is not a Llama");
   if (a.mlp != models::Mlp::gated) return because("its MLP is not gated (SwiGLU)");
   if (a.learned_positions) return because("learned positions");
   if (models::has_linear_biases(a)) return because("linear biases");
@@ -291,7 +290,7 @@ std::string why_inexpressible(const models::Architecture& a, int sequence) {
   if (a.sliding_window > 0 && a.sliding_window < sequence) {
     return because(
         fmt::format("a sliding window of {} tokens, less than the sequence of {}; train sequences of at most "
-                    "{}, where the window hides nothing, or set sliding_window to null in config.json",
+                    "{}, which the window does not cut, or set sliding_window to null in config.json",
                     a.sliding_window, sequence, a.sliding_window));
   }
   if (a.layers < 1 || a.hidden < 1 || a.heads < 1 || a.kv_heads < 1)

@@ -33,7 +33,7 @@ void batch_divides(const Context& x, Report& report) {
   } else if (global % unit != 0) {
     report.warning(
         {kGlobalBatch,
-         fmt::format("{} is no whole number and is cut to {} micro-batches silently", what, global / unit),
+         fmt::format("{} is not a whole number and is silently cut to {} micro-batches", what, global / unit),
          batches_near(global, unit)});
   }
 }
@@ -47,8 +47,9 @@ void batch_per_stage(const Context& x, Report& report) {
   if ((global / s.data_parallel) % micro_batches != 0) {
     report.error(
         {kGlobalBatch,
-         fmt::format("the pipeline splits {} sequences of a replica into {} micro-batches: no whole number",
-                     global / s.data_parallel, micro_batches),
+         fmt::format(
+             "the pipeline splits {} sequences of a replica into {} micro-batches: not a whole number each",
+             global / s.data_parallel, micro_batches),
          batches_near(global, unit), nxd("pipeline/model.py:1074")});
   }
 }
@@ -110,7 +111,7 @@ void context_parallel_sequence(const Context& x, Report& report) {
     report.error({kSequence, fmt::format("sequence {} does not divide by CP {}", sequence, cp),
                   "choose a CP that divides it", nxd("utils/batch_utils.py:33")});
   } else if ((sequence / cp) % 1024 != 0) {
-    report.error({kSequence, fmt::format("sequence / CP = {} is no multiple of 1024", sequence / cp),
+    report.error({kSequence, fmt::format("sequence / CP = {} is not a multiple of 1024", sequence / cp),
                   fmt::format("use a sequence that is a multiple of {}", std::int64_t{1024} * cp),
                   nxd("kernels/ring_attention_kernel.py:148-151")});
   }
@@ -158,7 +159,7 @@ void sequence_parallel(const Context& x, Report& report) {
   const models::Strategy& s = x.strategy();
   const int local = x.reading.training.sequence / s.context_parallel;
   if (s.tensor_parallel == 1) {
-    report.warning({key, "does nothing with TP 1", "write sequence_parallel: False"});
+    report.warning({key, "has no effect with TP 1", "write sequence_parallel: False"});
   } else if (local % s.tensor_parallel != 0) {
     report.error({key,
                   fmt::format("{} tokens of a sequence do not divide by TP {}", local, s.tensor_parallel),

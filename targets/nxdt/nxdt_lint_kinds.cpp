@@ -80,7 +80,7 @@ void megatron_values(const Context& x, Report& report) {
     const auto& values = choice.values;
     const bool known = std::find(values.begin(), values.end(), x.config.text(choice.key)) != values.end();
     if (!x.states(choice.key) || known) continue;
-    report.warning({choice.key, x.shown(choice.key) + " is none of the values NxDT documents",
+    report.warning({choice.key, x.shown(choice.key) + " is not one of the values that NxDT documents",
                     fmt::format("write one of {}", fmt::join(values, ", "))});
   }
   const std::string loader = x.config.text("data.dataloader_type", "single");
@@ -93,7 +93,7 @@ void megatron_values(const Context& x, Report& report) {
   }
   const double rotary = x.config.number("model.rotary_percentage").value_or(1.0);
   if (!(rotary > 0 && rotary <= 1)) {
-    report.warning({"model.rotary_percentage", "must lie above 0 and at most at 1", "write 1"});
+    report.warning({"model.rotary_percentage", "must be above 0 and at most 1", "write 1"});
   }
 }
 
@@ -115,8 +115,8 @@ void moe_values(const Context& x, Report& report) {
     report.warning({"model.moe.routing_algorithm", "unknown algorithm", "write top_k or sinkhorn"});
   }
   if (routing == "sinkhorn" && x.config.whole("model.moe.top_k").value_or(1) != 1) {
-    report.warning({"model.moe.top_k", "sinkhorn routing goes with top_k 1",
-                    "write top_k: 1 or routing_algorithm: top_k"});
+    report.warning(
+        {"model.moe.top_k", "sinkhorn routing needs top_k 1", "write top_k: 1 or routing_algorithm: top_k"});
   }
   const int shuffle = x.config.whole("distributed_strategy.token_shuffle_group_size").value_or(1);
   if (shuffle > x.strategy().data_parallel) {
@@ -176,7 +176,7 @@ void lora(const Context& x, Report& report) {
   if (x.config.text("precision.type") != "autocast") {
     report.warning({"precision.type", "LoRA needs autocast", "write 'autocast'"});
   }
-  if (x.strategy().zero1) report.warning({kZero1, "LoRA does not go with ZeRO-1", "write zero1: False"});
+  if (x.strategy().zero1) report.warning({kZero1, "LoRA does not work with ZeRO-1", "write zero1: False"});
   constexpr std::string_view bias = "model_alignment_strategy.peft.lora_bias";
   if (x.states(bias) && !one_of(x.config.text(bias), {"none", "all", "lora_only"})) {
     report.warning({bias, "unknown value", "write none, all or lora_only"});
@@ -184,7 +184,7 @@ void lora(const Context& x, Report& report) {
   constexpr std::string_view targets = "model_alignment_strategy.peft.target_modules";
   for (const std::string& name : x.config.list(targets)) {
     if (one_of(name, {"qkv_proj", "o_proj", "gate_up_proj", "down_proj"})) continue;
-    report.warning({targets, fmt::format("\"{}\" is no module LoRA can be put on", printable(name, 60)),
+    report.warning({targets, fmt::format("\"{}\" is not a module LoRA can be put on", printable(name, 60)),
                     "use qkv_proj, o_proj, gate_up_proj or down_proj"});
   }
 }
@@ -201,7 +201,7 @@ void trn2_values(const Context& x, Report& report) {
                   "trn2: 64 devices with lnc: 2, or 128 with lnc: 1",
                   sdk("about-neuron/arch/neuron-features/logical-neuroncore-config.rst")});
   } else if (!goes) {
-    report.warning({"trainer.lnc", fmt::format("{} devices do not go with lnc {}", devices, lnc),
+    report.warning({"trainer.lnc", fmt::format("{} devices do not match lnc {}", devices, lnc),
                     "trn2: 64 devices with lnc: 2, or 128 with lnc: 1"});
   }
   if (lnc == 1 && !x.contains("compiler_flags", "--logical-nc-config=1")) {
@@ -224,13 +224,13 @@ std::string why_alignment(const Context& x) {
   };
   std::string why;
   const auto add = [&](const char* part) { why += (why.empty() ? "" : "; ") + std::string(part); };
-  if (asks("sft")) add("SFT pads or packs samples, so a step's work follows from the data");
+  if (asks("sft")) add("SFT pads or packs samples, so the work of a step depends on the data");
   if (asks("dpo"))
     add("a DPO step runs the chosen and the rejected response of each prompt, twice the batch, after a pass "
         "of the reference model over all data");
   if (asks("orpo")) add("an ORPO step runs the chosen and the rejected response of each prompt");
   if (asks("peft")) add("LoRA trains adapters, so most weights have neither gradients nor optimizer states");
-  return why.empty() ? "its steps are not those of pre-training" : why;
+  return why.empty() ? "its steps differ from those of pre-training" : why;
 }
 
 /// Features that the simulator does not cover, one note each.
@@ -259,8 +259,8 @@ void end_of_support(const Context& x, Report& report) {
   const bool late = in_maintenance(x.release);
   report.add(late ? Severity::warning : Severity::note,
              {"",
-              "NxDT is in maintenance since Neuron 2.30 and last supported in 2.31; runtime 2.31 drops "
-              "async execution, and the XLA_DOWNCAST_BF16 behind mixed_precision is deprecated",
+              "NxDT has been in maintenance since Neuron 2.30 and is last supported in 2.31; runtime 2.31 "
+              "drops async execution, and the XLA_DOWNCAST_BF16 behind mixed_precision is deprecated",
               "stay on Neuron SDK 2.28 with PyTorch 2.9 until you migrate to native PyTorch",
               sdk("about-neuron/announcements/neuron2.x/"
                   "announce-maintenance-nxdt-nxd-core-training.rst")});

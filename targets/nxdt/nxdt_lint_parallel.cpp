@@ -21,7 +21,7 @@ void devices_allowed(const Context& x, Report& report) {
   if (!x.has(key)) {
     if (x.config.has_section("trainer")) {
       report.error(
-          {key, "missing; train.sh takes the processes per node from this line", "write devices: 32"});
+          {key, "missing; train.sh reads the processes per node from this line", "write devices: 32"});
     }
     return;
   }
@@ -62,15 +62,15 @@ void devices_grepped(const Context& x, Report& report) {
                                 [&](const GreppedLine& line) { return line.at.line == leaf->at.line; });
   if (own == lines.end() || (!leaf->quoted && own->second_word != leaf->text)) {
     report.error({leaf->key,
-                  "train.sh takes the second word of the line with `devices:` as the processes of a node, "
-                  "and finds another one here",
+                  "train.sh reads the second word of the line with `devices:` as the processes of a node, "
+                  "and finds another word here",
                   "write it on a line of its own: devices: 32"});
   }
   for (const GreppedLine& line : lines) {
     if (line.at.line == leaf->at.line) continue;
     report.error({leaf->key,
-                  fmt::format("line {} holds `devices:` too, and train.sh greps every line for it, comments "
-                              "as well, to count processes",
+                  fmt::format("line {} also has `devices:`, and train.sh greps every line for it, even "
+                              "comments, to count processes",
                               line.at.line),
                   "reword or remove that line", source, line.at});
     return;
@@ -86,7 +86,7 @@ void devices_once(const Context& x, Report& report) {
   if (places.erase("trainer.devices") == 0 || places.empty()) return;
   const std::string key = places.begin()->substr(0, places.begin()->find(' '));
   report.error({key,
-                "`devices:` stands in the file more than once; train.sh greps the word to count processes",
+                "`devices:` occurs in the file more than once; train.sh greps the word to count processes",
                 "rename or remove the other one"});
 }
 
@@ -97,7 +97,7 @@ void clamped_degrees(const Context& x, Report& report) {
     const int stated = x.config.whole(key).value_or(1);
     if (stated <= x.world) continue;
     report.warning(
-        {key, fmt::format("{} is more than the {} ranks and is cut to {} silently", stated, x.world, x.world),
+        {key, fmt::format("{} is more than the {} ranks and is silently cut to {}", stated, x.world, x.world),
          "use a degree the cluster has"});
   }
 }
@@ -171,7 +171,7 @@ void kv_heads_megatron(const Context& x, Report& report) {
 void kv_replicator_megatron(const Context& x, Report& report) {
   const int copies = x.config.whole(kReplicator).value_or(1);
   if (!x.megatron || copies <= 1) return;
-  report.warning({kReplicator, "Megatron models do not replicate KV heads: it has no effect",
+  report.warning({kReplicator, "Megatron models do not replicate KV heads, so this has no effect",
                   "remove it, and keep TP at or below num_kv_heads", nxdt("models/megatron/transformer.py")});
 }
 
@@ -208,10 +208,11 @@ void kv_replicator_fits(const Context& x, Report& report) {
   if (!x.hf_llama() || a.kv_heads <= 0) return;
   const bool linear = x.is_true("model.qkv_linear");
   if (linear && a.kv_heads < a.heads && s.kv_replicator > wanted_replicator(x)) {
-    report.warning({kReplicator,
-                    fmt::format("{} copies of the KV heads where {} would do: memory and traffic for nothing",
-                                s.kv_replicator, wanted_replicator(x)),
-                    fmt::format("write kv_replicator: {} (max(1, TP / KV heads))", wanted_replicator(x))});
+    report.warning(
+        {kReplicator,
+         fmt::format("{} copies of the KV heads although {} would be enough: this wastes memory and traffic",
+                     s.kv_replicator, wanted_replicator(x)),
+         fmt::format("write kv_replicator: {} (max(1, TP / KV heads))", wanted_replicator(x))});
   }
   if (linear) return;
   const bool split_by_copies =
@@ -228,7 +229,7 @@ void kv_replicator_fits(const Context& x, Report& report) {
                               s.tensor_parallel, a.kv_heads),
                   fmt::format("write qkv_linear: True and kv_replicator: {}", wanted_replicator(x))});
   } else if (s.kv_replicator > 1) {
-    report.warning({kReplicator, "has no place without qkv_linear", "write kv_replicator: 1"});
+    report.warning({kReplicator, "has no effect without qkv_linear", "write kv_replicator: 1"});
   }
 }
 
@@ -300,7 +301,7 @@ void pipeline_cuts(const Context& x, Report& report) {
   const std::string source = nxd("pipeline/model.py:75-115");
   if (cuts != stages - 1) {
     report.error({key, fmt::format("{} cuts for {} pipeline stages", cuts, stages),
-                  fmt::format("name the last layer of each stage but the last: {} cuts", stages - 1),
+                  fmt::format("name the last layer of each stage except the last: {} cuts", stages - 1),
                   source});
     return;
   }

@@ -13,7 +13,7 @@ void required_keys(const Context& x, Report& report) {
   for (const std::string_view key : required_at_top()) {
     if (x.has(key) || x.config.has_section(key)) continue;
     const bool sic = key.starts_with("aync");
-    report.error({key, "missing; the orchestrator reads it",
+    report.error({key, "missing, but the orchestrator reads it",
                   sic ? "write aync_exec_max_inflight_requests: 5 (NxDT spells the key without the s)"
                       : fmt::format("add `{}`", key),
                   nxdt_examples("training_orchestrator.py")});
@@ -32,11 +32,11 @@ constexpr RequiredValue kRequiredValues[] = {
     {kGlobalBatch, false, "missing", "state the global batch in sequences", "lightning_modules/data/base.py"},
     {"data.micro_batch_size", false, "missing", "write micro_batch_size: 1",
      "lightning_modules/data/base.py"},
-    {kSequence, false, "missing; every batch is checked against it", "state the sequence length",
+    {kSequence, false, "missing, but every batch is checked against it", "state the sequence length",
      "lightning_modules/model/base.py:196"},
-    {"model.model_config", true, "missing; HF models take their shape from this config.json",
+    {"model.model_config", true, "missing, but HF models take their shape from this config.json",
      "give the path of the HF config.json", "lightning_modules/model/hf_models/llama_model.py"},
-    {kFlash, true, "missing; HF models read it without a default",
+    {kFlash, true, "missing, but HF models read it without a default",
      "write flash_attention: True under model.fusions", "lightning_modules/model/hf_models/llama_model.py"},
 };
 
@@ -58,7 +58,7 @@ std::string value_above(const std::string& key) {
 
 void unknown_key(Report& report, const NxdtKey& leaf) {
   if (const std::string above = value_above(leaf.key); !above.empty()) {
-    report.error({leaf.key, fmt::format("{} takes a value, not a section", above),
+    report.error({leaf.key, fmt::format("{} is a value, not a section", above),
                   fmt::format("write {} on the line of its key", wanted(look_up(above).kind))});
     return;
   }
@@ -92,7 +92,7 @@ void unknown_keys(const Context& x, Report& report) {
 void value_kind(Report& report, const NxdtKey& leaf, Kind kind) {
   if (!leaf.quoted && leaf.text.find("${") != std::string::npos) {
     report.warning(
-        {leaf.key, fmt::format("{} cannot be resolved here; judged by its default", printable(leaf.text, 60)),
+        {leaf.key, fmt::format("{} cannot be resolved here; its default is judged", printable(leaf.text, 60)),
          fmt::format("write {}", wanted(kind))});
     return;
   }
@@ -211,15 +211,14 @@ void shape_overrides(const Context& x, Report& report) {
 void hidden_by_a_window(const Context& x, Report& report) {
   const int window = x.trained.sliding_window, sequence = x.reading.training.sequence;
   if (x.megatron || window == 0 || window >= sequence) return;
-  report.warning(
-      {"model.model_config",
-       fmt::format("NxDT's HF path has no sliding window: tokens of a sequence of {} will see more than "
-                   "the {} before them",
-                   sequence, window),
-       fmt::format("train sequences of at most {}, where the window hides nothing, or set sliding_window "
-                   "to null in config.json",
-                   window),
-       nxdt("models/hf_models/modeling_llama.py")});
+  report.warning({"model.model_config",
+                  fmt::format("NxDT's HF path has no sliding window: in a sequence of {}, tokens will see "
+                              "more than the {} before them",
+                              sequence, window),
+                  fmt::format("train sequences of at most {}, which the window does not cut, or set "
+                              "sliding_window to null in config.json",
+                              window),
+                  nxdt("models/hf_models/modeling_llama.py")});
 }
 
 // clang-format off

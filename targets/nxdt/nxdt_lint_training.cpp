@@ -62,7 +62,7 @@ void precision_manual(const Context& x, Report& report) {
 void precision_reduce(const Context& x, Report& report) {
   constexpr std::string_view key = "precision.parallel_layers_reduce_dtype";
   if (!x.states(key) || x.hf_llama()) return;
-  report.note({key, "only HF Llama models pass it on; here it has no effect", "remove it",
+  report.note({key, "only HF Llama models pass it on; it has no effect here", "remove it",
                nxdt("models/hf_models/modeling_llama.py")});
 }
 
@@ -114,7 +114,7 @@ void weight_decay(const Context& x, Report& report) {
     report.warning({"model.optim.weight_decay",
                     fmt::format("{} is ignored for HF models: 0.01 is built in",
                                 x.config.text("model.optim.weight_decay")),
-                    "write 0.01, so that the file says what happens"});
+                    "write 0.01, so that the file states what happens"});
   }
   if (!x.megatron && x.is_false("model.do_layer_norm_weight_decay")) {
     report.note({"model.do_layer_norm_weight_decay",
@@ -131,7 +131,8 @@ void optimizer_name(const Context& x, Report& report) {
   } else if (!name.empty() &&
              !one_of(name, {"adamw", "adamw_fp32OptState", "sgd", "adam", "adadelta", "adamax", "adagrad",
                             "rmsprop", "rprop", "novograd", "adafactor", "distributed_fused_adam"})) {
-    report.warning({"model.optim.name", x.shown("model.optim.name") + " is no optimizer NeMo registers",
+    report.warning({"model.optim.name",
+                    x.shown("model.optim.name") + " is not an optimizer that NeMo registers",
                     "write adamw_fp32OptState or adamw"});
   }
 }
@@ -142,7 +143,7 @@ void schedule(const Context& x, Report& report) {
       !one_of(name, {"LinearAnnealingWithWarmUp", "CosineAnnealing", "WarmupPolicy", "WarmupHoldPolicy",
                      "SquareAnnealing", "NoamAnnealing", "WarmupAnnealing", "StepLR", "ExponentialLR"})) {
     report.warning({"model.optim.sched.name",
-                    x.shown("model.optim.sched.name") + " is no scheduler NxDT or NeMo registers",
+                    x.shown("model.optim.sched.name") + " is not a scheduler that NxDT or NeMo registers",
                     "write LinearAnnealingWithWarmUp or CosineAnnealing"});
   }
   const std::optional<int> steps = x.config.whole("trainer.max_steps");
@@ -192,7 +193,7 @@ void recompute_classes(const Context& x, Report& report) {
   const bool all = dropped.size() == names.size();
   report.add(all ? Severity::error : Severity::warning,
              {kRecompute,
-              fmt::format("{}: no class of this model{}", fmt::join(dropped, ", "),
+              fmt::format("{}: not a class of this model{}", fmt::join(dropped, ", "),
                           all ? "; the empty rest fails an assertion" : "; dropped silently"),
               x.hf_llama() ? "use CoreAttention, LlamaMLP, LlamaRMSNorm or ActivationMultiplyMLP"
                            : "use CoreAttention"});
@@ -204,7 +205,7 @@ void recompute_effect(const Context& x, Report& report) {
   const bool fused = !x.megatron && (x.is_true(kFlash) || x.is_true(kRing));
   const std::string source = nxdt("lightning_modules/model/hf_models/llama_model.py");
   if (!granularity.empty() && !one_of(granularity, {"full", "selective"}))
-    report.warning({kGranularity, x.shown(kGranularity) + " is none of full, selective, null",
+    report.warning({kGranularity, x.shown(kGranularity) + " is not full, selective or null",
                     "write full, selective or null", source});
   const bool attention_alone = std::find(names.begin(), names.end(), "CoreAttention") != names.end() &&
                                std::none_of(names.begin(), names.end(), [&](const std::string& n) {
@@ -217,7 +218,7 @@ void recompute_effect(const Context& x, Report& report) {
     report.note({kRecompute, "is read only with granularity selective",
                  "write activations_checkpoint_granularity: selective, or remove the list", source});
   if (granularity.empty() && x.hf_llama() && !fused)
-    report.note({kGranularity, "without flash attention NxDT recomputes CoreAttention even so",
+    report.note({kGranularity, "without flash attention NxDT recomputes CoreAttention all the same",
                  "write selective and [CoreAttention]", source});
   if (x.is_true("model.activations_checkpoint_recompute_mlp"))
     report.note({"model.activations_checkpoint_recompute_mlp", "an old key that NxDT 1.6 does not read",
@@ -238,22 +239,21 @@ void checkpoint(const Context& x, Report& report) {
   const int steps = x.config.whole(interval).value_or(0);
   if (steps > 0 && steps < kOftenSteps)
     report.warning({interval, fmt::format("a checkpoint every {} steps", steps),
-                    "use some hundred steps, for example 200",
+                    "use a few hundred steps, for example 200",
                     nxdt_examples("conf/hf_llama3_8B_config.yaml")});
   if (x.has(interval) && steps <= 0 && x.config.whole(interval))
-    report.note({interval,
-                 "0 and -1 turn off periodic checkpoints; one is still written when the training ends",
-                 "create_checkpoint_callback: False turns off that one too"});
+    report.note({interval, "0 and -1 turn off periodic checkpoints; one is still written when training ends",
+                 "create_checkpoint_callback: False turns off that one as well"});
   const int run = x.config.whole("trainer.max_steps").value_or(-1);
   if (run > 0 && steps > run) {
     report.note(
         {interval,
          fmt::format("more than the {} steps of the run: only the checkpoint at its end is written", run),
-         "use some hundred steps, for example 200"});
+         "use a few hundred steps, for example 200"});
   }
   const bool params = x.config.has_section("exp_manager.checkpoint_callback_params");
   if ((params || x.states(filename)) && !x.contains(filename, "{consumed_samples}"))
-    report.warning({filename, "without {consumed_samples} a resumed run starts the data from the beginning",
+    report.warning({filename, "without {consumed_samples} a resumed run reads the data from the beginning",
                     "end it in --{step}-{consumed_samples}", nxdt("lightning_modules/data/base.py:42")});
 }
 
@@ -349,7 +349,7 @@ void compiler_cache(const Context& x, Report& report) {
 void compress_groups(const Context& x, Report& report) {
   constexpr std::string_view key = "neuron_experimental_compress_rg";
   if (!x.is_true(key) || x.strategy().tensor_parallel != 4) return;
-  report.warning({key, "not with TP 4, whose groups are strided", "write False"});
+  report.warning({key, "does not work with TP 4, whose groups are strided", "write False"});
 }
 
 void logging(const Context& x, Report& report) {

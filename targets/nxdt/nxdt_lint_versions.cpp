@@ -20,7 +20,7 @@ void unknown_version(const Context& x, Report& report) {
   const NxdtVersion* version = version_of(software_of(x));
   if (version == nullptr || version->version == kVersionRead) return;
   report.note({"",
-               fmt::format("the rules were read in NxDT {}; of {} only what release notes date is known",
+               fmt::format("the rules were read in NxDT {}; of {} only what the release notes date is known",
                            kVersionRead, version->version),
                ""});
 }

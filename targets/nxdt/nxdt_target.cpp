@@ -62,8 +62,8 @@ class Nxdt : public planner::Target {
   /// about-neuron/announcements/neuron2.x/announce-maintenance-nxdt-nxd-core-training.rst and
   /// announcement-end-of-support-nxdt-nxd-core.rst.
   std::string support() const override {
-    return "Needs NxDT 1.6 or 1.7: stay on Neuron SDK 2.28 with PyTorch 2.9. NxDT is in maintenance since "
-           "Neuron 2.30 and no longer supported from 2.32 on.";
+    return "Needs NxDT 1.6 or 1.7: stay on Neuron SDK 2.28 with PyTorch 2.9. NxDT has been in maintenance "
+           "since Neuron 2.30 and is no longer supported from 2.32 on.";
   }
   std::string_view neuron_stack() const override { return kXlaStack; }
 

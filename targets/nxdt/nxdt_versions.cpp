@@ -73,9 +73,9 @@ std::vector<std::string> version_doubts(const models::Software& s) {
   if (version == nullptr) {
     if (!s.version.empty()) {
       doubts.push_back(
-          fmt::format("nothing is known of NxDT {}; the rules are those of {}", s.version, kVersionRead));
+          fmt::format("NxDT {} is not known; the rules are those of {}", s.version, kVersionRead));
     } else if (!s.release.empty()) {
-      doubts.push_back(fmt::format("which NxDT Neuron {} has is not known; the rules are those of {}",
+      doubts.push_back(fmt::format("it is not known which NxDT Neuron {} has; the rules are those of {}",
                                    s.release, kVersionRead));
     }
     return doubts;

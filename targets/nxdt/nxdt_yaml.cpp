@@ -265,7 +265,7 @@ class Resolver {
 NxdtConfig nxdt_from(const Node& root) {
   if (!root.is_map()) {
     throw InputError(
-        Diagnostic{root.at, "", "an NxDT config is a map of keys", "start with `name: hf_llama`"});
+        Diagnostic{root.at, "", "an NxDT config must be a map of keys", "start with `name: hf_llama`"});
   }
   Faults faults;
   std::vector<Leaf> leaves;

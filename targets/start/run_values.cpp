@@ -31,7 +31,7 @@ void RunValues::outside(std::string_view name, const char* kind, std::int64_t le
   if (std::any_of(faults_.begin(), faults_.end(), [&](const Diagnostic& d) { return d.key == name; })) return;
   const std::vector<std::string>& stated = settings_.list(name);
   const std::string text = stated.empty() ? settings_.text(name) : stated.front();
-  fault(name, fmt::format("{} is no {} from {} to {}", in_quotes(text), kind, least, most),
+  fault(name, fmt::format("{} is not a {} from {} to {}", in_quotes(text), kind, least, most),
         text.find('$') == std::string::npos ? "write a number that is"
                                             : std::string("write a number") + kOrVariable);
 }
@@ -85,8 +85,8 @@ const models::Architecture& model_beside(RunValues& values, const models::Archit
     return a;
   }();
   if (model != nullptr) return *model;
-  values.fault(setting, "names a folder with the model's config.json, and none lies beside this file",
-               "put the config.json beside it");
+  values.fault(setting, "names a folder with the model's config.json, but there is none next to this file",
+               "put the config.json next to it");
   return none;
 }
 

@@ -128,7 +128,8 @@ Script script_of(const planner::ConfigFile& file, std::initializer_list<std::str
     std::string all;
     for (const std::string_view program : programs)
       all += fmt::format("{}{}", all.empty() ? "" : " or ", program);
-    throw InputError({{file.name, 0, 0}, "", "the script does not start " + all, "give the one that does"});
+    throw InputError(
+        {{file.name, 0, 0}, "", "the script does not start " + all, "give the script that does"});
   }
   Script script = std::move(starts.back());
   for (const auto& [name, items] : shell.variables) {

@@ -49,7 +49,7 @@ Complaint undivided_ranks(std::int64_t degrees, std::int64_t ranks) {
 }
 
 Complaint undivided_batch(std::int64_t batch, std::int64_t slice) {
-  return {fmt::format("{} is no multiple of {} sequences", batch, slice),
+  return {fmt::format("{} is not a multiple of {} sequences", batch, slice),
           fmt::format("write {}", next_multiple(batch, slice))};
 }
 
@@ -68,11 +68,11 @@ void Settings::read(const StartKey& k, const Stated& stated) {
     faults_.push_back({stated.at, k.name, std::move(problem), std::move(fix)});
   };
   if (stated.list != (k.kind == KeyKind::list))
-    return wrong(stated.list ? "is a list" : "is no list", fix_of(k.kind));
+    return wrong(stated.list ? "is a list" : "is not a list", fix_of(k.kind));
   const bool counts = k.kind == KeyKind::whole || k.kind == KeyKind::number || k.kind == KeyKind::truth;
   if (counts && stated.quoted) return wrong("is a text in quotes", fix_of(k.kind));
   if (k.kind == KeyKind::list) {
-    if (!stated.quoted) wrong("one of the list is no text", fix_of(k.kind));
+    if (!stated.quoted) wrong("an item of the list is not a text", fix_of(k.kind));
     return;
   }
   const std::string value = stated.values.empty() ? "" : stated.values.front();
@@ -83,20 +83,19 @@ void Settings::read(const StartKey& k, const Stated& stated) {
   const std::string shown = in_quotes(value);
   if (k.kind == KeyKind::whole) {
     const auto number = signed_whole(value);
-    if (!number) return wrong(shown + " is no whole number that is taken here", fix_of(k.kind));
+    if (!number) return wrong(shown + " is not a whole number that is accepted here", fix_of(k.kind));
     if (*number < k.least) return wrong(shown + " is too small", fmt::format("write {} or more", k.least));
   } else if (k.kind == KeyKind::number) {
-    if (!number_of(value)) return wrong(shown + " is no number", fix_of(k.kind));
+    if (!number_of(value)) return wrong(shown + " is not a number", fix_of(k.kind));
   } else if (k.kind == KeyKind::truth) {
-    if (value != "true" && value != "false") return wrong(shown + " is no truth", fix_of(k.kind));
+    if (value != "true" && value != "false") return wrong(shown + " is not true or false", fix_of(k.kind));
   }
   const std::vector<std::string> choices = split_words(k.choices);
   if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
   const std::string near = nearest(value, choices);
   std::string all;
   for (const std::string& c : choices) all += (all.empty() ? "" : ", ") + c;
-  wrong(shown + " is none of the values that it takes",
-        near.empty() ? "write one of " + all : "write " + near);
+  wrong(shown + " is not one of the accepted values", near.empty() ? "write one of " + all : "write " + near);
 }
 
 const StartKey* Settings::key(std::string_view name) const {

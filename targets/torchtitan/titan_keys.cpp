@@ -123,7 +123,7 @@ void unknown(const Node::Entry& e, const std::string& key, const std::vector<std
   // Of a file that is of another kind altogether all keys are unknown, and no name near them means anything.
   constexpr std::size_t kMostNamed = 100;
   const std::string near = faults.size() < kMostNamed ? nearest(e.key, known) : "";
-  faults.push_back({e.key_at, key, "TorchTitan v0.2.2 has no such key and refuses the file",
+  faults.push_back({e.key_at, key, "TorchTitan v0.2.2 does not have this key and refuses the file",
                     near.empty() ? "remove it" : "write " + near});
 }
 

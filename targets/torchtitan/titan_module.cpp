@@ -16,7 +16,7 @@ __path__ = []
 sys.modules[__name__ + ".config_registry"] = sys.modules[__name__]
 
 def shipped(function):
-    """What TorchTitan ships for this size of model, which the plan's settings are put into."""
+    """The config that TorchTitan ships for this size of model; the plan's settings are put into it."""
     for name in ({modules}):
         for place in (name + ".config_registry", name):
             try:
@@ -28,7 +28,7 @@ def shipped(function):
     raise SystemExit(f"trnplan_config.py: this TorchTitan ships no {{function}}")
 
 def plain(flavor):
-    """The model without what a shipped config converts it to, such as FP8."""
+    """The model without the conversions of a shipped config, such as FP8."""
     for name in ({modules}):
         found = importlib.import_module(name)
         if hasattr(found, "model_registry"):
@@ -36,14 +36,14 @@ def plain(flavor):
     raise SystemExit("trnplan_config.py: this TorchTitan has no model_registry")
 
 def put(part, **settings):
-    """A setting that is not there is no setting of this revision, and must not get lost."""
+    """A setting that is missing does not exist in this revision, and must not get lost."""
     for name, value in settings.items():
         if not hasattr(part, name):
             raise SystemExit(f"trnplan_config.py: this TorchTitan has no {{type(part).__name__}}.{{name}}")
         setattr(part, name, value)
 
 def put_where_there(part, **settings):
-    """Settings that some revisions lack, in which what is written here is all there is."""
+    """Settings that some revisions lack; there the value written here is the only one that exists."""
     for name, value in settings.items():
         if hasattr(part, name):
             setattr(part, name, value)

@@ -83,7 +83,7 @@ void read_switches(RunValues& v, planner::ConfigReading& r) {
              "a loss whose logits are gathered over TP");
   unmodelled(s.context_parallel > 1 &&
                  v.settings().text("parallelism.context_parallel_load_balancer") != kTitanBalancer,
-             "context parallel with another load balancer than headtail");
+             "context parallel with a load balancer other than headtail");
   unmodelled(
       s.pipeline_parallel > 1 && !list_of(v.settings(), "parallelism.module_fqns_per_model_part", {}).empty(),
       "stages of modules that are named one by one");
@@ -167,7 +167,7 @@ void read_mesh(RunValues& v, int ranks, planner::ConfigReading& r) {
   if (shard < 1) {
     if (ranks == 0)
       v.fault("parallelism.data_parallel_shard_degree",
-              "takes what is left, and the number of ranks is not known",
+              "takes what is left, but the number of ranks is not known",
               "write the degree, or name --instance and --nodes");
     shard = std::max(1, static_cast<int>(ranks / rest));
   }
@@ -247,7 +247,7 @@ const TitanFamily& family_of(const Node& root) {
   const std::string name = stated == nullptr ? "llama3" : stated->scalar;
   if (const TitanFamily* family = titan_family(name)) return *family;
   throw InputError({stated == nullptr ? root.at : stated->at, "model.name",
-                    in_quotes(name) + " is no model of TorchTitan v0.2.2",
+                    in_quotes(name) + " is not a model of TorchTitan v0.2.2",
                     "a step is predicted of " + modelled_titan_families()});
 }
 
@@ -269,7 +269,8 @@ std::vector<std::string> notes_on(const Node& root, const planner::ConfigReading
     if (!contains(wide, kTitanWide[0])) notes.emplace_back("the head is predicted in 16 bits, not in FP8");
   }
   if (s.on("fault_tolerance.enable") && reading.not_modelled.empty())
-    notes.emplace_back("a step of one replica group between two synchronisations, which are not modelled");
+    notes.emplace_back(
+        "the step is that of one replica group between two synchronisations, which are not modelled");
   return notes;
 }
 
@@ -290,7 +291,7 @@ std::vector<std::string> notes_on(const Node& root, const planner::ConfigReading
   throw InputError(
       {{file.name, 0, 0},
        "",
-       fmt::format("this is Python of TorchTitan's config registry{}, which is not run here", names),
+       fmt::format("this is Python code of TorchTitan's config registry{}, which is not run here", names),
        fmt::format("give the settings as a TOML of v0.2.2, or the {} of a folder that "
                    "trnplan plan --target torchtitan --out writes",
                    kTitanModule)});
@@ -308,7 +309,7 @@ planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks
       refuse_registry(file);
     throw InputError({{file.name, 0, 0},
                       "",
-                      "this is no config of TorchTitan: it has no model with a flavor, or no training",
+                      "this is not a config of TorchTitan: it has no model with a flavor, or no training",
                       module ? "give the module of a plan's folder, or a TOML of v0.2.2"
                              : "give a TOML that torchtitan.train reads"});
   }
@@ -322,7 +323,7 @@ planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks
   const TitanFlavor* size = titan_flavor_named(family.name, flavor->scalar);
   if (size == nullptr) {
     throw InputError({flavor->at, "model.flavor",
-                      fmt::format("{} is no size of {} in v0.2.2", in_quotes(flavor->scalar), family.name),
+                      fmt::format("{} is not a size of {} in v0.2.2", in_quotes(flavor->scalar), family.name),
                       fmt::format("use one of: {}", fmt::join(titan_flavor_names(family.name), ", "))});
   }
   run.architecture = size->model;

@@ -66,7 +66,7 @@ Broken mesh_is_the_world(const Settings& s, const StartFacts& f) {
   const std::int64_t rest = model_ranks(s), all = saturating_product({rest, shards(s, f)});
   if (all == f.ranks) return {};
   if (stated < 0)
-    return Breach{fmt::format("{} ranks are no multiple of the other degrees, {}", f.ranks, rest),
+    return Breach{fmt::format("{} ranks are not a multiple of the other degrees, {}", f.ranks, rest),
                   "fix the degrees or --nodes"};
   return Breach{fmt::format("the degrees make {} ranks, the cluster has {}", all, f.ranks),
                 "fix the degrees, or leave data_parallel_shard_degree at -1"};
@@ -79,7 +79,7 @@ Broken titan_batch_divides(const Settings& s, const StartFacts& f) {
   const std::int64_t ranks = saturating_product({degree(s, "data_parallel_replicate"), shards(s, f)});
   const std::int64_t slice = saturating_product({s.whole("training.local_batch_size"), ranks});
   if (slice < 1 || batch % slice == 0) return {};
-  return Breach{fmt::format("{} is no multiple of {} sequences on each of {} ranks", batch,
+  return Breach{fmt::format("{} is not a multiple of {} sequences on each of {} ranks", batch,
                             s.whole("training.local_batch_size"), ranks),
                 fmt::format("write {}", next_multiple(batch, slice))};
 }
@@ -88,7 +88,7 @@ Broken sequence_in_pieces(const Settings& s, const StartFacts&) {
   const std::int64_t pieces = titan_pieces(degree(s, "tensor_parallel"), degree(s, "context_parallel"));
   const std::int64_t sequence = s.whole("training.seq_len");
   if (sequence % pieces == 0) return {};
-  return Breach{fmt::format("{} tokens are no multiple of 2 TP x CP, {}", sequence, pieces),
+  return Breach{fmt::format("{} tokens are not a multiple of 2 TP x CP, {}", sequence, pieces),
                 fmt::format("write {}", next_multiple(sequence, pieces))};
 }
 
@@ -96,7 +96,7 @@ Broken micro_batches_divide(const Settings& s, const StartFacts&) {
   const std::int64_t local = s.whole("training.local_batch_size"),
                      micro = s.whole("parallelism.pipeline_parallel_microbatch_size");
   if (degree(s, "pipeline_parallel") == 1 || local % micro == 0) return {};
-  return Breach{fmt::format("{} sequences are no multiple of the micro-batch of {}", local, micro),
+  return Breach{fmt::format("{} sequences are not a multiple of the micro-batch of {}", local, micro),
                 "fix one of the two"};
 }
 
@@ -128,7 +128,7 @@ const KnownSchedule* known_schedule(const std::string& name) {
 Broken schedule_is_known(const Settings& s, const StartFacts&) {
   const std::string name = s.text("parallelism.pipeline_parallel_schedule");
   if (degree(s, "pipeline_parallel") == 1 || known_schedule(name) != nullptr) return {};
-  return Breach{in_quotes(name) + " is no schedule of torch.distributed.pipelining",
+  return Breach{in_quotes(name) + " is not a schedule of torch.distributed.pipelining",
                 "write 1F1B, GPipe or Interleaved1F1B"};
 }
 
@@ -157,13 +157,14 @@ Broken stages_fit(const Settings& s, const StartFacts& f) {
     return Breach{fmt::format("{} stages on PP {}", stages, pp),
                   "choose layers that make a multiple of the degree", false, key};
   if (stages / pp < schedule->least || stages / pp > schedule->most)
-    return Breach{fmt::format("{} stages a rank, and {} has {}", stages / pp, schedule->name,
+    return Breach{fmt::format("{} stages a rank, but {} has {}", stages / pp, schedule->name,
                               schedule->most == kAnyStages ? "2 or more" : fmt::to_string(schedule->most)),
                   "choose other layers a stage, or another schedule", false, key};
   if (stages > whole || first > whole / stages || last > whole / stages)
-    return Breach{fmt::format("{} layers make no {} stages of which the first has {} and the last {} less",
-                              f.model.layers, stages, first, last),
-                  "take fewer stages", false, "parallelism.pipeline_parallel_degree"};
+    return Breach{
+        fmt::format("{} layers cannot form {} stages of which the first has {} and the last {} fewer",
+                    f.model.layers, stages, first, last),
+        "take fewer stages", false, "parallelism.pipeline_parallel_degree"};
   return {};
 }
 
@@ -186,7 +187,7 @@ Broken converters_are_known(const Settings& s, const StartFacts&) {
     if (std::find(kKnown.begin(), kKnown.end(), one) == kKnown.end()) {
       const bool eight = one == kTitanOldFloat8, old = eight || one == "mx";
       Breach b{
-          in_quotes(one) + " is no converter of v0.2.2",
+          in_quotes(one) + " is not a converter of v0.2.2",
           old ? fmt::format("write \"quantize.linear.{}\"", one) : fmt::format("write \"{}\"", kTitanFloat8)};
       b.understood = eight && all.size() == 1;
       return b;
@@ -284,7 +285,7 @@ Broken expert_tensor(const Settings& s, const StartFacts&) {
 Broken replicas_alone(const Settings& s, const StartFacts& f) {
   const std::int64_t copies = degree(s, "data_parallel_replicate");
   if (copies == 1 || shards(s, f) > 1 || degree(s, "context_parallel") > 1 || f.ranks <= copies) return {};
-  return Breach{"replicas that share nothing beside other degrees",
+  return Breach{"replicas that share nothing together with other degrees",
                 "let data_parallel_shard_degree be 2 or more"};
 }
 

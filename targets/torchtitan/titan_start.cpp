@@ -54,7 +54,8 @@ std::optional<planner::StartFault> stop_of(const planner::ConfigFile& file) {
     planner::StartFault stop{"precision", "FP8 of the module", {}, kLaterFloat8, false, true};
     stop.what = {{file.name, number, 5},
                  "model_spec",
-                 "FP8 is part of the model's spec since Python alone is read: this module ends at its start",
+                 "FP8 is part of the model's spec since TorchTitan reads Python only: this module stops when "
+                 "it starts",
                  fmt::format("train {} with v0.2.2", kTitanToml)};
     return stop;
   }

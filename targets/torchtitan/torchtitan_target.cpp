@@ -22,7 +22,7 @@ void need_model(const models::Job& job, std::vector<planner::Violation>& broken)
   const models::Architecture& a = job.architecture;
   if (titan_flavor(a) == nullptr) {
     broken.push_back(target_lacks(
-        "the model is no Llama 3 or 3.1 of 8, 70 or 405 B, the sizes that plans are written for", ""));
+        "the model is not a Llama 3 or 3.1 of 8, 70 or 405 B, the sizes for which plans are written", ""));
   } else if (!a.rope_scaling.empty() && llama31_rope_factor(a.rope_scaling) != 8.0) {
     broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
   } else if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
@@ -44,7 +44,7 @@ void need_mesh(const models::Job& job, const models::Strategy& s, std::vector<pl
     broken.push_back(target_lacks("groups of ranks that context parallel does not divide",
                                   "pin shard_degree to a multiple of context_parallel"));
   } else if (mesh->shard == 1 && mesh->replicate > 1 && s.model_parallel() > 1) {
-    broken.push_back(target_lacks("replicas that share nothing beside model parallel ranks",
+    broken.push_back(target_lacks("replicas that share nothing together with model parallel ranks",
                                   "pin zero1 to true, or shard_degree to 2 or more times context_parallel"));
   }
   if (mesh && mesh->replicate == 1 && titan_computes_wide(s)) {
@@ -86,7 +86,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
                                   "pin recompute to none, full, full/2 or SelectiveOp"));
   }
   if (r.full && r.every > 1 && on_neuron(job)) {
-    broken.push_back(target_lacks("recomputing some layers alone in the module, which AWS's fork starts",
+    broken.push_back(target_lacks("recomputing only some layers in the module that AWS's fork starts",
                                   "pin recompute to none, full or SelectiveOp"));
   }
   if (!s.flash_attention) broken.push_back(target_lacks("plain attention", "pin flash_attention to true"));
@@ -229,7 +229,7 @@ class TorchTitan : public planner::Target {
       const bool hf = job.run.start_from == models::StartFrom::hf;
       values.push_back({"TRNPLAN_WEIGHTS",
                         hf ? "The folder of the model's Hugging Face weights, as they are."
-                           : "The checkpoint that the run begins with: a folder step-N.",
+                           : "The checkpoint from which the run starts: a folder step-N.",
                         true, &models::RunFiles::weights});
     }
     return values;
@@ -264,12 +264,13 @@ class TorchTitan : public planner::Target {
     if (job.run.begins_with_weights()) w.flag("--checkpoint.initial_load_path", "$TRNPLAN_WEIGHTS");
     c.arguments = w.take();
     c.remarks = {
-        "The newest checkpoint below $results is loaded by itself; weights to begin with where there is "
-        "none.",
-        "Shown is the rank of each node that has the place of the one which knows the loss."};
+        "The newest checkpoint below $results is loaded automatically; without one, the weights to begin "
+        "with.",
+        "The log shows, on each node, the rank in the position of the one that knows the loss."};
     if (neuron) {
       c.remarks.emplace_back(
-          "The data set is the shipped config's own, fetched by name. Graphs are compiled as they are met.");
+          "The data set is that of the shipped config, fetched by name. Graphs are compiled when they are "
+          "first needed.");
     }
     say_unused(job, {}, c.remarks);
     return c;
@@ -291,7 +292,8 @@ class TorchTitan : public planner::Target {
     if (reads_data(job)) p.data_is = "A copy of Hugging Face's data set allenai/c4" + passes(job) + ".";
     p.values = {
         {"TRNPLAN_MODEL", "The name of the model at Hugging Face, whose tokenizer is fetched.", false},
-        {"HF_TOKEN", "A token of Hugging Face that may read it; a secret, better exported than written here.",
+        {"HF_TOKEN",
+         "A Hugging Face token that may read it; it is a secret, so export it rather than write it here.",
          false}};
     p.remarks.emplace_back(
         "Checkpoints of Hugging Face are loaded as they are: write start_from: hf in the job.");
@@ -312,7 +314,7 @@ class TorchTitan : public planner::Target {
         on_neuron(job)
             ? support
             : std::string("Not read by node_run.sh, which starts ") + kTitanToml +
-                  ". For TorchTitan since it takes Python alone (pytorch/torchtitan@b5bcd76, August 2026).";
+                  ". For TorchTitan since it accepts Python only (pytorch/torchtitan@b5bcd76, August 2026).";
     return {{kTitanToml, titan_toml(job, s, heading(toml, use.heading), use.log_every_step)},
             {kTitanModule, titan_module(job, s, heading(module, use.heading), use.log_every_step)}};
   }

@@ -211,7 +211,7 @@ TEST_CASE("nothing is predicted of a run whose kind is not modelled", "[api]") {
   CHECK_FALSE(api::what_ran("", "", file, "trn1.32xlarge", io::Catalog::standard(), remarks));
   CHECK(std::any_of(remarks.all().begin(), remarks.all().end(), [](const Remark& r) {
     const auto* text = std::get_if<std::string>(&r);
-    return text != nullptr && text->find("not modelled, so nothing is predicted") != std::string::npos;
+    return text != nullptr && text->find("not modelled, so there is no prediction") != std::string::npos;
   }));
 }
 

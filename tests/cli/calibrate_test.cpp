@@ -71,20 +71,21 @@ TEST_CASE("tables of nccom-test", "[cli]") {
              "calibrate $work/groups.txt $work/r8.txt");
   // Tables without a command.
   nccom(cli, "bare.txt", "", {"1024 256 fp32 70.0 0.01 0.01", "65536 16384 fp32 75.0 0.87 0.76"});
-  cli.refuse(R"(bare\.txt:1:1: nothing says which operation)", "calibrate $work/bare.txt");
+  cli.refuse(R"(bare\.txt:1:1: the operation of this table is not stated)", "calibrate $work/bare.txt");
   cli.refuse("fix: .*--op, --ranks and --nodes", "calibrate $work/bare.txt");
-  cli.refuse(R"(bare\.txt:1:1: nothing says how many ranks)", "calibrate $work/bare.txt --op allg");
+  cli.refuse(R"(bare\.txt:1:1: the number of ranks of this table is not stated)",
+             "calibrate $work/bare.txt --op allg");
   cli.expect(0, "^all_gather +8 +1024", "calibrate $work/bare.txt --op allg --ranks 8");
   cli.write("report.json", "{\"results\": [{\"size(B)\": 1024, \"time:avg(us)\": 70.0}]}\n");
   cli.expect(0, "^reduce_scatter +64 +1024", "calibrate $work/report.json --op redsct --ranks 64 --nodes 2");
-  cli.expect(0, "its command is taken, not --op", "calibrate $work/r8.txt --ranks 16");
+  cli.expect(0, "its own command is used, not --op", "calibrate $work/r8.txt --ranks 16");
   cli.expect(0, "--build chooses among the points of a CSV", "calibrate $work/r8.txt --build 2023-04");
   cli.refuse("files: there is nothing to read", "calibrate");
   std::filesystem::create_directory(cli.work("no-plan"));
   cli.expect(0, "^Best ", "plan $example --top 1 --out $work/ran");
-  cli.refuse(R"(--run: no train-\*\.out is in it)", "calibrate --run $work/ran");
+  cli.refuse(R"(--run: it has no train-\*\.out)", "calibrate --run $work/ran");
   cli.refuse(R"(no-plan/plan\.json)", "calibrate --run $work/no-plan");
-  cli.refuse(R"(--op: "allred" is no operation)", "calibrate $work/bare.txt --op allred --ranks 8");
+  cli.refuse(R"(--op: "allred" is not an operation)", "calibrate $work/bare.txt --op allred --ranks 8");
   cli.refuse(R"(--build: no point is of build "2022")", "calibrate $published --build 2022");
   cli.refuse("build: its points come from several builds", "calibrate $published");
   cli.refuse_usage("files: is empty", "calibrate ''");
@@ -150,7 +151,7 @@ TEST_CASE("tables of nccom-test", "[cli]") {
   cli.expect(3, R"(wild\.json is not written: )", "calibrate $work/wild.txt --out $work/wild.json");
   CHECK_FALSE(std::filesystem::exists(cli.work("wild.json")));
   cli.expect(0, "^trnplan: wrote ", "calibrate $work/wild.txt --out $work/wild.json --force");
-  cli.expect(0, "^no fit: as profile trn1-datasheet says$", "calibrate $work/r8.txt --no-fit");
+  cli.expect(0, "^no fit: profile trn1-datasheet as it is$", "calibrate $work/r8.txt --no-fit");
   cli.expect(0, R"("explains": true)", "calibrate $work/r8.txt --format json");
 }
 
@@ -189,20 +190,20 @@ TEST_CASE("training logs", "[cli]") {
   cli.prints(R"("explains": )");
   // An unusable table is no fault together with a log, and is one alone.
   cli.write("bare.out", cli.read("$logs/nxd-llama3-70b.txt") + cli.read("$work/bare.txt"));
-  cli.expect(0, R"(^trnplan: .*bare\.out:6:1: left out: nothing says which operation)",
+  cli.expect(0, R"(^trnplan: .*bare\.out:6:1: left out: the operation of this table is not stated)",
              "calibrate $work/bare.out");
   cli.refuse(R"(README\.md: nothing in it is known)", "calibrate $source/README.md $logs/nxd-llama3-70b.txt");
   cli.write("packed", "\037\213\010");
   cli.refuse("packed: packed with gzip", "calibrate $work/packed");
   cli.write("huge", "");
   std::filesystem::resize_file(cli.work("huge"), 300u << 20);
-  cli.refuse("huge: a binary file of no known kind", "calibrate $work/huge");
+  cli.refuse("huge: a binary file of an unknown kind", "calibrate $work/huge");
   std::filesystem::remove(cli.work("huge"));
   cli.write("nothing", "");
   cli.refuse("nothing: the file is empty", "calibrate $work/nothing");
   cli.refuse("--out: no file has a point of nccom-test",
              "calibrate $logs/nxd-llama3-70b.txt --out mine.json");
-  cli.refuse("--config: --job says what ran, too",
+  cli.refuse("--config: --job states what ran as well",
              "calibrate $logs/nxd-llama3-70b.txt --job $seventy --config x.yaml");
   cli.refuse("--strategy: there is no --job", "calibrate $logs/nxd-llama3-70b.txt --strategy tp=8");
 }
@@ -221,7 +222,7 @@ TEST_CASE("kernels", "[cli]") {
   cli.set("shape", "matmul,m=4096,k=4096,n=4096,dtype=bf16");
   cli.expect(0, "^ *matmul_efficiency .* weakly$",
              "calibrate $gemm --kernel $gemm=$shape --out $work/kernels.json");
-  cli.says("^trnplan: no step is among the data");
+  cli.says("^trnplan: the data contain no step");
   cli.prints("^1 kernel: median error ");
   cli.holds("$work/kernels.json", "\"sha256\": \"" + sha256(cli.read("$gemm")) + "\"");
   cli.holds("$work/kernels.json", "weakly: fitted to 0 steps, 0 nccom-test points and 1 kernel;");
@@ -230,8 +231,10 @@ TEST_CASE("kernels", "[cli]") {
   cli.expect(0, "^fitted to 0 steps of 0 programs and 2 nccom-test points, 1 kernel; ",
              "calibrate $gemm $work/r8.txt --kernel $gemm=$shape");
   cli.expect(0, R"("kernels": 1)", "calibrate $gemm $work/runs.csv --kernel $gemm=$shape --format json");
-  cli.expect(0, "^no fit: as profile trn1-datasheet says$", "calibrate $gemm --kernel $gemm=$shape --no-fit");
-  cli.expect(0, R"(left out: K3: measured on trn2\.48xlarge, whose cores are not those of trn1\.32xlarge)",
+  cli.expect(0, "^no fit: profile trn1-datasheet as it is$",
+             "calibrate $gemm --kernel $gemm=$shape --no-fit");
+  cli.expect(0,
+             R"(left out: K3: measured on trn2\.48xlarge, whose cores differ from those of trn1\.32xlarge)",
              "calibrate $kernels/kernels.csv");
   cli.expect(0, R"(^trnplan: .*kernels\.csv:5:10: kernel: left out: K4: quality C: shapes)",
              "calibrate $kernels/kernels.csv");
@@ -248,22 +251,22 @@ TEST_CASE("kernels", "[cli]") {
              "calibrate $gemm $kernels/kernels.csv --kernel $gemm=matmul,dtype=bf16,n=4096,m=4096,k=4096 "
              "--out $work/k.json");
   CHECK(cli.read("$work/k.json") == cli.read("$work/elsewhere/k.json"));
-  cli.refuse(R"(command line: --kernel: .*gemm\.json: "matmull" is no operator)",
+  cli.refuse(R"(command line: --kernel: .*gemm\.json: "matmull" is not an operator)",
              "calibrate $gemm --kernel $gemm=matmull");
   cli.refuse("matmul needs k", "calibrate $gemm --kernel $gemm=matmul,m=1");
   cli.refuse("matmul needs n", "calibrate $gemm --kernel $gemm=matmul,m=1");
   cli.refuse(R"(gemm\.jso" is not among the files)", "calibrate $gemm --kernel ${kernels}/gemm.jso=$shape");
-  cli.refuse("is no FILE=KERNEL", "calibrate $gemm --kernel $gemm");
+  cli.refuse("is not FILE=KERNEL", "calibrate $gemm --kernel $gemm");
   cli.refuse("is named twice", "calibrate $gemm --kernel $gemm=$shape --kernel $gemm=$shape");
-  cli.refuse("the file holds no device time", "calibrate $gemm $work/r8.txt --kernel $work/r8.txt=$shape");
+  cli.refuse("the file has no device time", "calibrate $gemm $work/r8.txt --kernel $work/r8.txt=$shape");
   cli.refuse(R"(gemm\.json:1:1: kernel: 1902 us is less than the .* us that matmul,m=40960)",
              "calibrate $gemm --kernel $gemm=matmul,m=40960,k=4096,n=4096,dtype=bf16");
-  cli.refuse("--no-fit: there are kernels beside",
+  cli.refuse("--no-fit: there are kernels together with",
              "calibrate $gemm $work/r8.txt --kernel $gemm=$shape --no-fit");
   cli.refuse_usage("--profile: is empty", "calibrate $gemm --profile ''");
-  cli.refuse("--instance: kernels beside steps, nccom-test points",
+  cli.refuse("--instance: kernels together with steps, nccom-test points",
              "calibrate $gemm --kernel $gemm=$shape --instance trn2.48xlarge --with-catalogue");
-  cli.refuse("--instance: kernels beside steps, nccom-test points",
+  cli.refuse("--instance: kernels together with steps, nccom-test points",
              "calibrate $gemm $work/r8.txt --kernel $gemm=$shape --instance trn1n.32xlarge");
   cli.refuse_usage("--kernel: is empty", "calibrate $gemm --kernel ''");
   cli.expect(3, "faster than a core.s share of the chip.s HBM",
@@ -272,7 +275,7 @@ TEST_CASE("kernels", "[cli]") {
   cli.expect(0, R"(gemm\.json, to which kernels was fitted, is not among the files)",
              "calibrate $kernels/kernels.csv --profile $work/kernels.json");
   // A device time far from the stated one is reported, and is written to a profile only if forced.
-  cli.expect(3, R"(far\.json is not written for that)",
+  cli.expect(3, R"(far\.json is not written because of that)",
              "calibrate $gemm --kernel $gemm=matmul,m=64,k=64,n=64,dtype=bf16 --out $work/far.json");
   CHECK_FALSE(std::filesystem::exists(cli.work("far.json")));
   // Steps of a log start from the shipped profile, unless --profile says otherwise.
@@ -287,7 +290,7 @@ TEST_CASE("kernels", "[cli]") {
       "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8,recompute=CoreAttention";
   cli.expect(
       0,
-      R"(^your run nxd-llama3-70b\.txt:[0-9]+: 254\.2 s from step to step \(243\.8 by the log's own step time\), predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
+      R"(^your run nxd-llama3-70b\.txt:[0-9]+: 254\.2 s from step to step \(243\.8 by the step time in the log\), predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
       own);
   CHECK(cli.last.out.starts_with("your run "));
   cli.prints_no("matmul_efficiency|^left out|Llama2");

@@ -22,18 +22,18 @@ TEST_CASE("a script is judged on the nodes that its launch line starts", "[cli]"
   cli.write("train.sh",
             "export CUDA_DEVICE_MAX_CONNECTIONS=1\nNNODES=16\ntorchrun --nproc_per_node 8 --nnodes $NNODES " +
                 model);
-  cli.refuse("does not say which machine", "check $work/train.sh --target megatron");
-  cli.says("fix: name it: --instance p5\\.48xlarge --nodes 16$");
+  cli.refuse("does not state the machine", "check $work/train.sh --target megatron");
+  cli.says("fix: state it: --instance p5\\.48xlarge --nodes 16$");
   cli.expect(0, "on 16 x p5\\.48xlarge$",
              "check $work/train.sh --target megatron --instance p5.48xlarge --details");
-  cli.prints("as the file says: 16 x p5\\.48xlarge; --nodes takes others");
+  cli.prints("as the file says: 16 x p5\\.48xlarge; state others with --nodes");
   cli.expect(0, "on 4 x p5\\.48xlarge$",
              "check $work/train.sh --target megatron --instance p5.48xlarge --nodes 4 --details");
   cli.prints_no("as the file says");
   cli.write("plain.sh", "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun " + model);
-  cli.refuse("does not say which machine", "check $work/plain.sh --target megatron");
-  cli.says("fix: name it, and how many: --instance p5\\.48xlarge --nodes N$");
-  cli.expect(0, "assumed: 1 x p5\\.48xlarge; --nodes takes others",
+  cli.refuse("does not state the machine", "check $work/plain.sh --target megatron");
+  cli.says("fix: state it, and how many: --instance p5\\.48xlarge --nodes N$");
+  cli.expect(0, "assumed: 1 x p5\\.48xlarge; state others with --nodes",
              "check $work/plain.sh --target megatron --instance p5.48xlarge --details");
 }
 
@@ -51,15 +51,15 @@ TEST_CASE("what Megatron-LM refuses at its start is refused, each at its flag", 
   const std::string check = "check $work/train.sh --target megatron --instance p5.48xlarge";
   cli.expect(3, "^verdict: refused \\(8 errors", check);
   for (const char* line :
-       {"train\\.sh:2:19: error: heads: --hidden-size: 4095 is no multiple of 32 heads",
-        "train\\.sh:3:27: error: heads: --num-query-groups: 32 heads make no 64 groups",
+       {"train\\.sh:2:19: error: heads: --hidden-size: 4095 is not a multiple of 32 heads",
+        "train\\.sh:3:27: error: heads: --num-query-groups: 32 heads cannot form 64 groups",
         "train\\.sh:4:3: error: value: --recompute-granularity: \"everything\" is none",
         "train\\.sh:4:38: error: precision: --fp16: --fp16 and --bf16 exclude each other",
         "train\\.sh:5:36: error: layers: --num-layers-per-virtual-pipeline-stage: a stage has 16",
         "train\\.sh:6:13: error: schedule: --min-lr: 1e-3 is above --lr, 1e-4",
         "train\\.sh:6:39: error: value: --save-interval: \"0\" is too small",
-        "train\\.sh:7:41: error: value: --context-parallel-size: \"two\" is no whole number",
-        "^No prediction: megatron refuses the file at its start$"})
+        "train\\.sh:7:41: error: value: --context-parallel-size: \"two\" is not a whole number",
+        "^No prediction: megatron refuses the file when it starts$"})
     cli.prints(line);
   cli.expect(3, "source: NVIDIA/Megatron-LM@d98e8a6:megatron/training/arguments\\.py", check + " --details");
 }
@@ -139,8 +139,8 @@ TEST_CASE("messages on a TOML of TorchTitan name the right model", "[cli]") {
             "[model]\nflavor = \"8B\"\nconverters = [\"float8\"]\n" + head + "[compile]\nenable = true\n");
   cli.expect(3, "fix: write \"quantize\\.linear\\.float8\"", check);
   cli.prints("^Predicted ");
-  cli.refuse("does not say which machine", "check $work/job.toml");
-  cli.says("fix: name it, and how many: --instance p5\\.48xlarge --nodes N$");
+  cli.refuse("does not state the machine", "check $work/job.toml");
+  cli.says("fix: state it, and how many: --instance p5\\.48xlarge --nodes N$");
 }
 
 // num_nodes counts hosts, an UltraServer is four of 64 ranks: 4 hosts are one of it, 8 are two.
@@ -233,15 +233,15 @@ TEST_CASE("check says what a file is that it cannot check", "[cli]") {
   is("lora.yaml", "run: {model_type: hf}\nmodel: {peft: {peft_type: lora}}\n",
      "this is a HyperPod recipe that fine-tunes");
   is("titan.sh", "torchrun -m torchtitan.train --job.config_file job.toml\n",
-     "this script starts torchtitan, whose settings stand in a config");
+     "this script starts torchtitan, whose settings are in a config");
   is("nxdt.sh", "torchrun training_orchestrator.py --config-name=nxdt\n", "this script starts nxdt");
   is("tune.yaml", "run: {model_type: llm_finetuning_aws}\n", "this is a HyperPod recipe that fine-tunes");
   is("pod.yaml", "apiVersion: v1\nkind: Pod\n", "this is a manifest of Kubernetes");
-  is("job.yaml", "model: llama3-8b\ncluster: {instance: trn1.32xlarge}\n", "this is a job, which says what");
+  is("job.yaml", "model: llama3-8b\ncluster: {instance: trn1.32xlarge}\n",
+     "this is a job, which states what");
   is("config.json", "{\"hidden_size\": 64}\n", "this is the config.json of a model");
-  is("run.sh", "#!/bin/bash\nset -e; python train.py: {\n",
-     "starts none of the programs that are known here");
-  is("notes.txt", "nothing\n", "this is no NxDT config");
+  is("run.sh", "#!/bin/bash\nset -e; python train.py: {\n", "starts none of the known programs");
+  is("notes.txt", "nothing\n", "this is not an NxDT config");
 }
 
 // Catches: a folder that check refuses although it contains all that check needs.

@@ -56,10 +56,10 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
   Session cli;
   // ---- collective ----
 
-  cli.refuse(R"(op: "all_redue" is no collective)", "collective all_redue --bytes 1M");
+  cli.refuse(R"(op: "all_redue" is not a collective)", "collective all_redue --bytes 1M");
   cli.refuse(R"(did you mean all_reduce\?)", "collective all_redue --bytes 1M");
   cli.refuse(R"(did you mean redsct\?)", "collective redsc --bytes 1M");
-  cli.refuse(R"(op: "" is no collective)", "collective '' --bytes 1M");
+  cli.refuse(R"(op: "" is not a collective)", "collective '' --bytes 1M");
   cli.refuse_usage("op", "collective --bytes 1M");
   cli.refuse_usage("--ranks.* 0", "collective all_reduce --bytes 1M --ranks 0");
   cli.refuse_usage("--ranks.*-2", "collective all_reduce --bytes 1M --ranks -2");
@@ -71,12 +71,13 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
   cli.refuse_usage("--nodes.* 0", "collective all_reduce --bytes 1M --nodes 0");
   cli.refuse(R"(--instance: .*trn1\.33xlarge)", "collective all_reduce --bytes 1M --instance trn1.33xlarge");
   cli.refuse("--profile: .*no-such", "collective all_reduce --bytes 1M --profile no-such");
-  cli.refuse(R"(--algorithm: "rign" is no algorithm)", "collective all_reduce --bytes 1M --algorithm rign");
+  cli.refuse(R"(--algorithm: "rign" is not an algorithm)",
+             "collective all_reduce --bytes 1M --algorithm rign");
   cli.refuse(
       R"(did you mean ring\? Known: auto, ring, kangaring, mesh, rdh, torus, .*one-step, tree, nvls, nvls-tree, pat)",
       "collective all_reduce --bytes 1M --algorithm rign");
   for (const std::string ratio : {"0.99", "0", "-1", "nan", "inf"}) {
-    cli.refuse_usage("--oversubscription: .*no number from 1 to",
+    cli.refuse_usage("--oversubscription: .*not a number from 1 to",
                      "collective all_reduce --bytes 1M --nodes 2 --oversubscription " + ratio);
   }
   cli.refuse_usage("--oversubscription: .*to 1000000",
@@ -84,9 +85,9 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
   for (const std::string size :
        {"", "-1", "-1K", "1.5", "nan", "inf", "1e400", "4194305T", "1KK", "0x10", "1 K", "12cats"}) {
     cli.set("size", size);
-    cli.refuse(R"(--bytes: .*no size up to 2\^62 bytes)", "collective all_reduce --bytes \"$size\"");
+    cli.refuse(R"(--bytes: .*not a size up to 2\^62 bytes)", "collective all_reduce --bytes \"$size\"");
   }
-  cli.refuse(R"(--maxbytes: "1Q" is no size)", "collective all_reduce -b 1K -e 1Q");
+  cli.refuse(R"(--maxbytes: "1Q" is not a size)", "collective all_reduce -b 1K -e 1Q");
   cli.refuse_usage("--maxbytes: is empty", "collective all_reduce -b 1K -e ''");
   cli.refuse("--maxbytes: 1024 is below --minbytes 2048", "collective all_reduce -b 2K -e 1K");
   for (const std::string factor : {"1", "0.5", "0", "-2", "nan", "inf"}) {
@@ -114,7 +115,7 @@ TEST_CASE("collectives", "[cli]") {
   cli.expect(0, "spine", "collective allr --bytes 1G --nodes 2 --oversubscription 8");
   cli.expect(0, "^  algorithm +flat-ring$", "collective allr --bytes 1M --nodes 2 --algorithm flat-ring");
   cli.expect(0, "--algorithm torus does not apply", "collective allr --bytes 1M --algorithm torus");
-  cli.expect(0, "1001 bytes are no whole .*1000", "collective allr --bytes 1001");
+  cli.expect(0, "1001 bytes are not a whole .*1000", "collective allr --bytes 1001");
   cli.expect(0, R"(^  group +doubtful \(two-chips: )", "collective allr --bytes 1M --ranks 4");
   cli.expect(3, R"(^  group +refused \(no-ring: )", "collective allr --bytes 1M --ranks 10");
   cli.expect(3, "^trnplan: refused: no-ring: ", "collective allr -b 1K -e 1M --ranks 10");
@@ -122,7 +123,7 @@ TEST_CASE("collectives", "[cli]") {
   cli.expect(3, R"("verdict": "refused")", "collective allr --bytes 1M --ranks 10 --format json");
   cli.expect(3, R"(group +refused \(no-efa: )",
              "collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge");
-  cli.prints("no time     there is no way for its bytes");
+  cli.prints("no time     there is no path for its bytes");
   cli.prints("fix: use one node, or an instance with EFA");
   cli.expect(3, "source: collectives between nodes go through EFA",
              "topology --instance trn1.2xlarge --nodes 2 --dp 4");
@@ -147,16 +148,17 @@ TEST_CASE("collectives", "[cli]") {
              "collective -n 20 --check=random --hosts host-a host-b -- allr");
   cli.expect(0, "^all_reduce of 33554432 bytes", "collective -r 8 -c allr");
   cli.says("iters.*does not depend on them");
-  cli.expect(0, "GiB are more than the 16 GiB", "collective allr --bytes 32G");
+  cli.expect(0, "GiB is more than the 16 GiB", "collective allr --bytes 32G");
   cli.expect(0, "timed with the parameters of trn2: trn1 is of another generation",
              "collective allr --instance trn2.48xlarge --profile trn1");
   cli.run("collective allr --instance trn2.48xlarge");
   cli.says_no("timed with the parameters of");
-  cli.expect(0, "does not apply here, it needs one rank on every chip",
+  cli.expect(0, "does not apply here, it needs exactly one rank on every chip",
              "collective allr --bytes 1M --algorithm torus");
   cli.expect(0, "does not apply here, it is for all_reduce only",
              "collective allg --bytes 1M --algorithm one-step");
-  cli.expect(0, "does not apply here, permute has one way", "collective permute --bytes 1M --algorithm ring");
+  cli.expect(0, "does not apply here, permute has one algorithm",
+             "collective permute --bytes 1M --algorithm ring");
   cli.expect(0, R"(algorithm +hierarchical \(rdh, rdh\))",
              "collective allr --bytes 1M --nodes 3 --algorithm rdh");
   cli.expect(3, "fix: use 8 or 12 ranks", "collective allr --bytes 1M --ranks 10");

@@ -94,7 +94,8 @@ TEST_CASE("help, models and instances", "[cli]") {
              "models");
   cli.prints("^ +llama3-8b +8\\.03B +32 +4096 +32 +8 +14336 +128256 .*8192 +1024$");
   cli.prints("^ +gpt-neox-20b +20\\.55B +44 +6144 +64 +64 +24576 +50432 .*- +-$");
-  cli.prints("^sequence and batch: of the published training, taken where a command names the model alone$");
+  cli.prints(
+      "^sequence and batch: those of the published training, used when a command states only the model$");
   cli.expect(0, "^ +trn1\\.32xlarge +16 +32 +16 +3040 .* timed", "instances");
   cli.expect(0, "^ +trn2\\.48xlarge .* timed", "instances");
   cli.expect(0, "\"step_modelled\": true", "instances --format json");

@@ -54,7 +54,7 @@ while read -r instance target; do
   [[ -f "$config" ]] || config=$work/$instance-$target/node_run.sh
   run 0 check "$config" --target "$target" --instance "$instance" --nodes 2
   run 2 check "$config" --target "$target"
-  says '--instance: a file of .* does not say which machine'
+  says '--instance: a file of .* does not state the machine'
   run 3 check "$config" --target "$target" --instance "$instance" --nodes 3
 done <<'END'
 p5.48xlarge megatron

@@ -45,7 +45,7 @@ TEST_CASE("init writes a job where nobody is there to ask, and no job that is wr
   cli.says("next: trnplan plan");
   cli.holds("$work/job.yaml", "instance: trn1.32xlarge +# assumed$");
   cli.refuse("exists already", "init --model llama3-8b --out $work/job.yaml");
-  cli.refuse("nothing says what is trained", "init");
+  cli.refuse("no option or file states the model", "init");
   cli.refuse("is empty", "init --model '' ");
   cli.refuse("state one of the two", "init --model llama3-8b --tokens 1T --steps 5");
 }

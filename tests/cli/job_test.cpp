@@ -58,7 +58,7 @@ TEST_CASE("jobs that cannot be read", "[cli]") {
   cli.refuse(R"(nested-brackets\.yaml:[0-9]+:[0-9]+: )", "plan $job/nested-brackets.yaml --out new");
   cli.refuse(R"(no-such-job\.yaml: .*No such file)", "plan no-such-job.yaml --out new");
   cli.refuse(cli.work("here") + ": .*folder", "plan $work/here --out new");
-  cli.refuse("no regular file", "plan /dev/zero --out new");
+  cli.refuse("not a regular file", "plan /dev/zero --out new");
 
   // Bytes of no file: the generator's 4096 first, then three that no text has.
   std::mt19937 noise(7);

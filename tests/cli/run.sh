@@ -56,7 +56,7 @@ for ticks in 0 5 30 80 150; do   # interrupted after so much work, however long 
   fi
   check "$ticks ticks: exit $code instead of 130" test "$code" -eq 130
   # Without a word it was interrupted before it began.
-  check "$ticks ticks: neither a winner nor a clear line" bash -c '[[ ! -s "$1" && ! -s "$2" ]] || grep -Eq "^Best |before any was found" "$1" "$2"' _ "$out" "$err"
+  check "$ticks ticks: neither a winner nor a clear line" bash -c '[[ ! -s "$1" && ! -s "$2" ]] || grep -Eq "^Best |before a plan was found" "$1" "$2"' _ "$out" "$err"
   check "$ticks ticks: left files behind" test -z "$(ls -A)"
 done
 

@@ -74,7 +74,7 @@ TEST_CASE("verdicts of groups and instances", "[cli]") {
 
   // Nobody says which groups Trainium3 accepts: refused, with what is missing.
   cli.expect(3, "not-published", "topology --instance trn3-gen2-ultraserver --tp 8 --dp 72");
-  cli.prints("^fix: use a type whose step is timed");
+  cli.prints("^fix: use an instance type whose step can be timed");
   cli.expect(3, "^No plan +the step time of trn3-gen1-ultraserver is not modelled: which groups of ranks",
              "plan llama3-8b --instance trn3-gen1-ultraserver --nodes 1");
   cli.expect(2, "no collective of trn3-gen1-ultraserver is timed: which groups of ranks",

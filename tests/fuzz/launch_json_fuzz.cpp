@@ -13,7 +13,7 @@ void fuzz::launch_json_target(const std::uint8_t* data, std::size_t size) {
     if (s.begun) all.push_back(*s.begun);
     for (const launch::SubmittedJob& j : all) {
       // Ids and names become arguments of squeue and sacct.
-      fuzz::ensure(launch::is_plain_id(j.id), "an id is no option and needs no escape");
+      fuzz::ensure(launch::is_plain_id(j.id), "an id is not an option and needs no escape");
       fuzz::ensure(j.what == "compile" || j.what == "train", "a job is known");
     }
     fuzz::ensure(fuzz::is_printable(s.scheduler), "a scheduler is safe to print");

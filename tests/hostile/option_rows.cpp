@@ -137,7 +137,7 @@ std::vector<Command> option_rows() {
       {{"calibrate", "c.csv", "--no-fit", "--nodes", "0x10"}, "--nodes"},
       {{"calibrate", "c.csv", "--no-fit", "--nodes", "1e400"}, "--nodes"},
       {{"collective", "all_reduce", "--measured", ""}, "--measured"},
-      {{"collective", "all_reduce", "--measured", "job.yaml"}, "job.yaml: no line says which nodes"},
+      {{"collective", "all_reduce", "--measured", "job.yaml"}, "job.yaml: no line states which nodes"},
       {{"collective", "all_reduce", "--measured", "."}, ".: "},
       {{"collective", "all_reduce", "--measured", "nothere"}, "nothere: "},
       {{"collective", "all_reduce", "--measured", "/dev/zero"}, "/dev/zero: "},

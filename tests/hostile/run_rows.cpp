@@ -44,16 +44,16 @@ void add_script(std::vector<Edit>& rows) {
   rows.insert(
       rows.end(),
       {{"script", pp, many + " --num-layers-per-virtual-pipeline-stage 65536",
-        "--num-layers-per-virtual-pipeline-stage: \"65536\" is no whole number from 1 to 4096"},
+        "--num-layers-per-virtual-pipeline-stage: \"65536\" is not a whole number from 1 to 4096"},
        {"script", pp, many + " --num-layers-per-virtual-pipeline-stage 4096", "--num-layers: 8 on PP 65536"},
        {"script", pp, "--pipeline-model-parallel-size 1000000 --decoder-first-pipeline-num-layers 3",
         "leaves 5 of 8 layers to 999999 stages"},
        {"script", "--num-layers 8", "--num-layers 1000000",
-        "train.sh:2:3: --num-layers: \"1000000\" is no whole number from 1 to 4096"},
-       {"script", "--num-query-groups 8", "--num-query-groups 17", "16 heads make no 17 groups"},
+        "train.sh:2:3: --num-layers: \"1000000\" is not a whole number from 1 to 4096"},
+       {"script", "--num-query-groups 8", "--num-query-groups 17", "16 heads cannot form 17 groups"},
        {"script", "--kv-channels 64", "--kv-channels 262144", "16 heads of 262144 channels"},
        {"script", "--micro-batch-size 1", "--micro-batch-size 1000000",
-        "--global-batch-size: 16 is no multiple of"},
+        "--global-batch-size: 16 is not a multiple of"},
        {"script", kWhole, repeat("# none\n", 200'000), "train.sh: the script is larger than 1048576 bytes"},
        {"script", kWhole, repeat("--a ", 200'000), "--num-layers: is missing"},
        {"script", kWhole, "A=xxxxxxxx\n" + repeat("A=\"$A$A\"\n", 64),
@@ -100,18 +100,19 @@ void add_titan(std::vector<Edit>& rows) {
         "no 2 stages of which the first has 4096 and the last 1 less");
     put("pipeline_parallel_last_stage_less_layers", "1", "40",
         "no 2 stages of which the first has 1 and the last 40 less");
-    put("local_batch_size", "2", "1000000", "training.global_batch_size: 8 is no multiple of 1000000");
+    put("local_batch_size", "2", "1000000", "training.global_batch_size: 8 is not a multiple of 1000000");
   }
   std::string unknown = "[model]\nflavor = \"8B\"\n[training]\n",
               equals = "def trnplan():\n    put(config.training, a", settings = "def trnplan():\n";
   for (int i = 0; i < 60'000; ++i) unknown += "unknown_setting_" + std::to_string(i) + " = 1\n";
   for (int i = 0; i < 100'000; ++i) settings += "    put(config.training, s" + std::to_string(i) + "=1)\n";
-  rows.push_back({"toml", kWhole, unknown, "training.unknown_setting_0: TorchTitan v0.2.2 has no such key"});
   rows.push_back(
-      {"module", kWhole, equals + repeat("=", 200'000) + ")\n", "this is no config of TorchTitan"});
+      {"toml", kWhole, unknown, "training.unknown_setting_0: TorchTitan v0.2.2 does not have this key"});
   rows.push_back(
-      {"module", kWhole, equals + repeat("=a", 100'000) + ")\n", "this is no config of TorchTitan"});
-  rows.push_back({"module", kWhole, settings, "this is no config of TorchTitan"});
+      {"module", kWhole, equals + repeat("=", 200'000) + ")\n", "this is not a config of TorchTitan"});
+  rows.push_back(
+      {"module", kWhole, equals + repeat("=a", 100'000) + ")\n", "this is not a config of TorchTitan"});
+  rows.push_back({"module", kWhole, settings, "this is not a config of TorchTitan"});
 }
 
 }  // namespace

@@ -48,14 +48,14 @@ std::vector<Edit> scoring_rows() {
        {"", "null", "{}", "[]", "{", "{\"rules\": {}}", "{\"rules\": 5}", "{\"rules\": [5]}"})
     all.push_back({"scoring", kWhole, text, "catalog/scoring.json:"});
   const std::vector<Edit> tables = {
-      {"scoring", "\"mlp\": \"plain\"", "\"mlp\": \"none\"", "rules[9].mlp: \"none\" is no kind of MLP"},
+      {"scoring", "\"mlp\": \"plain\"", "\"mlp\": \"none\"", "rules[9].mlp: \"none\" is not a kind of MLP"},
       {"scoring", "\"framework=nanotron\"", "\"framework=nanotron,flsh=true\"",
-       "rules[2].keys: \"flsh\" is no key of a strategy"},
+       "rules[2].keys: \"flsh\" is not a key of a strategy"},
       {"scoring", "\"tied_below\": 10000", "\"tied_belo\": 10000", "rules[2].tied_belo: unknown key"},
       {"scoring", "\"qk_norm\": true", "\"qk_nor\": true", "qk_nor: unknown key"},
-      {"layouts", kWhole, "", "layouts.csv:1:1: the header is none"},
-      {"layouts", kWhole, "[]", "layouts.csv:1:1: the header is none"},
-      {"layouts", "id,source", "ID,source", "layouts.csv:1:1: the header is none"},
+      {"layouts", kWhole, "", "layouts.csv:1:1: this is not the header"},
+      {"layouts", kWhole, "[]", "layouts.csv:1:1: this is not the header"},
+      {"layouts", "id,source", "ID,source", "layouts.csv:1:1: this is not the header"},
       {"layouts", "source_rev", "source", "source: two columns have this name"},
       {"layouts", kAppend, "\"", "the quotes of this field are never closed"},
       {"predictions", kWhole, "", "p.csv: the file is empty"},

@@ -94,17 +94,17 @@ std::vector<Command> report_rows() {
     for (const auto& [path, says] : std::vector<std::pair<std::string, std::string>>{
              {"/dev/null", "/dev/null: "},
              {"/dev/full", "/dev/full: "},
-             {"/dev/stdout", "/dev/stdout: is no regular file"},  // not the link replaced by a page
+             {"/dev/stdout", "/dev/stdout: is not a regular file"},  // not the link replaced by a page
              {"/dev/null/x.html", "/dev/null/x.html: "},
              {"/proc/x.html", "/proc/x.html: "},
              {"no/x.html", "no/x.html: its folder does not exist"},
              {".", ".: "},
              {"..", "..: "},
              {"", "--report"},
-             {"job.yaml/x.html", "job.yaml/x.html: its folder is no folder"},
+             {"job.yaml/x.html", "job.yaml/x.html: its parent is not a folder"},
              {repeat("x", 300) + ".html", "its name is too long"},
-             {"\033[2J.html", "is no plain file name"},
-             {"a\nb.html", "is no plain file name"}}) {
+             {"\033[2J.html", "is not a plain file name"},
+             {"a\nb.html", "is not a plain file name"}}) {
       std::vector<std::string> words = command;
       words.insert(words.end(), {"--report", path, "--force"});
       all.push_back({std::move(words), says});
@@ -125,7 +125,7 @@ std::vector<Command> mixed_rows() {
       {{"calibrate", "c.csv", "--json", "."}, ".: "},
       {{"calibrate", "c.csv", "--json", "c.csv", "--force"}, "--json: \"c.csv\""},
       {{"calibrate", "c.csv", "--out", "m.json", "--json", "m.json"}, "--json: \"m.json\""},
-      {{"calibrate", "c.csv", "--json", "/dev/stdout", "--force"}, "/dev/stdout: is no regular file"},
+      {{"calibrate", "c.csv", "--json", "/dev/stdout", "--force"}, "/dev/stdout: is not a regular file"},
       {{"calibrate", "m.json", "--out", "m.json", "--force"}, "--out: \"m.json\""},
       {{"calibrate", "c.csv", "--out", "c.csv", "--force"}, "--out"},
       {{"calibrate", "c.csv", "--no-fit", "--out", "x.json"}, "--out"},

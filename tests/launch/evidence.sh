@@ -84,11 +84,11 @@ echo "no profile" >"$work/text.json"
 run 2 calibrate "$source/catalog/measured-collectives.csv" --build 2023-04 --out "$work/text.json"
 says 'the file exists already'
 run 0 calibrate "$source/catalog/measured-collectives.csv" --build 2023-04 --out "$work/text.json" --force
-says 'was no profile; nothing of it is kept'
+says 'was not a profile; none of it is kept'
 run 0 topology --profile "$work/text.json"
 sed 's/"ranks": \[/"ranks": ["x",/' "$mine" >"$work/bad.json"
 run 2 topology --profile "$work/bad.json"
 says 'bad.json:'
-says 'evidence.ranks: is no list of whole numbers in ascending order'
+says 'evidence.ranks: is not a list of whole numbers in ascending order'
 
 finish

@@ -93,7 +93,7 @@ check 'and is named' grep -q 'n2 fails dcgmi diag -r 2, which did not end in 1 s
 mv -- "$work/megatron/health.sh.kept" "$work/megatron/health.sh"
 for word in abc 0.5 '1; x'; do
   check "TRNPLAN_SLOW=$word is refused" healthy 2 TRNPLAN_SLOW="$word"
-  check 'and no node is named' bash -c 'grep -q "TRNPLAN_SLOW is no number from 1 on" "$0" && ! grep -q "is slow" "$0"' "$work/health"
+  check 'and no node is named' bash -c 'grep -q "TRNPLAN_SLOW is not a number of at least 1" "$0" && ! grep -q "is slow" "$0"' "$work/health"
 done
 rm -- "$tools/dcgmi" "$tools/all_reduce_perf"
 check 'where neither tool is there nothing is said against a node' healthy 0
@@ -202,7 +202,7 @@ lacks "$err" TRNPLAN_TOKENIZER:
 lacks "$err" TRNPLAN_DATA   # below the folder, on the volume
 set_value "$work/megatron" TRNPLAN_RESULTS /tmp/run
 pods 2
-says 'TRNPLAN_RESULTS: "/tmp/run" is not on the pods'\'' volume (/shared): checkpoints would go with the pod'
+says 'TRNPLAN_RESULTS: "/tmp/run" is not on the pods'\'' volume (/shared): checkpoints would be lost with the pod'
 set_value "$work/megatron" TRNPLAN_RESULTS ./run
 # Pods see the content of the file, not the variables that this shell exports.
 set_value "$work/megatron" TRNPLAN_VENV ''

@@ -106,7 +106,7 @@ cp -r "$work/plan-4" "$work/it's \$(touch pwned) \"odd\"-4"
 # Sound nodes.
 health 0 plan-4
 prints '^every node is as fast as it should be: 4 nodes, 4 runs alone and 4 of several'
-prints '^slow is above 1\.25 times \(--slow-factor\)'
+prints '^slow: longer than 1\.25 times \(--slow-factor\)'
 check 'each run has a file' test "$(find "$work/plan-4/health-7" -name '*.out' | wc -l)" -eq 8
 check 'the command stands in it' grep -qx 'nccom-test -r 64 -N 2 -b 67108864 -e 1073741824 -f 4 -d bf16 --non-interactive allr --hosts n4 n1' \
   "$work/plan-4/health-7/pairs2-n4.out"
@@ -179,7 +179,7 @@ check 'MPI: all of them train' test "$(sort "$work/trained" | tr '\n' ' ')" = 't
 mpi 1 train SLOW_IN_PAIRS=n2
 prints '^n2: with n1 2\.00 times what it should take; with n3 2\.00 times'
 prints '^\[trnplan\] these are pods: kubectl get pod NAME -o wide'
-prints '^\[trnplan\] stopped before training: the nodes that are named above are slow'
+prints '^\[trnplan\] stopped before training: the nodes named above are slow'
 check 'MPI: nobody trains' test ! -e "$work/trained"
 mpi 1 train SLOW_ALONE=n4
 prints '^n4: alone 2\.00 times'
@@ -212,7 +212,7 @@ train 1 SLOW_IN_PAIRS=n2
 check 'it trains on a slow node' test ! -e "$work/trained"
 check 'it is queued again' test ! -e "$work/scontrol.said"
 prints '^n2: with n1 '
-prints '^\[trnplan\] stopped before training: the nodes that are named above are slow'
+prints '^\[trnplan\] stopped before training: the nodes named above are slow'
 cp "$out" "$work/train-8.out"
 "$trnplan" watch "$work/train-8.out" --once >"$out" 2>"$err"
 prints '^stopped: line [0-9]+: '

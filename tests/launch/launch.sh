@@ -56,7 +56,7 @@ plain=$PATH
 export PATH=$work/bin:$PATH LOG=$work/log QUEUE=$work/queue
 
 launch 2 "$work/nothing"
-says 'is no folder'
+says 'is not a folder'
 launch 2 "$plan"
 says 'TRNPLAN_VENV: is not set'
 says 'TRNPLAN_CODE: is not set'
@@ -86,12 +86,12 @@ says 'edited: settings.env: TRNPLAN_CODE, TRNPLAN_DATA, TRNPLAN_PARTITION, TRNPL
 says "no partition with Trainium nodes is called"
 printf 'touch %q\n' "$work/ran" >>"$plan/settings.env"
 launch 2 "$plan"
-says 'is no line NAME=VALUE'
+says 'is not a line NAME=VALUE'
 check 'what was refused was run' test ! -e "$work/ran"
 head -n 20 "$work/settings.env" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/settings.env"
 launch 2 "$plan" --dry-run
 says 'TRNPLAN_SMOKE_STEPS: is nowhere set'
-prints 'When that is mended, this runs:'
+prints 'When that is fixed, this runs:'
 prints "$plan/train.sbatch"
 cp "$work/settings.env" "$plan/settings.env"
 # What is submitted is what was read.
@@ -149,7 +149,7 @@ for what in compile train; do
   check "$what: the name was written down first" grep -q "\"begun\": {\"$what\": \"trnplan-$what-" "$plan/launch.json"
   before=$(submissions)
   NO_QUEUE=1 launch 4 "$plan"
-  says 'squeue cannot say whether the job'
+  says 'squeue does not say whether the job'
   check "$what: without an answer nothing is submitted or forgotten" test "$(submissions)" -eq "$before" -a -s "$plan/launch.json"
   launch 0 "$plan"
   check "$what: nothing is submitted twice" test "$(submissions)" -eq 2
@@ -200,7 +200,7 @@ for file in train.sbatch node_run.sh settings.env nxdt.yaml; do
   meanwhile "echo '# mine' >>$plan/$file"
   : >"$LOG"
   launch 2 "$plan"
-  says "$plan/$file: was changed since it was checked, so it was not submitted"
+  says "$plan/$file: was changed after it was checked, so it was not submitted"
   check "$file: nothing is submitted then" test ! -s "$LOG" -a ! -e "$plan/launch.json"
   cp "$work/$file" "$plan/$file"
 done
@@ -208,7 +208,7 @@ mv "$plan" "$work/whole"
 ln -s "$work/whole" "$plan"
 meanwhile "mv $work/whole $work/aside && cp -r $evil $work/whole"
 launch 2 "$plan"
-says "$work/whole: another folder has taken its place since it was checked"
+says "$work/whole: another folder has replaced it after it was checked"
 rm -rf "$plan" "$work/whole"
 mv "$work/aside" "$plan"
 cp "$work/sinfo" "$work/bin/sinfo"
@@ -301,9 +301,9 @@ printf 'model: bert-large\ntraining: {sequence: 512, global_batch: 32768}\nclust
 "$trnplan" plan "$work/bert.yaml" --top 1 --out "$work/bert" >"$out" 2>&1
 launch 2 "$work/bert" --dry-run
 says 'TRNPLAN_PHASE1: is not set'
-says 'TRNPLAN_PHASE1_STEP: "" is no whole number'
+says 'TRNPLAN_PHASE1_STEP: "" is not a whole number'
 TRNPLAN_PHASE1=$work/data TRNPLAN_PHASE1_STEP=last launch 2 "$work/bert" --dry-run
-says 'TRNPLAN_PHASE1_STEP: "last" is no whole number'
+says 'TRNPLAN_PHASE1_STEP: "last" is not a whole number'
 check 'the folder is there' bash -c '! grep -q "TRNPLAN_PHASE1:" "$0"' "$err"
 
 # One machine.

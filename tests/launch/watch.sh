@@ -55,7 +55,7 @@ check 'so is a change without its hash' grep -q 'unsealed.json was changed since
 logs=$source/tests/calibrate/fixtures/logs
 piped 0 watch - <"$logs/nxd-llama3-70b.txt"
 prints '^step 5, 243\.9 s a step'
-prints '^is that as fast as it should be\? Say what ran: trnplan watch - '
+prints '^to see whether that is as fast as it should be, state what ran: trnplan watch - '
 piped 0 watch - --job "$source/examples/llama3-70b-16-nodes/job.yaml" --strategy tp=32,pp=8 < <(cat "$logs/nxd-llama3-70b.txt")
 prints '^as fast as it should be: your run 243\.9 s a step, predicted '
 piped 0 calibrate - < <(cat "$logs/nxd-llama3-70b.txt")

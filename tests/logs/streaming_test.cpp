@@ -223,7 +223,7 @@ TEST_CASE("event files record by record; a record too large is passed over", "[c
     for (const Diagnostic& w : out.warnings.take()) said += fmt::format("{}: {}\n", w.at.line, w.problem);
     CHECK(said ==
           "3: the checksum of this record is wrong; it is left out\n"
-          "4: this record is no event; what stands before the fault is read\n"
-          "0: no scalar in this event file\n");
+          "4: this record is not an event; what comes before it is read\n"
+          "0: this event file has no scalar\n");
   }
 }

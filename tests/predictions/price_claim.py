@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """For which machine, price kind and date trn1 trains at 46 % lower cost (docs/accuracy.md, "46 % lower cost").
 
-price_claim.py TRNPLAN   prints the table: USD for 10^9 tokens on trn1.32xlarge and on each GPU type by price kind, how much lower
+price_claim.py TRNPLAN   prints the table: USD per billion tokens on trn1.32xlarge and on each GPU type by price kind, how much lower
                          trn1's is, and the price of a GPU node at which it would be 46 % lower.
 """
 import json
@@ -27,7 +27,7 @@ def main():
     program = sys.argv[1]
     for model, sequence, nodes in JOBS:
         print(f"\n{model}, sequence {sequence}, {nodes} nodes of each\n")
-        print("| price kind | trn1.32xlarge | type | its price, region, date | its USD for 10^9 tokens | trn1 is lower by "
+        print("| price kind | trn1.32xlarge | type | its price, region, date | its USD per billion tokens | trn1 is lower by "
               "| 46 % lower from, USD/h |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         for kind in KINDS:

@@ -28,8 +28,8 @@ KILLED = "[F137] neuronx-cc was forcibly killed - This most commonly occurs due 
 # (who asks, question, command, exit code, patterns of the answer)
 QUESTIONS = [
     ("planner", "How many nodes finish 2T tokens in 60 days?", WHATIF, 0, [r"\d+ x trn1\.32xlarge: 2T tokens"]),
-    ("planner", "By when is that done with 90 %?", WHATIF, 0, [r"2T tokens [^*]*[\d.]+ days[^;*]* 90 %"]),
-    ("planner", "What does it cost?", WHATIF, 0, [r"2T tokens [^*]*[\d,]+ USD"]),
+    ("planner", "Within which time is that 90 % likely to be done?", WHATIF, 0, [r"2T tokens[^*]* 90 % likely within [\d.]+ days"]),
+    ("planner", "What does it cost?", WHATIF, 0, [r"2T tokens[^*]* [\d,]+ USD"]),
     ("planner", "What do twice as many nodes cost?", WHATIF, 0, [r" 64 +[\d.]+ +[\d,]+ .* \d+,\d+ tp="]),
     ("planner", "How far do 60 days and 600,000 USD get?", WHATIF + " --budget 600000", 3, [r"90 % [^;]*[\d.]+T"]),
     ("planner", "How many tokens do 8 nodes train in 30 days?", MONTH, 0, [r"[\d.]+ days, [\d,]+ USD.* [\d.]+B tokens"]),

@@ -104,11 +104,11 @@ TEST_CASE("counts of the ends of a pipeline are its cuts", "[targets]") {
 
 TEST_CASE("faults of a script of Megatron-LM", "[targets]") {
   CHECK(contains(refused("--context-parallel-size $CP"),
-                 "train.sh:12:1: --context-parallel-size: \"$CP\" is no"));
+                 "train.sh:12:1: --context-parallel-size: \"$CP\" is not a"));
   CHECK(contains(refused("", 7), "does not divide 7 ranks"));
   CHECK(contains(refused("--pipeline-model-parallel-size 3", 24), "32 on PP 3"));
   CHECK(contains(refused("--recompute-granularity full"), "full needs a method"));
-  CHECK(contains(refused("--global-batch-size 100"), "no multiple of 8 sequences"));
+  CHECK(contains(refused("--global-batch-size 100"), "not a multiple of 8 sequences"));
   CHECK(contains(refused("--train-iters 5 --train-samples 640"), "both given"));
   try {
     (void)targets::find("megatron")->read_run({"empty.sh", "echo nothing\n"}, 8);
@@ -160,10 +160,10 @@ TEST_CASE("a script of Megatron-LM is followed through its variables", "[targets
   CHECK(wide.config.strategy.tensor_parallel == 8);
   CHECK(wide.config.training.global_batch == 128);
   CHECK(std::any_of(wide.notes.begin(), wide.notes.end(), [](const std::string& note) {
-    return contains(note, "NODES is not set by the script: 8 is taken");
+    return contains(note, "the script does not set NODES: 8 is used");
   }));
   // Of six nodes it says nothing: the variable is named, and may be given.
-  CHECK(contains(refusal_of([&] { (void)run_of(slurm, 48, 6); }), "\"$TENSOR\" is no whole number"));
+  CHECK(contains(refusal_of([&] { (void)run_of(slurm, 48, 6); }), "\"$TENSOR\" is not a whole number"));
   CHECK(run_of(slurm, 48, 6, {{"TENSOR", "2"}, {"BATCH", "48"}}).config.strategy.tensor_parallel == 2);
 
   const planner::RunReading line =
@@ -183,7 +183,7 @@ TEST_CASE("a manifest of Megatron-LM is read with the values of its template", "
       "        - --seq-length=2048\n        - --max-position-embeddings=2048\n        - "
       "--micro-batch-size=1\n"
       "        - --fp16\n";
-  CHECK(contains(refusal_of([&] { (void)run_of(yaml); }), "\"${LAYERS}\" is no whole number"));
+  CHECK(contains(refusal_of([&] { (void)run_of(yaml); }), "\"${LAYERS}\" is not a whole number"));
   const planner::RunReading run = run_of(yaml, 16, 2, {{"TENSOR", "8"}, {"LAYERS", "36"}});
   CHECK(run.config.strategy.tensor_parallel == 8);
   CHECK(run.architecture.layers == 36);
@@ -329,8 +329,9 @@ TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
   CHECK(contains(titan_refused("[debug]\nseed = 1 2\n"), "expected a comment or whitespace, saw '2'"));
   // Values of another kind were values: predicted eagerly, or as compiled by nothing.
   const std::string on = "[compile]\nenable = true\n";
-  CHECK(contains(titan_refused(on + "components = \"model\"\n"), "compile.components: is no list"));
-  CHECK(contains(titan_refused(on + "components = [1]\n"), "compile.components: one of the list is no text"));
+  CHECK(contains(titan_refused(on + "components = \"model\"\n"), "compile.components: is not a list"));
+  CHECK(contains(titan_refused(on + "components = [1]\n"),
+                 "compile.components: an item of the list is not a text"));
   CHECK(contains(titan_refused(on + "backend = [\"inductor\"]\n"), "compile.backend: is a list"));
   CHECK(contains(titan_refused("[checkpoint]\nkeep_latest_k = [4]\n"), "keep_latest_k: is a list"));
   CHECK(contains(titan_refused("[compile]\nenable = \"true\"\n"), "compile.enable: is a text in quotes"));
@@ -375,7 +376,7 @@ TEST_CASE("no experts may be written as 0", "[targets]") {
   CHECK(run.architecture.experts == 0);
   CHECK(run.architecture.experts_per_token == megatron("").architecture.experts_per_token);
   CHECK(run.architecture.intermediate == 14336);
-  CHECK(contains(refused("--num-experts -1\n"), "--num-experts: \"-1\" is no whole number from 0 to"));
+  CHECK(contains(refused("--num-experts -1\n"), "--num-experts: \"-1\" is not a whole number from 0 to"));
 }
 
 // Catches: a value that only the shell knows taken for the parser's own.

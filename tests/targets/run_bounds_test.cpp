@@ -46,12 +46,12 @@ TEST_CASE("files whose numbers are beyond the bounds are refused", "[targets][re
 TEST_CASE("a number beyond its bounds is named with them", "[targets]") {
   CHECK(contains(
       refusal("megatron", "train.sh", script("--tensor-model-parallel-size 1000001")),
-      "train.sh:3:1: --tensor-model-parallel-size: \"1000001\" is no whole number from 1 to 1000000"));
+      "train.sh:3:1: --tensor-model-parallel-size: \"1000001\" is not a whole number from 1 to 1000000"));
   CHECK(contains(refusal("megatron", "train.sh", script("--rotary-base 1e13")),
-                 "--rotary-base: \"1e13\" is no number from 1 to 1000000000000"));
-  CHECK(contains(
-      refusal("torchtitan", "t.toml", toml("tensor_parallel_degree = 1000001")),
-      "t.toml:5:26: parallelism.tensor_parallel_degree: \"1000001\" is no whole number from 1 to 1000000"));
+                 "--rotary-base: \"1e13\" is not a number from 1 to 1000000000000"));
+  CHECK(contains(refusal("torchtitan", "t.toml", toml("tensor_parallel_degree = 1000001")),
+                 "t.toml:5:26: parallelism.tensor_parallel_degree: \"1000001\" is not a whole number from 1 "
+                 "to 1000000"));
   CHECK(contains(refusal("torchtitan", "t.toml", toml("data_parallel_shard_degree = -2")),
                  "\"-2\" is too small"));
   CHECK(contains(refusal("torchtitan", "t.toml",
@@ -89,7 +89,7 @@ TEST_CASE("long configs end", "[targets]") {
   for (const std::string& part : {std::string(200'000, '='), std::string(200'000, 'a')}) {
     std::string line = "def trnplan():\n    put(config.training, ";
     for (std::size_t i = 0; i < part.size(); i += 2) line += part.substr(i, 2) + (part[i] == 'a' ? "=" : "");
-    CHECK(contains(refusal("torchtitan", "t.py", line + ")\n"), "no config of TorchTitan"));
+    CHECK(contains(refusal("torchtitan", "t.py", line + ")\n"), "not a config of TorchTitan"));
   }
   std::string flags = script("");
   for (int i = 0; i < 40'000; ++i) flags += "--numb-layer" + std::to_string(i) + " 1\n";
@@ -139,7 +139,7 @@ TEST_CASE("TOML is bounded, and read whole", "[targets]") {
   for (int i = 0; i < 10'000; ++i) inlined = "a = {" + inlined + "}";
   CHECK(contains(refused(inlined), "not valid TOML"));
   CHECK(contains(refused("a = 1979-05-27\n"), "t.toml:1:5: dates and times are not read"));
-  CHECK(contains(refused("a = nan\n"), "no finite number"));
+  CHECK(contains(refused("a = nan\n"), "not a finite number"));
   const Node root = parse_document(
       "z = 1_000\ny = {b = 2.0, a = 'true'}\nx = [\n  1e-5, # of two\n  true,\n]\n[[t]]\nq = \"\\u00e9\"\n",
       "t.toml");

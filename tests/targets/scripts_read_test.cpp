@@ -95,7 +95,7 @@ TEST_CASE("a script of flags is refused with all its faults", "[targets]") {
   CHECK(contains(two, "7 sequences in 2 micro-batches"));
   CHECK(contains(two, "--seq_len"));
   CHECK(contains(refused("nxd", "torchrun tp_zero1_llama_hf_pretrain.py --batch_size $BATCH\n"),
-                 "\"$BATCH\" is no whole number from 1 to 1000000"));
+                 "\"$BATCH\" is not a whole number from 1 to 1000000"));
   CHECK(contains(refused("nxd",
                          "torchrun tp_zero1_llama_hf_pretrain.py --batch_size 1000000 "
                          "--grad_accum_usteps 100000000\n"),
@@ -105,7 +105,7 @@ TEST_CASE("a script of flags is refused with all its faults", "[targets]") {
                          "--grad_accum_usteps 1000000\n"),
                  "more than 100000000 sequences"));
   CHECK(contains(refused("nemo-megatron", "python megatron_gpt_pretraining.py model.global_batch_size=100\n"),
-                 "100 is no multiple of 128 sequences"));
+                 "100 is not a multiple of 128 sequences"));
   CHECK(contains(refused("nxd", "echo nothing\n"), "does not start"));
   const planner::Target& nxd = *targets::find("nxd");
   CHECK(contains(refusal_of([&] {
@@ -139,7 +139,7 @@ TEST_CASE("what NxD and NeMo assert is told with its place and source", "[target
   const std::string nemo = "python megatron_gpt_pretraining.py ";
   CHECK(said("nemo-megatron", nemo + "model.global_batch_size=128\n").empty());
   CHECK(contains(said("nemo-megatron", nemo + "model.global_batch_size=100\n"),
-                 "batch: train.sh:1:36: model.global_batch_size: 100 is no multiple of 128 sequences"));
+                 "batch: train.sh:1:36: model.global_batch_size: 100 is not a multiple of 128 sequences"));
   CHECK(contains(said("nemo-megatron", nemo + "++model.pipeline_model_parallel_size=5\n"),
                  "divisibility: train.sh:1:36: model.pipeline_model_parallel_size: TP x PP x CP is 5"));
 }
@@ -164,7 +164,7 @@ TEST_CASE("what only the shell knows is refused where it decides", "[targets]") 
                  std::string(flag) + ": \"$VALUE\" is known to the shell alone"));
   }
   CHECK(contains(refused("nemo-megatron", "python megatron_gpt_pretraining.py model.layernorm_epsilon=2\n"),
-                 "\"2\" is no number from 0 to 1"));
+                 "\"2\" is not a number from 0 to 1"));
 }
 
 // Catches: check asking for a --target that the file itself tells.
@@ -229,7 +229,7 @@ TEST_CASE("recipes of NeMo are read as Megatron-LM's arguments", "[targets]") {
   CHECK(contains(refusal_of([&] {
                    (void)megatron.read_run({"recipe.yaml", second}, 16);
                  }),
-                 "put the model's config.json beside the file"));
+                 "put the model's config.json next to the file"));
   // A fault has the key of the file.
   CHECK(contains(refusal_of([&] {
                    (void)megatron.read_run({"recipe.yaml", first}, 6);
@@ -261,7 +261,7 @@ TEST_CASE("what a recipe of NeMo cannot mean is said at its key", "[targets]") {
   const std::string micro = refused(second("2", "x", "true"));
   CHECK(contains(micro, "data.micro_batch_size"));
   CHECK_FALSE(contains(micro, "--env"));
-  CHECK(contains(refused(second("2", "[1]", "true")), "data.micro_batch_size: is a list, and no value"));
+  CHECK(contains(refused(second("2", "[1]", "true")), "data.micro_batch_size: is a list, not a value"));
   CHECK(contains(refused(second("2", "1", "maybe")),
                  "strategy.sequence_parallel: \"maybe\" is neither true nor false"));
   const std::string full =
@@ -299,10 +299,10 @@ TEST_CASE("overrides of NeMo's fork are read as Hydra takes them", "[targets]") 
       read("nemo-megatron", start + "++model.num_layers=32 trainer.max_steps=5\n");
   CHECK(run.architecture.layers == 32);
   CHECK(std::count(run.notes.begin(), run.notes.end(),
-                   "1 other override decides nothing that is predicted, and was not looked at") == 1);
+                   "1 other override affects nothing that is predicted, and was ignored") == 1);
   const std::string wrong =
       refused("nemo-megatron", start + "model.layernorm_epsilon=-5 model.position_freq_base=-3\n");
-  CHECK(contains(wrong, "model.layernorm_epsilon: \"-5\" is no number from 0 to 1"));
+  CHECK(contains(wrong, "model.layernorm_epsilon: \"-5\" is not a number from 0 to 1"));
   CHECK(contains(wrong, "model.position_freq_base: \"-3\""));
-  CHECK(contains(refused("nemo-megatron", start + "~model.num_layers=1\n"), "takes away a key"));
+  CHECK(contains(refused("nemo-megatron", start + "~model.num_layers=1\n"), "removes a key"));
 }

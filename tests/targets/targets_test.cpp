@@ -51,8 +51,8 @@ constexpr TargetRow kTargetRows[] = {
      "sliding window", "p5.48xlarge", "https://github.com/NVIDIA/"},
     {"torchtitan", "llama3-8b", models::Precision::mixed_precision,
      "tp=2,framework=fsdp,shard=fsdp,recompute=full", "torchtitan/train.py", "--job.config_file",
-     "torchtitan.toml", "torchtitan-llama3.txt", "v0.2.2", 8192, 256, "the model is no Llama 3",
-     "the model is no Llama 3", "sliding window", "p5.48xlarge", "https://github.com/pytorch/"},
+     "torchtitan.toml", "torchtitan-llama3.txt", "v0.2.2", 8192, 256, "the model is not a Llama 3",
+     "the model is not a Llama 3", "sliding window", "p5.48xlarge", "https://github.com/pytorch/"},
 };
 
 models::Job job_of_row(const TargetRow& row) {

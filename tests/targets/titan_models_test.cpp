@@ -75,16 +75,17 @@ TEST_CASE("messages on a file name the model that it trains", "[targets]") {
   CHECK(contains(read_model("name = \"deepseek_v3\"\nflavor = \"16B\"").unmodelled, "latent attention"));
   CHECK(read_model("name = \"llama3\"\nflavor = \"8B\"").unmodelled.empty());
   CHECK(contains(name_refused("run.toml", config_of("name = \"qwen3\"\nflavor = \"9B\"")),
-                 "run.toml:3:10: model.flavor: \"9B\" is no size of qwen3 in v0.2.2"));
+                 "run.toml:3:10: model.flavor: \"9B\" is not a size of qwen3 in v0.2.2"));
   CHECK(contains(name_refused("run.toml", config_of("name = \"qwen2\"\nflavor = \"8B\"")),
-                 "model.name: \"qwen2\" is no model of TorchTitan v0.2.2"));
+                 "model.name: \"qwen2\" is not a model of TorchTitan v0.2.2"));
 }
 
 // A module of a person's own may add any key; of TorchTitan's own for fault tolerance the keys are known.
 TEST_CASE("keys that a custom config module adds are not unknown", "[targets]") {
   const std::string model = "name = \"llama3\"\nflavor = \"8B\"";
   const std::string fault = "[fault_tolerance]\nenable = true\nsemi_sync_method = \"diloco\"\n";
-  CHECK(contains(name_refused("run.toml", config_of(model, fault + "sync_steps = 10\n")), "has no such key"));
+  CHECK(contains(name_refused("run.toml", config_of(model, fault + "sync_steps = 10\n")),
+                 "does not have this key"));
   const std::string known = "[job]\ncustom_config_module = \"torchtitan.components.ft.config\"\n";
   CHECK(read_model(model, fault + "sync_steps = 10\n" + known).config.not_modelled.empty());
   CHECK(contains(name_refused("run.toml", config_of(model, fault + "sync_step = 10\n" + known)),
@@ -100,8 +101,8 @@ TEST_CASE("a config registry in Python is not read as a config", "[targets]") {
       "def llama3_tiny() -> Trainer.Config:\n    spec = model_registry(\"tiny\")\n    return "
       "Trainer.Config(model_spec=spec)\n\ndef llama3_small() -> Trainer.Config:\n    return llama3_tiny()\n";
   const std::string said = name_refused("config_registry.py", text);
-  CHECK(contains(said,
-                 "Python of TorchTitan's config registry (llama3_tiny and 1 more), which is not run here"));
+  CHECK(contains(
+      said, "Python code of TorchTitan's config registry (llama3_tiny and 1 more), which is not run here"));
   CHECK(contains(said, "trnplan_config.py"));
-  CHECK(contains(name_refused("other.py", "print(1)\n"), "this is no config of TorchTitan"));
+  CHECK(contains(name_refused("other.py", "print(1)\n"), "this is not a config of TorchTitan"));
 }

@@ -103,8 +103,8 @@ TEST_CASE("duplicate keys name the first place", "[io][document]") {
 TEST_CASE("several documents, stray text, odd keys and tags are refused", "[io][document]") {
   CHECK(contains(problem_of("a: 1\n---\nb: 2\n"), "t.yaml:2:1: a second YAML document"));
   CHECK(contains(problem_of("[1] x\n"), "text follows"));
-  CHECK(contains(problem_of("[a, b]: 1\n"), "where a key was expected"));
-  CHECK(contains(problem_of("~: 1\n"), "where a key was expected"));
+  CHECK(contains(problem_of("[a, b]: 1\n"), "instead of a key"));
+  CHECK(contains(problem_of("~: 1\n"), "instead of a key"));
   CHECK(contains(problem_of("a: !include b.yaml\n"), "tag"));
   CHECK(contains(problem_of("b: &b {x: 1}\na: {<<: *b}\n"), "merge keys"));
 }
@@ -163,7 +163,7 @@ TEST_CASE("aliases are copied, within a budget", "[io][document]") {
   std::string anchors;
   for (int i = 0; i < 60; ++i) anchors += "&a" + std::to_string(i) + " [";
   CHECK(contains(problem_of(anchors + repeated("1, ", 20'000) + repeated("]", 60)), "aliases are expanded"));
-  CHECK(contains(problem_of("a: &a [*a]\n"), "inside the value it names"));
+  CHECK(contains(problem_of("a: &a [*a]\n"), "inside the value that it names"));
 }
 
 TEST_CASE("files are judged before they are read", "[io][document]") {
@@ -182,8 +182,8 @@ TEST_CASE("files are judged before they are read", "[io][document]") {
   CHECK(contains(problem(scratch.path / "absent"), "No such file"));
   const auto fifo = scratch.path / "fifo";
   REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK(contains(problem(fifo), "no regular file"));
-  CHECK(contains(problem("/dev/zero"), "no regular file"));
+  CHECK(contains(problem(fifo), "not a regular file"));
+  CHECK(contains(problem("/dev/zero"), "not a regular file"));
 
   const auto file = scratch.path / "file";
   std::ofstream(file) << std::string(100, 'x');
@@ -230,7 +230,7 @@ TEST_CASE("MapReader collects every fault", "[io][document]") {
   CHECK(to_string(faults[0]) == "job.yaml:16:1: cluster.nde: unknown key\n  fix: did you mean \"nodes\"?");
 }
 
-TEST_CASE("MapReader on something that is no map reports that alone", "[io][document]") {
+TEST_CASE("MapReader on something that is not a map reports that alone", "[io][document]") {
   std::vector<Diagnostic> faults;
   const Node list = parse_document("[1, 2]", "t.yaml");
   MapReader map(list, "training", faults);

@@ -94,7 +94,7 @@ TEST_CASE("odd shapes", "[topology]") {
   CHECK(judge(no_efa, ChipGraph(no_efa.instance), GroupKind::data, {0, 32}).rule == "no-efa");
 }
 
-TEST_CASE("a fabric that is no torus needs data only", "[topology]") {
+TEST_CASE("a fabric that is not a torus needs data only", "[topology]") {
   const Cluster cluster{all_to_all(8), 1};
   std::vector<int> all(8);
   std::iota(all.begin(), all.end(), 0);

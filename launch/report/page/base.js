@@ -158,5 +158,5 @@ function remarks() {
 }
 function footer(...more) {
   page.append(h("footer", null, "trnplan " + data.version, more.filter(known).map((m) => [" · ", m]),
-    ". This file has everything in it: it asks no network."));
+    ". This file is complete: it needs no network."));
 }

@@ -89,7 +89,7 @@ function machinePart(machine, refused) {
   } else if (machine.rows > 0) {
     what += `, a ${machine.rows} x ${machine.columns} torus`;
     if (machine.depth > 1) what += `, ${machine.depth} of them`;
-    what += "; short ends of lines go around to the other side";
+    what += "; short line ends wrap around to the other side";
   }
   const show = (k, button) => {
     for (const b of buttons) b.setAttribute("aria-pressed", String(b === button));
@@ -99,7 +99,7 @@ function machinePart(machine, refused) {
     const groups = (c) => [...new Set(k.cores.slice(c * per, (c + 1) * per))].map((g) => group + g).join(", ");
     holder.replaceChildren(nodePicture(machine, "Groups on a node", colour, (c) => `${chip} ${c}: ${groups(c)}`));
     const told = k.kind === "pp" ? "Colours are pipeline stages. Messages between them" :
-                                   `${count(k.groups, KIND[k.kind] + " group")} of ${k.ranks} ${CORE}s, each a colour`;
+                                   `${count(k.groups, KIND[k.kind] + " group")} of ${k.ranks} ${CORE}s, one colour each`;
     words.textContent = `${told}: ${k.verdict} (${k.rule}: ${k.message}).`;
     drawAll();
   };

@@ -14,12 +14,12 @@ function heading(what) {
   page.append(h("header", null, h("p", {class: "kind"}, what), h("h1", null, j.model, " on ", on),
     h("p", {class: "job"},
       `sequence ${grouped(j.sequence)}, global batch ${grouped(j.global_batch)}, ${j.precision}` +
-        (j.tokens > 0 ? `, ${(+(j.tokens / 1e9).toPrecision(6)).toLocaleString("en")} x 10^9 tokens` : ""))));
+        (j.tokens > 0 ? `, ${(+(j.tokens / 1e9).toPrecision(6)).toLocaleString("en")} billion tokens` : ""))));
 }
 
 function tilesOf(p) {
-  const price = p.usd_per_hour > 0 ? tile("cost", "10^9 tokens cost", usd(p.usd_per_1e9_tokens) + " USD",
-                                       `${usd(p.usd_per_hour)} USD an hour, ${p.price_kind.replace(/_/g, " ")}`) :
+  const price = p.usd_per_hour > 0 ? tile("cost", "A billion tokens cost", usd(p.usd_per_1e9_tokens) + " USD",
+                                       `${usd(p.usd_per_hour)} USD per hour, ${p.price_kind.replace(/_/g, " ")}`) :
                                      null;
   const full = data.memory ? data.memory.stages[data.memory.fullest] : null;
   return h("div", {class: "tiles"},
@@ -47,27 +47,27 @@ function surePart(p) {
   } else if (o) {
     items.push([
       strong("That it runs: " + probability(o.works) + ". "),
-      `It fits with ${probability(o.fits)}, ` +
-        (o.compiles < 0.9995 ? `compiles with ${probability(o.compiles)}, ` : "") +
-        `and nothing else stops it with ${probability(o.runs)}. ` +
-        (o.nearest ? `The nearest run that is known: ${o.nearest}` +
+      `It is ${probability(o.fits)} likely to fit, ` +
+        (o.compiles < 0.9995 ? `${probability(o.compiles)} likely to compile, ` : "") +
+        `and ${probability(o.runs)} likely to run into nothing else that stops it. ` +
+        (o.nearest ? `The nearest recorded run: ${o.nearest}` +
               (o.differs.length > 0 ? `, which differs in ${some(o.differs, 5)}` : "") + ". " :
-                                      "No run of such a model is known. ") +
-        (o.untested.length > 0 ? `No known run has: ${some(o.untested, 5)}.` : "")
+                                      "No run of such a model is recorded. ") +
+        (o.untested.length > 0 ? `No recorded run has: ${some(o.untested, 5)}.` : "")
     ]);
   } else if (known(p.works_probability)) {
     items.push([
       strong("That it runs: " + probability(p.works_probability) + ". "),
-      `By its bytes it fits with ${probability(p.fit_probability)}; ` +
-        "the rest is how far it is from runs that are known."
+      `By its bytes it is ${probability(p.fit_probability)} likely to fit; ` +
+        "the rest is the doubt from its distance to recorded runs."
     ]);
   }
   items.push([
     strong("How long a step takes: "),
-    `${interval(p)} with 90 %, given that it runs, on healthy nodes that do nothing else` +
+    `${interval(p)} with a probability of 90 %, given that it runs, on healthy nodes that do nothing else` +
       (data.profile ? ` (parameters: profile ${data.profile}).` : ".") +
-      (p.extrapolated ? " So many micro-batches are not simulated one by one; " +
-            "the step is taken to grow as with fewer." :
+      (p.extrapolated ? " Not each of so many micro-batches is simulated; " +
+            "the step is extrapolated from fewer." :
                         "")
   ]);
   if (data.kind === "plan") {
@@ -75,14 +75,14 @@ function surePart(p) {
     if (c && !c.told_apart) {
       items.push([
         strong("That it is the best: "),
-        c.equal ? `plans ${c.first} and ${c.second} are one and the same to the model.` :
+        c.equal ? `plans ${c.first} and ${c.second} are the same to the model.` :
                   `plan ${c.first}${named(c.first)} is ${better()} than plan ` +
             `${c.second}${named(c.second)} with a probability of ` +
-            `${probability(c.probability_first_is_better)}: the two cannot be told ` +
-            `apart with the ${percent(c.sure, 0)} that were asked for.` +
+            `${probability(c.probability_first_is_better)}: the two are too close to ` +
+            `call with the ${percent(c.sure, 0)} that was asked for.` +
             (known(c.measurement_node_hours) ?
                 ` A measurement of ${c.measurement_node_hours.toFixed(1)} node-hours (measure.sh of ` +
-                  `--out) would make the choice right with ${probability(c.probability_after)}.` :
+                  `--out) would make the choice ${probability(c.probability_after)} likely to be right.` :
                 "")
       ]);
     } else if (c) {
@@ -92,14 +92,14 @@ function surePart(p) {
           `${c.second}${named(c.second)} with a probability of ` +
           `${probability(c.probability_first_is_better)}` +
           (c.probability_first_is_better < 0.5 && recommendedRank() === c.first ?
-              ": it is recommended because it runs more surely." :
+              ": it is recommended because it is more likely to run." :
               ".")
       ]);
     }
     if (!data.proven)
       items.push([
         strong("The search was stopped: "),
-        data.gap > 0 ? `the first plan is at most ${percent(data.gap)} above the best there can be.` :
+        data.gap > 0 ? `the first plan is at most ${percent(data.gap)} above the best that is possible.` :
                        "the first plan is not proven to be the best."
       ]);
   }
@@ -134,7 +134,7 @@ function limitPart(best) {
       ...(known(s.step_seconds_with_twice_the_nics) ?
           [["the network between nodes were twice as fast", less(s.step_seconds_with_twice_the_nics)]] :
           []),
-      [`a ${CORE} had 1 GiB more memory, with the plan that is best then`, less(s.step_seconds_with_one_more_gibibyte)]
+      [`a ${CORE} had 1 GiB more memory, with the plan that would then be best`, less(s.step_seconds_with_one_more_gibibyte)]
     ]));
 }
 
@@ -145,14 +145,14 @@ function why(best) {
     `it is ${data.proven ? "" : "so far "}the `;
   if (best === first)
     return of + `${data.job.by_cost ? "cheapest" : "fastest"} that is allowed and fits` +
-      (known(works(best)) ? `, and it runs with ${probability(works(best))}` : "") + "." + limit;
+      (known(works(best)) ? `, and it is ${probability(works(best))} likely to run` : "") + "." + limit;
   const other = layout(first.strategy) === layout(best.strategy) ?
     "the same layout, " + recompute(first.strategy) + (first.strategy.pipeline_cuts.length > 0 ? ", cuts by hand" : "") :
     layout(first.strategy);
   return of + `best bet: the ${data.job.by_cost ? "cheapest" : "fastest"}, ` +
     `${other}, would be ${percent(by(best) / by(first) - 1)} ` +
-    `${better()} but runs with only ${probability(works(first))}, ` +
-    `this one with ${probability(works(best))}, and a try that fails is not free.` + limit;
+    `${better()} but is only ${probability(works(first))} likely to run, ` +
+    `this one ${probability(works(best))}, and a failed try is not free.` + limit;
 }
 
 function rankingPart(best) {
@@ -162,23 +162,23 @@ function rankingPart(best) {
   const first = plans[0], alike = plans.every((p) => p.nodes === first.nodes && p.instance === first.instance);
   const measure = data.job.by_cost && plans.every((p) => p.usd_per_hour > 0) ?
     {
-      unit: "USD per 10^9 tokens",
-      what: "prices of 10^9 tokens",
+      unit: "USD per billion tokens",
+      what: "prices per billion tokens",
       of: (p) => p.usd_per_1e9_tokens,
       text: (v) => usd(v) + " USD"
     } :
     plans.every((p) => p.global_batch === first.global_batch) ?
     {unit: "seconds a step", what: "steps", of: (p) => p.step_seconds, text: (v) => seconds(v) + " s"} :
     {
-      unit: "seconds per 10^6 tokens",
-      what: "seconds of 10^6 tokens",
+      unit: "seconds per million tokens",
+      what: "seconds per million tokens",
       of: (p) => 1e6 / p.tokens_per_second,
       text: (v) => seconds(v) + " s"
     };
   const most = 16, shown = plans.filter((p, i) => i < most || p === best);
   section("ranking", "The ranked strategies",
-    para(`Dots are predicted ${measure.what}, whiskers 90 % intervals; what overlaps ` +
-      "may be ranked wrongly, and much of the doubt is common to all. The axis " +
+    para(`Dots are predicted ${measure.what}, whiskers 90 % intervals; plans whose whiskers overlap ` +
+      "may be ranked wrongly, but much of the doubt is common to all. The axis " +
       "does not start at 0. The filled row is the recommended one."),
     dotRows("Predictions with 90 % intervals", measure.unit, shown.map((p) => ({
       label: `${p.rank}  ${whole(p.strategy)}${alike ? "" : `, on ${p.nodes} x ${p.instance}`}`,
@@ -211,10 +211,10 @@ function runPart() {
   if (r.why) return section("run", "The whole run", para(r.why));
   const limits = [
     known(r.deadline_days) ? `it keeps the deadline of ${+ r.deadline_days.toFixed(1)} ` +
-        `days with ${probability(r.deadline_probability)}` :
+        `days with a probability of ${probability(r.deadline_probability)}` :
                              null,
     known(r.budget_usd) ? `it keeps the budget of ${usd(r.budget_usd)} USD ` +
-        `with ${probability(r.budget_probability)}` :
+        `with a probability of ${probability(r.budget_probability)}` :
                           null
   ].filter(known);
   section("run", "The whole run",
@@ -222,8 +222,8 @@ function runPart() {
       r.asks_for_tokens ?
         [
           strong(tokensText(r.tokens_50) + " tokens"),
-          " are reached at the median, " +
-            `${tokensText(r.tokens_90)} with 90 %, in ${r.days.toFixed(1)} days` +
+          " are 50 % likely to be reached, " +
+            `${tokensText(r.tokens_90)} 90 % likely, in ${r.days.toFixed(1)} days` +
             (known(r.usd) ? ` and for ${usd(r.usd)} USD.` : ".")
         ] :
         [
@@ -238,9 +238,9 @@ function clustersPart() {
   if (data.clusters.length < 2) return;
   const run = data.clusters.every((c) => known(c.run_days));
   section("clusters", "Other clusters",
-    para("The best plan of each; * marks those that no other " +
+    para("The best plan for each; * marks those that no other " +
       "beats in speed, price and size at once."),
-    table(["", "nodes", "instance", "step s", "tokens/s", "USD per 10^9 tokens", ...(run ? ["days"] : []), "strategy"],
+    table(["", "nodes", "instance", "step s", "tokens/s", "USD per billion tokens", ...(run ? ["days"] : []), "strategy"],
       data.clusters.map((c) => [c.on_front ? "*" : "", grouped(c.nodes), c.instance, seconds(c.step_seconds),
                           grouped(c.tokens_per_second), usd(c.usd_per_1e9_tokens),
                           ...(run ? [c.run_days.toFixed(1)] : []), code(c.grammar)]),
@@ -270,13 +270,13 @@ function wordsPart() {
     ],
     [
       strong("micro-batch"),
-      ": sequences that pass through the model at a time. A step, from " +
+      ": the sequences that pass through the model at the same time. A step, from " +
         "one update of the weights to the next, has many of them."
     ],
     [
       strong("recomputed"),
       ": results that are not kept for the backward pass but " +
-        "worked out again, which saves memory and costs time."
+        "computed again, which saves memory and costs time."
     ],
     [
       strong("ZeRO-1"),
@@ -294,7 +294,7 @@ function wordsPart() {
 function nextPart() {
   section("next", "What to type next",
     data.unwritten ? para(`No config is written for this plan: ${data.unwritten}.`) : null,
-    data.save_as ? para("The job stands in no file: save it as ", code(data.save_as), " first.") : null,
+    data.save_as ? para("The job is not in a file: save it as ", code(data.save_as), " first.") : null,
     commands(data.commands));
 }
 
@@ -324,7 +324,7 @@ function planPage() {
   clustersPart();
   secondsPart(barsOf(best), data.step,
     "Along the critical path of a step; the parts add up to " +
-      "it. Other layouts stand below for comparison.");
+      "it. Other layouts are below for comparison.");
   memoryPart(data.memory, best.strategy);
   machinePart(data.machine, data.refused.concat(data.doubtful));
   timelinePart(data.step);
@@ -353,9 +353,9 @@ function simulatePage() {
       `): a step takes ${seconds(p.step_seconds)} s (90 % interval: ` +
         `${interval(p)}), which is ${grouped(p.tokens_per_second)} tokens/s.`),
     h("p", {class: "lead"},
-      data.refused ? "It breaks a rule and would not run: what follows is what it would do if it did." :
-                     "No rule refuses it, and it runs with " +
-          `${probability(works(p))}. What limits it is ${RESOURCE[limits[0][0]]}.`),
+      data.refused ? "It breaks a rule and would not run: the following is what it would do if it ran." :
+                     "No rule refuses it, and it is " +
+          `${probability(works(p))} likely to run. What limits it is ${RESOURCE[limits[0][0]]}.`),
     tilesOf(p), broken));
   wordsPart();
   nextPart();
@@ -392,7 +392,7 @@ function noPlanPage() {
   const c = data.space;
   const say = [];
   if (!w)
-    say.push("Stopped before any was found; more time would tell.");
+    say.push("Stopped before a plan was found; allow more time.");
   else if (w.too_slow)
     say.push(`The fastest takes ${w.too_slow.run_days.toFixed(1)} days ` +
       `(${layout(w.too_slow.strategy)}), the deadline is ` +

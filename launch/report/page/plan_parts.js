@@ -72,11 +72,11 @@ function memoryPart(memory, strategy) {
   section("memory", "Memory of a " + CORE,
     para(`${where} needs `, strong(`${gib(full.peak)} of ${gib(limit)} GiB`),
       left >= 0 ? `: ${gib(left)} GiB are left. ` : `: ${gib(-left)} GiB too much. `,
-      "Bars count every byte that the program keeps. Whiskers say where it really " +
-        "ends, with 90 %: a compiler may drop or add activations, " +
+      "Bars count every byte that the program keeps. Whiskers show where the peak " +
+        "really is, with a probability of 90 %: a compiler may drop or add activations, " +
         `${GPU ? "allocator and libraries" : "buffers and the runtime"} may take more or less. `,
       `That is between ${gib(full.bytes_90[0])} and ${gib(full.bytes_90[1])} ` +
-        `GiB${memory.stages.length === 1 ? "" : " on that stage"}, so that it fits with ` +
+        `GiB${memory.stages.length === 1 ? "" : " on that stage"}, so that fitting has a probability of ` +
         `${probability(Math.min(...memory.stages.map((m) => m.fit_probability)))}.`),
     legend(COMPONENTS.map(([k, words]) => ["m-" + k, words])),
     stackedRows("Memory by stage", `GiB of a ${CORE}`, shown.map((r) => ({
@@ -126,12 +126,12 @@ function refusedPart() {
   }
   const c = data.space;
   section("refused", "What would not run, and why",
-    para(`${grouped(c.enumerated)} strategies were looked at: ${grouped(c.refused)} ` +
+    para(`${grouped(c.enumerated)} strategies were searched: ${grouped(c.refused)} ` +
       `break a rule, ${grouped(c.too_large)} are too large for memory, ` +
       `${grouped(c.bounded)} cannot be faster, ${grouped(c.simulated)} were simulated.` +
-      (c.inexpressible > 0 ? ` ${grouped(c.inexpressible)} more cannot be said in the config of what trains them.` :
+      (c.inexpressible > 0 ? ` ${grouped(c.inexpressible)} more cannot be expressed in the config of the stack that trains them.` :
                              "")),
-    all.length === 0 ? para("None that was refused could have been faster.") :
+    all.length === 0 ? para("None of the refused ones could have been faster.") :
                        para(data.plans.length > 0 ? "These might have been faster if they ran:" : "What came closest:"),
     h("ul", {class: "refused"}, first.map(refusal)),
     more.length > 0 ? numbers(`${grouped(more.length) + " more"}`, h("ul", {class: "refused"}, more.map(refusal))) :

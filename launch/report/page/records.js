@@ -17,7 +17,7 @@ function errorRows(label, groups, mark) {
       mark),
     shown.length < all.length ?
       h("p", {class: "capped"},
-        `${shown.length} of ${all.length} are drawn, those with most rows; the table has all.`) :
+        `${shown.length} of ${all.length} are drawn, those with most rows; the table has all of them.`) :
       null,
     numbers("The numbers",
       table(["", "rows", "median error", "5 % to 95 %", "median |error|", "within 90 %"],
@@ -54,7 +54,7 @@ function validatePage() {
         tile("covered", "Within 90 %", percent(s.coverage_90), `median half-width ${percent(s.half_width_90)}`) :
         null,
       known(s.constant_mfu_mape) ? tile("mfu", "One MFU for all", percent(s.constant_mfu_mape),
-                                     `mean error so; noise of repeated runs ${percent(s.oracle_mape)}`) :
+                                     `its mean error; noise of repeated runs ${percent(s.oracle_mape)}`) :
                                    null,
       data.fit && data.fit.rows > 0 ?
         tile("fits", "Fits or not", `${grouped(data.fit.right)} of ${grouped(data.fit.rows)} right`,
@@ -92,14 +92,14 @@ function validatePage() {
         }),
       drawn.length < data.rows_found ? h("p", {class: "capped"},
                                          `${grouped(drawn.length)} of ${grouped(data.rows_found)} rows are drawn, ` +
-                                           "evenly taken; all count in the numbers. --format json lists all.") :
+                                           "evenly chosen; all count in the numbers. --format json lists all.") :
                                        null);
     section("sources", "Errors by " + data.source_is, para("Dots are median errors, whiskers hold nine of ten rows."),
       errorRows("Errors by source", data.by_source, "mark-source"));
     if (data.by_mechanism.length > 0)
       section("mechanisms", "Errors by what a layout uses",
-        para("A row counts with each mechanism that its layout uses. Where one " +
-          "stands apart, look for what is modelled wrongly there."),
+        para("A row counts with each mechanism that its layout uses. If one " +
+          "differs from the others, look for what is modelled wrongly there."),
         errorRows("Errors by mechanism", data.by_mechanism, "mark-mechanism"));
     if (data.by_model.length > 1)
       section("models", "Errors by model", errorRows("Errors by model", data.by_model, "mark-model"));
@@ -120,7 +120,7 @@ function watchVerdict() {
   const d = data;
   if (!known(d.step_seconds)) return "No step time is known yet.";
   const text = `A step takes ${seconds(d.step_seconds)} s, the median of ${count(d.timed_steps, "step")}`;
-  if (!known(d.predicted_seconds)) return text + ". Nothing says what ran, so there is no prediction beside it.";
+  if (!known(d.predicted_seconds)) return text + ". It is not stated what ran, so there is no prediction to compare with.";
   const [low, high] = d.predicted_seconds_90, share = d.step_seconds / d.predicted_seconds - 1;
   const how = d.step_seconds > high ? "slower than it should be" :
     d.step_seconds < low            ? "faster than predicted" :
@@ -133,10 +133,10 @@ function watchVerdict() {
 function watchPage() {
   const d = data, c = d.losses;
   document.title = "trnplan watch: " + d.source;
-  page.append(h("header", null, h("p", {class: "kind"}, "watch: a run beside its plan"), h("h1", null, d.source),
+  page.append(h("header", null, h("p", {class: "kind"}, "watch: a run compared with its plan"), h("h1", null, d.source),
     h("p", {class: "job"},
       (d.job ? `${d.job.model} on ${d.job.nodes[0]} x ${d.job.instances[0]}, ${layout(d.strategy)}` :
-               "no plan beside it") +
+               "no plan to compare with") +
         (d.state ? `, ${d.state}` : ""))));
   const done = d.total > 0 ? `Step ${grouped(d.step)} of ${grouped(d.total)}` :
     d.step > 0 ? `Step ${grouped(d.step)}` :
@@ -164,7 +164,7 @@ function watchPage() {
                            known(d.wall_seconds) ? `of ${duration(d.wall_seconds)}` : null) :
                                                    null,
       tile("restarts", "Restarts", grouped(d.restarts),
-        d.lost_steps > 0 ? `${count(d.lost_steps, "step")} done twice` : "no step done twice"),
+        d.lost_steps > 0 ? `${count(d.lost_steps, "step")} repeated` : "no step repeated"),
       known(d.eta_seconds) ? tile("eta", "Left", duration(d.eta_seconds), "at this goodput") : null,
       known(d.loss) ?
         tile("loss", "Loss", String(+d.loss.toPrecision(5)),

@@ -1,16 +1,16 @@
 // The page of whatif: clusters by days and dollars, and how they scale.
 const colourOf = (names) => (name) => "g-" + (names.indexOf(name) % 8);
-const tokensText = (n) => (n >= 1e12 ? +(n / 1e12).toPrecision(4) + " x 10^12" : +(n / 1e9).toPrecision(4) + " x 10^9");
+const tokensText = (n) => (n >= 1e12 ? +(n / 1e12).toPrecision(4) + " trillion" : +(n / 1e9).toPrecision(4) + " billion");
 const place = (p) => `${grouped(p.nodes)} x ${p.instance}`;
 
 function clusterTiles(p, q) {
   return h("div", {class: "tiles wide"}, tile("cluster", "Cluster", place(p), layout(p.strategy)),
     q.asks_for_tokens ?
-      tile("reached", "Tokens reached", tokensText(p.tokens_50), `with 90 %: ${tokensText(p.tokens_90)}`) :
+      tile("reached", "Tokens reached", tokensText(p.tokens_50), `90 % likely: ${tokensText(p.tokens_90)}`) :
       tile("days", "Days", p.days.toFixed(1), `90 %: ${p.days_90[0].toFixed(1)} to ${p.days_90[1].toFixed(1)}`),
-    known(p.usd) && tile("cost", "USD", usd(p.usd), known(p.usd_at_90) && `with 90 % at most ${usd(p.usd_at_90)}`),
+    known(p.usd) && tile("cost", "USD", usd(p.usd), known(p.usd_at_90) && `90 % likely at most ${usd(p.usd_at_90)}`),
     known(p.usd_per_1e9_tokens) &&
-      tile("price", "10^9 tokens cost", usd(p.usd_per_1e9_tokens) + " USD", `${q.pricing.replace(/_/g, " ")} price`),
+      tile("price", "A billion tokens cost", usd(p.usd_per_1e9_tokens) + " USD", `${q.pricing.replace(/_/g, " ")} price`),
     tile("speed", "Throughput", grouped(p.tokens_per_second) + " tokens/s", `MFU ${percent(p.mfu)}`),
     tile("goodput", "Goodput", percent(p.goodput),
       `a checkpoint every ${seconds(p.checkpoint_interval_seconds / 60)} min`),
@@ -31,12 +31,12 @@ function whatifPage() {
     h("p", {class: "lead"}, data.because || data.reason));
   if (best) answer.append(clusterTiles(best, q));
   if (!best && data.would_do)
-    answer.append(para(`${place(data.would_do)} would do: ${data.would_do.days.toFixed(1)} days` +
+    answer.append(para(`${place(data.would_do)} is enough: ${data.would_do.days.toFixed(1)} days` +
       (known(data.would_do.usd) ? `, ${usd(data.would_do.usd)} USD.` : ".")));
   if (!best && data.reaches)
     answer.append(para(`Within the limits ${place(data.reaches)} gets farthest: ` +
       `${tokensText(data.reaches.tokens_50)} tokens.`));
-  if (data.surer >= 0) answer.append(para(`To keep the limits with 90 %, take ${place(data.points[data.surer])}.`));
+  if (data.surer >= 0) answer.append(para(`To be 90 % likely to keep the limits, take ${place(data.points[data.surer])}.`));
   if (data.commands.length > 0) nextPart();
   if (points.length > 0) whatifCharts(points, best, names, colour, q);
   const numeric = [1, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -44,7 +44,7 @@ function whatifPage() {
     table(
       [
         "", "nodes", "instance", "step s", "tokens/s", "MFU", "goodput", "scaling",
-        q.asks_for_tokens ? "tokens" : "days", "USD", "USD per 10^9 tokens", "strategy"
+        q.asks_for_tokens ? "tokens" : "days", "USD", "USD per billion tokens", "strategy"
       ],
       data.points.map((p, i) => p.strategy ?
           [
@@ -56,12 +56,12 @@ function whatifPage() {
           ] :
           ["", grouped(p.nodes), p.instance, "", "", "", "", "", "", "", "", p.why + (p.fix ? " Fix: " + p.fix : "")]),
       numeric),
-    para("*: recommended; f: on the front, no other is as short, as cheap and as small."),
+    para("*: recommended; f: on the front: no other cluster is as fast, as cheap and as small."),
     capped(data.points.length, data.points_found, "clusters"));
   const priced = data.instances.filter((s) => known(s.usd_per_hour));
   if (data.instances.length > 1 && priced.length > 0)
-    section("instances", "Types against each other",
-      table(["instance", "stands for it", "USD an hour and node", "cheapest with", "as cheap as the next at"],
+    section("instances", "Types compared",
+      table(["instance", "represented by", "USD per hour and node", "likely the cheapest", "as cheap as the next at"],
         data.instances.map(
           (s) => [s.instance, place(data.points[s.point]), known(s.why_unpriced) ? s.why_unpriced : usd(s.usd_per_hour),
             s.why_unpriced ? "" : probability(s.cheapest_probability),
@@ -91,7 +91,7 @@ function whatifCharts(points, best, names, colour, q) {
     const bands = [];
     if (known(q.budget_usd)) bands.push({value: q.budget_usd, class: "limit", hover: "the budget"});
     section("front", q.asks_for_tokens ? "Tokens and dollars" : "Days and dollars", key,
-      para(`Full dots are on the front: no other cluster is as ${q.asks_for_tokens ? "far" : "short"}, ` +
+      para(`Full dots are on the front: no other cluster is as ${q.asks_for_tokens ? "far" : "fast"}, ` +
         "as cheap and as small. The ring is the recommended one. Both axes are logarithmic."),
       plane("Clusters by days and dollars", paid.map((p) => ({
         ...of(p),
@@ -101,7 +101,7 @@ function whatifCharts(points, best, names, colour, q) {
       })),
         {
           log: true,
-          xUnit: q.asks_for_tokens ? "10^9 tokens, median" : "days, median",
+          xUnit: q.asks_for_tokens ? "billion tokens, median" : "days, median",
           yUnit: "USD; a dot's number is its nodes",
           mark: "mark-front",
           radius: 5,
@@ -131,7 +131,7 @@ function whatifCharts(points, best, names, colour, q) {
         (p) => p.goodput_90.map((g) => 100 * g)),
       by("Scaling efficiency by nodes", "tokens/s a node, % of the smallest cluster's", "mark-efficiency",
         (p) => 100 * p.efficiency, null, {zero: true}),
-      paid.length > 0 ? by("Dollars of 10^9 tokens by nodes", "USD per 10^9 tokens", "mark-price",
+      paid.length > 0 ? by("Dollars per billion tokens by nodes", "USD per billion tokens", "mark-price",
                           (p) => p.usd_per_1e9_tokens, null, {zero: true}) :
                         null));
 }

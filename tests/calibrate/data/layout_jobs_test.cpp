@@ -69,7 +69,7 @@ TEST_CASE("a row becomes a job on the machine of its source", "[calibrate]") {
   CHECK(job_of_run(other).job.cluster.nodes == 8);
 }
 
-TEST_CASE("every row that is no job says why", "[calibrate]") {
+TEST_CASE("every row that is not a job says why", "[calibrate]") {
   const auto refused = [](const std::function<void(logs::LayoutRun&)>& edit) {
     logs::LayoutRun run = sample();
     edit(run);

@@ -130,7 +130,7 @@ TEST_CASE("what a row lacks is said", "[calibrate]") {
   CHECK(reason("a,train,A,m,trn1.32xlarge,1,32" + network + ",8,1,4,8,128,") == "no step time");
   CHECK(reason("a,train,A,m,H100,1,32" + network + ",8,1,4,8,128,1") == "not on trn1");
   CHECK(reason("a,train,A,m,trn1.32xlarge,1,32" + network + ",8,1,2,8,128,1") ==
-        "layout not stated, or not of all cores");
+        "layout not stated, or not for all cores");
   CHECK(reason("a,train,A,m,trn1.32xlarge,1,32,,,,,,8,1,4,8,128,1") == "the network is not stated");
   CHECK(reason("a,train,,m,trn1.32xlarge,1,32" + network + ",8,1,4,8,128,1").starts_with("quality not"));
   CHECK(reason("a,kernel,D,m,trn1.32xlarge,1,32" + network + ",8,1,4,8,128,1").empty());  // no training row

@@ -75,7 +75,7 @@ TEST_CASE("one of several indistinguishable plans has a line, and the others are
             {plan_of(found.job, "tp=4", 501, 9), 0.6, 2, false}};
   const std::string text = cli::wrapped(cli::plan_answer(a), 200);
   CHECK(has(text,
-            "\nTied       TP 8 x DP 4, MLP recomputed  488 s, 14.1 GiB (faster than the best one with 47 %)  "
+            "\nTied       TP 8 x DP 4, MLP recomputed  488 s, 14.1 GiB (47 % likely to be faster)  "
             "and 5 more "
             "like it\n"));
   CHECK_FALSE(has(text, "TP 32"));
@@ -97,7 +97,7 @@ TEST_CASE("the fastest stands below a plan that is recommended in its place", "[
   CHECK(has(text, "\nBest       TP 8 x DP 4  488 s/step"));
   CHECK(has(text,
             "; fits: 97.0 %\nFastest    TP 8 x PP 4, micro-batch 2, MLP recomputed  484 s, 0.8 % "
-            "faster;  works with 61.0 % only,  the best one with 97.0 %  (fits: 61.0 %; "
+            "faster;  61.0 % likely to work,  the best one 97.0 %  (fits: 61.0 %; "
             "untested: micro-batch 2, manual cuts)\n"));
 }
 
@@ -108,9 +108,8 @@ TEST_CASE("a tie of the same layout says what differs", "[cli]") {
   a.ties = {{plan_of(found.job, "tp=8,pp=2,cuts=16", 485, 12), 0.999, 0, true}};
   const auto text = [&] { return cli::wrapped(cli::plan_answer(a), 200); };
   CHECK(has(text(), "\n           tp=8,pp=2  nothing recomputed; fits: 98.9 %\n"));
-  CHECK(has(
-      text(),
-      "\nTied       the same layout, cuts by hand  485 s, 12 GiB (faster than the best one with < 1 %)\n"));
+  CHECK(
+      has(text(), "\nTied       the same layout, cuts by hand  485 s, 12 GiB (< 1 % likely to be faster)\n"));
   a.ties.front().plan = plan_of(found.job, "tp=8,pp=2,recompute=LlamaMLP+LlamaRMSNorm,cuts=16", 485, 12);
   CHECK(has(text(), "\nTied       the same layout, MLP and norms recomputed, cuts by hand  485 s"));
   found.result.plans = {plan_of(found.job, "tp=8,pp=2,cuts=14", 484, 12)};
@@ -162,7 +161,7 @@ TEST_CASE("near misses say what rules them out", "[cli]") {
             "apart\n"));
   CHECK(has(text, "\n           TP 8 x DP 4, nothing recomputed: needs 17.6 of 16 GiB [memory]\nNext"));
   found.result.refused = {unsure};
-  CHECK(has(found.text(), "fits only with probability 50.0 % [memory]\n"));
+  CHECK(has(found.text(), "only 50.0 % likely to fit [memory]\n"));
 }
 
 TEST_CASE("a folder that could not be written is not offered again", "[cli]") {
@@ -170,7 +169,7 @@ TEST_CASE("a folder that could not be written is not offered again", "[cli]") {
   Answer a = found.answer();
   a.refused_folder = "my-plan";
   const std::string text = cli::plan_answer(a);
-  CHECK(has(text, "\nNext       nothing was written to my-plan, for the reason below; --details"));
+  CHECK(has(text, "\nNext       nothing was written to my-plan; the reason is below; --details"));
   CHECK_FALSE(has(text, "--out DIR"));
 }
 
@@ -180,7 +179,7 @@ TEST_CASE("no bill that nobody asked for", "[cli]") {
   found.result.plans.front() = plan_of(found.job, "tp=8", 484, 15.14);
   CHECK_FALSE(has(found.text(), "USD"));
   found.job.objective = models::Objective::cost;
-  CHECK(has(found.text(), "USD per 10^9 tokens"));
+  CHECK(has(found.text(), "USD per billion tokens"));
   CHECK(has(found.text(),
             "\nRun        667.8 days, 344,581 USD, without failures, checkpoints and restarts\n"));
 }
@@ -196,10 +195,10 @@ TEST_CASE("without a plan the answer is the nearest one and what would do", "[cl
   found.result.infeasible = why;
   CHECK(found.text() ==
         "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)\n"
-        "No plan    no strategy is legal and fits a core's memory\n"
+        "No plan    no strategy is legal and fits the memory of a core\n"
         "Closest    TP 16 x PP 2, MLP recomputed: stage 0 needs 47 of 16 GiB, 30.99 GiB too much [memory]\n"
         "           tp=16,pp=2,recompute=CoreAttention+LlamaMLP\n"
-        "Nodes      4 nodes of trn1.32xlarge would do: --nodes 4\n"
+        "Nodes      4 nodes of trn1.32xlarge are enough: --nodes 4\n"
         "Next       --details lists what was ruled out; --format json\n");
 }
 
@@ -224,9 +223,8 @@ TEST_CASE("a rule of the target alone that leaves no plan is named, with the tar
   CHECK_FALSE(has(text, "no cluster"));
   refusal.others.front().writes = false;
   text = cli::wrapped(cli::plan_answer(a), 100);
-  CHECK(
-      has(text,
-          "\nOther      --target nemo-megatron has a plan, though trnplan writes nothing that trains this"));
+  CHECK(has(text,
+            "\nOther      --target nemo-megatron has a plan, but trnplan writes no config that trains this"));
 }
 
 TEST_CASE("memory that is hardly too small differs in its digits from the limit", "[cli]") {
@@ -241,7 +239,7 @@ TEST_CASE("memory that is hardly too small differs in its digits from the limit"
   why.memory = memory_of(15.98, 0);
   found.result.infeasible = why;
   CHECK(has(cli::wrapped(cli::plan_answer(found.answer()), 200),
-            ": 15.98 of 16 GiB, which fits with probability < 0.1 % only"));
+            ": 15.98 of 16 GiB, which is only < 0.1 % likely to fit"));
 }
 
 TEST_CASE("a type whose step is not timed has no search to look into", "[cli]") {
@@ -259,7 +257,8 @@ TEST_CASE("a search that was stopped says how far it may be off", "[cli]") {
   Found found;
   found.result.complete = false;
   found.result.gap = 0.031;
-  CHECK(has(found.text(), "\nStopped    before this was proven to be the best: at most 3.1 % above it\n"));
+  CHECK(has(found.text(),
+            "\nStopped    before this was proven the best: it is at most 3.1 % above the best\n"));
 }
 
 TEST_CASE("a baseline is next to the best plan, a refused one without a speed-up", "[cli]") {
@@ -274,8 +273,8 @@ TEST_CASE("a baseline is next to the best plan, a refused one without a speed-up
   a.baseline_file = "nxdt.yaml";
   std::string text = cli::wrapped(cli::plan_answer(a), 200);
   CHECK(has(text,
-            "\nToday      nxdt.yaml: TP 32, 605 s a step; the best plan is 1.25 times as fast (it is faster "
-            "with 97.0 %)\n"
+            "\nToday      nxdt.yaml: TP 32, 605 s a step; the best plan is 1.25 times as fast (97.0 % likely "
+            "to be faster)\n"
             "Change     distributed_strategy.tensor_model_parallel_size: 32 -> 8\n"));
   today.broken = {{"memory", "stage 0 needs 45.2 of 16.0 GiB a core", "", false}};
   text = cli::wrapped(cli::plan_answer(a), 100);

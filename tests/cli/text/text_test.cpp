@@ -89,8 +89,9 @@ TEST_CASE("one-sided bounds of a run say so", "[cli]") {
   run.time_at_90 = Seconds(18.1 * 86400);
   planner::RunQuestion q;
   q.tokens = 1e12;
-  CHECK(cli::run_line(run, q) == "1T tokens take at most 14.6 days with 50 %; 18.1 days with 90 %");
+  CHECK(cli::run_line(run, q) ==
+        "1T tokens, 50 % likely to end within 14.6 days; 90 % likely within 18.1 days");
   run.tokens_50 = 312e9;
   run.tokens_90 = 250e9;
-  CHECK(cli::run_line(run, {}) == "14.6 days: with 50 % at least 312B tokens, with 90 % at least 250B");
+  CHECK(cli::run_line(run, {}) == "14.6 days: 50 % likely at least 312B tokens, 90 % likely at least 250B");
 }

@@ -112,10 +112,10 @@ TEST_CASE("rates of collectives that are none are refused", "[io][catalog]") {
   };
   const std::string rates = "[141.0, 45.0, 35.0]";
   CHECK(fault_of(rates, rates).empty());
-  CHECK(fault_of(rates, "[141.0, 45.0]") == "ll_bandwidths: 2 rates where there are three");
-  CHECK(fault_of(rates, "[141.0, -45.0, 35.0]") == "ll_bandwidths: \"-45.0\" is no rate in GB/s");
-  CHECK(fault_of(rates, "[141.0, \"nan\", 35.0]") == "ll_bandwidths: \"nan\" is no rate in GB/s");
-  CHECK(fault_of(rates, "[1e300, 45.0, 35.0]") == "ll_bandwidths: \"1e300\" is no rate in GB/s");
+  CHECK(fault_of(rates, "[141.0, 45.0]") == "ll_bandwidths: 2 rates instead of three");
+  CHECK(fault_of(rates, "[141.0, -45.0, 35.0]") == "ll_bandwidths: \"-45.0\" is not a rate in GB/s");
+  CHECK(fault_of(rates, "[141.0, \"nan\", 35.0]") == "ll_bandwidths: \"nan\" is not a rate in GB/s");
+  CHECK(fault_of(rates, "[1e300, 45.0, 35.0]") == "ll_bandwidths: \"1e300\" is not a rate in GB/s");
   CHECK(fault_of("\"value\": 0.85", "\"value\": 1.85") == "in_switch_efficiency: a share above 1");
   CHECK_FALSE(fault_of("\"value\": 0.85", "\"value\": 0").empty());
 }

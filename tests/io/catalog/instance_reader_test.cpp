@@ -60,14 +60,14 @@ TEST_CASE("units are converted", "[io][catalog]") {
 
 TEST_CASE("a damaged instance file is refused", "[io][catalog]") {
   CHECK(contains(instance_problem(machine(R"({"value": 95, "unit": "GiB"})")),
-                 "core.bf16.unit: \"GiB\" is no unit"));
+                 "core.bf16.unit: \"GiB\" is not a unit"));
   CHECK(contains(instance_problem(machine(R"({"value": 95})")), "no unit"));
   CHECK(contains(instance_problem(machine(R"({"value": 0, "unit": "TFLOPS"})")), "core.bf16.value"));
   CHECK(contains(instance_problem(machine(R"({"value": -3, "unit": "TFLOPS"})")), "core.bf16.value"));
   CHECK(contains(instance_problem(machine("95")), "core.bf16"));
   CHECK(contains(instance_problem(machine("null")), "core.bf16: this key is missing"));
   const std::string ok = R"({"value": 95, "unit": "TFLOPS"})";
-  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 2]]})")), "no number below 2"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 2]]})")), "not a number below 2"));
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 0]]})")), "itself"));
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 1], [1, 0]]})")), "twice"));
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[0]]})")), "pair"));
@@ -97,7 +97,7 @@ TEST_CASE("hosts have equal shares of a node", "[io][catalog]") {
   for (const char* wrong :
        {R"("toy")", R"("toy1.")", R"(".large")", R"("toy 1.large")", R"("Toy1.large")", R"("a.b.c")"})
     CHECK(contains(instance_problem(with(std::string(R"(, "ec2_type": )") + wrong)),
-                   "is no instance type of EC2"));
+                   "is not an instance type of EC2"));
   CHECK(contains(instance_problem(with(R"(, "ec2_type": [1])")), "ec2_type: a text was expected"));
 }
 
@@ -144,9 +144,9 @@ TEST_CASE("far links have a rate of their own", "[io][catalog]") {
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[1, 0]]})", far + rate)),
                  "far_links: this link is listed twice"));
   CHECK(contains(instance_problem(machine(ok, none, rate + R"(, "far_links": {"value": [[0, 2]]})")),
-                 "far_links: \"2\" is no number below 2"));
+                 "far_links: \"2\" is not a number below 2"));
   CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 3]]})", R"(, "switches": 1)")),
-                 "no number below 3"));
+                 "not a number below 3"));
   CHECK(contains(instance_problem(machine(ok, none, R"(, "switches": -1)")), "switches"));
   CHECK(contains(instance_problem(machine(ok, none, R"(, "switches": 5000)")), "more than 4096"));
   CHECK(contains(instance_problem(machine(ok, none, R"(, "torus": {"rows": 2, "columns": 1, "depth": 2})")),

@@ -42,7 +42,7 @@ TEST_CASE("a release has its packages", "[io]") {
 }
 
 // Folders write these texts into commands.
-TEST_CASE("a release that is no release is refused, all faults at once", "[io]") {
+TEST_CASE("a release that is not a release is refused, all faults at once", "[io]") {
   const auto faults = release_faults(
       R"x([{"release": "2.9; rm", "python": "3.10", "packages": {"a": "$(b)", "A b": "1"}},
           {"release": "2.8", "python": "py", "packages": [], "image": "`x`"}, {"release": "2.8", "python": "3.1", "packages": {}}])x");

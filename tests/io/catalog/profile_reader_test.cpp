@@ -42,7 +42,7 @@ TEST_CASE("a profile says which schema it fills, or means that of NeuronCores", 
   };
   CHECK(io::profile_from(parse_document(profile_json(), "p.json")).schema == models::schema_named("neuron"));
   CHECK(io::profile_from(parse_document(with("neuron"), "p.json")).schema == models::schema_named("neuron"));
-  CHECK(contains(profile_problem(with("abacus")), "schema: \"abacus\" is no schema"));
+  CHECK(contains(profile_problem(with("abacus")), "schema: \"abacus\" is not a schema"));
 }
 
 TEST_CASE("a profile states every parameter in its unit", "[io][catalog]") {

@@ -238,15 +238,15 @@ TEST_CASE("sinfo that names GPUs which the catalogue has not is answered with th
   struct Row {
     const char *table, *named;
   };
-  for (const Row& row : {Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle gpu,ml.g6e.48xlarge,q1\n",
-                             "\"ml.g6e.48xlarge\""},
-                         Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle g5.48xlarge\n", "\"g5.48xlarge\""},
-                         Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle rack7,h100\n", "\"h100\""},
-                         Row{"NODELIST STATE GRES\nn1 idle gpu:h100:8(S:0-1)\n", "\"gpu:h100:8\""}}) {
+  for (const Row& row :
+       {Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle gpu,ml.g6e.48xlarge,q1\n", "\"ml.g6e.48xlarge\""},
+        Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle g5.48xlarge\n", "\"g5.48xlarge\""},
+        Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle rack7,h100\n", "\"h100\""},
+        Row{"NODELIST STATE GRES\nn1 idle gpu:h100:8(S:0-1)\n", "\"gpu:h100:8\""}}) {
     INFO(row.table);
     const Diagnostic d = fault(row.table);
     CHECK(contains(d.problem,
-                   std::string("its nodes are ") + row.named + ", which is no machine of the catalogue"));
+                   std::string("its nodes are ") + row.named + ", which is not a machine of the catalogue"));
     CHECK(contains(d.fix, "p5.48xlarge"));
     CHECK(contains(d.fix, "hgx-h100-80gb"));
     CHECK_FALSE(contains(d.fix, "trn"));
@@ -255,6 +255,6 @@ TEST_CASE("sinfo that names GPUs which the catalogue has not is answered with th
   CHECK(contains(neuron.fix, "trn2.48xlarge"));
   CHECK_FALSE(contains(neuron.fix, "p5"));
   const Diagnostic nothing = fault("NODELIST STATE AVAIL_FEATURES\nn1 idle a12,rack100\n");
-  CHECK(contains(nothing.problem, "does not say of which type"));
-  CHECK(contains(nothing.fix, "add instance: trn1.32xlarge beside it"));
+  CHECK(contains(nothing.problem, "does not state the type of"));
+  CHECK(contains(nothing.fix, "add instance: trn1.32xlarge next to it"));
 }

@@ -97,5 +97,5 @@ TEST_CASE("learning that no run can mean is reported", "[io]") {
   CHECK(contains(said("run: {learning_rate: 1}\n"), "run.learning_rate"));
   CHECK(contains(said("run: {start_from: checkpoint, weights: w}\n"), "run.weights"));
   CHECK(contains(said("run: {start_from: scratch, weights: /w}\n"), "reads no weights"));
-  CHECK(contains(said("run: {weights: /w}\n"), "not said whose"));
+  CHECK(contains(said("run: {weights: /w}\n"), "their origin is not stated"));
 }

@@ -133,7 +133,7 @@ TEST_CASE("a framework's name that is not known", "[io][job]") {
   CHECK(contains(fix("pin: {framework: pytorch}\n"), "use one of: nxd, overlapped, megatron, fsdp, "));
   // A loop is not what trains with it.
   CHECK(fix("pin: {framework: torchtitan}\n") ==
-        "write fsdp, the training loop of torchtitan, which itself is software.framework: torchtitan, or "
+        "write fsdp, the training loop of torchtitan, whose own name is software.framework: torchtitan, or "
         "--target");
   CHECK(contains(fix("pin: {framework: nxdt}\n"), "write nxd, the training loop of nxdt"));
   CHECK(contains(fix("pin: {framework: pytorch}\n"),
@@ -146,7 +146,7 @@ TEST_CASE("a framework's name that is not known", "[io][job]") {
   CHECK(contains(other, "fsdp-eager, "));
   CHECK(contains(other, ") is named by pin.framework, or framework= in a strategy"));
   CHECK(fix("software: {framework: fsdp}\n") ==
-        "write torchtitan, which trains with that loop, or pin: {framework: fsdp}; in a strategy it is "
+        "write torchtitan, which trains with that loop, or pin: {framework: fsdp}; in a strategy write "
         "framework=fsdp");
   CHECK(contains(fix("software: {framework: fsdp-async-tp}\n"), "write torchtitan, which trains with"));
 }
@@ -172,13 +172,13 @@ TEST_CASE("a pin is judged by the training loops that may train the job", "[io][
   CHECK(read("p5.48xlarge", "sharding: zero3, framework: fsdp-eager", "", "") == "");
   CHECK(read("p5.48xlarge", "shard_degree: 8", "", "torchtitan") == "");
   CHECK(contains(read("p5.48xlarge", "sharding: zero3", "", "megatron"),
-                 "\"zero3\" is none that megatron has"));
+                 "\"zero3\" is not one that megatron has"));
   CHECK(contains(read("p5.48xlarge", "shard_degree: 8", "", "megatron"), "megatron shards over all"));
-  CHECK(contains(read("p5.48xlarge", "sharding: zero4", "", ""), "is no sharding that is modelled"));
+  CHECK(contains(read("p5.48xlarge", "sharding: zero4", "", ""), "is not a sharding that is modelled"));
   CHECK(contains(read("trn1.32xlarge", "sharding: zero3", "", ""), "is none that nxd has"));
   CHECK(read("trn2.48xlarge", "sharding: zero3", "", "torchtitan") == "");
   CHECK(contains(read("p5.48xlarge", "schedule: zero-bubble", "", "torchtitan"),
-                 "\"zero-bubble\" is none that fsdp has"));
+                 "\"zero-bubble\" is not one that fsdp has"));
 }
 
 TEST_CASE("software beyond framework and release", "[io][job]") {

@@ -410,7 +410,7 @@ TEST_CASE("where no checkpoint is removed the folder says when the file system i
   const char* note =
       "No checkpoint is removed: one every 100 steps makes 25 of 90 GiB by step 2500, 2.2 TiB. The file "
       "system of the "
-      "folder's cluster files is full after 21 of them, step 2100: ";
+      "folder's cluster files is full after 21 of them, at step 2100: ";
   CHECK(contains(text_of(files, "README.md"), note));
   const models::Strategy strategy = strategy_of(job, "tp=2,recompute=full");
   CHECK(contains(launch::checkpoint_note(job, strategy, target), note));

@@ -104,7 +104,7 @@ TEST_CASE("what a person may change passes and is shown", "[launch]") {
   CHECK(contains(shown, ".image, "));
   CHECK(contains(shown, ".claimName"));
   CHECK(contains(shown, "edited: parallelcluster.yaml\n"));
-  CHECK(contains(shown, "edited: README.md: it is gone\n"));
+  CHECK(contains(shown, "edited: README.md: it has been removed\n"));
 }
 
 // Catches a file that is compared in part only: each of these ran in another way, and was submitted.
@@ -185,17 +185,17 @@ TEST_CASE("settings.env holds values of the plan's names alone", "[launch]") {
   for (const char* line : {"touch pwned", "torchrun() { exit 0; }", "export TRNPLAN_VENV=/x", ". /tmp/other",
                            " TRNPLAN_VENV=/x"}) {
     INFO(line);
-    CHECK(contains(after(line), "is no line NAME=VALUE"));
+    CHECK(contains(after(line), "is not a line NAME=VALUE"));
   }
   for (const char* line : {"PATH=/tmp:$PATH", "NEURON_CC_FLAGS=-O1", "plan=/tmp/other", "BASH_ENV="}) {
     INFO(line);
-    CHECK(contains(after(line), "is no value of this plan's settings.env"));
+    CHECK(contains(after(line), "is not a value of this plan's settings.env"));
   }
   CHECK(contains(after("TRNPLAN_DATA=/y"), "\"TRNPLAN_DATA=/y\" was set in line"));
   CHECK(after("# a note").empty());
   const Folder without;
   without.edit("settings.env", "TRNPLAN_SMOKE_STEPS=3\n", "");
-  CHECK(contains(without.said(), "TRNPLAN_SMOKE_STEPS: is nowhere set"));
+  CHECK(contains(without.said(), "TRNPLAN_SMOKE_STEPS: is not set anywhere"));
   const Folder changed;
   changed.edit("setup_env.sh", "read_settings\n", "read_settings\ntouch pwned\n");
   CHECK(contains(changed.said(), "setup_env.sh"));
@@ -221,7 +221,7 @@ TEST_CASE("plan.json must be that of the folder", "[launch]") {
     CHECK(contains(after(*target, strategy, "\"schema_version\": 1", "\"schema_version\": 2"),
                    "schema_version"));
     CHECK(contains(after(*target, strategy, "\"target\": \"", "\"target\": \"x"), "is not known"));
-    CHECK(contains(after(*target, strategy, "\"mfu\": ", "\"mfu\": 1"), "its sha256 is of another text"));
+    CHECK(contains(after(*target, strategy, "\"mfu\": ", "\"mfu\": 1"), "its sha256 differs"));
   }
 }
 
@@ -258,20 +258,20 @@ TEST_CASE("a folder of another version says so in one line, or passes", "[launch
   same.edit("health.sh", "nodes=4", "nodes=5");
   const std::string said = same.said();
   CHECK(contains(said, "plan.json: trnplan_version: trnplan 0.0.9 wrote this folder, and trnplan "));
-  CHECK(contains(said, "writes another (the first difference: node_run.sh:"));
+  CHECK(contains(said, "would write it differently (the first difference: node_run.sh:"));
   CHECK_FALSE(contains(said, "health.sh"));
 
   const Folder older;  // as it was before versions were written down
   older.edit("plan.json", version + ",", "");
   older.edit("plan.json", "\"config\": {", "\"shape\": {");
-  CHECK(contains(older.said(), "an older trnplan, which did not write down its version, wrote this folder"));
+  CHECK(contains(older.said(), "an older trnplan, which did not record its version, wrote this folder"));
 }
 
 // Catches files that are no edit of the plan's but would run.
 TEST_CASE("a folder contains no files that would run in addition to the plan's", "[launch]") {
   const Folder folder;
   folder.put("trnplan_config.py", "import os\n");
-  CHECK(contains(folder.said(), "trnplan_config.py: is of another plan: this one has no such file"));
+  CHECK(contains(folder.said(), "trnplan_config.py: belongs to another plan: this one has no such file"));
   fs::remove(folder.path / "trnplan_config.py");
   folder.put("notes.py", "");  // nothing imports from this folder
   folder.put("eks-prepare.yaml", "kind: Pod\n");
@@ -288,7 +288,7 @@ TEST_CASE("a manifest must be the plan's", "[launch]") {
                  "Worker.replicas: is \"2\"; the plan writes \"4\""));
   CHECK(contains(after("eks-mpijob-train.yaml", "neuron: 16", "neuron: 8"), "aws.amazon.com/neuron"));
   CHECK(contains(after("eks-mpijob-train.yaml", "mpi_launch.sh", "other.sh"),
-                 "does not run what the plan's does"));
+                 "does not run what the plan's file runs"));
   CHECK(contains(after("eks-mpijob-train.yaml", "kind: MPIJob", "kind: Pod"), "kind"));
   CHECK(contains(after("hyperpod-eks-train.yaml", "minReplicas: 4", "minReplicas: 1"), "minReplicas"));
   CHECK(contains(after("eks-pytorchjob-compile.yaml", "\"compile\"", "\"train\""), "does not run what"));
@@ -340,7 +340,7 @@ TEST_CASE("TorchTitan's module and TOML are the plan's, and nothing else is impo
   for (const char* name : {"torch.py", "sitecustomize.pyc", "numpy/__init__.py", "__pycache__/x.pyc"}) {
     INFO(name);
     folder.write(name, "");
-    CHECK(contains(folder.said(), "would be imported by what the plan runs"));
+    CHECK(contains(folder.said(), "would be imported by the plan's programs"));
     fs::remove_all(folder.path / *fs::path(name).begin());
   }
   folder.write("run/log.py", "");  // no package

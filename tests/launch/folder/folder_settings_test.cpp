@@ -54,7 +54,7 @@ TEST_CASE("lines that are no settings are told", "[launch]") {
   for (const char* line :
        {"touch pwned", "export A=/x", " A=/x", "A =/x", "=x", "1A=x", "A+=x", "A[0]=x", "if true"}) {
     INFO(line);
-    CHECK(fault(std::string("# c\n") + line) == "2: is no line NAME=VALUE\n");
+    CHECK(fault(std::string("# c\n") + line) == "2: is not a line NAME=VALUE\n");
   }
   CHECK(fault("A=1\nB=2\nA=3") == "3: was set in line 1 before\n");
   CHECK(value("A=1\nA=3") == "1");

@@ -172,7 +172,7 @@ TEST_CASE("other targets count hosts too", "[launch]") {
   for (const std::string& name : folder.names) CHECK_FALSE(contains(name, "eks"));
   CHECK(folder.names.count("Dockerfile") == 0);
   CHECK_FALSE(folder.says("README.md", "Kubernetes instead"));
-  CHECK(any_says(folder.refused("eks", "eks-mpijob"), "4 hosts, which a launcher keeps together"));
+  CHECK(any_says(folder.refused("eks", "eks-mpijob"), "4 hosts, which a launcher must keep together"));
 }
 
 TEST_CASE("hosts that nobody knows how to join have no folder", "[launch]") {
@@ -195,7 +195,7 @@ TEST_CASE("launch of four hosts asks for four, and only for jobs that keep them 
                  "1 x trn2u-ultraserver (4 hosts of trn2u.48xlarge), and this is one"));
   const auto faults = folder.refused("eks", "eks-pytorchjob");
   REQUIRE(faults.size() == 1);
-  CHECK(contains(faults[0].problem, "4 hosts, which jobs of eks-pytorchjob do not keep together"));
+  CHECK(contains(faults[0].problem, "4 hosts, and jobs of eks-pytorchjob do not keep them together"));
   CHECK(contains(faults[0].fix, "--cluster-flavour eks-mpijob"));
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("a machine that EC2 does not have: Slurm alone", "[launch]") {
   CHECK(folder.says("train.sbatch", "#SBATCH --nodes=2\n"));
   CHECK(folder.says("node_run.sh", "--nproc_per_node=8 "));
   CHECK(folder.says("README.md", "# llama3-8b on 2 x hgx-h100-80gb: "));
-  CHECK(folder.says("README.md", "NCCL takes the InfiniBand or RoCE devices that it finds"));
+  CHECK(folder.says("README.md", "NCCL uses the InfiniBand or RoCE devices that it finds"));
   CHECK(folder.says("README.md", "trnplan launch ."));
   for (const std::string& name : folder.names) {
     INFO(name);
@@ -218,7 +218,7 @@ TEST_CASE("a machine that EC2 does not have: Slurm alone", "[launch]") {
   CHECK(folder.faults().empty());
   const auto faults = folder.refused("eks", "eks-pytorchjob");
   REQUIRE(faults.size() == 1);  // one line, and nothing of files that are missing
-  CHECK(contains(faults[0].problem, "hgx-h100-80gb is no machine of EC2"));
+  CHECK(contains(faults[0].problem, "hgx-h100-80gb is not a machine of EC2"));
   CHECK(contains(faults[0].fix, "Slurm"));
   const char* table = "NODELIST STATE PARTITION\nn1 idle q*\nn2 idle q*\n";
   CHECK_FALSE(any_says(folder.refused("slurm", "", table), "sinfo"));

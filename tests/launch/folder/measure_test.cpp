@@ -74,7 +74,7 @@ TEST_CASE("runs of one plan only need its folder", "[launch]") {
   CHECK(find(first, "measure-2", "plan.json") == nullptr);
   CHECK(find(second, "measure-1", "plan.json") == nullptr);
   CHECK(contains(first.front().text, "when plan 1's step is above 123.5 s."));
-  CHECK(contains(second.front().text, "when its step is below 99.5 s."));
+  CHECK(contains(second.front().text, "if its step is below 99.5 s."));
 }
 
 TEST_CASE("other targets have no YAML, and refuse what they lack", "[launch]") {

@@ -159,10 +159,10 @@ TEST_CASE("runs that failed count as slow", "[launch]") {
 TEST_CASE("two nodes have one pair, and a node between two slow ones is said to be", "[launch]") {
   const auto two = judge({run({"a"}, 1), run({"b"}, 1), run({"a", "b"}, 2.6)});
   CHECK(names(two) == std::vector<std::string>{"a", "b"});
-  CHECK(contains(two.slow[0].problem, "the only pair it is in"));
+  CHECK(contains(two.slow[0].problem, "its only pair"));
   const auto between = judge(cluster(8, {{2, 2}, {4, 2}}, {{2, 2}, {4, 2}}));
   CHECK(names(between) == std::vector<std::string>{"n002", "n003", "n004"});
-  CHECK(contains(between.slow[1].problem, "perhaps only because of these"));
+  CHECK(contains(between.slow[1].problem, "perhaps only because these"));
   CHECK_FALSE(contains(between.slow[0].problem, "perhaps"));
 }
 

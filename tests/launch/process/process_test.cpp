@@ -25,7 +25,7 @@ TEST_CASE("arguments reach a program as they are", "[launch]") {
   CHECK(run_program({"printf", "%s|%s", hostile, "-n"}).output == hostile + "|-n");
 }
 
-TEST_CASE("a program that is not there", "[launch]") {
+TEST_CASE("a program that does not exist", "[launch]") {
   const auto ran = run_program({"no-such-program-of-trnplan"});
   CHECK_FALSE(ran.started);
   CHECK_FALSE(ran.error.empty());

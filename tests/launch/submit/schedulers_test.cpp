@@ -148,7 +148,7 @@ TEST_CASE("settings that jobs cannot use are told at their lines", "[launch]") {
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     return (folder / "settings.env") + ":" + std::to_string(line) + ":1: " + name + ": ";
   };
-  const std::string no_path = " is no absolute path of letters, digits and / _ . - + @";
+  const std::string no_path = " is not an absolute path of letters, digits and / _ . - + @";
   for (const char* name : {"TRNPLAN_VENV", "TRNPLAN_CODE", "TRNPLAN_DATA", "TRNPLAN_RESULTS", "TRNPLAN_CACHE",
                            "TRNPLAN_LOCAL_CACHE"}) {
     for (const char* value : {"$HOME/x", "~/x", "x/y", "/x y", "$(touch pwned)"}) {
@@ -158,7 +158,7 @@ TEST_CASE("settings that jobs cannot use are told at their lines", "[launch]") {
   }
   CHECK(contains(with({{"TRNPLAN_CACHE", ""}}), place("TRNPLAN_CACHE") + "is not set"));
   CHECK(contains(with({{"TRNPLAN_RESTARTS", "often"}}),
-                 place("TRNPLAN_RESTARTS") + "\"often\" is no whole number"));
+                 place("TRNPLAN_RESTARTS") + "\"often\" is not a whole number"));
   // An empty name of results is the folder run in the plan's.
   CHECK_FALSE(contains(with({{"TRNPLAN_RESULTS", ""}}), "TRNPLAN_RESULTS"));
   folder.write("run/trnplan-run", "another\n");
@@ -182,10 +182,10 @@ TEST_CASE("a launch.json is of a scheduler that keeps one, with ids as it gives 
   };
   CHECK(refused("slurm", "12").empty());
   CHECK(refused("eks", "mpijob/x").empty());
-  CHECK(contains(refused("slurm", "mpijob/x"), "does not say what was submitted"));
-  CHECK(contains(refused("local", "12"), "does not say what was submitted"));
-  CHECK(contains(refused("pbs", "12"), "does not say what was submitted"));
-  CHECK(contains(refused("eks", "--x"), "does not say what was submitted"));
+  CHECK(contains(refused("slurm", "mpijob/x"), "does not state what was submitted"));
+  CHECK(contains(refused("local", "12"), "does not state what was submitted"));
+  CHECK(contains(refused("pbs", "12"), "does not state what was submitted"));
+  CHECK(contains(refused("eks", "--x"), "does not state what was submitted"));
 }
 
 TEST_CASE("Kubernetes trains when the graphs are compiled", "[launch]") {

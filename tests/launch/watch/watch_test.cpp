@@ -187,7 +187,7 @@ TEST_CASE("steps of a log that is cut, repeated and resumed", "[launch]") {
             .loss_lost);
 }
 
-TEST_CASE("a new epoch is no restart", "[launch]") {
+TEST_CASE("a new epoch is not a restart", "[launch]") {
   std::string text = bars(
                   1, 4, [](int) { return 10; }, 0, 4),
               second = bars(
@@ -323,7 +323,7 @@ TEST_CASE("a refused group that the log lists is judged as it is", "[launch]") {
   CHECK_FALSE(r.failures[0].next.empty());
 }
 
-TEST_CASE("a bar that is cut while it is written is no restart", "[launch]") {
+TEST_CASE("a bar that is cut while it is written is not a restart", "[launch]") {
   const std::string whole = bars(1, 30, [](int) { return 100; });
   const std::string cut = whole.substr(0, whole.rfind("[0:50:00<") + 4);  // "[0:5": five minutes, it seems
   REQUIRE(cut.size() > whole.size() / 2);
@@ -375,7 +375,7 @@ TEST_CASE("a job that Slurm queues again has not failed", "[launch]") {
   CHECK(r.events.back().kind == "requeued");
 }
 
-TEST_CASE("what is cancelled because a rank failed is no cause", "[launch]") {
+TEST_CASE("what is cancelled because a rank failed is not a cause", "[launch]") {
   const io::WatchReport r = watch(
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
       "79.10 "

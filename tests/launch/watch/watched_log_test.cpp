@@ -129,7 +129,7 @@ TEST_CASE("the line that is being written counts as it stands", "[launch]") {
   CHECK(log.now().run.seconds().size() == 3);
 }
 
-TEST_CASE("the first step alone is no time of a step", "[launch]") {
+TEST_CASE("the first step alone is not a time of a step", "[launch]") {
   const auto r = launch::watch(
       " iteration        1/  508626 | elapsed time per iteration (ms): 440352.6 | global batch size: 288 |\n",
       "log", {}, datasheet(), launch::find_fastest);

@@ -162,7 +162,7 @@ TEST_CASE("several tables", "[calibrate]") {
   CHECK(tables[2].warnings.empty());
 }
 
-TEST_CASE("a failure is no row", "[calibrate]") {
+TEST_CASE("a failure is not a row", "[calibrate]") {
   const NccomTable t = fixture("allr-r2-failure.txt");
   CHECK(t.rows.empty());
   REQUIRE(t.warnings.size() == 1);
@@ -199,7 +199,7 @@ TEST_CASE("rows that contradict themselves are marked", "[calibrate]") {
   CHECK(t.rows.size() == 6);
   CHECK(lines(t) == std::vector<int>{4, 5, 6, 7, 8, 9});
   for (const auto& row : t.rows) CHECK(row.contradicts);
-  CHECK(says(t, "15.11 printed, but algbw 0.49 is 0.9494 on the bus in all_reduce of 32 ranks"));
+  CHECK(says(t, "15.11 is printed, but algbw 0.49 is a bus bandwidth of 0.9494 for all_reduce of 32 ranks"));
 
   // algbw against size and time; count against size. The other rows settle the unit.
   const NccomTable u =
@@ -280,7 +280,7 @@ TEST_CASE("hostile output", "[calibrate]") {
   const NccomTable bounded = table(kNccomHeader + failing + kRow);
   CHECK(bounded.rows.size() == 1);
   CHECK(bounded.warnings.size() == 51);
-  CHECK(says(bounded, "99950 more warnings from here on"));
+  CHECK(says(bounded, "99950 more warnings after this"));
   std::string rows = kNccomHeader, headers;
   for (int i = 0; i < 20'001; ++i) rows += kRow;
   CHECK_THROWS_AS(parse_nccom_test(rows, "t"), InputError);

@@ -66,18 +66,18 @@ TEST_CASE("runs that failed, in nccom-test's words", "[logs]") {
 }
 
 TEST_CASE("files that name no nodes", "[logs]") {
-  CHECK(fault_of("") == "health.out:0: no line says which nodes were tested");
-  CHECK(fault_of(kTable) == "health.out:0: no line says which nodes were tested");
+  CHECK(fault_of("") == "health.out:0: no line states which nodes were tested");
+  CHECK(fault_of(kTable) == "health.out:0: no line states which nodes were tested");
   CHECK(fault_of("\n[trnplan] nodes\n") == "health.out:2: no node is named");
-  CHECK(
-      contains(fault_of("[trnplan] nodes $(reboot)\n"), "health.out:1: \"$(reboot)\" is no name of a node"));
-  CHECK(contains(fault_of("[trnplan] nodes a a\n"), "stands there twice"));
-  CHECK(contains(fault_of("[trnplan] nodes " + std::string(300, 'a') + "\n"), "is no name"));
+  CHECK(contains(fault_of("[trnplan] nodes $(reboot)\n"),
+                 "health.out:1: \"$(reboot)\" is not the name of a node"));
+  CHECK(contains(fault_of("[trnplan] nodes a a\n"), "is named twice"));
+  CHECK(contains(fault_of("[trnplan] nodes " + std::string(300, 'a') + "\n"), "is not a name"));
   std::string many = "[trnplan] nodes";
   for (int i = 0; i < 65; ++i) many += " n" + std::to_string(i);
   CHECK(contains(fault_of(many), "more than 64 nodes"));
   std::string runs;
   for (int i = 0; i < 10'001; ++i) runs += "[trnplan] nodes n\n";
   CHECK(contains(fault_of(runs), "more than 10000 runs"));
-  CHECK(contains(fault_of("[trnplan] nodes a\x1b[31mb\x01\n"), "is no name"));
+  CHECK(contains(fault_of("[trnplan] nodes a\x1b[31mb\x01\n"), "is not a name"));
 }

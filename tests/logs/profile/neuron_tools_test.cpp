@@ -70,7 +70,7 @@ TEST_CASE("neuron-monitor: memory by core, the most of all reports", "[calibrate
     CHECK(many.memory[0].at.line == 3);
     CHECK(many.memory[0].count == 3);
     REQUIRE(many.skipped.size() == 1);
-    CHECK(many.skipped[0].problem.find("what stands before it is read") != std::string::npos);
+    CHECK(many.skipped[0].problem.find("what comes before it is read") != std::string::npos);
   }
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("summary-json of two graphs", "[calibrate]") {
              "log");
   REQUIRE(bad.devices.size() == 1);
   CHECK(*bad.devices[0].mfu == Approx(0.378));
-  CHECK(skips(bad, 1, "no clock of a core"));
+  CHECK(skips(bad, 1, "not the clock of a core"));
   CHECK(skips(bad, 2, "total_time: this summary lacks it"));
 }
 
@@ -201,5 +201,5 @@ TEST_CASE("results.json of NxD", "[calibrate]") {
   const Detected none =
       detect(R"({"results": {"metrics": [{"MetricName": "Final loss", "MeasuredValue": 2}]}})", "log");
   CHECK(none.steps.empty());
-  CHECK(skips(none, 1, "no Time to train"));
+  CHECK(skips(none, 1, "without Time to train"));
 }

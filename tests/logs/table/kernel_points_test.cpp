@@ -50,14 +50,14 @@ TEST_CASE("a kernel is refused with all that is wrong with it", "[calibrate]") {
   const std::string all = problems("matmul,m=0,k=2e9,dtype=int8,heads=3,m=4,k");
   for (const char* part :
        {"m is \"0\" (give a whole number", "k is \"2e9\", more than the 1e+09", "dtype \"int8\" is not known",
-        "matmul has no \"heads\"", "m is given twice", "\"k\" is no key=value", "matmul needs n"}) {
+        "matmul has no \"heads\"", "m is given twice", "\"k\" is not a key=value", "matmul needs n"}) {
     INFO(part);
     CHECK(contains(all, part));
   }
-  CHECK(contains(problems("matmu,m=1"), "\"matmu\" is no operator (did you mean matmul?)"));
+  CHECK(contains(problems("matmu,m=1"), "\"matmu\" is not an operator (did you mean matmul?)"));
   CHECK(
       contains(problems("conv2d"), "known are matmul, flash_forward, flash_backward, norm, vector, stream"));
-  CHECK(contains(problems(""), "\"\" is no operator"));
+  CHECK(contains(problems(""), "\"\" is not an operator"));
   CHECK(contains(problems("stream"), "stream needs bytes"));
   CHECK(contains(problems("flash_forward,heads=4,sequence=1,head_dim=1,causal=maybe,dtype=bf16"),
                  "causal=yes"));
@@ -91,16 +91,16 @@ TEST_CASE("a table is refused with every fault at its place", "[calibrate]") {
       ",\"stream,bytes=1\",,trn1.2xlarge,A,here,\n"
       "d,\"stream,bytes=1\",1e30,trn1.2xlarge,A,here,\n");
   for (const char* part :
-       {"k.csv:2:3: kernel: matmul needs n", "k.csv:2:31: device_us: is no time of a kernel",
+       {"k.csv:2:3: kernel: matmul needs n", "k.csv:2:31: device_us: is not the time of a kernel",
         "k.csv:2:33: instance: not stated", "source: not stated", "k.csv:3:1: id: line 2 has this id too",
-        "k.csv:3:20: device_us", "quality: \"E\" is none of A, B, C, D", "k.csv:4:1: id: not stated",
-        "device_us: not stated", "k.csv:5:20: device_us: is no time of a kernel"}) {
+        "k.csv:3:20: device_us", "quality: \"E\" is not one of A, B, C, D", "k.csv:4:1: id: not stated",
+        "device_us: not stated", "k.csv:5:20: device_us: is not the time of a kernel"}) {
     INFO(all);
     INFO(part);
     CHECK(contains(all, part));
   }
   CHECK(contains(refusal_of_rows("a,\"stream,bytes=1\",1e-320,trn1.2xlarge,A,here,\n"),
-                 "is no time of a kernel"));
+                 "is not the time of a kernel"));
   CHECK(contains(refusal_of([] { logs::parse_measured_kernels("id,kernel,device_us\n", "k.csv"); }),
                  "measured-kernels.md"));
 }
@@ -127,11 +127,11 @@ TEST_CASE("a profile is a kernel when it holds one graph of one core", "[calibra
   };
   CHECK(taken(R"({"g": {"total_time": 0.5}})") == "0.500000");
   CHECK(taken(R"({"summary": [{"total_time": 0.25}]})") == "0.250000");
-  CHECK(taken(R"({"g": {"total_time": 1e-320}})") == "1e-320 s is no time of a kernel");
-  CHECK(taken(R"({"g": {"total_time": 0}})") == "the file holds no device time");
-  CHECK(taken(R"({"g": {"total_time": 1}, "h": {"total_time": 2}})") == "the file holds 2 graphs");
+  CHECK(taken(R"({"g": {"total_time": 1e-320}})") == "1e-320 s is not the time of a kernel");
+  CHECK(taken(R"({"g": {"total_time": 0}})") == "the file has no device time");
+  CHECK(taken(R"({"g": {"total_time": 1}, "h": {"total_time": 2}})") == "the file has 2 graphs");
   CHECK(contains(taken(R"({"g": {"total_time": 1, "cc_op_time": 0.1}})"), "holds collectives"));
   // What the compiler estimates is no measurement.
   CHECK(taken(R"({"metadata": [{"is_simulation": true}], "summary": [{"total_time": 1}]})") ==
-        "the file holds no device time");
+        "the file has no device time");
 }

@@ -92,7 +92,7 @@ TEST_CASE("two records byte by byte", "[calibrate]") {
   const Detected d = detect(bytes, "events");
   CHECK(d.kinds.at(0).name == "TensorBoard event file");
   CHECK(d.steps.empty());  // one step has no time
-  CHECK(skips(d, 2, "no time of a step"));
+  CHECK(skips(d, 2, "no step time"));
 }
 
 TEST_CASE("step timings, batch and throughput from tags of NxDT", "[calibrate]") {

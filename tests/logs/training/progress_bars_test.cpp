@@ -65,7 +65,7 @@ TEST_CASE("bars that are not of training, and damaged ones", "[calibrate]") {
       "log");
   check_step(d, 20, 1);
   CHECK(skips(d, 1, "2 progress bars are not known to be of training (\"Map\" first)"));
-  CHECK(skips(d, 2, "\"nan\" is no number"));
+  CHECK(skips(d, 2, "\"nan\" is not a number"));
   CHECK(skips(d, 4, "beyond the last one"));
   CHECK(skips(d, 5, "no elapsed time"));
   CHECK(skips(d, 6, "ends within its brackets"));
@@ -80,8 +80,8 @@ TEST_CASE("NeMo's own key for the time of a step", "[calibrate]") {
   CHECK(s.wall_seconds == 20.0);
 }
 
-TEST_CASE("one bar shows no time of a step", "[calibrate]") {
+TEST_CASE("one bar shows no step time", "[calibrate]") {
   const Detected d = detect("Epoch 0:   1%|  | 1/91 [10:35<15:52:47, 635.19s/it]\n", "log");
   CHECK(d.steps.empty());
-  CHECK(skips(d, 1, "no time of a step"));
+  CHECK(skips(d, 1, "no step time"));
 }

@@ -71,9 +71,9 @@ TEST_CASE("NxD lines that are cut, or state a rate only", "[calibrate]") {
       "log");
   REQUIRE(d.steps.size() == 1);
   CHECK(d.steps[0].seconds == 4.5);
-  CHECK(skips(d, 1, "no number of seconds"));
-  CHECK(skips(d, 3, "no number of seconds"));
-  CHECK(skips(d, 4, "2 lines state a throughput and no time"));
+  CHECK(skips(d, 1, "not a number of seconds"));
+  CHECK(skips(d, 3, "not a number of seconds"));
+  CHECK(skips(d, 4, "2 lines state a throughput but no step time"));
   CHECK(skips(d, 6, "no steps and train_time_minutes"));
   CHECK(skips(d, 7, "the file ends within the number"));
 }
@@ -100,7 +100,7 @@ TEST_CASE("iterations among the lines that Slurm collects", "[calibrate]") {
 TEST_CASE("labels of srun and torchrun, seconds instead of ms, damaged iterations", "[calibrate]") {
   const Detected alone = log_fixture("megatron-srun-label.txt");
   CHECK(alone.steps.empty());  // iteration 1 only: 440 s of warm-up
-  CHECK(skips(alone, 1, "no time of a step"));
+  CHECK(skips(alone, 1, "no step time"));
 
   const Detected d = detect(
       "[default7]: iteration    12695/  115311 | elapsed time per iteration (s): 105.22 | samples per "
@@ -113,9 +113,9 @@ TEST_CASE("labels of srun and torchrun, seconds instead of ms, damaged iteration
   REQUIRE(d.steps.size() == 1);
   CHECK(d.steps[0].seconds == 105.22);
   CHECK(d.steps[0].sequences_per_second == 19.463);
-  CHECK(skips(d, 2, "no number of ms or s"));
+  CHECK(skips(d, 2, "not a number of ms or s"));
   CHECK(skips(d, 3, "the line lacks it"));
-  CHECK(skips(d, 4, "no number of ms or s"));
+  CHECK(skips(d, 4, "not a number of ms or s"));
 }
 
 TEST_CASE("iterations that somebody picked from a long log", "[calibrate]") {

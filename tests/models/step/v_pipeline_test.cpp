@@ -177,5 +177,5 @@ TEST_CASE("a V is of blocks that are neither compiled nor recomputed", "[models]
   s.framework = "megatron";
   CHECK_FALSE(framework_of(s).runs(Schedule::zero_bubble_v));
   CHECK(StepModel::not_modelled(job, s) ==
-        "a reduction of gradients beside a split backward pass is not modelled");
+        "a reduction of gradients during a split backward pass is not modelled");
 }

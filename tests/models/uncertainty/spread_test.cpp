@@ -178,7 +178,7 @@ TEST_CASE("a job beyond the fitted runs is reported with the quantities beyond",
   CHECK(beyond[1].fitted.high == 2048);
 }
 
-TEST_CASE("what is no covariance is found", "[models]") {
+TEST_CASE("what is not a covariance is found", "[models]") {
   CHECK(models::is_covariance({{4, 1}, {1, 1}}));
   CHECK(models::is_covariance({{4, 2}, {2, 1}}));  // fully correlated
   CHECK(models::is_covariance({{0, 0}, {0, 1}}));

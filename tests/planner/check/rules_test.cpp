@@ -187,7 +187,7 @@ TEST_CASE("judging one strategy", "[planner]") {
     CHECK(j.plan);
     CHECK(j.refused());
   }
-  SECTION("a doubt is no refusal") {
+  SECTION("a doubt is not a refusal") {
     const Judgement j = judge(job, strategy_of(job, "tp=8,pp=2,recompute=full"), datasheet());
     REQUIRE(j.broken.size() == 1);
     CHECK(j.broken[0].doubtful);
@@ -237,7 +237,7 @@ TEST_CASE("a job that contradicts itself", "[planner]") {
   CHECK_FALSE(contradictions(job).empty());  // it wants multiples of 2048
 }
 
-TEST_CASE("what NxD's sends and kernels cannot do is no rule on GPUs", "[planner]") {
+TEST_CASE("what NxD's sends and kernels cannot do is not a rule on GPUs", "[planner]") {
   models::Job job = job_of("llama3-8b", 1, 3072, 1024);
   models::Strategy s = strategy_of(job, "tp=2,flash=true");
   s.pipeline_parallel = 3;

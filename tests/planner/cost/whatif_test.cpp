@@ -302,7 +302,7 @@ TEST_CASE("the recommended type changes with prices", "[planner][whatif]") {
   CHECK(*dear.standings[0].break_even == Approx(55.04 / 2).epsilon(0.005));
   CHECK(dear.standings[0].cheapest + dear.standings[1].cheapest == Approx(1));
   CHECK(dear.standings[0].cheapest > 0.5);
-  CHECK(dear.because.find("4 x trn1.32xlarge is the cheapest: 23.") == 0);
+  CHECK(dear.because.find("Take 4 x trn1.32xlarge, the cheapest: 23.") == 0);
   const WhatIfResult cheap = ask(of_two_types(21.5, 40), two_types);
   CHECK(cheap.recommended == 1);
   CHECK(cheap.standings[1].cheapest > 0.5);

@@ -103,7 +103,7 @@ TEST_CASE("BERT: what a job leaves open, and what the script cannot say", "[targ
   CHECK(job.architecture.dropout);
   CHECK(why_not(targets::bert(), job, kPlain).empty());
   CHECK(contains(why_not(targets::bert(), job, "mbs=16,zero1=true"), "ZeRO-1"));
-  CHECK(contains(why_not(targets::bert(), job, "tp=2,mbs=16,zero1=false"), "data parallel alone"));
+  CHECK(contains(why_not(targets::bert(), job, "tp=2,mbs=16,zero1=false"), "only data parallel"));
   CHECK(
       contains(why_not(targets::bert(), job, "mbs=16,zero1=false,recompute=full"), "pin recompute to none"));
   CHECK(contains(why_not(targets::bert(), bert_job(16, 256, 16384), kPlain),

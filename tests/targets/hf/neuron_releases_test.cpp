@@ -184,7 +184,8 @@ TEST_CASE("a release is found by its numbers, else the nearest is told", "[targe
   CHECK(planner::release_doubt(nxdt, job).empty());
   job.software.release = "2.40";
   CHECK(planner::release_doubt(nxdt, job) ==
-        "The packages of Neuron SDK 2.40 are not known: those of 2.31.1, the nearest that is, are pinned.");
+        "The packages of Neuron SDK 2.40 are not known: those of 2.31.1, the nearest known release, are "
+        "pinned.");
   CHECK(nxdt.preparation(job, strategy_for(job)).remarks.front() == planner::release_doubt(nxdt, job));
   job.neuron_releases = nullptr;  // a user's catalogue without releases
   CHECK(planner::pinned_release(nxdt, job) == nullptr);

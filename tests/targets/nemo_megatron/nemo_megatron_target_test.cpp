@@ -98,7 +98,7 @@ TEST_CASE("NeMo-Megatron refuses what it asserts against", "[targets]") {
             .empty());  // DP 1
   CHECK(contains(why_not(targets::nemo_megatron(), rounding("llama2-70b", 32, 512),
                          "tp=32,pp=8,flash=false,recompute=full"),
-                 "it copies none"));
+                 "it does not copy them"));
   CHECK(
       contains(why_not(targets::nemo_megatron(), rounding("llama3.1-8b"), "tp=8,flash=false,recompute=full"),
                "rope_scaling"));

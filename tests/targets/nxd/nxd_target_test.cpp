@@ -55,7 +55,7 @@ TEST_CASE("NxD: several stages say that weight decay does nothing, and never sha
   CHECK(value_of(c, "--min_lr") == "1e-06");
   CHECK(value_of(c, "--tb_dir") == "$results/tensorboard-$start");
   CHECK(std::any_of(c.remarks.begin(), c.remarks.end(),
-                    [](const std::string& r) { return contains(r, "--weight_decay does nothing"); }));
+                    [](const std::string& r) { return contains(r, "--weight_decay has no effect"); }));
   CHECK(value_of(c, "--virtual_pipeline_size").empty());
   CHECK(value_of(command_of(targets::nxd(), job, "tp=32,pp=4,vpp=2,recompute=full"),
                  "--virtual_pipeline_size") == "2");

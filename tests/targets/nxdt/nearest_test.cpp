@@ -240,6 +240,6 @@ TEST_CASE("plan takes an NxDT YAML for what it trains, and is free to search", "
   CHECK(input.reading.job.training.global_batch == 1024);
   std::string notes;
   for (const std::string& note : input.reading.notes) notes += note + "\n";
-  CHECK(notes.find("is the baseline, and the search is free") != std::string::npos);
+  CHECK(notes.find("is the baseline, and the search is not restricted") != std::string::npos);
   CHECK(notes.find("is pinned") == std::string::npos);
 }

@@ -34,7 +34,7 @@ void check_value(const std::string& name, const std::string& value, const Node& 
   if (choices == nullptr) return;
   const bool chosen = std::any_of(choices->items.begin(), choices->items.end(),
                                   [&](const Node& n) { return n.scalar == value; });
-  if (!chosen) faults.push_back(name + ": '" + value + "' is no choice");
+  if (!chosen) faults.push_back(name + ": '" + value + "' is not a choice");
 }
 
 /// Values that stand for something else: "(set by the script)", "<dir>", "(empty)".
@@ -161,7 +161,7 @@ std::vector<EntryPoint::Given> EntryPoint::overrides_of(const std::vector<std::s
     }
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || word.starts_with('-')) {
-      faults.push_back(word + ": is no override");
+      faults.push_back(word + ": is not an override");
       continue;
     }
     const bool plus = word.starts_with('+');
