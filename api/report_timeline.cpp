@@ -118,11 +118,11 @@ JsonValue operators_part(const models::StepReport& report, const models::Timelin
 
 }  // namespace
 
-JsonValue timeline_part(const models::Job& settled, const models::Strategy& s, const models::Profile& profile,
+JsonValue timeline_part(const models::Job& planned, const models::Strategy& s, const models::Profile& profile,
                         const models::StepReport& report) {
   try {
-    const models::StepModel model(settled, s, profile, topology::ChipGraph(settled.cluster.instance));
-    const models::Timeline t = models::timeline(model, settled, s, profile, kSlicesAskedFor);
+    const models::StepModel model(planned, s, profile, topology::ChipGraph(planned.cluster.instance));
+    const models::Timeline t = models::timeline(model, planned, s, profile, kSlicesAskedFor);
     return JsonValue::object({{"operators", operators_part(report, &t)}, {"timeline", slices_part(t)}});
   } catch (const std::overflow_error&) {  // without a rhythm it has too many passes to draw each
     return JsonValue::object({{"operators", operators_part(report, nullptr)}, {"timeline", JsonValue()}});

@@ -317,7 +317,7 @@ const PipelineSchedule& pipeline_schedule(Schedule s) {
 }
 
 const PipelineSchedule& schedule_of(const Strategy& s) {
-  return pipeline_schedule(settled_schedule(s));
+  return pipeline_schedule(effective_schedule(s));
 }
 
 }  // namespace trnplan::models

@@ -53,7 +53,7 @@ struct StrategyKey {
   Default without;
   Stored stored;
   std::string says;  ///< Markdown, for docs/keys.md
-  /// What holds, also where the strategy leaves it to others: schedule, framework and degree of sharding are settled.
+  /// What holds, also where the strategy leaves it to others: schedule, framework and degree of sharding are resolved.
   StrategyValue (*stated)(const Strategy&);
   /// Pins a value of the key's kind; false, with nothing changed, for a word that is none of `words`.
   bool (*pin)(Pin&, const StrategyValue&);

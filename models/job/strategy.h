@@ -105,12 +105,12 @@ std::string describe(const Strategy& s);
 /// One spelling for all strategies that are the same program. With flash attention CoreAttention is never
 /// called, so recomputing it is a no-op: `none` and `CoreAttention` are one program, written "CoreAttention"
 /// as the shipped configs do; likewise LlamaMLP with and without CoreAttention. `full` and SelectiveOp absorb
-/// classes; sequence parallel needs TP > 1, virtual stages need PP > 1. The schedule is settled_schedule().
+/// classes; sequence parallel needs TP > 1, virtual stages need PP > 1. The schedule is effective_schedule().
 Strategy canonical(Strategy s);
 
 /// Schedule that runs. 1F1B and interleaved differ only in the virtual stages: with virtual stages both are
 /// interleaved, without them 1F1B. With one stage every schedule is 1F1B.
-[[nodiscard]] Schedule settled_schedule(const Strategy& s);
+[[nodiscard]] Schedule effective_schedule(const Strategy& s);
 
 /// Ranks that share one copy of the optimizer's state.
 [[nodiscard]] int shard_degree(const Strategy& s);

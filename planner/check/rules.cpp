@@ -156,7 +156,7 @@ Found pipeline_schedule(const Job& job, const Strategy& s) {
   if (obstacle.empty()) return std::nullopt;
   return Broken{std::move(obstacle),
                 fmt::format("vpp={}, or another schedule",
-                            models::chunks_of(models::settled_schedule(s)).nearest(shape.chunks))};
+                            models::chunks_of(models::effective_schedule(s)).nearest(shape.chunks))};
 }
 
 /// The largest context-parallel degree below `cp` that the sequence allows.

@@ -175,7 +175,7 @@ class Analysis {
   void add_tables(std::vector<Experiment>& list) const {
     const bool understood = a_.instance == options_.tables.instance && b_.instance == a_.instance;
     if (options_.tables.parameters.empty() || !understood) return;
-    const topology::Instance instance = settled(job_, a_).cluster.instance;
+    const topology::Instance instance = as_planned(job_, a_).cluster.instance;
     if (instance.hosts > 1) return;  // nccom-test counts hosts, and tables count nodes
     const Tables tables(instance, profile_, options_.tables);
     Experiment together;
@@ -264,7 +264,7 @@ namespace {
 
 /// Runner-up with which the recommended plan is compared: the fastest, else the next best that is no near
 /// twin.
-std::size_t rival_of(const std::vector<Plan>& plans, std::size_t recommended) {
+std::size_t runner_up(const std::vector<Plan>& plans, std::size_t recommended) {
   if (recommended != 0) return 0;
   for (std::size_t i = 1; i < plans.size(); ++i) {
     if (!near_twins(plans[0], plans[i])) return i;
@@ -288,7 +288,7 @@ Confidence confidence_of(const models::Job& job, const std::vector<Plan>& plans,
   if (plans.size() < 2) return out;
   Comparison c;
   c.first = recommended;
-  c.second = rival_of(plans, recommended);
+  c.second = runner_up(plans, recommended);
   const Plan &chosen = plans[c.first], &rival = plans[c.second];
   const std::optional<double> better = first_is_better(job, chosen, rival, profile);
   if (!better) return out;

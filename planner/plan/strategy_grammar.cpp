@@ -58,7 +58,7 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
 }
 
 std::string strategy_grammar(const Job& job, const Plan& plan) {
-  Job on = settled(job, plan);
+  Job on = as_planned(job, plan);
   on.training.precision = job.training.precision;
   return strategy_grammar(on, plan.strategy);
 }

@@ -102,7 +102,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
         target_lacks("stages between the first and the last of different length",
                      "leave pipeline_cuts out, or pin a pipeline_parallel that divides the layers"));
   }
-  const models::Schedule schedule = models::settled_schedule(s);
+  const models::Schedule schedule = models::effective_schedule(s);
   if (schedule != models::Schedule::one_f_one_b && schedule != models::Schedule::interleaved) {
     broken.push_back(target_lacks(fmt::format("the schedule {}", models::to_string(schedule)),
                                   "leave schedule out: 1F1B, or interleaved with virtual_pipeline"));
@@ -281,7 +281,7 @@ class Megatron : public planner::Target {
   }
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    const Recipe recipe = settled(megatron_recipe(job), job.learning);
+    const Recipe recipe = with_learning(megatron_recipe(job), job.learning);
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe);
     c.learning = {recipe.lr, warmup_of(megatron_recipe(job), job.learning, c.steps),

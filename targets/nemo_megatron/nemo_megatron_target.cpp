@@ -246,7 +246,7 @@ class NemoMegatron : public planner::Target {
   }
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    const Recipe recipe = settled(nearest_recipe(kRecipes, job.architecture), job.learning);
+    const Recipe recipe = with_learning(nearest_recipe(kRecipes, job.architecture), job.learning);
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe);
     c.compile_steps = 4;

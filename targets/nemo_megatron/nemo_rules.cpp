@@ -77,7 +77,7 @@ const std::vector<StartKey>& large_keys() {
 
 /// Overrides name new keys with a plus, keys that may be new with two, and YAML's truths have several spellings. "~key"
 /// takes a key away: it stays under that name.
-StatedByName by_settled_name(const StatedByName& stated) {
+StatedByName by_resolved_name(const StatedByName& stated) {
   StatedByName all;
   for (const auto& [name, value] : stated) {
     Stated& one = all[name.substr(std::min(name.find_first_not_of('+'), name.size()))] = value;
@@ -112,7 +112,7 @@ std::optional<Breach> batch_divides(const Settings& s, const StartFacts& f) {
 }  // namespace
 
 StatedByName nemo_stated(const planner::ConfigFile& file) {
-  return by_settled_name(script_of(file, {kNemoScript}).stated);
+  return by_resolved_name(script_of(file, {kNemoScript}).stated);
 }
 
 const StartTable& nemo_start_table(const StatedByName& stated) {

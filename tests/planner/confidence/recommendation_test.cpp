@@ -12,9 +12,9 @@
 
 using namespace trnplan;
 using planner::Advisor;
-using planner::KnownRun;
-using planner::KnownRuns;
 using planner::Plan;
+using planner::RecordedRun;
+using planner::RecordedRuns;
 using planner::RiskAdvisor;
 using planner::RiskAttitude;
 
@@ -27,13 +27,13 @@ struct Setting {
   planner::RecommendingParameters parameters =
       io::recommending_from(read_document(test_catalog().file("recommending.json")));
   planner::MeasuringTimes times{Seconds(1500), Seconds(300), Seconds(300)};
-  KnownRuns known;
+  RecordedRuns known;
 
   Setting(const std::string& model, int nodes, int sequence, int batch, const std::string& ran)
       : job(job_of(model, nodes, sequence, batch)) {
-    known = KnownRuns({{"ran", model, job.architecture, job.cluster.instance.name,
-                        job.cluster.instance.traits.accelerator, nodes, sequence, strategy_of(job, ran)}},
-                      parameters.distance);
+    known = RecordedRuns({{"ran", model, job.architecture, job.cluster.instance.name,
+                           job.cluster.instance.traits.accelerator, nodes, sequence, strategy_of(job, ran)}},
+                         parameters.distance);
   }
   RiskAdvisor advisor(RiskAttitude attitude, double sure = 0.9) const {
     return {job, profile, known, parameters, times, attitude, sure};

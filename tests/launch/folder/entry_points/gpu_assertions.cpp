@@ -274,7 +274,7 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a[kParallel + "fsdp_reshard_after_forward"] =
       s.sharding == models::Sharding::gradients ? "never" : "default";
   if (s.pipeline_parallel > 1) {
-    const models::Schedule schedule = models::settled_schedule(s);
+    const models::Schedule schedule = models::effective_schedule(s);
     a[kParallel + "pipeline_parallel_schedule"] =
         schedule == models::Schedule::gpipe           ? "GPipe"
         : schedule == models::Schedule::interleaved   ? "Interleaved1F1B"

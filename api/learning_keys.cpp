@@ -1,4 +1,4 @@
-#include "api/unlearnable.h"
+#include "api/learning_keys.h"
 
 #include <algorithm>
 #include <string>
@@ -54,7 +54,7 @@ constexpr Key kKeys[] = {
 
 }  // namespace
 
-void refuse_unlearnable(const io::JobReading& reading, const planner::Target& target) {
+void refuse_learning_keys(const io::JobReading& reading, const planner::Target& target) {
   if (reading.job.learning == models::Learning{} && reading.job.run == models::RunFiles{}) return;
   std::vector<Diagnostic> faults;
   for (const models::Job& stated : clusters_of(reading.job)) {

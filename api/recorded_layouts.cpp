@@ -1,4 +1,4 @@
-#include "api/known_layouts.h"
+#include "api/recorded_layouts.h"
 
 #include <map>
 #include <set>
@@ -13,7 +13,7 @@
 
 namespace trnplan::api {
 
-std::vector<KnownLayout> known_layouts(const io::Catalog& catalog) {
+std::vector<RecordedLayout> recorded_layouts(const io::Catalog& catalog) {
   const calibrate::LayoutRules rules = io::scoring_from(read_document(catalog.file("scoring.json")));
   const std::vector<logs::LayoutRun> runs = logs::parse_layout_runs(read_text(catalog.file("gpu-runs.csv")),
                                                                     "gpu-runs.csv", logs::RunTable::gpu_runs);
@@ -24,7 +24,7 @@ std::vector<KnownLayout> known_layouts(const io::Catalog& catalog) {
                                    : machines.emplace(name, catalog.instance(name)).first->second;
   };
   std::set<std::pair<std::string, std::string>> told;  // group and strategy
-  std::vector<KnownLayout> all;
+  std::vector<RecordedLayout> all;
   for (const logs::LayoutRun& run : runs) {
     const bool good = run.quality == "A" || run.quality == "B";
     if (!good || !run.faults.empty() || (!run.step_seconds && !run.memory_bytes && !run.out_of_memory))
