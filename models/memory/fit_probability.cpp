@@ -223,8 +223,4 @@ bool FitTest::fits(const StageMemory& m, Bytes limit) const {
   return probability_of_fitting(m, limit, profile_) >= probability_;
 }
 
-bool fits_with(double p, const StageMemory& m, Bytes limit, const Profile& profile) {
-  return FitTest(p, profile).fits(m, limit);
-}
-
 }  // namespace trnplan::models
