@@ -7,7 +7,6 @@
 #include <boost/property_map/function_property_map.hpp>
 #include <boost/range/iterator_range.hpp>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <set>
 #include <stdexcept>

@@ -1,7 +1,6 @@
 #include "topology/verdict.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
