@@ -6,6 +6,7 @@
 
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
+#include "text/remarks.h"
 
 namespace trnplan::io {
 
