@@ -49,12 +49,12 @@ JsonValue refusal_part(const planner::Refusal& r) {
 /// At most `most` of them, including the first one of each rule at any position.
 JsonValue refusals_part(const std::vector<planner::Refusal>& list, std::size_t most) {
   JsonValue all = JsonValue::List();
-  std::vector<std::string> told;
+  std::vector<std::string> seen_rules;
   std::size_t kept = 0;
   for (const planner::Refusal& r : list) {
-    const bool fresh = std::find(told.begin(), told.end(), r.why.rule) == told.end();
+    const bool fresh = std::find(seen_rules.begin(), seen_rules.end(), r.why.rule) == seen_rules.end();
     if (kept >= most && !fresh) continue;
-    if (fresh) told.push_back(r.why.rule);
+    if (fresh) seen_rules.push_back(r.why.rule);
     ++kept;
     all.add(refusal_part(r));
   }

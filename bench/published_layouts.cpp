@@ -1,4 +1,4 @@
-// The table of docs/accuracy.md, "AWS's own choices": what was published or shipped for twelve jobs beside what `plan`
+// The table of docs/accuracy.md, "AWS's own choices": layouts that were published or shipped for twelve jobs, and those that `plan`
 // recommends, as Markdown. Prints nothing else; the same input gives the same bytes.
 //   build/release/bench/trnplan_published_layouts [PROFILE]
 #include <cmath>

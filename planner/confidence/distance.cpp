@@ -152,13 +152,13 @@ std::string_view to_string(Trait t) {
 
 RecordedRuns::RecordedRuns(std::vector<RecordedRun> runs, DistanceParameters parameters)
     : parameters_(parameters) {
-  std::set<std::tuple<Kind, std::string, Point>> told;
+  std::set<std::tuple<Kind, std::string, Point>> seen_points;
   for (RecordedRun& run : runs) {
     instances_.try_emplace(run.instance, static_cast<int>(instances_.size()));
     frameworks_.try_emplace(std::string(run.strategy.framework), static_cast<int>(frameworks_.size()));
     Point point = point_of(run.architecture, run.instance, run.nodes, run.sequence, run.strategy);
     point[static_cast<std::size_t>(Trait::seen)] = run.seen ? 1 : 0;
-    if (!told.emplace(kind_of(run), run.model, point).second) continue;
+    if (!seen_points.emplace(kind_of(run), run.model, point).second) continue;
     runs_.push_back(std::move(run));
     points_.push_back(point);
   }

@@ -289,14 +289,14 @@ Confidence confidence_of(const models::Job& job, const std::vector<Plan>& plans,
   Comparison c;
   c.first = recommended;
   c.second = runner_up(plans, recommended);
-  const Plan &chosen = plans[c.first], &rival = plans[c.second];
-  const std::optional<double> better = first_is_better(job, chosen, rival, profile);
+  const Plan &chosen = plans[c.first], &second = plans[c.second];
+  const std::optional<double> better = first_is_better(job, chosen, second, profile);
   if (!better) return out;
   c.probability = *better;
   c.told_apart = std::max(c.probability, 1 - c.probability) >= options.sure;
-  c.equal = c.probability == 0.5 && same_step(chosen.report, rival.report);
+  c.equal = c.probability == 0.5 && same_step(chosen.report, second.report);
   if (!c.told_apart && !c.equal) {
-    c.considered = Analysis(job, chosen, rival, profile, options).all();
+    c.considered = Analysis(job, chosen, second, profile, options).all();
     choose(c, options.sure);
   }
   out.comparison = std::move(c);

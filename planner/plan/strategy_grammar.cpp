@@ -35,7 +35,7 @@ Strategy default_beside(Job job, const models::Pin& pin, const Strategy& s, bool
 
 std::string strategy_grammar(const Job& job, const Strategy& s) {
   const Strategy bare[] = {default_beside(job, job.pin, s, false), default_beside(job, {}, s, false)};
-  const Strategy beside[] = {default_beside(job, job.pin, s, true), default_beside(job, {}, s, true)};
+  const Strategy with_degrees[] = {default_beside(job, job.pin, s, true), default_beside(job, {}, s, true)};
   const bool shards_more = s.zero1 && s.sharding != models::framework_of(s).shardings().front();
   // Keys with a rule of their own.
   const auto told_by_rule = [&](const StrategyKey& key, bool differs) {
@@ -49,7 +49,7 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   std::string text;
   for (const StrategyKey& key : models::strategy_keys()) {
     const models::StrategyValue value = key.stated(s);
-    const Strategy(&defaults)[2] = key.without == StrategyKey::Default::nothing ? bare : beside;
+    const Strategy(&defaults)[2] = key.without == StrategyKey::Default::nothing ? bare : with_degrees;
     const bool differs = value != key.stated(defaults[0]) || value != key.stated(defaults[1]);
     if (key.without == StrategyKey::Default::own ? !told_by_rule(key, differs) : !differs) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", key.brief, models::text_of(value));

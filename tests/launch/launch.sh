@@ -90,7 +90,7 @@ says 'is not a line NAME=VALUE'
 check 'what was refused was run' test ! -e "$work/ran"
 head -n 20 "$work/settings.env" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/settings.env"
 launch 2 "$plan" --dry-run
-says 'TRNPLAN_SMOKE_STEPS: is nowhere set'
+says 'TRNPLAN_SMOKE_STEPS: is not set anywhere'
 prints 'When that is fixed, this runs:'
 prints "$plan/train.sbatch"
 cp "$work/settings.env" "$plan/settings.env"

@@ -127,7 +127,7 @@ TEST_CASE("without a compiler a recomputed layer runs whole", "[models][framewor
   CHECK(downs("nanotron") == 3);
 }
 
-TEST_CASE("nanotron reduces all of its gradients in fp32 beside the backward pass", "[models][framework]") {
+TEST_CASE("nanotron reduces all of its gradients in fp32 during the backward pass", "[models][framework]") {
   const Framework& f = framework("nanotron");
   Strategy s;
   for (const bool zero1 : {false, true}) {
@@ -142,7 +142,7 @@ TEST_CASE("nanotron reduces all of its gradients in fp32 beside the backward pas
 
 // 18 bytes per parameter, with the distributed optimizer 6 + 12 / (DP x CP). Buckets of 40 M parameters up to
 // 40 ranks, of 1 M for each rank above: in fp32 160 MB and 256 MB.
-TEST_CASE("Megatron reduces fp32 gradients in buckets beside the last backward pass", "[models][framework]") {
+TEST_CASE("Megatron reduces fp32 gradients in buckets during the last backward pass", "[models][framework]") {
   const Framework& f = framework("megatron");
   Strategy s;
   s.data_parallel = 8;

@@ -46,8 +46,7 @@ double step(const Job& job, const std::string& text) {
 // Forward: both gathers come before the product that they feed. Both reduce-scatters go in four pieces, three
 // of them during the product that makes them. Backward: all of 4 gathers and 2 reduce-scatters overlap a
 // product, none in pieces.
-TEST_CASE("tensor-parallel collectives stand beside the products they feed or follow",
-          "[models][framework]") {
+TEST_CASE("tensor-parallel collectives overlap the products they feed or follow", "[models][framework]") {
   const Job job = on_gpus(1, 16);
   const Profile profile = gpu_profile();
   const Strategy s = strategy_of(job, "tp=8,framework=megatron-bridge"),
@@ -63,9 +62,9 @@ TEST_CASE("tensor-parallel collectives stand beside the products they feed or fo
     repeats.push_back(forward[i].repeat);
   }
   CHECK(repeats == std::vector<int>{1, 3, 1, 1, 3, 1});
-  int beside = 0;
-  for (const Operator& o : backward) beside += o.overlapped ? 1 : 0;
-  CHECK(beside == 6);
+  int overlapped = 0;
+  for (const Operator& o : backward) overlapped += o.overlapped ? 1 : 0;
+  CHECK(overlapped == 6);
   CHECK(tensor_bytes(forward) == Approx(tensor_bytes(plain.layer_forward())));
   CHECK(tensor_bytes(backward) == Approx(tensor_bytes(plain.layer_backward())));
   // Between two nodes there is no such buffer.
@@ -75,7 +74,7 @@ TEST_CASE("tensor-parallel collectives stand beside the products they feed or fo
     CHECK_FALSE(o.overlapped);
 }
 
-TEST_CASE("what is hidden of a collective is no more than the product beside it takes", "[models]") {
+TEST_CASE("no more of a collective is hidden than its product takes", "[models]") {
   const Job job = on_gpus(1, 16);
   Profile slow = gpu_profile();
   const Strategy bridge = strategy_of(job, "tp=8,framework=megatron-bridge");
@@ -96,7 +95,7 @@ TEST_CASE("what is hidden of a collective is no more than the product beside it 
   CHECK(hidden < work * 8 * 16 * 1.5);
 }
 
-TEST_CASE("weights gathered beside the first forward pass shorten a step by no more than their gathers",
+TEST_CASE("weights gathered during the first forward pass shorten a step by no more than their gathers",
           "[models]") {
   const char* text = GENERATE("tp=8", "tp=2,pp=4", "tp=4,pp=2,vpp=4", "tp=1");
   CAPTURE(text);

@@ -215,7 +215,7 @@ TEST_CASE("activations of Llama-3 70B by recompute policy", "[models][memory]") 
 // Three counts differ here: the fp32 copies and normalised values of both norms are kept (+8 to the 10, not
 // in the 24), masks of dropout are not (-2 there, -1 of the 5), and the softmax is kept in fp32 and bf16 (6)
 // instead of bf16 with the dropped product (2 + 2).
-TEST_CASE("activations beside those of Korthikanti et al.", "[models][memory]") {
+TEST_CASE("activations agree with those of Korthikanti et al.", "[models][memory]") {
   const Job job = job_of("gpt3-175b", 1, 2048, 64);
   const double s = 2048, h = 12288, a = 96, b = 2;
   struct Row {
@@ -246,7 +246,7 @@ TEST_CASE("activations beside those of Korthikanti et al.", "[models][memory]") 
 
 // Section 4.2.3 of the same paper: the first stage of 1F1B holds p micro-batches of L / p layers, as much as
 // all layers of one micro-batch; interleaved with v chunks 1 + (p - 1) / (p v) times that.
-TEST_CASE("activations of the first stage beside those of Korthikanti et al.", "[models][memory]") {
+TEST_CASE("activations of the first stage agree with those of Korthikanti et al.", "[models][memory]") {
   Job job = job_of("gpt3-175b", 8, 2048, 64);
   const auto in_layers = [&](const std::string& text) {
     const StageMemory m = memory_of(job, strategy_of(job, text + ",flash=false"), datasheet()).stages[0];

@@ -32,7 +32,7 @@ double reduction(const StepReport& r) {
 
 }  // namespace
 
-TEST_CASE("gradients reduced beside the last backward pass shorten a step by no more than their reduction",
+TEST_CASE("gradients reduced during the last backward pass shorten a step by no more than their reduction",
           "[models]") {
   struct Case {
     const char* strategy;
@@ -71,7 +71,7 @@ TEST_CASE("without replicas there is nothing to overlap", "[models]") {
   }
 }
 
-TEST_CASE("reductions beside a pass are in timelines, traces and memory", "[models]") {
+TEST_CASE("reductions during a pass are in timelines, traces and memory", "[models]") {
   const Job job = small_job(1, 16);
   const Strategy s = early(strategy_of(job, "tp=8"));
   const StepModel model(job, s, datasheet(), topology::ChipGraph(job.cluster.instance));

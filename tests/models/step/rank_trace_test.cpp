@@ -185,7 +185,7 @@ TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace
   CHECK(ends == messages.size());
 }
 
-TEST_CASE("ring attention: to the next rank, from the one before, beside the work", "[models][rank_trace]") {
+TEST_CASE("ring attention: to the next rank, from the one before, during the work", "[models][rank_trace]") {
   const Job job = small_job(1, 4);
   const StepModel model = model_of(job, "tp=8,cp=4");
   const RankTracer tracer(model);

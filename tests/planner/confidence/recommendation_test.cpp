@@ -136,8 +136,8 @@ TEST_CASE("the neutral choice is the safest plan indistinguishable from the best
   std::vector<const Plan*> eligible;
   double least_safe = std::numeric_limits<double>::infinity();
   for (const Plan& p : plans) {
-    const bool dear = expected(p) > (1 + advisor.most_given_up()) * expected(first);
-    if (p.strategy != first.strategy && (dear || advisor.is_surely_better(first, p))) continue;
+    const bool costly = expected(p) > (1 + advisor.most_given_up()) * expected(first);
+    if (p.strategy != first.strategy && (costly || advisor.is_surely_better(first, p))) continue;
     eligible.push_back(&p);
     least_safe = std::min(least_safe, safe(p));
   }

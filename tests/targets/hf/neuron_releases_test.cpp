@@ -167,7 +167,7 @@ TEST_CASE("a version of NxDT alone names a release that has it", "[targets]") {
   CHECK(nxdt.neuron_release(job) == "2.30");
 }
 
-TEST_CASE("a release is found by its numbers, else the nearest is told", "[targets]") {
+TEST_CASE("a release is found by its numbers, else the nearest is named", "[targets]") {
   const models::Job known = job_for("nxdt");
   const auto released = [&](const char* wanted) {
     return models::nearest_release(*known.neuron_releases, wanted)->release;
