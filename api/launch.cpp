@@ -32,7 +32,7 @@ launch::SubmitRequest order_of(const LaunchRequest& o, const launch::HeldFolder&
   for (const std::string& name : launch::scheduler_names()) known += (known.empty() ? "" : ", ") + name;
   throw InputError({{"command line", 0, 0},
                     "--scheduler",
-                    in_quotes(o.scheduler) + " is none that is known",
+                    in_quotes(o.scheduler) + " is not a known scheduler",
                     "write one of " + known});
 }
 

@@ -48,11 +48,13 @@ std::string nearest_text(const std::vector<io::NearestJson>& nearest, int width)
     const std::size_t keys = n.config.changes.size();
     if (!n.config.warnings.empty() && !std::exchange(last, true))
       text += "\nThese change more than the layout:\n";
-    std::string head = fmt::format(
-        "{}{} key{}: {:.4g} s a step ({:.4g} to {:.4g}), {} tokens/s, {:.1f} of {:.0f} GiB\n",
-        n.config.recommended ? "Recommended, " : "", keys, keys == 1 ? "" : "s", r.step.value, r.low.value,
-        r.high.value, grouped(r.tokens_per_second), in_gibibytes(n.config.plan.memory.worst().peak()),
-        in_gibibytes(n.config.plan.memory.limit));
+    const std::string memory =
+        fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(n.config.plan.memory.worst().peak()),
+                    in_gibibytes(n.config.plan.memory.limit));
+    std::string head =
+        fmt::format("{}{} key{}: {:.4g} s a step ({:.4g} to {:.4g}), {} tokens/s, {}\n",
+                    n.config.recommended ? "Recommended, " : "", keys, keys == 1 ? "" : "s", r.step.value,
+                    r.low.value, r.high.value, grouped(r.tokens_per_second), unbroken(memory));
     if (n.config.plan.works && *n.config.plan.works < kSurely)
       head += fmt::format("fits and compiles: {}\n", probability_text(*n.config.plan.works));
     for (const std::string& warning : n.config.warnings)

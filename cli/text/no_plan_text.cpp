@@ -89,7 +89,7 @@ std::string no_plan_text(const Answer& a, const planner::Infeasible& why) {
   const models::Job& job = a.job;
   if (is_untimed(job)) return untimed_text(job);
   if (why.too_slow || why.too_expensive)
-    return entry("No plan", "no plan keeps the limits") + limits_text(job, why);
+    return entry("No plan", "every plan misses the limits") + limits_text(job, why);
   std::string text = entry(
       "No plan", why.closest ? fmt::format("no strategy is legal and fits the memory of a {}",
                                            topology::device_word(job.cluster.instance.traits.accelerator))

@@ -207,7 +207,7 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
   if (a.result.standings.size() < 2) return "";
   Table table({{"type", true},
                {"nodes"},
-               {"USD per billion tokens"},
+               {"USD/billion tokens"},
                {"cheapest %"},
                {"in time, works %", false, 2},
                {"USD/h a node"},

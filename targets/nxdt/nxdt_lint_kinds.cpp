@@ -259,7 +259,7 @@ void end_of_support(const Context& x, Report& report) {
   const bool late = in_maintenance(x.release);
   report.add(late ? Severity::warning : Severity::note,
              {"",
-              "NxDT has been in maintenance since Neuron 2.30 and is last supported in 2.31; runtime 2.31 "
+              "NxDT has been in maintenance since Neuron 2.30 and is supported up to 2.31; runtime 2.31 "
               "drops async execution, and the XLA_DOWNCAST_BF16 behind mixed_precision is deprecated",
               "stay on Neuron SDK 2.28 with PyTorch 2.9 until you migrate to native PyTorch",
               sdk("about-neuron/announcements/neuron2.x/"
