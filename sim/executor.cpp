@@ -115,8 +115,8 @@ struct Constraints {
 };
 
 struct ExecutorEvent {
-  enum class Kind : std::uint8_t { work_end, flow_start, flow_end, share } kind = Kind::work_end;
-  std::uint32_t id = 0;  ///< task; of flow_end the flow's handle
+  enum class Kind : std::uint8_t { work_end, flow_start, share } kind = Kind::work_end;
+  std::uint32_t id = 0;  ///< task
   std::uint32_t version = 0;
 };
 
@@ -153,10 +153,14 @@ class Executor {
     for (TaskId t = 0; t < program_.tasks().size(); ++t) {
       if (edges_.waiting_for[t] == 0) start(t, Run::kNone);
     }
-    while (!queue_.empty()) {
-      const auto event = queue_.pop();
+    for (Moment flow = transfers_.next(); !queue_.empty() || flow != Moment{}; flow = transfers_.next()) {
       ++run_.events;
-      handle(event.payload);
+      if (flow < queue_.next()) {
+        queue_.advance(flow.at);
+        end_flow(transfers_.finish_next());
+      } else {
+        handle(queue_.pop().payload);
+      }
       if (transfers_.unsettled() && !sharing_due_) {
         queue_.schedule(queue_.now(), Phase::sharing, {ExecutorEvent::Kind::share, 0, 0});
         sharing_due_ = true;
@@ -174,8 +178,6 @@ class Executor {
         return end_work(p.id, p.version);
       case ExecutorEvent::Kind::flow_start:
         return start_flow(p.id);
-      case ExecutorEvent::Kind::flow_end:
-        return end_flow({p.id, p.version});
       case ExecutorEvent::Kind::share:
         return settle();
     }
@@ -219,7 +221,7 @@ class Executor {
   }
 
   void start_flow(TaskId t) {
-    transfers_.start(constraints_.flows[program_.tasks()[t].flow], t, queue_.now());
+    transfers_.start(constraints_.flows[program_.tasks()[t].flow], t);
     disturb(t, +1);
   }
 
@@ -249,9 +251,7 @@ class Executor {
     end_task(t);
   }
 
-  void end_flow(Forecast forecast) {
-    if (!transfers_.holds(forecast)) return;
-    const TaskId t = transfers_.finish(forecast, queue_.now());
+  void end_flow(TaskId t) {
     if (observer_) observer_(queue_.now(), t, 0);
     disturb(t, -1);
     end_task(t);
@@ -272,10 +272,9 @@ class Executor {
 
   void settle() {
     sharing_due_ = false;
-    transfers_.settle(queue_.now(), [&](SimTime end, Forecast f, TaskId t, double rate) {
-      queue_.schedule(end, Phase::completion, {ExecutorEvent::Kind::flow_end, f.flow, f.version});
-      if (observer_) observer_(queue_.now(), t, rate);
-    });
+    transfers_.settle(queue_.now(), queue_.take_sequence());
+    if (!observer_) return;
+    for (const auto& [task, rate] : transfers_.changed()) observer_(queue_.now(), task, rate);
   }
 
   /// Everything that what comes follows from, by place in the program and time from now. Rates are shared by
@@ -284,22 +283,31 @@ class Executor {
     std::vector<std::int64_t> state;
     std::vector<TaskId> under_way;
     const auto put_time = [&](SimTime t) { state.push_back((t - queue_.now()).ps); };
-    for (const auto& event : queue_.pending()) {
-      const ExecutorEvent& p = event.payload;
-      const bool moves = p.kind == ExecutorEvent::Kind::flow_end;
-      if (moves ? !transfers_.holds({p.id, p.version}) : is_outdated(p)) continue;
-      const TaskId t = moves ? transfers_.moving(p.id).owner : p.id;
+    const auto put = [&](TaskId t, SimTime at, std::int64_t kind) {
       under_way.push_back(t);
-      put_time(event.at);
-      state.push_back(static_cast<std::int64_t>(p.kind));
+      put_time(at);
+      state.push_back(kind);
       state.push_back(rhythm_.relative(t));
       put_time(run_.started[t]);
-      if (!moves) continue;
-      const Transfers::Moving& m = transfers_.moving(p.id);
-      state.push_back(std::bit_cast<std::int64_t>(m.left));
-      state.push_back(std::bit_cast<std::int64_t>(m.rate));
-      put_time(m.since);
+    };
+    const auto moving = transfers_.moving();
+    auto flow = moving.begin();
+    const auto put_flows_before = [&](Moment moment) {
+      for (; flow != moving.end() && flow->end < moment; ++flow) {
+        put(flow->owner, flow->end.at, -1);
+        state.push_back(std::bit_cast<std::int64_t>(transfers_.rate(*flow)));
+        const FlowNetwork::Progress progress = transfers_.progress(*flow, queue_.now());
+        for (const std::uint64_t limb : progress.left) state.push_back(static_cast<std::int64_t>(limb));
+        put_time(progress.since);
+        state.push_back(progress.changes);
+      }
+    };
+    for (const auto& event : queue_.pending()) {
+      if (is_outdated(event.payload)) continue;
+      put_flows_before(event.moment);
+      put(event.payload.id, event.moment.at, static_cast<std::int64_t>(event.payload.kind));
     }
+    put_flows_before(Moment{});
     for (const Pace& pace : paces_) {
       state.push_back(pace.disturbed_by);
       if (pace.working == Run::kNone) continue;

@@ -59,9 +59,9 @@ struct Room {
   static std::uint64_t use(std::uint64_t share, double level, double capacity) {
     return static_cast<std::uint64_t>(level * static_cast<double>(share) / capacity * kLower);
   }
-  void fix(std::uint64_t share, std::uint64_t used) {
-    rising -= share;
-    left -= used;
+  void fix(std::uint64_t share, std::uint64_t used, std::uint32_t flows = 1) {
+    rising -= static_cast<Load>(share) * flows;
+    left -= used * flows;
   }
 
  private:
