@@ -210,7 +210,7 @@ class Runner {
       ended_now_.clear();
       return;
     }
-    transfers_.start(flow, slot);
+    transfers_.start(flow.weights, filling::scale_of(flow), slot);
   }
 
   /// A message's flow has ended.

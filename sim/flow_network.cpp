@@ -23,7 +23,7 @@ void FlowNetwork::touch(ResourceId r) {
   touched_.push_back(r);
 }
 
-FlowNetwork::Handle FlowNetwork::add(const Flow& flow, std::uint32_t owner) {
+FlowNetwork::Handle FlowNetwork::add(std::span<const Weight> weights, double scale, std::uint32_t owner) {
   if (free_flows_.empty()) {
     free_flows_.push_back(static_cast<Handle>(flows_.size()));
     flows_.emplace_back();
@@ -33,15 +33,14 @@ FlowNetwork::Handle FlowNetwork::add(const Flow& flow, std::uint32_t owner) {
   const BundleId b = new_bundle();
   newest_ = b;
   bundles_[b].count = 1;
-  const double scale = filling::scale_of(flow);
   flows_[h].scale = scale;
   flows_[h].owner = owner;
   flows_[h].bundle = b;
   flows_[h].left = 1;
   flows_[h].changes = 0;
   enter(b, h);
-  bundles_[b].uses.reserve(flow.weights.size());
-  for (const Weight& w : flow.weights) {
+  bundles_[b].uses.reserve(weights.size());
+  for (const Weight& w : weights) {
     const std::uint64_t share = filling::share_of(w.bytes, scale);
     Resource& r = resources_[w.resource];
     if (r.idle) {
@@ -103,22 +102,6 @@ double FlowNetwork::level_felt(const Resource& r) const {
   return level;
 }
 
-/// A resource when some of its bundles rise and the others stay at their level.
-template <class Rises>
-filling::Room FlowNetwork::room_of(const Resource& r, Rises&& rises) const {
-  filling::Room room;
-  for (const User& u : r.users) {
-    const Bundle& b = bundles_[u.who];
-    const Use& use = b.uses[u.use];
-    if (rises(b)) {
-      room.rising += static_cast<filling::Load>(use.share) * b.count;
-    } else {
-      room.left -= use.used * b.count;
-    }
-  }
-  return room;
-}
-
 inline void FlowNetwork::visit(ResourceId r) {
   if (resources_[r].room != kNone) return;
   resources_[r].room = static_cast<std::uint32_t>(rooms_.size());
@@ -130,25 +113,44 @@ inline void FlowNetwork::visit(ResourceId r) {
 /// `from` on to rise alike, since it stops nobody below.
 void FlowNetwork::gather(double from) {
   for (const ResourceId r : touched_) visit(r);
-  for (std::size_t i = 0; i < rooms_.size(); ++i) {
+  for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     const ResourceId id = rooms_[i].resource;
     Resource& r = resources_[id];
     const auto visits = static_cast<std::uint32_t>(r.users.size());
     r.visits += visits;
     work_ += visits;
-    const filling::Room room = room_of(r, [&](const Bundle& b) { return b.level >= from; });
-    if (room.rising == 0) continue;
-    const double stops = room.level(r.capacity);
+    filling::Room room;
     for (const User& u : r.users) {
-      Bundle& b = bundles_[u.who];
-      if (b.rising || b.level < from || (b.level < stops && b.bottleneck != id)) continue;
-      b.rising = true;
-      solved_.push_back(u.who);
-      for (const Use& other : b.uses) visit(other.resource);
+      const Bundle& b = bundles_[u.who];
+      const Use& use = b.uses[u.use];
+      if (b.level < from) {
+        room.left -= use.used * b.count;
+      } else {
+        room.rising += static_cast<filling::Load>(use.share) * b.count;
+      }
     }
+    if (room.rising != 0) {
+      const double stops = room.level_below(r.capacity);
+      for (const User& u : r.users) {
+        Bundle& b = bundles_[u.who];
+        if (b.rising || b.level < from) continue;
+        if (b.level >= stops || b.bottleneck == id) {
+          b.rising = true;
+          solved_.push_back(u.who);
+          for (const Use& other : b.uses) {
+            if (resources_[other.resource].room < i) {  // where it was thought to stay
+              rooms_[resources_[other.resource].room].room.unfix(other.share, other.used, b.count);
+            } else {
+              visit(other.resource);
+            }
+          }
+        } else {
+          room.fix(b.uses[u.use].share, b.uses[u.use].used, b.count);
+        }
+      }
+    }
+    rooms_[i].room = room;
   }
-  for (RoomOf& room : rooms_)
-    room.room = room_of(resources_[room.resource], [](const Bundle& b) { return b.rising; });
 }
 
 void FlowNetwork::note_level(BundleId id, double level) {

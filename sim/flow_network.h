@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/fair_share.h"
@@ -41,7 +42,8 @@ class FlowNetwork {
 
   /// A flow with weights, all on resources of this network. It has no rate before settle(). Handles of
   /// removed flows are used again. `owner` orders flows that end together.
-  Handle add(const Flow& flow, std::uint32_t owner = 0);
+  Handle add(const Flow& flow) { return add(flow.weights, filling::scale_of(flow), 0); }
+  Handle add(std::span<const Weight> weights, double scale, std::uint32_t owner);
   void remove(Handle h);
   bool unsettled() const { return !touched_.empty(); }
   /// Brings the rates up to date after any number of changes; returns the bundles whose rate changed, new
@@ -174,8 +176,6 @@ class FlowNetwork {
   bool settle_lone();
   double level_felt(const Resource& r) const;
   void solve(double from);
-  template <class Rises>
-  filling::Room room_of(const Resource& r, Rises&& rises) const;
   void gather(double from);
   void visit(ResourceId r);
   void fill();

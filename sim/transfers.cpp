@@ -21,8 +21,8 @@ struct Transfers::Placed {
   }
 };
 
-void Transfers::start(const Flow& flow, std::uint32_t owner) {
-  network_.add(flow, owner);
+void Transfers::start(std::span<const Weight> weights, double scale, std::uint32_t owner) {
+  network_.add(weights, scale, owner);
   forecast_reshaped();
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ class Transfers {
   explicit Transfers(const std::vector<double>& capacity) : network_(capacity) {}
 
   /// `owner` is what finish_next() gives back. The flow must have weights.
-  void start(const Flow& flow, std::uint32_t owner);
+  void start(std::span<const Weight> weights, double scale, std::uint32_t owner);
   /// When the next flow ends; Moment{} where none does.
   Moment next() const;
   /// Removes the flow that ends next; returns its owner. Throws std::overflow_error at the end of the clock.
