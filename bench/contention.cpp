@@ -1,4 +1,4 @@
-// Prints the table of docs/tests.md that races the engine and SimGrid (https://simgrid.org) on flows that share
+// Prints the table of docs/performance.md, which races the engine and SimGrid (https://simgrid.org) on flows that share
 // links: the same flows, the same ends, CPU time of each.
 //
 //   trnplan_contention [--most FLOWS] [--seconds LIMIT] [PATTERN...]

@@ -83,7 +83,11 @@ FlowNetwork::Crowd& FlowNetwork::crowd(BundleId id) {
   Clock& c = clocks_[id];
   if (c.crowd == nullptr) {
     c.crowd = std::make_unique<Crowd>();
-    if (c.first != kNone) c.crowd->flows.push_back(c.first);
+    if (c.first != kNone) {
+      c.crowd->flows.push_back(c.first);
+      for (const IdleUse& use : flows_[c.first].idle)
+        add_ceiling(id, {resources_[use.resource].ceiling, use.resource});
+    }
   }
   return *c.crowd;
 }
@@ -146,15 +150,33 @@ void FlowNetwork::remove_idle_use(Handle h, std::uint32_t use) {
 }
 
 void FlowNetwork::add_ceiling(BundleId b, Ceiling ceiling) {
-  auto& ceilings = crowd(b).ceilings;
-  indexed_heap::push(ceilings, ceiling, kLower, kUntold);
-  bundles_[b].ceiling = ceilings.front().level;
+  bundles_[b].ceiling = std::min(bundles_[b].ceiling, ceiling.level);
+  if (clocks_[b].crowd != nullptr) indexed_heap::push(clocks_[b].crowd->ceilings, ceiling, kLower, kUntold);
 }
 
-void FlowNetwork::remove_lowest_ceiling(BundleId b) {
-  auto& ceilings = crowd(b).ceilings;
-  indexed_heap::erase(ceilings, 0, kLower, kUntold);
-  bundles_[b].ceiling = ceilings.empty() ? kNew : ceilings.front().level;
+/// Takes the ceilings that the bundle's level has passed.
+void FlowNetwork::take_passed(BundleId id) {
+  const Clock& c = clocks_[id];
+  Bundle& b = bundles_[id];
+  b.ceiling = kNew;
+  if (c.crowd == nullptr) {
+    if (c.first == kNone) return;
+    for (const IdleUse& use : flows_[c.first].idle) {
+      const double level = resources_[use.resource].ceiling;
+      if (level <= b.level) {
+        taken_.push_back(use.resource);
+      } else {
+        b.ceiling = std::min(b.ceiling, level);
+      }
+    }
+    return;
+  }
+  auto& ceilings = c.crowd->ceilings;
+  while (!ceilings.empty() && ceilings.front().level <= b.level) {
+    taken_.push_back(ceilings.front().resource);
+    indexed_heap::erase(ceilings, 0, kLower, kUntold);
+  }
+  if (!ceilings.empty()) b.ceiling = ceilings.front().level;
 }
 
 /// The level at which an idle resource would be full were its flows to rise alike.
@@ -242,9 +264,9 @@ double FlowNetwork::wake_passed() {
   std::vector<ResourceId> needed;
   for (const BundleId id : passed_) {
     const double level = bundles_[id].level;
-    while (bundles_[id].ceiling <= level) {
-      const ResourceId which = clocks_[id].crowd->ceilings.front().resource;
-      remove_lowest_ceiling(id);
+    taken_.clear();
+    take_passed(id);
+    for (const ResourceId which : taken_) {
       Resource& r = resources_[which];
       if (!r.idle) continue;
       if (r.ceiling <= level) {

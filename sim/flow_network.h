@@ -134,7 +134,7 @@ class FlowNetwork {
     ResourceId bottleneck = kNone;  ///< where it was fixed
     bool rising = false, noted = false, reshaped = false;
   };
-  /// What a bundle of one flow seldom has.
+  /// What a bundle of one flow does without: its ceilings are those of the flow's idle resources.
   struct Crowd {
     LongInteger moved;              ///< the clock as of `since`; zero without a crowd
     std::vector<Handle> flows;      ///< a heap by end, then owner
@@ -198,7 +198,7 @@ class FlowNetwork {
   Crowd& crowd(BundleId b);
   LongInteger left(const MovingFlow& f) const;
   void add_ceiling(BundleId b, Ceiling ceiling);
-  void remove_lowest_ceiling(BundleId b);
+  void take_passed(BundleId b);
   double level_alone(const Resource& r) const;
   void wake(ResourceId r);
   BundleId split(BundleId b);
@@ -226,6 +226,7 @@ class FlowNetwork {
   double lowest_removed_ = kNew;  ///< level of the lowest flow removed since the last settle()
   std::vector<RoomOf> rooms_;
   std::vector<BundleId> solved_, noted_, changed_, reshaped_, passed_;
+  std::vector<ResourceId> taken_;
   std::vector<Candidate> candidates_;
   std::uint64_t work_ = 0;      ///< since bundles were last made
   std::uint64_t patience_ = 4;  ///< how many times the work of a solution is taken before
