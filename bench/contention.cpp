@@ -1,5 +1,5 @@
-// Prints the table of docs/performance.md, which races the engine and SimGrid (https://simgrid.org) on flows that share
-// links: the same flows, the same ends, CPU time of each.
+// Prints the table of docs/performance.md, which races the engine and SimGrid (https://simgrid.org) on flows
+// that share links: the same flows, the same ends, CPU time of each.
 //
 //   trnplan_contention [--most FLOWS] [--seconds LIMIT] [PATTERN...]
 //

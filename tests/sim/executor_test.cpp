@@ -339,8 +339,9 @@ Program repeated(unsigned seed, int rounds) {
 
 }  // namespace
 
-// n flows of sizes s_1 <= s_2 <= ... from time zero share a link equally: flow k ends (s_k - s_(k-1)) (n - k + 1) / C
-// after flow k - 1. Catches what adds up over thousands of changes of a rate, and a clock that is not the flow's own.
+// n flows of sizes s_1 <= s_2 <= ... from time zero share a link equally: flow k ends
+// (s_k - s_(k-1)) (n - k + 1) / C after flow k - 1. Catches what adds up over a thousand changes of a rate, and
+// a clock that is not the flow's own.
 TEST_CASE("a thousand flows of different sizes on one link end when they should", "[sim]") {
   constexpr int kFlows = 1000;
   constexpr double kRate = 1e9;
