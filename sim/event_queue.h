@@ -22,7 +22,7 @@
 
 namespace trnplan::sim {
 
-/// What happens within one instant: first everything that ends, then the sharing of resources is settled
+/// Order within one instant: first everything ends, then resources are shared out
 /// once.
 enum class Phase : std::uint8_t { completion, sharing };
 
@@ -45,9 +45,9 @@ class EventQueue {
 
   SimTime now() const { return now_; }
   bool empty() const { return heap_.empty(); }
-  /// Of the next event; after everything that can happen when there is none.
+  /// Moment of the next event; later than anything that can happen if there is none.
   Moment next() const { return heap_.empty() ? Moment{} : heap_.front().moment; }
-  /// What waits, in the order in which it will happen. Cost: O(n log n).
+  /// Events that wait, in the order in which they will happen. Cost: O(n log n).
   std::vector<Event> pending() const {
     std::vector<Event> all = heap_;
     std::sort(all.begin(), all.end(), [](const Event& a, const Event& b) { return later(b, a); });

@@ -255,7 +255,7 @@ class Executor {
     disturb(t, +1);
   }
 
-  /// A transfer on some devices starts (+1) or ends (-1): the work beside it changes pace.
+  /// A transfer on some devices starts (+1) or ends (-1): work that runs at the same time changes pace.
   void disturb(TaskId t, int change) {
     if (paces_.empty()) return;
     const Task& task = program_.tasks()[t];

@@ -78,14 +78,14 @@ class FlowNetwork {
   /// The flow that ends first keeps its rate, but is no longer among its bundle's.
   void take_out_first(BundleId b);
   bool has_rate(BundleId b) const { return clocks_[b].settled != kNew; }
-  /// When and by which settle() the bundle's rate changed last.
+  /// Time and settle() of the last change of the bundle's rate.
   SimTime since(BundleId b) const { return clocks_[b].since; }
   std::uint64_t sequence(BundleId b) const { return clocks_[b].sequence; }
   /// Ticks that a flow still needed then, rounded as a double is, but for a hair that rounding of the level
   /// may have added (2^-48 of the time left).
   double ticks_left(Handle h) const;
-  /// What decides how far the flow will be at any time from `now` on, but for its rate: equal for two flows,
-  /// or two instants, only if that is.
+  /// State that decides, with the rate, how far the flow will be at any time from `now` on. Two flows, or two
+  /// instants, have equal states only if that is equal.
   struct Progress {
     std::array<std::uint64_t, 4> left;
     SimTime since;
@@ -134,7 +134,7 @@ class FlowNetwork {
     ResourceId bottleneck = kNone;  ///< where it was fixed
     bool rising = false, noted = false, reshaped = false;
   };
-  /// What a bundle of one flow does without: its ceilings are those of the flow's idle resources.
+  /// State that a bundle of one flow does not need: its ceilings are those of the flow's idle resources.
   struct Crowd {
     LongInteger moved;              ///< the clock as of `since`; zero without a crowd
     std::vector<Handle> flows;      ///< a heap by end, then owner
@@ -211,9 +211,9 @@ class FlowNetwork {
 
   LongInteger clock_of(double level, std::uint64_t ticks) const;
 
-  /// Of the clocks' unit, 2^exponent bytes/s * ps. By the largest capacity: a level of up to 2^57 times as much
-  /// (a share of 2^-57, fair_share.h) does not overflow within 2^63 ps, and any down to 2^-80 times as much is
-  /// exact. Below that levels lose bits, always the same.
+  /// Exponent of the clocks' unit, 2^exponent bytes/s * ps. It follows from the largest capacity: a level of up
+  /// to 2^57 times as much (a share of 2^-57, fair_share.h) does not overflow within 2^63 ps, and any down to
+  /// 2^-80 times as much is exact. Below that levels lose bits, always the same.
   int exponent_ = 0;
   std::vector<Resource> resources_;
   std::vector<MovingFlow> flows_;

@@ -1,7 +1,7 @@
 // A heap whose entries know their place, so that one can be moved or taken out wherever it is.
 //
 // A vector in the order of a heap of four: the first entry comes before all others. `before(a, b)` orders
-// entries, `placed(entry, index)` is told of every entry that comes to lie elsewhere.
+// entries, `placed(entry, index)` is called for every entry that moves.
 // Cost     O(log n) each.
 #pragma once
 
@@ -51,7 +51,7 @@ void push(std::vector<Entry>& heap, Entry entry, const Before& before, const Pla
   rise(heap, heap.size() - 1, before, placed);
 }
 
-/// Of entries in any order.
+/// Makes a heap of entries in any order.
 template <class Entry, class Before, class Placed>
 void make(std::vector<Entry>& heap, const Before& before, const Placed& placed) {
   for (std::size_t i = heap.size() / 4 + 1; i-- > 0;) {

@@ -58,7 +58,7 @@ class LongInteger {
     return std::strong_ordering::equal;
   }
 
-  /// As a difference: below zero.
+  /// True if the value, as a difference, is below zero.
   bool negative() const { return limbs_[3] >> 63 != 0; }
   /// The value times 2^exponent as a double, within 2^-52 of it; greater for no smaller value.
   double scaled(int exponent) const {
@@ -73,7 +73,7 @@ class LongInteger {
   const Limbs& limbs() const { return limbs_; }
 
  private:
-  /// Of a normal double.
+  /// 2^exponent. Requires: a normal double.
   static double power_of_two(int exponent) {
     return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   }

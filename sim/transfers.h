@@ -1,4 +1,4 @@
-// When flows end: the flows of a FlowNetwork in the order in which they do. Shared by the executors.
+// Flows of a FlowNetwork in the order in which they end. Shared by the executors.
 //
 // Order    By time; at one time by the settlement at which their rate changed last, then by owner. A bundle has
 //          one entry, that of its first flow, which is moved when the bundle changes.
@@ -23,7 +23,7 @@ class Transfers {
 
   /// `owner` is what finish_next() gives back. The flow must have weights.
   void start(std::span<const Weight> weights, double scale, std::uint32_t owner);
-  /// When the next flow ends; Moment{} where none does.
+  /// Moment at which the next flow ends; Moment{} if none does.
   Moment next() const;
   /// Removes the flow that ends next; returns its owner. Throws std::overflow_error at the end of the clock.
   std::uint32_t finish_next();
@@ -35,7 +35,7 @@ class Transfers {
   /// The flows whose rate the last settle() changed: (owner, rate in 1/s), in ascending order of owner.
   const std::vector<std::pair<std::uint32_t, double>>& changed();
 
-  /// What decides how a flow goes on, but for the other flows.
+  /// A flow with all that decides how it goes on, except the other flows.
   struct Moving {
     Moment end;
     std::uint32_t owner = 0;
