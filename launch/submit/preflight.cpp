@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kPlainPath = "no absolute path of letters, digits and / _ . - + @";
+constexpr const char* kPlainPath = "not an absolute path of letters, digits and / _ . - + @";
 
 class Preflight {
  public:

@@ -105,13 +105,13 @@ cp -r "$work/plan-4" "$work/it's \$(touch pwned) \"odd\"-4"
 
 # Sound nodes.
 health 0 plan-4
-prints '^every node is as fast as it should be: 4 nodes, 4 runs alone and 4 of several'
+prints '^every node is as fast as it should be: 4 nodes, 4 runs on one node and 4 on several'
 prints '^slow: longer than 1\.25 times \(--slow-factor\)'
 check 'each run has a file' test "$(find "$work/plan-4/health-7" -name '*.out' | wc -l)" -eq 8
 check 'it contains the command' grep -qx 'nccom-test -r 64 -N 2 -b 67108864 -e 1073741824 -f 4 -d bf16 --non-interactive allr --hosts n4 n1' \
   "$work/plan-4/health-7/pairs2-n4.out"
 for nodes in 1 2 3; do health 0 "plan-$nodes"; done
-prints '3 runs alone and 3 of several'
+prints '3 runs on one node and 3 on several'
 health 0 "it's \$(touch pwned) \"odd\"-4"
 prints '^every node is as fast as it should be'
 check 'nothing of its name was run' test ! -e pwned
@@ -119,10 +119,10 @@ check 'nothing of its name was run' test ! -e pwned
 # A slow node is named, and no other.
 health 3 plan-4 SLOW_ALONE=n3
 prints '^slow: 1 node of 4$'
-prints '^n3: alone 2\.00 times what it should take$'
+prints '^n3: alone 2\.00 times as long as it should take$'
 health 3 plan-4 SLOW_IN_PAIRS=n2
 prints '^slow: 1 node of 4$'
-prints '^n2: with n1 2\.00 times what it should take; with n3 2\.00 times'
+prints '^n2: with n1 2\.00 times as long as it should take; with n3 2\.00 times'
 prints 'scontrol update nodename=n2 state=drain reason=slow$'
 health 3 plan-4 FAILS=n4
 prints '^n4: alone failed: Failure running neuron-bench - log file /tmp/x\.log; with n3 failed'
@@ -158,9 +158,9 @@ mv "$work/nccom-test" "$bin/nccom-test"
 # Pairs need ssh; without it nothing is said of them, and nobody is named for that.
 health 0 plan-4 NO_SSH='n1 n2 n3 n4'
 prints '^\[trnplan\] no run of n1 with others: ssh to n1 asks for a password or fails$'
-prints '^every node is as fast as it should be: 4 nodes, 4 runs alone and 0 of several'
+prints '^every node is as fast as it should be: 4 nodes, 4 runs on one node and 0 on several'
 health 3 plan-4 NO_SSH=n2 SLOW_ALONE=n3
-prints '^n3: alone 2\.00 times what it should take'
+prints '^n3: alone 2\.00 times as long as it should take'
 
 # In the launcher of an MPIJob, whose file of hosts no worker has.
 cp "$work/plan-4/node_run.sh" "$work/node_run.kept"
@@ -174,10 +174,10 @@ mpi() {  # mpi CODE MODE [NAME=VALUE...]
   check "mpi_launch.sh $mode ${*:3} exits $code instead of $wanted" test "$code" -eq "$wanted"
 }
 mpi 0 train
-prints '^every node is as fast as it should be: 4 nodes, 4 runs alone and 4 of several'
+prints '^every node is as fast as it should be: 4 nodes, 4 runs on one node and 4 on several'
 check 'MPI: all of them train' test "$(sort "$work/trained" | tr '\n' ' ')" = 'train 0 train 1 train 2 train 3 '
 mpi 1 train SLOW_IN_PAIRS=n2
-prints '^n2: with n1 2\.00 times what it should take; with n3 2\.00 times'
+prints '^n2: with n1 2\.00 times as long as it should take; with n3 2\.00 times'
 prints '^\[trnplan\] these are pods: kubectl get pod NAME -o wide'
 prints '^\[trnplan\] stopped before training: the nodes named above are slow'
 check 'MPI: nobody trains' test ! -e "$work/trained"
@@ -240,7 +240,7 @@ job() {  # job CODE [NAME=VALUE...]
   check "the job ${*:2} exits $code instead of $wanted" test "$code" -eq "$wanted"
 }
 job 0
-prints '^every node is as fast as it should be: 4 nodes, 4 runs alone and 4 of several'
+prints '^every node is as fast as it should be: 4 nodes, 4 runs on one node and 4 on several'
 check 'it trains on four nodes' test "$(wc -l <"$work/trained")" -eq 4
 rm "$work/job.out"
 job 1 SLOW_IN_PAIRS=n3

@@ -262,7 +262,7 @@ rm "$plan/launch.json"
 odd="$work/o'dd \$(touch pwned)"
 cp -r "$plan" "$odd"
 launch 2 "$odd"
-says 'the path holds characters'
+says 'the path contains characters'
 check 'no shell ran the name of a folder' test ! -e pwned
 
 # Kubernetes.

@@ -49,8 +49,8 @@ for file in plan forged unsealed; do
   "$trnplan" watch "$work/train.log" --once --plan "$work/plan/$file.json" >"$out" 2>"$work/$file.said" || true
 done
 check 'plan.json is what is predicted' test ! -s "$work/plan.said"
-check 'a forged prediction is reported' grep -q 'forged.json says .* is predicted here: it is of another profile or version, or was changed' "$work/forged.said"
-check 'so is a change without its hash' grep -q 'unsealed.json was changed since trnplan' "$work/unsealed.said"
+check 'a forged prediction is reported' grep -q 'forged.json says .* is predicted here: it was made with another profile or version, or was changed' "$work/forged.said"
+check 'so is a change without its hash' grep -q 'unsealed.json has been changed since trnplan' "$work/unsealed.said"
 
 logs=$source/tests/calibrate/fixtures/logs
 piped 0 watch - <"$logs/nxd-llama3-70b.txt"

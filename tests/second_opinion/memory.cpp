@@ -57,7 +57,7 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
 }
 
 bool in_a_v(const Strategy& s) {
-  return definition_of(schedule_of(s)).value_or(Definition{}).in_a_v;
+  return definition_of(defined_schedule(s)).value_or(Definition{}).in_a_v;
 }
 
 /// The stage with the head.
@@ -155,9 +155,9 @@ std::vector<int> chunks_on(const std::vector<int>& parts, const Strategy& s, int
 /// micro-batches accumulate, so long schedules are cut short.
 std::vector<Alive> alive_on(const std::vector<int>& parts, const Strategy& s, int micro_batches) {
   const int stages = s.pipeline_parallel;
-  const bool piles_up = definition_of(schedule_of(s)).value_or(Definition{}).piles_up;
+  const bool piles_up = definition_of(defined_schedule(s)).value_or(Definition{}).piles_up;
   const int m = piles_up ? micro_batches : std::min(micro_batches, 4 * stages);
-  const std::vector<std::vector<Pass>> passes = passes_of(schedule_of(s), stages, s.virtual_pipeline, m);
+  const std::vector<std::vector<Pass>> passes = passes_of(defined_schedule(s), stages, s.virtual_pipeline, m);
   std::vector<Alive> all;
   for (int stage = 0; stage < stages; ++stage) {
     all.push_back(alive_in(passes.at(at(stage)), chunks_on(parts, s, stage)));

@@ -33,7 +33,7 @@ struct Definition {
 std::optional<Definition> definition_of(models::Schedule schedule);
 
 /// The schedule that a strategy's pipeline runs.
-models::Schedule schedule_of(const models::Strategy& s);
+models::Schedule defined_schedule(const models::Strategy& s);
 
 /// Passes of each stage in order; none if the schedule has no definition. Requires: a schedule that permits
 /// so many chunks and micro-batches. Cost: O(stages x micro-batches x chunks).

@@ -198,7 +198,7 @@ int sharers_of(const Strategy& s) {
 }
 
 std::string cannot(const TrainingLoop& loop, const Strategy& s) {
-  const bool splits = definition_of(schedule_of(s)).value_or(Definition{}).splits;
+  const bool splits = definition_of(defined_schedule(s)).value_or(Definition{}).splits;
   if (splits && loop.reduces_with_backward && !loop.shards_weights())
     return "reduce during a split backward pass";
   const models::Recompute& r = s.recompute;

@@ -141,7 +141,7 @@ TEST_CASE("what a target cannot do is refused, never dropped", "[targets]") {
   for (const char* name : {"nxd", "nemo-megatron", "nxdt"}) {
     INFO(name);
     CHECK(contains(why_not(*targets::find(name), clipped, one),
-                   "clipped to other than 1; leave gradient_clip out"));
+                   "clipping gradients other than 1; leave gradient_clip out"));
   }
   // Without ZeRO-1 these two clip by themselves.
   clipped.training.precision = models::Precision::bf16_sr;

@@ -154,7 +154,7 @@ TEST_CASE("rules that say nothing, or two things, are refused", "[calibrate]") {
   CHECK(contains(problem(R"({"column": "gpu", "text": "G", "why": "w"})"), "says nothing"));
   CHECK(contains(problem(R"({"column": "gpu", "text": "G", "instance": "i", "refused": "r", "why": "w"})"),
                  "two things"));
-  CHECK(contains(problem(R"({"column": "gpus", "text": "G", "refused": "r", "why": "w"})"), "no column"));
+  CHECK(contains(problem(R"({"column": "gpus", "text": "G", "refused": "r", "why": "w"})"), "not a column"));
   CHECK(contains(problem(R"({"column": "gpu", "text": "G", "refused": "r"})"), "why"));
   CHECK(contains(problem(R"({"colum": "gpu", "text": "G", "refused": "r", "why": "w"})"), "colum"));
   CHECK_FALSE(problem("5").empty());

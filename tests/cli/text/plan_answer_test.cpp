@@ -133,8 +133,8 @@ TEST_CASE("how surely it compiles is said once", "[cli]") {
   CHECK(has(text, "fits: 97.0 %; compiles: 84.9 %\n"));
   CHECK(has(
       text,
-      "\nGraph      its graph is 1.2 times the largest known to compile, of 2.5 million instructions (run\n"
-      "           T056 of the catalogue)\n"));
+      "\nGraph      its graph is 1.2 times as large as the largest that is known to compile, 2.5 million\n"
+      "           instructions (run T056 of the catalogue)\n"));
   a.outlooks.front().compiles = 0.99;
   text = cli::wrapped(cli::plan_answer(a), 200);
   CHECK(has(text, "(run T056 of the catalogue); compiles: 99.0 %\n"));

@@ -91,7 +91,7 @@ TEST_CASE("a covariance that is none is refused with its place", "[io]") {
   refused("32.0", "0.5", "the smaller one first");
   refused("-0.004", "1e30", "finite");
   refused("-0.004", "\"x\"", "finite");
-  refused("-0.004, ", "", "another length");
+  refused("-0.004, ", "", "the wrong length");
   refused("\"nxd 2.20\"", "\"nxd 2.21\"", "not a parameter or stack");
   refused("\"nxd 2.20\"", "\"nxd\"", "twice");
   refused("0.0025", "0.09", "log_sd squared");

@@ -61,7 +61,7 @@ TEST_CASE("units are converted", "[io][catalog]") {
 TEST_CASE("a damaged instance file is refused", "[io][catalog]") {
   CHECK(contains(instance_problem(machine(R"({"value": 95, "unit": "GiB"})")),
                  "core.bf16.unit: \"GiB\" is not a unit"));
-  CHECK(contains(instance_problem(machine(R"({"value": 95})")), "no unit"));
+  CHECK(contains(instance_problem(machine(R"({"value": 95})")), "not a unit"));
   CHECK(contains(instance_problem(machine(R"({"value": 0, "unit": "TFLOPS"})")), "core.bf16.value"));
   CHECK(contains(instance_problem(machine(R"({"value": -3, "unit": "TFLOPS"})")), "core.bf16.value"));
   CHECK(contains(instance_problem(machine("95")), "core.bf16"));

@@ -73,7 +73,7 @@ TEST_CASE("runs of one plan only need its folder", "[launch]") {
   const OutputFiles first = pair.files(of_first), second = pair.files(runs(0, 1, 99.5));
   CHECK(find(first, "measure-2", "plan.json") == nullptr);
   CHECK(find(second, "measure-1", "plan.json") == nullptr);
-  CHECK(contains(first.front().text, "when plan 1's step is above 123.5 s."));
+  CHECK(contains(first.front().text, "if plan 1's step is above 123.5 s."));
   CHECK(contains(second.front().text, "if its step is below 99.5 s."));
 }
 

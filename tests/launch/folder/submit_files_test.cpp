@@ -129,7 +129,7 @@ TEST_CASE("a folder for one scheduler is taken by it, and others say whose it is
         CHECK_FALSE(contains(said, "is missing"));
         CHECK(contains(said, "the folder was written for") == others);
         if (others) {
-          CHECK(contains(said, "written for " + std::string(models::kSubmitNames[own]) + " alone"));
+          CHECK(contains(said, "written for " + std::string(models::kSubmitNames[own]) + " only"));
           continue;
         }
         std::string commands;

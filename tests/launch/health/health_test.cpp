@@ -116,7 +116,7 @@ TEST_CASE("a node that is slow alone, or in both its pairs, is named", "[launch]
   CHECK(names(alone) == std::vector<std::string>{"n003"});
   CHECK(alone.slow[0].alone);
   CHECK_FALSE(alone.slow[0].in_pairs);
-  CHECK(contains(alone.slow[0].problem, "alone 1.30 times what it should take"));
+  CHECK(contains(alone.slow[0].problem, "alone 1.30 times as long as it should take"));
   CHECK(alone.slow[0].command ==
         std::vector<std::string>{"scontrol", "update", "nodename=n003", "state=drain", "reason=slow"});
   CHECK(judge(cluster(5, {{3, 1.24}}, {})).slow.empty());
@@ -125,7 +125,7 @@ TEST_CASE("a node that is slow alone, or in both its pairs, is named", "[launch]
     const auto r = judge(cluster(nodes, {}, {{nodes - 1, 1.5}}));
     CHECK(names(r) == std::vector<std::string>{fmt::format("n{:03}", nodes - 1)});
     CHECK(r.slow[0].in_pairs);
-    CHECK(contains(r.slow[0].problem, "with n000 1.50 times what it should take"));
+    CHECK(contains(r.slow[0].problem, "with n000 1.50 times as long as it should take"));
     CHECK(contains(r.slow[0].fix, "fi_info -p efa"));
   }
   // A single bad cable between two sound nodes names none of several.

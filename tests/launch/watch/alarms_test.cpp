@@ -322,7 +322,7 @@ TEST_CASE("failures that have a remedy of their own", "[launch]") {
         Case{"ImportError: /v/_XLAC.so: undefined symbol: _ZN5torch", "import-error", "different versions",
              "one release"},
         Case{"ModuleNotFoundError: No module named 'apex'", "import-error", "Python module", "environment"},
-        Case{"torch.distributed.elastic.rendezvous.api.RendezvousClosedError", "rendezvous", "was over",
+        Case{"torch.distributed.elastic.rendezvous.api.RendezvousClosedError", "rendezvous", "had ended",
              "--rdzv_id"},
         Case{"torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError", "rendezvous", "not all nodes",
              "timeout=1800"},

@@ -198,7 +198,7 @@ TEST_CASE("a log of another job is reported", "[launch]") {
                     "log", context, datasheet(), launch::find_fastest);
   REQUIRE(r.alarms.size() == 1);
   CHECK(r.alarms[0].kind == "other-job");
-  CHECK(r.alarms[0].message.find("global batch 512 in the log, 1024") == 0);
+  CHECK(r.alarms[0].message.find("global batch is 512 in the log but 1024") == 0);
 }
 
 TEST_CASE("packed logs are refused", "[launch]") {

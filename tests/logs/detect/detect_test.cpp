@@ -126,8 +126,8 @@ TEST_CASE("files that are refused, and why", "[calibrate]") {
                             "ELF\0\0\0\1",
                             8))
             .find("binary") != std::string::npos);
-  CHECK(refusal("Hello.\nWorld 3/4 [x]\n").find("nothing in it is known") != std::string::npos);
-  CHECK(refusal("{\"a\": 1}").find("nothing in it is known") != std::string::npos);
+  CHECK(refusal("Hello.\nWorld 3/4 [x]\n").find("nothing in it is recognised") != std::string::npos);
+  CHECK(refusal("{\"a\": 1}").find("nothing in it is recognised") != std::string::npos);
   CHECK(refusal("the words size(B) alone").find("no nccom-test table") != std::string::npos);
   const Detected system = detect(R"({"trace_events": [{"duration": 27094}], "mem_usage": []})", "log");
   CHECK(skips(system, 1, "nothing in it about steps is read"));

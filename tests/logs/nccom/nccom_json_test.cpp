@@ -41,9 +41,9 @@ TEST_CASE("a report of nccom-test", "[calibrate]") {
 }
 
 TEST_CASE("faulty reports of nccom-test", "[calibrate]") {
-  CHECK(refusal("{}").find("nothing in it is known") != std::string::npos);
-  CHECK(refusal("{\"results\": 3}").find("nothing in it is known") != std::string::npos);
-  CHECK(refusal("7").find("nothing in it is known") != std::string::npos);
+  CHECK(refusal("{}").find("nothing in it is recognised") != std::string::npos);
+  CHECK(refusal("{\"results\": 3}").find("nothing in it is recognised") != std::string::npos);
+  CHECK(refusal("7").find("nothing in it is recognised") != std::string::npos);
   CHECK(report_of("[]").rows.empty());
   const auto table = report_of(
       "[{\"size(B)\": 8, \"time(us)\": 2.5, \"other\": [1]},\n{\"size(B)\": [8], \"time(us)\": 1},\n"

@@ -155,7 +155,7 @@ TEST_CASE("several tables", "[calibrate]") {
   CHECK(tables[0].warnings.empty());
   CHECK(tables[1].ranks == 2);
   REQUIRE(tables[1].warnings.size() == 1);
-  CHECK(tables[1].warnings[0].problem == "no command above this table; that of line 1 is taken");
+  CHECK(tables[1].warnings[0].problem == "no command above this table; that of line 1 is used");
   CHECK(tables[1].at.line == 5);
   CHECK(tables[2].op == "all_to_all");
   CHECK(tables[2].ranks == 8);

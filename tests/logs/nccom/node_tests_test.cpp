@@ -72,12 +72,12 @@ TEST_CASE("files that name no nodes", "[logs]") {
   CHECK(contains(fault_of("[trnplan] nodes $(reboot)\n"),
                  "health.out:1: \"$(reboot)\" is not the name of a node"));
   CHECK(contains(fault_of("[trnplan] nodes a a\n"), "is named twice"));
-  CHECK(contains(fault_of("[trnplan] nodes " + std::string(300, 'a') + "\n"), "is not a name"));
+  CHECK(contains(fault_of("[trnplan] nodes " + std::string(300, 'a') + "\n"), "is not the name"));
   std::string many = "[trnplan] nodes";
   for (int i = 0; i < 65; ++i) many += " n" + std::to_string(i);
   CHECK(contains(fault_of(many), "more than 64 nodes"));
   std::string runs;
   for (int i = 0; i < 10'001; ++i) runs += "[trnplan] nodes n\n";
   CHECK(contains(fault_of(runs), "more than 10000 runs"));
-  CHECK(contains(fault_of("[trnplan] nodes a\x1b[31mb\x01\n"), "is not a name"));
+  CHECK(contains(fault_of("[trnplan] nodes a\x1b[31mb\x01\n"), "is not the name"));
 }

@@ -75,7 +75,8 @@ TEST_CASE("neuron-monitor: memory by core, the most of all reports", "[calibrate
 }
 
 TEST_CASE("fragments of the guide are no reports", "[calibrate]") {
-  CHECK(refusal(log_text("neuron-monitor-fragment.txt")).find("nothing in it is known") != std::string::npos);
+  CHECK(refusal(log_text("neuron-monitor-fragment.txt")).find("nothing in it is recognised") !=
+        std::string::npos);
 }
 
 TEST_CASE("summary-json of two graphs", "[calibrate]") {

@@ -55,8 +55,8 @@ TEST_CASE("a kernel is refused with all that is wrong with it", "[calibrate]") {
     CHECK(contains(all, part));
   }
   CHECK(contains(problems("matmu,m=1"), "\"matmu\" is not an operator (did you mean matmul?)"));
-  CHECK(
-      contains(problems("conv2d"), "known are matmul, flash_forward, flash_backward, norm, vector, stream"));
+  CHECK(contains(problems("conv2d"),
+                 "the known ones are matmul, flash_forward, flash_backward, norm, vector, stream"));
   CHECK(contains(problems(""), "\"\" is not an operator"));
   CHECK(contains(problems("stream"), "stream needs bytes"));
   CHECK(contains(problems("flash_forward,heads=4,sequence=1,head_dim=1,causal=maybe,dtype=bf16"),
@@ -130,7 +130,7 @@ TEST_CASE("a profile is a kernel when it holds one graph of one core", "[calibra
   CHECK(taken(R"({"g": {"total_time": 1e-320}})") == "1e-320 s is not the time of a kernel");
   CHECK(taken(R"({"g": {"total_time": 0}})") == "the file has no device time");
   CHECK(taken(R"({"g": {"total_time": 1}, "h": {"total_time": 2}})") == "the file has 2 graphs");
-  CHECK(contains(taken(R"({"g": {"total_time": 1, "cc_op_time": 0.1}})"), "holds collectives"));
+  CHECK(contains(taken(R"({"g": {"total_time": 1, "cc_op_time": 0.1}})"), "has collectives"));
   // What the compiler estimates is no measurement.
   CHECK(taken(R"({"metadata": [{"is_simulation": true}], "summary": [{"total_time": 1}]})") ==
         "the file has no device time");

@@ -152,7 +152,7 @@ TEST_CASE("event files with damage", "[calibrate]") {
   d = detect(kVersion + nonsense + little(masked_crc32c(nonsense), 4) + "abcdefgh", "events");
   CHECK(d.steps.empty());
   d = detect(kVersion + record("\xff\xff\xff") + step(2), "events");
-  CHECK(skips(d, 2, "no event"));
+  CHECK(skips(d, 2, "not an event"));
   d = detect(kVersion + event(std::nan(""), 3, "loss", simple_value(1)) +
                  event(1e308, 4, "loss", simple_value(1)) + event(-1e308, ~0ULL, "loss", simple_value(1)),
              "events");

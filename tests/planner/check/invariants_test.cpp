@@ -57,7 +57,7 @@ TEST_CASE("a plan keeps what holds of every plan, until something of it is chang
        "do not add up to its peak"},
       {"a negative part", [](Plan& p) { p.memory.stages[0].optimizer = Bytes(-1); }, "not a number of bytes"},
       {"the peak", [](Plan& p) { p.memory.stages[0].parameters += gibibytes(16); }, "it does not fit"},
-      {"the probability", [](Plan& p) { p.memory.fit_probability = 0.8; }, "less surely"},
+      {"the probability", [](Plan& p) { p.memory.fit_probability = 0.8; }, "less likely to fit"},
       {"no step", [](Plan& p) { p.report.step = Seconds(std::numeric_limits<double>::quiet_NaN()); },
        "its step is not a time"},
       {"the interval", [](Plan& p) { p.report.high = p.report.step * 0.9; }, "not in its interval"},
