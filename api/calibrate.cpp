@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "api/compared_jobs.h"
 #include "api/fitted_profile.h"
 #include "api/inputs.h"
-#include "api/known_jobs.h"
 #include "api/observations.h"
 #include "api/published.h"
 #include "api/rehearsal.h"

@@ -97,7 +97,7 @@ std::optional<targets::NearConfig> recommended_config(const ResolvedJob& resolve
   if (plan == nullptr || best.stack->stack.target != &targets::nxdt()) return std::nullopt;
   targets::NearConfig near;
   try {
-    near.changes = targets::changes_to(planner::settled(best.stack->job, *plan), plan->strategy, config,
+    near.changes = targets::changes_to(planner::as_planned(best.stack->job, *plan), plan->strategy, config,
                                        job.architecture);
   } catch (const std::invalid_argument&) {
     return std::nullopt;

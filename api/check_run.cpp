@@ -42,11 +42,11 @@ std::optional<std::string> named_model(const std::string& name, const io::Catalo
 
 /// A script's line does not state the size of the vocabulary. It comes from the config.json in the same
 /// folder, or from a model of the catalogue, of the same shape.
-void take_vocabulary(models::Architecture& a, const models::Architecture* beside, const io::Catalog& catalog,
+void take_vocabulary(models::Architecture& a, const models::Architecture* config, const io::Catalog& catalog,
                      std::vector<Finding>& findings, const std::string& file) {
   if (a.vocabulary > 0) return;
-  if (beside != nullptr && same_shape(*beside, a)) {
-    a.vocabulary = beside->vocabulary;
+  if (config != nullptr && same_shape(*config, a)) {
+    a.vocabulary = config->vocabulary;
     note(findings, "model", fmt::format("the vocabulary is that of config.json: {}", a.vocabulary));
     return;
   }
@@ -89,9 +89,9 @@ bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::Start
 
 /// Further faults found by the reader of a refused file, so that all are reported at once.
 void add_unreadable(std::vector<Finding>& findings, const planner::Target& target,
-                    const planner::ConfigFile& file, int ranks, const models::Architecture* beside) {
+                    const planner::ConfigFile& file, int ranks, const models::Architecture* config) {
   try {
-    (void)target.read_run(file, ranks, beside);
+    (void)target.read_run(file, ranks, config);
   } catch (const InputError& e) {
     for (const Diagnostic& d : e.faults()) {
       const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
@@ -110,10 +110,10 @@ void add_unreadable(std::vector<Finding>& findings, const planner::Target& targe
 
 /// Model in a config.json in the file's folder; nullopt if there is none, or if it describes no model.
 std::optional<models::Architecture> model_beside(const CheckRequest& o) {
-  const std::filesystem::path beside = std::filesystem::path(o.file).parent_path() / "config.json";
-  if (!o.texts.has(beside)) return std::nullopt;
+  const std::filesystem::path config = std::filesystem::path(o.file).parent_path() / "config.json";
+  if (!o.texts.has(config)) return std::nullopt;
   try {
-    return io::read_hf_config(beside, o.texts).architecture;
+    return io::read_hf_config(config, o.texts).architecture;
   } catch (const InputError&) {
     return std::nullopt;  // other programs have files of that name too
   }
@@ -148,14 +148,14 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
              fmt::format("{} x {}; state others with --nodes", job.cluster.nodes, job.cluster.instance.name));
   }
   const std::optional<models::Architecture> found = model_beside(o);
-  const models::Architecture* beside = found ? &*found : nullptr;
+  const models::Architecture* config = found ? &*found : nullptr;
   const planner::ConfigFile file{o.file, result.text, static_cast<int>(job.cluster.hosts()), o.environment};
   if (add_start_faults(result.findings, target.start_faults(file, job.cluster))) {
-    add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()), beside);
+    add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()), config);
     result.no_prediction = fmt::format("{} refuses the file when it starts", target.name());
     return result;
   }
-  auto run = target.read_run(file, static_cast<int>(job.cluster.cores()), beside);
+  auto run = target.read_run(file, static_cast<int>(job.cluster.cores()), config);
   if (!run) {
     throw InputError({{"command line", 0, 0},
                       "--target",
@@ -172,7 +172,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   if (const models::Framework& loop = models::framework_of(run->config.strategy);
       !loop.trains_on(job.cluster.instance.traits))
     run->config.not_modelled.push_back(fmt::format("{} on {}", loop.name(), o.instance));
-  take_vocabulary(run->architecture, beside, catalog, result.findings, o.file);
+  take_vocabulary(run->architecture, config, catalog, result.findings, o.file);
   for (std::string& text : run->notes) note(result.findings, "flags", std::move(text));
   job.architecture = run->architecture;
   job.training = run->config.training;

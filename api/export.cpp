@@ -19,10 +19,11 @@ namespace trnplan::api {
 
 namespace {
 
-/// A message's tag has 31 bits, and half of the tasks of a step may be no nodes.
+/// Limit of a trace's nodes: a message's tag has 31 bits, and up to half of the tasks of a step may be no
+/// nodes.
 constexpr double kMostNodes = 1e9;
 
-/// Says what is to be written, and refuses what has no room.
+/// Prints what will be written, and refuses an output that has no room.
 void announce(const ExportRequest& o, const models::Job& job, const models::Strategy& s,
               const models::StepModel& model, Remarks& remarks) {
   const models::TraceSize size = models::rank_trace_size(model);
@@ -52,7 +53,7 @@ std::string trace_name(int rank) {
   return fmt::format("trnplan.{}.et", rank);
 }
 
-/// Before any work.
+/// Checks the output before any work.
 void check_output(const ExportRequest& o, const models::Job& job) {
   std::vector<std::string> names{"comm_groups.json"};
   for (int rank = 0; rank < job.cluster.cores(); ++rank) names.push_back(trace_name(rank));

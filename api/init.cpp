@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A value of the job, and its source; "" if it is stated.
-struct Told {
+struct Sourced {
   std::string value, from;
 
   [[nodiscard]] bool open() const { return value.empty(); }
@@ -31,11 +31,11 @@ struct Told {
 
 /// Values that the five questions ask for.
 struct Answers {
-  Told model, instance, nodes, sequence, global_batch, tokens, objective;
+  Sourced model, instance, nodes, sequence, global_batch, tokens, objective;
 };
 
-void take(Told& told, std::string value, std::string from) {
-  if (told.open() && !value.empty()) told = {std::move(value), std::move(from)};
+void take(Sourced& entry, std::string value, std::string from) {
+  if (entry.open() && !value.empty()) entry = {std::move(value), std::move(from)};
 }
 
 bool begins(const std::string& text, std::string_view first) {
@@ -172,7 +172,7 @@ class Questions {
 
  private:
   /// Assigns the words of the answer to the open values, in order.
-  void ask(const std::string& question, const std::vector<Told*>& values,
+  void ask(const std::string& question, const std::vector<Sourced*>& values,
            const std::vector<std::string>& usual, const std::string& assumed) {
     std::vector<std::size_t> open;
     std::string shown;
@@ -240,12 +240,12 @@ std::string list_or_scalar(const std::string& value) {
   return list.empty() ? scalar(value) : "[" + list + scalar(value.substr(from)) + "]";
 }
 
-void add(std::string& text, const char* key, const Told& told) {
-  const std::string line = fmt::format("{}: {}", key, list_or_scalar(told.value));
-  if (told.from.empty())
+void add(std::string& text, const char* key, const Sourced& entry) {
+  const std::string line = fmt::format("{}: {}", key, list_or_scalar(entry.value));
+  if (entry.from.empty())
     text += line;
   else
-    text += fmt::format("{:<29} # {}", line, printable(told.from, 400));
+    text += fmt::format("{:<29} # {}", line, printable(entry.from, 400));
   text += '\n';
 }
 

@@ -36,14 +36,14 @@ void tell_observations(planner::SearchResult& result, const std::vector<planner:
     for (planner::Refusal& r : *list) planner::annotate(r.why, observations, job, r.strategy);
   for (planner::Plan& plan : result.plans)
     for (planner::Violation& v : plan.doubts)
-      planner::annotate(v, observations, planner::settled(job, plan), plan.strategy);
+      planner::annotate(v, observations, planner::as_planned(job, plan), plan.strategy);
   if (result.infeasible)
     for (planner::RuleCount& r : result.infeasible->rules)
       planner::annotate(r.why, observations, job, r.example);
   if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
   if (winner.instance == job.cluster.instance.name)
-    remarks.add(planner::remarks_on(observations, planner::settled(job, winner), winner.strategy),
+    remarks.add(planner::remarks_on(observations, planner::as_planned(job, winner), winner.strategy),
                 "observation");
 }
 

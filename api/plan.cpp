@@ -85,7 +85,7 @@ void remark_result(const planner::SearchResult& result, const models::Profile& p
   const planner::Plan& winner = *result.recommended_plan();
   remark_release(profile, job.software, remarks);
   const std::string beyond =
-      beyond_the_fit("the best plan", profile, planner::settled(job, winner), winner.strategy);
+      beyond_the_fit("the best plan", profile, planner::as_planned(job, winner), winner.strategy);
   if (!beyond.empty()) remarks.add(beyond, "beyond-fit");
 }
 
@@ -103,7 +103,8 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
   if (plan == nullptr || (q.asks_for_tokens() && !q.deadline && !q.budget)) return std::nullopt;
   const planner::Reliability reliability =
       io::reliability_from(read_document(catalog.file("reliability.json")));
-  planner::ForecastRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
+  planner::ForecastRun run{q,
+                           planner::answer_run(planner::as_planned(job, *plan), *plan, q, {}, reliability)};
   if (run.answer.why.empty()) return run;
   remarks.add("the whole run cannot be predicted: " + run.answer.why, "run");
   return std::nullopt;
@@ -111,16 +112,16 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
 
 std::optional<WrittenTraining> written_training(const models::Job& job, const planner::Plan& plan,
                                                 const planner::Target& target) {
-  const models::Job settled = planner::settled(job, plan);
-  const planner::TrainCommand command = target.command(settled, plan.strategy);
+  const models::Job planned = planner::as_planned(job, plan);
+  const planner::TrainCommand command = target.command(planned, plan.strategy);
   if (command.learning.source.empty()) return std::nullopt;
   const double steps = static_cast<double>(command.steps);
   return WrittenTraining{command.steps,
-                         steps * plan.global_batch * settled.training.sequence,
+                         steps * plan.global_batch * planned.training.sequence,
                          steps * in_days(plan.report.step),
                          command.learning,
-                         settled.training.tokens > 0,
-                         settled.learning.learning_rate.has_value()};
+                         planned.training.tokens > 0,
+                         planned.learning.learning_rate.has_value()};
 }
 
 /// Reading of nccom-test for a fit, which the planner does not see.
@@ -157,7 +158,7 @@ void remark_target(const planner::SearchResult& result, const planner::Target* t
     return;
   }
   if (!result.beyond_target) return;
-  const auto why = planner::inexpressible(*target, planner::settled(job, winner), winner.strategy);
+  const auto why = planner::inexpressible(*target, planner::as_planned(job, winner), winner.strategy);
   if (why) remarks.add(fmt::format("the search covers all strategies: {}", *why), "target");
 }
 
@@ -264,7 +265,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   out.measures = target != nullptr;
   out.writable = winner == nullptr ||
                  (target != nullptr &&
-                  !planner::inexpressible(*target, planner::settled(job, *winner), winner->strategy));
+                  !planner::inexpressible(*target, planner::as_planned(job, *winner), winner->strategy));
   out.run = whole_run(job, resolved.run(), result, catalog, remarks);
   out.ties = planner::ties_of(job, result, profile, o.sure);
   out.job = job;

@@ -39,20 +39,20 @@ std::string remedy(const planner::Target& own, const models::Job& job, const mod
 
 std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Target& target,
                                       const planner::Plan& plan, const PlanRequest& o, Remarks& remarks) {
-  models::Job settled = planner::settled(job, plan);
+  models::Job planned = planner::as_planned(job, plan);
   const io::Catalog catalog = io::Catalog::standard();
-  settled.run.planned_checkpoint_steps = planner::best_checkpoint_steps(
-      settled, plan, io::reliability_from(read_document(catalog.file("reliability.json"))));
-  if (const auto why = planner::inexpressible(target, settled, plan.strategy)) {
-    throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(target, settled, plan.strategy)});
+  planned.run.planned_checkpoint_steps = planner::best_checkpoint_steps(
+      planned, plan, io::reliability_from(read_document(catalog.file("reliability.json"))));
+  if (const auto why = planner::inexpressible(target, planned, plan.strategy)) {
+    throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(target, planned, plan.strategy)});
   }
-  if (const std::string why = launch::no_folder_for(settled.cluster.instance); !why.empty())
+  if (const std::string why = launch::no_folder_for(planned.cluster.instance); !why.empty())
     throw InputError({{o.job.job, 0, 0}, "--out", why, "drop --out, or plan for another --instance"});
-  if (const std::string doubt = planner::release_doubt(target, settled); !doubt.empty())
+  if (const std::string doubt = planner::release_doubt(target, planned); !doubt.empty())
     remarks.add(doubt, "packages");
-  if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target); !note.empty())
+  if (const std::string note = launch::checkpoint_note(planned, plan.strategy, target); !note.empty())
     remarks.add(note, "checkpoint");
-  return launch::bundle(settled, plan, target);
+  return launch::bundle(planned, plan, target);
 }
 
 /// Experiment that distinguishes the recommended plan from the second; none if it is not needed or the target
@@ -86,7 +86,7 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
   const planner::Plan &first = plans[confidence.comparison->first],
                       &second = plans[confidence.comparison->second];
-  const auto why = planner::inexpressible(target, planner::settled(job, second), second.strategy);
+  const auto why = planner::inexpressible(target, planner::as_planned(job, second), second.strategy);
   if (why && confidence.comparison->best->runs_of_second > 0) {
     remarks.add(fmt::format("no measure.sh is written: plan {}: {}", confidence.comparison->second + 1, *why),
                 "measure");

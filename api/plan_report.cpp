@@ -49,12 +49,12 @@ JsonValue refusal_part(const planner::Refusal& r) {
 /// At most `most` of them, including the first one of each rule at any position.
 JsonValue refusals_part(const std::vector<planner::Refusal>& list, std::size_t most) {
   JsonValue all = JsonValue::List();
-  std::vector<std::string> told;
+  std::vector<std::string> seen_rules;
   std::size_t kept = 0;
   for (const planner::Refusal& r : list) {
-    const bool fresh = std::find(told.begin(), told.end(), r.why.rule) == told.end();
+    const bool fresh = std::find(seen_rules.begin(), seen_rules.end(), r.why.rule) == seen_rules.end();
     if (kept >= most && !fresh) continue;
-    if (fresh) told.push_back(r.why.rule);
+    if (fresh) seen_rules.push_back(r.why.rule);
     ++kept;
     all.add(refusal_part(r));
   }
@@ -151,9 +151,9 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
     all.add(command_part("list everything that was ruled out, and why", plan_words(o, {"--details"})));
     return all;
   }
-  const models::Job settled = planner::settled(r.job, *best);
-  const planner::Target& target = o.target.empty() ? targets::of(settled) : *targets::find(o.target);
-  if (!why_unwritten(settled, *best, o.target)) {
+  const models::Job planned = planner::as_planned(r.job, *best);
+  const planner::Target& target = o.target.empty() ? targets::of(planned) : *targets::find(o.target);
+  if (!why_unwritten(planned, *best, o.target)) {
     const std::string folder = o.out.empty() ? "my-plan" : o.out;
     if (!r.written)
       all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
@@ -199,11 +199,11 @@ JsonValue run_part(const planner::ForecastRun& run) {
 /// Parts on the recommended plan alone.
 void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
   const planner::Plan& best = *r.search.recommended_plan();
-  const models::Job settled = planner::settled(r.job, best);
+  const models::Job planned = planner::as_planned(r.job, best);
   const std::size_t at = r.search.recommended;
-  add_plan_parts(page, settled, best, r.profile, io::Catalog::standard(),
+  add_plan_parts(page, planned, best, r.profile, io::Catalog::standard(),
                  at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
-  page.add("unwritten", why_unwritten(settled, best, o.target));
+  page.add("unwritten", why_unwritten(planned, best, o.target));
   page.add("doubts", violations_part(best.doubts));
   if (r.search.sensitivity) page.add("sensitivity", sensitivity_part(best, *r.search.sensitivity));
 }
@@ -213,7 +213,7 @@ void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
 JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std::vector<Remark>& remarks) {
   const planner::SearchResult& s = r.search;
   const planner::Plan* best = s.recommended_plan();
-  const models::Job on = best != nullptr ? planner::settled(r.job, *best) : r.job;
+  const models::Job on = best != nullptr ? planner::as_planned(r.job, *best) : r.job;
   JsonValue page = report_of("plan", remarks);
   page.add("job", job_part(r.job));
   page.add("space", JsonValue::object({{"enumerated", s.counts.enumerated},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/known_jobs.h"
+#include "api/compared_jobs.h"
 #include "planner/plan/plan.h"
 
 namespace trnplan::api {
@@ -58,12 +58,12 @@ const planner::RecommendingParameters& Predictor::parameters(const topology::Ins
 
 void Predictor::tell_nearest(planner::Plan& plan, const ResolvedStack& of) const {
   const auto known = known_.find(of.profile->name);
-  const planner::KnownJobs& jobs =
+  const planner::ComparedJobs& jobs =
       known != known_.end()
           ? known->second
           : known_
-                .emplace(of.profile->name,
-                         load_known_jobs(resolved_.catalog(), *of.profile, has_gpus(of.job.cluster.instance)))
+                .emplace(of.profile->name, load_compared_jobs(resolved_.catalog(), *of.profile,
+                                                              has_gpus(of.job.cluster.instance)))
                 .first->second;
   api::tell_nearest(plan, jobs, of.job);
 }

@@ -10,7 +10,7 @@
 #include "api/resolve.h"
 #include "api/risk.h"
 #include "planner/check/judge.h"
-#include "planner/confidence/known_jobs.h"
+#include "planner/confidence/compared_jobs.h"
 #include "planner/confidence/recommendation.h"
 #include "planner/search/search.h"
 #include "text/remarks.h"
@@ -69,8 +69,8 @@ class Predictor {
   const ResolvedJob& resolved_;
   planner::RiskAttitude attitude_;
   double sure_;
-  mutable std::map<bool, KnownRisk> risks_;                  ///< with runs on GPUs, and without
-  mutable std::map<std::string, planner::KnownJobs> known_;  ///< by the profile's name
+  mutable std::map<bool, KnownRisk> risks_;                     ///< with runs on GPUs, and without
+  mutable std::map<std::string, planner::ComparedJobs> known_;  ///< by the profile's name
 };
 
 }  // namespace trnplan::api

@@ -201,12 +201,12 @@ JsonValue memory_part(const planner::Plan& plan, const models::Profile& profile,
                             {"stages", std::move(stages)}});
 }
 
-JsonValue machine_part(const models::Job& settled, const models::Strategy& s) {
-  const topology::Instance& i = settled.cluster.instance;
+JsonValue machine_part(const models::Job& planned, const models::Strategy& s) {
+  const topology::Instance& i = planned.cluster.instance;
   JsonValue links = JsonValue::List();
   for (const topology::Link& l : i.links) links.add(JsonValue::List{l.chip_a, l.chip_b});
   return JsonValue::object({{"instance", i.name},
-                            {"nodes", settled.cluster.nodes},
+                            {"nodes", planned.cluster.nodes},
                             {"core_word", std::string(topology::device_word(i.traits.accelerator))},
                             {"chips", i.chips},
                             {"switches", i.switches},
@@ -216,17 +216,18 @@ JsonValue machine_part(const models::Job& settled, const models::Strategy& s) {
                             {"columns", i.torus_columns},
                             {"depth", i.torus_depth},
                             {"links", std::move(links)},
-                            {"kinds", kinds_part(settled.cluster, topology::ChipGraph(i), s)}});
+                            {"kinds", kinds_part(planned.cluster, topology::ChipGraph(i), s)}});
 }
 
-void add_plan_parts(JsonValue& page, const models::Job& settled, const planner::Plan& plan,
+void add_plan_parts(JsonValue& page, const models::Job& planned, const planner::Plan& plan,
                     const models::Profile& profile, const io::Catalog& catalog, double distance) {
   const planner::DistanceParameters parameters =
       io::recommending_from(read_document(catalog.file("recommending.json"))).distance;
   page.add("profile", profile.name);
-  page.add("memory", memory_part(plan, profile, planner::KnownRuns({}, parameters).memory_log_sd(distance)));
-  page.add("machine", machine_part(settled, plan.strategy));
-  page.add("step", timeline_part(settled, plan.strategy, profile, plan.report));
+  page.add("memory",
+           memory_part(plan, profile, planner::RecordedRuns({}, parameters).memory_log_sd(distance)));
+  page.add("machine", machine_part(planned, plan.strategy));
+  page.add("step", timeline_part(planned, plan.strategy, profile, plan.report));
   if (plan.known) {
     page.add("known", JsonValue::object({{"id", plan.known->id},
                                          {"job", plan.known->words},
@@ -268,10 +269,10 @@ JsonValue command_part(const std::string& what, const std::vector<std::string>& 
   return JsonValue::object({{"what", what}, {"command", command_line(words)}});
 }
 
-std::optional<std::string> why_unwritten(const models::Job& settled, const planner::Plan& plan,
+std::optional<std::string> why_unwritten(const models::Job& planned, const planner::Plan& plan,
                                          const std::string& target) {
-  const planner::Target* by = target.empty() ? &targets::of(settled) : targets::find(target);
-  return planner::inexpressible(*by, settled, plan.strategy);
+  const planner::Target* by = target.empty() ? &targets::of(planned) : targets::find(target);
+  return planner::inexpressible(*by, planned, plan.strategy);
 }
 
 std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& o,

@@ -42,13 +42,13 @@ inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlices
 [[nodiscard]] io::JsonValue memory_part(const planner::Plan& plan, const models::Profile& profile,
                                         double known);
 /// The machine's node with its links, and the groups of its cores.
-[[nodiscard]] io::JsonValue machine_part(const models::Job& settled, const models::Strategy& s);
+[[nodiscard]] io::JsonValue machine_part(const models::Job& planned, const models::Strategy& s);
 /// `operators` along the critical path with their categories, and `timeline`, with at most kSlicesInReport
 /// slices; null if the step has too many passes to draw. Cost: a simulation.
-[[nodiscard]] io::JsonValue timeline_part(const models::Job& settled, const models::Strategy& s,
+[[nodiscard]] io::JsonValue timeline_part(const models::Job& planned, const models::Strategy& s,
                                           const models::Profile& profile, const models::StepReport& report);
 /// Adds the parts on one plan: `profile`, `memory`, `machine`, `step`, `known`. `distance`: from known runs.
-void add_plan_parts(io::JsonValue& page, const models::Job& settled, const planner::Plan& plan,
+void add_plan_parts(io::JsonValue& page, const models::Job& planned, const planner::Plan& plan,
                     const models::Profile& profile, const io::Catalog& catalog, double distance);
 [[nodiscard]] io::JsonValue outlook_part(const planner::Outlook& outlook);
 [[nodiscard]] io::JsonValue violations_part(const std::vector<planner::Violation>& broken);
@@ -61,7 +61,7 @@ void add_commands(io::JsonValue& page, const JobInput& job, io::JsonValue comman
 [[nodiscard]] io::JsonValue command_part(const std::string& what, const std::vector<std::string>& words);
 /// Reason why no folder can be written for a plan: the parts of the plan that the named target cannot express
 /// ("" = the target of the job's software). Absent if its folder can be written.
-[[nodiscard]] std::optional<std::string> why_unwritten(const models::Job& settled, const planner::Plan& plan,
+[[nodiscard]] std::optional<std::string> why_unwritten(const models::Job& planned, const planner::Plan& plan,
                                                        const std::string& target);
 /// "trnplan simulate JOB --strategy S" with those of the job's options that simulate also takes, with the
 /// plan's values.

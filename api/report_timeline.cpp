@@ -34,7 +34,7 @@ std::vector<bool> nested(const std::vector<models::Timeline::Slice>& slices) {
 struct Chosen {
   std::vector<bool> kept;
   std::size_t left_out = 0;
-  int listed = 0, told = 0, detailed = 0;  ///< passes, messages, operators
+  int listed = 0, sent = 0, detailed = 0;  ///< passes, messages, operators
 };
 /// True for slices of a micro-batch that are no passes: sends, their waits and their launches.
 bool is_message(const models::Timeline::Slice& s) {
@@ -60,7 +60,7 @@ Chosen chosen_slices(const models::Timeline& t) {
       continue;
     }
     ++out.left_out;
-    int& complete = inside[order[i]] ? out.detailed : is_message(s) ? out.told : out.listed;
+    int& complete = inside[order[i]] ? out.detailed : is_message(s) ? out.sent : out.listed;
     if (s.micro_batch >= 0) complete = std::min(complete, s.micro_batch);
   }
   return out;
@@ -92,7 +92,7 @@ JsonValue slices_part(const models::Timeline& t) {
                             {"slices", std::move(slices)},
                             {"micro_batches", t.micro_batches},
                             {"listed_micro_batches", chosen.listed},
-                            {"told_micro_batches", chosen.told},
+                            {"told_micro_batches", chosen.sent},
                             {"detailed_micro_batches", chosen.detailed},
                             {"left_out", chosen.left_out}});
 }
@@ -118,11 +118,11 @@ JsonValue operators_part(const models::StepReport& report, const models::Timelin
 
 }  // namespace
 
-JsonValue timeline_part(const models::Job& settled, const models::Strategy& s, const models::Profile& profile,
+JsonValue timeline_part(const models::Job& planned, const models::Strategy& s, const models::Profile& profile,
                         const models::StepReport& report) {
   try {
-    const models::StepModel model(settled, s, profile, topology::ChipGraph(settled.cluster.instance));
-    const models::Timeline t = models::timeline(model, settled, s, profile, kSlicesAskedFor);
+    const models::StepModel model(planned, s, profile, topology::ChipGraph(planned.cluster.instance));
+    const models::Timeline t = models::timeline(model, planned, s, profile, kSlicesAskedFor);
     return JsonValue::object({{"operators", operators_part(report, &t)}, {"timeline", slices_part(t)}});
   } catch (const std::overflow_error&) {  // without a rhythm it has too many passes to draw each
     return JsonValue::object({{"operators", operators_part(report, nullptr)}, {"timeline", JsonValue()}});

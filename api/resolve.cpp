@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "api/contradictions.h"
+#include "api/learning_keys.h"
 #include "api/observations.h"
-#include "api/unlearnable.h"
 #include "planner/check/rules.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
@@ -34,7 +34,7 @@ planner::RunQuestion take_run_question(models::Job& job) {
 }
 
 /// Option or key of the software that the machine does not run.
-bool trains_nowhere(const planner::Target* target, const std::vector<topology::Instance>& types) {
+bool trains_on_none(const planner::Target* target, const std::vector<topology::Instance>& types) {
   return target != nullptr && std::none_of(types.begin(), types.end(), [&](const topology::Instance& i) {
            return target->trains_on(i.traits);
          });
@@ -82,7 +82,7 @@ void ResolvedJob::refuse(const Asked& asked, const ResolveOptions& options) {
   const std::vector<topology::Instance> types = types_of(reading_.job);
   const bool named = choice_.target != nullptr;
   const planner::Target* stated = named ? choice_.target : targets::find(reading_.job.software.framework);
-  if (trains_nowhere(stated, types)) refuse_other_machines(asked.job.job, reading_, *stated, named);
+  if (trains_on_none(stated, types)) refuse_other_machines(asked.job.job, reading_, *stated, named);
   if (options.one_strategy) return;
   std::vector<JobChoice> choices;
   for (const models::Job& at : clusters_of(reading_.job)) {
@@ -97,7 +97,7 @@ void ResolvedJob::refuse(const Asked& asked, const ResolveOptions& options) {
     std::vector<Stack> able;
     for (const Stack& s : machine.stacks) {
       try {
-        if (s.target != nullptr) refuse_unlearnable(reading_, *s.target);
+        if (s.target != nullptr) refuse_learning_keys(reading_, *s.target);
         able.push_back(s);
       } catch (const InputError& e) {
         if (!why) why = e;

@@ -1,6 +1,6 @@
 #include "api/risk.h"
 
-#include "api/known_runs.h"
+#include "api/recorded_runs.h"
 #include "io/catalog/measuring.h"
 #include "io/catalog/recommending.h"
 #include "io/catalog/reliability.h"
@@ -13,7 +13,7 @@ KnownRisk::KnownRisk(const io::Catalog& catalog, const std::vector<planner::Obse
     : parameters_(io::recommending_from(read_document(catalog.file("recommending.json")))),
       times_(io::measuring_from(read_document(catalog.file("measuring.json")),
                                 io::reliability_from(read_document(catalog.file("reliability.json"))))),
-      runs_(known_runs(catalog, observations, own_model, gpus), parameters_.distance) {}
+      runs_(recorded_runs(catalog, observations, own_model, gpus), parameters_.distance) {}
 
 planner::RiskAdvisor KnownRisk::advisor(const models::Job& job, const models::Profile& profile,
                                         planner::RiskAttitude attitude, double sure) const {

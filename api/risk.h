@@ -13,7 +13,7 @@ namespace trnplan::api {
 
 class KnownRisk {
  public:
-  /// `observations`, `own_model` and `gpus`: as known_runs() takes them. Throws InputError. Cost: reads two
+  /// `observations`, `own_model` and `gpus`: as recorded_runs() takes them. Throws InputError. Cost: reads two
   /// tables of the catalogue, some ten milliseconds.
   KnownRisk(const io::Catalog& catalog, const std::vector<planner::Observation>& observations,
             const models::Architecture& own_model, bool gpus);
@@ -28,7 +28,7 @@ class KnownRisk {
  private:
   planner::RecommendingParameters parameters_;
   planner::MeasuringTimes times_;
-  planner::KnownRuns runs_;
+  planner::RecordedRuns runs_;
 };
 
 }  // namespace trnplan::api

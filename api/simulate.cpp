@@ -53,7 +53,7 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
 
 /// Adds a remark if the schedule is a what-if.
 void remark_schedule(const models::Strategy& strategy, Remarks& remarks) {
-  const models::Schedule schedule = models::settled_schedule(strategy);
+  const models::Schedule schedule = models::effective_schedule(strategy);
   const models::Framework& loop = models::framework_of(strategy);
   if (loop.runs(schedule)) return;
   remarks.add(fmt::format("{} is a what-if: {} has no such schedule", to_string(schedule), loop.name()),

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "api/compared_jobs.h"
 #include "api/inputs.h"
-#include "api/known_jobs.h"
 #include "api/published.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"

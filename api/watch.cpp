@@ -104,7 +104,7 @@ bool drained(int seconds) {
 class Silence {
  public:
   /// Starts from a report that was just made.
-  void heard(std::int64_t step, const std::vector<double>& step_seconds) {
+  void step_seen(std::int64_t step, const std::vector<double>& step_seconds) {
     most_ = launch::most_silence(step_seconds);
     if (step == step_) return;
     step_ = step;
@@ -178,7 +178,7 @@ class Watcher {
     context_.state = state;
     const launch::LogReading reading = log.now();
     advise(reading.failures);
-    silence_.heard(reading.run.last, reading.run.seconds());
+    silence_.step_seen(reading.run.last, reading.run.seconds());
     io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
     if (learn && !o_.calibrate.empty())
       r.remarks.push_back(learn_from(o_, reading.run, context_, profile_, find_, catalog_, remarks_));

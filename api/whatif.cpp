@@ -208,7 +208,7 @@ class WriterTeller {
 models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& types,
                        const planner::Plan& plan) {
   job.space.instances = types;
-  return planner::settled(std::move(job), plan);
+  return planner::as_planned(std::move(job), plan);
 }
 
 std::vector<std::string> paths_of(const WhatIfRequest& o) {

@@ -1,4 +1,4 @@
-// The table of docs/accuracy.md, "AWS's own choices": what was published or shipped for twelve jobs beside what `plan`
+// The table of docs/accuracy.md, "AWS's own choices": layouts that were published or shipped for twelve jobs, and those that `plan`
 // recommends, as Markdown. Prints nothing else; the same input gives the same bytes.
 //   build/release/bench/trnplan_published_layouts [PROFILE]
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "api/known_runs.h"
+#include "api/recorded_runs.h"
 #include "io/catalog/measuring.h"
 #include "io/catalog/recommending.h"
 #include "io/catalog/reliability.h"
@@ -87,7 +87,7 @@ void print_table(const std::string& profile_name) {
     job.architecture = catalog.architecture(j.model);
     job.cluster = {catalog.instance(catalog.default_instance()), j.nodes};
     job.training = {j.sequence, j.global_batch, 0, j.precision};
-    const planner::KnownRuns known(api::known_runs(catalog, {}, job.architecture), parameters.distance);
+    const planner::RecordedRuns known(api::recorded_runs(catalog, {}, job.architecture), parameters.distance);
     const planner::RiskAdvisor advisor(job, profile, known, parameters, times, planner::RiskAttitude::neutral,
                                        0.9);
     const planner::SearchResult found =

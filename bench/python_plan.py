@@ -1,4 +1,4 @@
-"""What calling from Python costs: the import, and plan() beside the program. One thread, seconds of a core, the least of
+"""Cost of a call from Python: the import, and plan() compared with the program. One thread, seconds of a core, the least of
 nine: what else runs on the machine counts little.
 
 python_plan.py TRNPLAN, by a Python that has the package

@@ -26,7 +26,7 @@ void event_queue(benchmark::State& state) {
   for (auto _ : state) {
     const auto event = queue.pop();
     stir = stir * 6364136223846793005 + 1442695040888963407;
-    queue.schedule(event.at + SimTime{(stir >> 33) & 1023}, Phase::completion, event.payload);
+    queue.schedule(event.moment.at + SimTime{(stir >> 33) & 1023}, Phase::completion, event.payload);
   }
   state.SetItemsProcessed(state.iterations());
 }

@@ -30,7 +30,7 @@ void whatif_70b(benchmark::State& state) {
 }
 BENCHMARK(whatif_70b)->Unit(benchmark::kMillisecond);
 
-/// Llama-3 8B on 21 clusters of every precision: what a job with freedom searches.
+/// Llama-3 8B on 21 clusters with every precision: the search of a job that leaves most open.
 void plan_of_many_clusters(benchmark::State& state) {
   const io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
   const models::Profile profile = catalog.profile("trn1");

@@ -113,7 +113,7 @@ int run(const CalibrateOptions& o) {
   api::CalibrateRequest request = o.request;
   // --force applies to --json alone.
   if (!o.common.document.empty() && request.out.empty()) request.force = false;
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   const CalibrateResult result = api::calibrate(request, remarks);
   print_answer(
       o.common, o.request.force, [&] { return text_of(result, o); },

@@ -55,7 +55,7 @@ void explain(const CollectiveOptions& o, const api::CollectiveResult& result) {
 
 /// Prints nodes slower than the prediction, instead of the prediction.
 int judge(const CollectiveOptions& o) {
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   api::HealthRequest request = o.health;
   request.op = o.request.op;
   request.instance = o.request.instance;
@@ -71,7 +71,7 @@ int judge(const CollectiveOptions& o) {
 
 int run(const CollectiveOptions& o) {
   if (!o.health.measured.empty()) return judge(o);
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   const api::CollectiveResult result = api::collective(o.request, remarks);
   const auto& [cluster, profile, timed, fix] = result;
   if (!result.unreachable()) explain(o, result);

@@ -94,7 +94,7 @@ void say(const Remark& r) {
   std::visit([](const auto& what) { remark(what); }, r);
 }
 
-Remarks heard_remarks() {
+Remarks printed_remarks() {
   return Remarks(say);
 }
 

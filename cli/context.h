@@ -51,7 +51,7 @@ void remark(std::string_view text);
 void remark(const Diagnostic& fault);
 void say(const Remark& r);
 /// Receiver of remarks for functions of api/ that prints each at once.
-Remarks heard_remarks();
+Remarks printed_remarks();
 /// Prints all faults of a wrong input.
 void report_faults(const InputError& e);
 

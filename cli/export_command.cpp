@@ -12,7 +12,7 @@ namespace trnplan::cli {
 namespace {
 
 int run(const api::ExportRequest& request) {
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   return api::export_traces(request, remarks) ? kNoPlan : kDone;
 }
 

@@ -70,7 +70,7 @@ io::LaunchStory story_of(const LaunchOptions& o, const api::LaunchResult& result
 }
 
 int run(const LaunchOptions& o) {
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   try {
     const api::LaunchResult result = api::launch(o.request, remarks);
     const io::LaunchStory story = story_of(o, result);

@@ -30,7 +30,7 @@ std::vector<std::string> schedules() {
 
 int run(const SimulateOptions& o) {
   api::check_report(o.report, api::paths_of(o.request));
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   const api::SimulateResult result = api::simulate(o.request, remarks);
   const auto& [job, strategy, judgement, profile, outlook] = result;
   if (o.common.json()) {

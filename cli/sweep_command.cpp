@@ -49,7 +49,7 @@ void show_submitted(const SweepOptions& o, const api::SweepResult& result) {
 
 int run(const SweepOptions& o) {
   try {
-    Remarks remarks = heard_remarks();
+    Remarks remarks = printed_remarks();
     const api::SweepResult result = api::sweep(o.request, remarks);
     if (!result.csv.empty()) return show_table(o, result), kDone;
     if (!result.job.empty()) return show_submitted(o, result), kDone;

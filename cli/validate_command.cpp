@@ -29,7 +29,7 @@ struct ValidateOptions {
 
 /// Scores rows of a table, without a fit.
 int run_scores(const ValidateOptions& o, const std::string& table) {
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   const api::ScoreRequest request{table, o.common.profile, o.predictions, "", !o.plain_network};
   const api::ScoreResult s = api::score(request, remarks);
   print_answer(
@@ -40,7 +40,7 @@ int run_scores(const ValidateOptions& o, const std::string& table) {
 }
 
 int run_steps(const ValidateOptions& o) {
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   const calibrate::LeaveOut leave_out = *calibrate::leave_out_from(o.leave_out);
   const api::ValidateRequest request{o.runs, o.common.profile, leave_out};
   const api::ValidateResult v = api::validate(request, remarks);

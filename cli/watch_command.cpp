@@ -53,7 +53,7 @@ void show(const Common& common, const io::WatchReport& r, bool whole, bool assum
 }
 
 int run(const WatchOptions& o) {
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   std::set<std::string> alarmed;
   const auto shown = [&](const io::WatchReport& r, bool whole, bool assumed) {
     show(o.common, r, whole, assumed, alarmed);

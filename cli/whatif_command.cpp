@@ -33,7 +33,7 @@ std::vector<std::string> next_words(const WhatIfOptions& o, const api::WhatIfAns
 
 int run(const WhatIfOptions& o) {
   api::check_report(o.report, api::paths_of(o.request));
-  Remarks remarks = heard_remarks();
+  Remarks remarks = printed_remarks();
   const api::WhatIfAnswered answered = api::whatif(o.request, remarks);
   const auto& [result, question, job, reliability] = answered;
   print_result(o.common, o.common.json()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What ./dev new runs: makes what a new thing of a kind consists of. Its files come from cmake/new/KIND, which lies as the tree
-# does (@name@ as given, @id@ with _ for - and ., @Name@ in camel case); its lines in CMakeLists.txt and its row go where the table
-# ends that lists the kind. Everything is made in a temporary folder. The tree is touched last, and put back where that fails.
+# Makes the files and lines of a new thing of a kind, for ./dev new. Its files come from cmake/new/KIND, which
+# is laid out as the tree is (@name@ as given, @id@ with _ for - and ., @Name@ in camel case); its lines in
+# CMakeLists.txt and its row go to the end of the table that lists the kind. Everything is made in a temporary
+# folder. The tree is changed last, and restored if that fails.
 #   new.sh SOURCE_DIR [KIND NAME]
 set -euo pipefail
 
@@ -16,9 +17,9 @@ declare -A makes=(
   [log]='a format of training logs, read line by line; a row in logs/detect/log_reader.h'
   [model]='a model; a row in tests/models/architecture/architecture_test.cpp'
 )
-# How its class ends, where it is one.
+# Ending of its class name, for kinds that are classes.
 declare -A classes=([target]=Target [loop]=Loop [schedule]=Schedule [log]=Lines)
-# The program that has the new test.
+# Test program of each kind's new test.
 declare -A suites=([target]=targets [loop]=models [collective]=models [schedule]=models [log]=logs [model]=models)
 
 usage() {
@@ -36,7 +37,7 @@ case ${2:-} in '' | -h | --help) usage && exit ;; esac
 (($# == 3)) || stop "a kind and a name are needed, not ${*:2}" './dev new KIND NAME'
 kind=$2 name=$3
 [[ -n ${makes[$kind]:-} ]] || stop "there is no kind $kind" "one of ${kinds[*]}"
-# A model is called as its publisher calls it: llama3.1-8b.
+# A model is named as its publisher names it: llama3.1-8b.
 between='[_-]'
 if [[ $kind == model ]]; then between='[._-]'; fi
 LC_ALL=C
@@ -78,7 +79,7 @@ taken() { stop "the $kind $name would be a second one: $1" 'another name, or cha
 
 fill() { sed -e "s/@name@/$name/g" -e "s/@id@/$id/g" -e "s/@Name@/$Name/g"; }
 
-# row FILE START END TEXT: puts the text before the first END behind START.
+# row FILE START END TEXT: inserts the text before the first END after START.
 row() {
   local file=$1 start=$2 end=$3 text all before behind
   [[ -e $work/now/$file ]] || {
@@ -93,9 +94,9 @@ row() {
   text=$(printf '%s.' "$4" | fill) && text=${text%.}
   printf '%s%s%s%s' "$before$start" "${behind%%"$end"*}" "$text" "$end${behind#*"$end"}" >"$work/now/$file"
 }
-# listed FILE LIST SOURCE: the source among those of a room or of a test program.
+# listed FILE LIST SOURCE: inserts the source among those of a room or of a test program.
 listed() { row "$1" "$2"$'\n' '  DEPENDS' "    $3"$'\n'; }
-# included FILE HEADER: among those that it includes, in their order.
+# included FILE HEADER: inserts the header among those that the file includes, in their order.
 included() {
   local new other last
   new=$(fill <<<"$2")
@@ -114,7 +115,7 @@ while read -r template; do
   fill <"$templates/$kind/$template" >"$work/now/$file"
 done < <(cd "$templates/$kind" && find . -type f -printf '%P\n' | sort)
 
-# lists FILE...: that have no such name or identifier yet.
+# lists FILE...: fails if a file already has such a name or identifier.
 lists() {
   local file
   for file; do

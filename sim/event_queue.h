@@ -1,7 +1,7 @@
 // Pending events of one simulation run, in the order they will happen.
 //
 // Order    By (time, phase, sequence). Events of equal time and phase come out in the order they were
-// scheduled.
+//          scheduled.
 //          Scheduling at now() is allowed; the event runs after everything already waiting for the same time
 //          and phase.
 // Units    SimTime, integer picoseconds. The queue starts at time zero.
@@ -11,9 +11,10 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,23 +22,32 @@
 
 namespace trnplan::sim {
 
-/// What happens within one instant: first everything that ends, then the sharing of resources is settled
+/// Order within one instant: first everything ends, then resources are shared out
 /// once.
 enum class Phase : std::uint8_t { completion, sharing };
+
+/// The place of an event in the order of all.
+struct Moment {
+  SimTime at{std::numeric_limits<std::int64_t>::max()};
+  Phase phase = Phase::sharing;
+  std::uint64_t sequence = std::numeric_limits<std::uint64_t>::max();
+
+  auto operator<=>(const Moment&) const = default;
+};
 
 template <class Payload>
 class EventQueue {
  public:
   struct Event {
-    SimTime at;
-    Phase phase = Phase::completion;
-    std::uint64_t sequence = 0;
+    Moment moment;
     Payload payload{};
   };
 
   SimTime now() const { return now_; }
   bool empty() const { return heap_.empty(); }
-  /// What waits, in the order in which it will happen. Cost: O(n log n).
+  /// Moment of the next event; later than anything that can happen if there is none.
+  Moment next() const { return heap_.empty() ? Moment{} : heap_.front().moment; }
+  /// Events that wait, in the order in which they will happen. Cost: O(n log n).
   std::vector<Event> pending() const {
     std::vector<Event> all = heap_;
     std::sort(all.begin(), all.end(), [](const Event& a, const Event& b) { return later(b, a); });
@@ -46,23 +56,25 @@ class EventQueue {
 
   void schedule(SimTime at, Phase phase, Payload payload) {
     if (at < now_) throw std::logic_error("an event was scheduled in the past");
-    heap_.push_back({at, phase, next_sequence_++, std::move(payload)});
+    heap_.push_back({{at, phase, next_sequence_++}, std::move(payload)});
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
+  /// A place in the order of scheduling for events that somebody else keeps.
+  std::uint64_t take_sequence() { return next_sequence_++; }
+  /// Moves the clock to such an event.
+  void advance(SimTime to) { now_ = to; }
 
   /// Removes and returns the next event and moves the clock to it. Precondition: not empty.
   Event pop() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     Event event = std::move(heap_.back());
     heap_.pop_back();
-    now_ = event.at;
+    now_ = event.moment.at;
     return event;
   }
 
  private:
-  static bool later(const Event& a, const Event& b) {
-    return std::tie(a.at, a.phase, a.sequence) > std::tie(b.at, b.phase, b.sequence);
-  }
+  static bool later(const Event& a, const Event& b) { return a.moment > b.moment; }
 
   std::vector<Event> heap_;
   SimTime now_{};

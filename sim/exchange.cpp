@@ -36,9 +36,8 @@ struct ByMember {
 };
 
 struct ExchangeEvent {
-  enum class Kind : std::uint8_t { begin, move, flow_end, arrival, share } kind = Kind::begin;
-  std::uint32_t id = 0;  ///< exchange, message slot, flow
-  std::uint32_t version = 0;
+  enum class Kind : std::uint8_t { begin, move, arrival, share } kind = Kind::begin;
+  std::uint32_t id = 0;  ///< exchange, message slot
 };
 
 class Runner {
@@ -67,15 +66,19 @@ class Runner {
 
   ExchangeRun run() {
     for (std::uint32_t e = 0; e < exchanges_.size(); ++e) {
-      queue_.schedule(exchanges_[e].start, Phase::completion, {ExchangeEvent::Kind::begin, e, 0});
+      queue_.schedule(exchanges_[e].start, Phase::completion, {ExchangeEvent::Kind::begin, e});
     }
-    while (!queue_.empty()) {
-      const auto event = queue_.pop();
+    for (Moment flow = transfers_.next(); !queue_.empty() || flow != Moment{}; flow = transfers_.next()) {
       ++run_.events;
-      handle(event.payload);
+      if (flow < queue_.next()) {
+        queue_.advance(flow.at);
+        sent(transfers_.finish_next());
+      } else {
+        handle(queue_.pop().payload);
+      }
       if (transfers_.unsettled() && !sharing_due_) {
         sharing_due_ = true;
-        queue_.schedule(queue_.now(), Phase::sharing, {ExchangeEvent::Kind::share, 0, 0});
+        queue_.schedule(queue_.now(), Phase::sharing, {ExchangeEvent::Kind::share, 0});
       }
     }
     for (const SimTime t : run_.ended) run_.end = std::max(run_.end, t);
@@ -138,16 +141,11 @@ class Runner {
         return;
       case ExchangeEvent::Kind::move:
         return move(p.id);
-      case ExchangeEvent::Kind::flow_end:
-        if (transfers_.holds({p.id, p.version})) sent(transfers_.finish({p.id, p.version}, queue_.now()));
-        return;
       case ExchangeEvent::Kind::arrival:
         return arrived(p.id);
       case ExchangeEvent::Kind::share:
         sharing_due_ = false;
-        return transfers_.settle(queue_.now(), [&](SimTime end, Forecast f, std::uint32_t, double) {
-          queue_.schedule(end, Phase::completion, {ExchangeEvent::Kind::flow_end, f.flow, f.version});
-        });
+        return transfers_.settle(queue_.now(), queue_.take_sequence());
     }
   }
 
@@ -179,7 +177,7 @@ class Runner {
       if (m.latency.ps == 0) {
         move(slot);
       } else {
-        queue_.schedule(queue_.now() + m.latency, Phase::completion, {ExchangeEvent::Kind::move, slot, 0});
+        queue_.schedule(queue_.now() + m.latency, Phase::completion, {ExchangeEvent::Kind::move, slot});
       }
     }
   }
@@ -212,7 +210,7 @@ class Runner {
       ended_now_.clear();
       return;
     }
-    transfers_.start(flow, slot, queue_.now());
+    transfers_.start(flow.weights, filling::scale_of(flow), slot);
   }
 
   /// A message's flow has ended.
@@ -220,7 +218,7 @@ class Runner {
     const Slot& m = slots_[slot];
     const SimTime flight = m.message->latency;
     if (flight.ps > 0) {
-      queue_.schedule(queue_.now() + flight, Phase::completion, {ExchangeEvent::Kind::arrival, slot, 0});
+      queue_.schedule(queue_.now() + flight, Phase::completion, {ExchangeEvent::Kind::arrival, slot});
     } else {
       arrived(slot);
     }

@@ -50,7 +50,7 @@ struct ExchangeRun {
   std::uint64_t digest = 0;  ///< of when each message of each repeat ends
 };
 
-/// Whether parts that are the same (sim/exchange_fold.h) are run as one. It changes nothing but `events`.
+/// Folding runs equal parts (sim/exchange_fold.h) as one. It changes nothing but `events`.
 enum class Folding { where_same, never };
 
 /// Runs exchanges that share resources, every message of its own or of those that it is the same as.

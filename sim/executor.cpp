@@ -5,7 +5,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "sim/event_queue.h"
 #include "sim/rhythm_finder.h"
@@ -51,72 +51,101 @@ struct Successors {
 
 /// Flows over distinct constraints. Two resources of equal capacity that every flow loads alike are one
 /// constraint: NICs of a node, links of a ring, replicas. Merging them changes no rate.
-struct Constraints {
+class Constraints {
+ public:
   std::vector<double> capacity;
-  std::vector<Flow> flows;
 
-  explicit Constraints(const Program& p) : flows(p.flows().size()) {
-    const std::size_t resources = p.resources().size();
-    std::vector<std::size_t> first(resources + 1, 0);  // resource -> range in `users`
-    for (const Flow& f : p.flows()) {
-      for (const Weight& w : f.weights) ++first[w.resource + 1];
+  explicit Constraints(const Program& p) : first_(p.flows().size() + 1, 0), scale_(p.flows().size()) {
+    const std::vector<ResourceId> same_as = lowest_alike(p);
+    std::vector<ResourceId> constraint(same_as.size());
+    for (ResourceId r = 0; r < same_as.size(); ++r) {
+      if (same_as[r] != r) continue;
+      constraint[r] = static_cast<ResourceId>(capacity.size());
+      capacity.push_back(p.resources()[r].capacity.value);
     }
-    for (std::size_t r = 0; r < resources; ++r) first[r + 1] += first[r];
-    std::vector<User> users(first.back());
-    std::vector<std::size_t> fill(first.begin(), first.end() - 1);
     for (FlowId f = 0; f < p.flows().size(); ++f) {
-      for (const Weight& w : p.flows()[f].weights) users[fill[w.resource]++] = {f, w.bytes};
+      for (const Weight& w : p.flows()[f].weights) first_[f + 1] += same_as[w.resource] == w.resource;
+      first_[f + 1] += first_[f];
     }
-    const auto column = [&](ResourceId r) {
-      return std::span<const User>(users).subspan(first[r], first[r + 1] - first[r]);
-    };
-    std::unordered_multimap<std::uint64_t, ResourceId>
-        known;  // by hash; kept in no order, asked for equality
-    for (ResourceId r = 0; r < resources; ++r) {
-      const auto mine = column(r);
-      if (mine.empty()) continue;
-      const double limit = p.resources()[r].capacity.value;
-      const std::uint64_t key = hash(limit, mine);
-      const auto [begin, end] = known.equal_range(key);
-      const bool merged = std::any_of(begin, end, [&](const auto& entry) {
-        const auto other = column(entry.second);
-        return p.resources()[entry.second].capacity.value == limit &&
-               std::equal(mine.begin(), mine.end(), other.begin(), other.end());
-      });
-      if (merged) continue;
-      known.emplace(key, r);
-      for (const auto& [f, bytes] : mine) {
-        flows[f].weights.push_back({static_cast<ResourceId>(capacity.size()), bytes});
+    weights_.reserve(first_.back());
+    for (FlowId f = 0; f < p.flows().size(); ++f) {
+      for (const Weight& w : p.flows()[f].weights) {
+        if (same_as[w.resource] == w.resource) weights_.push_back({constraint[w.resource], w.bytes});
       }
-      capacity.push_back(limit);
+      scale_[f] = filling::scale_of(p.flows()[f]);  // merging must not change what a flow is fair by
     }
-    // Merging must not change what a flow is fair by.
-    for (FlowId f = 0; f < p.flows().size(); ++f) flows[f].scale = filling::scale_of(p.flows()[f]);
   }
+  std::span<const Weight> weights(FlowId f) const {
+    return std::span(weights_).subspan(first_[f], first_[f + 1] - first_[f]);
+  }
+  double scale(FlowId f) const { return scale_[f]; }
 
  private:
-  struct User {
-    FlowId flow;
-    double bytes;
-    bool operator==(const User&) const = default;
-  };
-  static std::uint64_t hash(double limit, std::span<const User> users) {
-    std::uint64_t h = std::bit_cast<std::uint64_t>(limit);
-    const auto mix = [&](std::uint64_t value) {
-      h = (h ^ value) * 0x9e3779b97f4a7c15;
-      h ^= h >> 32;
+  static constexpr ResourceId kUnused = 0xffffffffu;
+
+  /// By resource the lowest one that is alike; kUnused where no flow uses it.
+  static std::vector<ResourceId> lowest_alike(const Program& p) {
+    struct Column {  // what flows put on a resource: how many do, and a hash of which and how much
+      std::uint64_t hash = 0;
+      FlowId count = 0;
     };
-    for (const User& u : users) {
-      mix(u.flow);
-      mix(std::bit_cast<std::uint64_t>(u.bytes));
+    std::vector<Column> columns(p.resources().size());
+    for (FlowId f = 0; f < p.flows().size(); ++f) {
+      for (const Weight& w : p.flows()[f].weights) {
+        columns[w.resource].hash +=
+            mixed(f * std::uint64_t{0x9e3779b97f4a7c15} ^ std::bit_cast<std::uint64_t>(w.bytes));
+        ++columns[w.resource].count;
+      }
     }
-    return h;
+    std::vector<ResourceId> lowest(columns.size(), kUnused), by_hash;
+    for (ResourceId r = 0; r < columns.size(); ++r) {
+      if (columns[r].count == 0) continue;
+      columns[r].hash ^= mixed(std::bit_cast<std::uint64_t>(p.resources()[r].capacity.value));
+      by_hash.push_back(r);
+    }
+    std::sort(by_hash.begin(), by_hash.end(), [&](ResourceId a, ResourceId b) {
+      return columns[a].hash != columns[b].hash ? columns[a].hash < columns[b].hash : a < b;
+    });
+    for (std::size_t i = 0, first = 0; i < by_hash.size(); ++i) {
+      const ResourceId r = by_hash[i], other = by_hash[first];
+      const bool alike = columns[r].hash == columns[other].hash && columns[r].count == columns[other].count &&
+                         p.resources()[r].capacity.value == p.resources()[other].capacity.value;
+      if (!alike) first = i;
+      lowest[r] = by_hash[first];
+    }
+    separate(p, lowest);
+    return lowest;
   }
+
+  /// Where a hash has lied: as many flows use both, so they are alike when each that uses one loads the other
+  /// as much.
+  static void separate(const Program& p, std::vector<ResourceId>& lowest) {
+    struct Load {
+      FlowId flow = Task::kNoFlow;
+      double bytes = 0;
+    };
+    std::vector<Load> loads(lowest.size());
+    for (FlowId f = 0; f < p.flows().size(); ++f) {
+      for (const Weight& w : p.flows()[f].weights) {  // ascending by resource: the lowest comes first
+        loads[w.resource] = {f, w.bytes};
+        const Load& other = loads[lowest[w.resource]];
+        if (other.flow != f || other.bytes != w.bytes) lowest[w.resource] = w.resource;
+      }
+    }
+  }
+  static std::uint64_t mixed(std::uint64_t h) {
+    h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
+    return h ^ h >> 32;
+  }
+
+  std::vector<std::size_t> first_;  ///< flow -> range in `weights_`
+  std::vector<Weight> weights_;
+  std::vector<double> scale_;
 };
 
 struct ExecutorEvent {
-  enum class Kind : std::uint8_t { work_end, flow_start, flow_end, share } kind = Kind::work_end;
-  std::uint32_t id = 0;  ///< task; of flow_end the flow's handle
+  enum class Kind : std::uint8_t { work_end, flow_start, share } kind = Kind::work_end;
+  std::uint32_t id = 0;  ///< task
   std::uint32_t version = 0;
 };
 
@@ -153,10 +182,14 @@ class Executor {
     for (TaskId t = 0; t < program_.tasks().size(); ++t) {
       if (edges_.waiting_for[t] == 0) start(t, Run::kNone);
     }
-    while (!queue_.empty()) {
-      const auto event = queue_.pop();
+    for (Moment flow = transfers_.next(); !queue_.empty() || flow != Moment{}; flow = transfers_.next()) {
       ++run_.events;
-      handle(event.payload);
+      if (flow < queue_.next()) {
+        queue_.advance(flow.at);
+        end_flow(transfers_.finish_next());
+      } else {
+        handle(queue_.pop().payload);
+      }
       if (transfers_.unsettled() && !sharing_due_) {
         queue_.schedule(queue_.now(), Phase::sharing, {ExecutorEvent::Kind::share, 0, 0});
         sharing_due_ = true;
@@ -174,8 +207,6 @@ class Executor {
         return end_work(p.id, p.version);
       case ExecutorEvent::Kind::flow_start:
         return start_flow(p.id);
-      case ExecutorEvent::Kind::flow_end:
-        return end_flow({p.id, p.version});
       case ExecutorEvent::Kind::share:
         return settle();
     }
@@ -199,7 +230,7 @@ class Executor {
 
   bool moves(TaskId t) const {
     const FlowId flow = program_.tasks()[t].flow;
-    return flow != Task::kNoFlow && !constraints_.flows[flow].weights.empty();
+    return flow != Task::kNoFlow && !constraints_.weights(flow).empty();
   }
 
   /// The pace of a task that is work on a device that can be slowed.
@@ -219,11 +250,12 @@ class Executor {
   }
 
   void start_flow(TaskId t) {
-    transfers_.start(constraints_.flows[program_.tasks()[t].flow], t, queue_.now());
+    const FlowId flow = program_.tasks()[t].flow;
+    transfers_.start(constraints_.weights(flow), constraints_.scale(flow), t);
     disturb(t, +1);
   }
 
-  /// A transfer on some devices starts (+1) or ends (-1): the work beside it changes pace.
+  /// A transfer on some devices starts (+1) or ends (-1): work that runs at the same time changes pace.
   void disturb(TaskId t, int change) {
     if (paces_.empty()) return;
     const Task& task = program_.tasks()[t];
@@ -249,9 +281,7 @@ class Executor {
     end_task(t);
   }
 
-  void end_flow(Forecast forecast) {
-    if (!transfers_.holds(forecast)) return;
-    const TaskId t = transfers_.finish(forecast, queue_.now());
+  void end_flow(TaskId t) {
     if (observer_) observer_(queue_.now(), t, 0);
     disturb(t, -1);
     end_task(t);
@@ -272,10 +302,9 @@ class Executor {
 
   void settle() {
     sharing_due_ = false;
-    transfers_.settle(queue_.now(), [&](SimTime end, Forecast f, TaskId t, double rate) {
-      queue_.schedule(end, Phase::completion, {ExecutorEvent::Kind::flow_end, f.flow, f.version});
-      if (observer_) observer_(queue_.now(), t, rate);
-    });
+    transfers_.settle(queue_.now(), queue_.take_sequence());
+    if (!observer_) return;
+    for (const auto& [task, rate] : transfers_.changed()) observer_(queue_.now(), task, rate);
   }
 
   /// Everything that what comes follows from, by place in the program and time from now. Rates are shared by
@@ -284,22 +313,31 @@ class Executor {
     std::vector<std::int64_t> state;
     std::vector<TaskId> under_way;
     const auto put_time = [&](SimTime t) { state.push_back((t - queue_.now()).ps); };
-    for (const auto& event : queue_.pending()) {
-      const ExecutorEvent& p = event.payload;
-      const bool moves = p.kind == ExecutorEvent::Kind::flow_end;
-      if (moves ? !transfers_.holds({p.id, p.version}) : is_outdated(p)) continue;
-      const TaskId t = moves ? transfers_.moving(p.id).owner : p.id;
+    const auto put = [&](TaskId t, SimTime at, std::int64_t kind) {
       under_way.push_back(t);
-      put_time(event.at);
-      state.push_back(static_cast<std::int64_t>(p.kind));
+      put_time(at);
+      state.push_back(kind);
       state.push_back(rhythm_.relative(t));
       put_time(run_.started[t]);
-      if (!moves) continue;
-      const Transfers::Moving& m = transfers_.moving(p.id);
-      state.push_back(std::bit_cast<std::int64_t>(m.left));
-      state.push_back(std::bit_cast<std::int64_t>(m.rate));
-      put_time(m.since);
+    };
+    const auto moving = transfers_.moving();
+    auto flow = moving.begin();
+    const auto put_flows_before = [&](Moment moment) {
+      for (; flow != moving.end() && flow->end < moment; ++flow) {
+        put(flow->owner, flow->end.at, -1);
+        state.push_back(std::bit_cast<std::int64_t>(transfers_.rate(*flow)));
+        const FlowNetwork::Progress progress = transfers_.progress(*flow, queue_.now());
+        for (const std::uint64_t limb : progress.left) state.push_back(static_cast<std::int64_t>(limb));
+        put_time(progress.since);
+        state.push_back(progress.changes);
+      }
+    };
+    for (const auto& event : queue_.pending()) {
+      if (is_outdated(event.payload)) continue;
+      put_flows_before(event.moment);
+      put(event.payload.id, event.moment.at, static_cast<std::int64_t>(event.payload.kind));
     }
+    put_flows_before(Moment{});
     for (const Pace& pace : paces_) {
       state.push_back(pace.disturbed_by);
       if (pace.working == Run::kNone) continue;

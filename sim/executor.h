@@ -11,9 +11,9 @@
 
 namespace trnplan::sim {
 
-/// Where a program repeats itself: of the tasks from `first` on and below `beyond`, t + period is what t is,
-/// waits for what t waits for, `period` later, and is in the queues that t is in. Every queue goes on at
-/// `beyond` or later.
+/// A stretch of a program that repeats itself. For each task t from `first` on and below `beyond`, t + period is
+/// the same task, waits for the same tasks, each `period` later, and is in the same queues. Every queue goes
+/// on at `beyond` or later.
 struct Repeats {
   TaskId first = 0, period = 0, beyond = 0;
 };
@@ -36,7 +36,7 @@ struct PathPart {
   std::int64_t times = 1;
 };
 
-/// What happened.
+/// Result of a run.
 struct Run {
   SimTime end;                          ///< when the last task ended; zero for an empty program
   std::vector<SimTime> started, ended;  ///< per task
@@ -53,7 +53,7 @@ struct Run {
   std::vector<PathPart> critical_path(std::int64_t repeats) const;
 };
 
-/// Told of every change of a flow's progress rate (1/s; 0 at its end), in the order in which it happens. A
+/// Observer of every change of a flow's progress rate (1/s; 0 at its end), in the order in which they happen. A
 /// flow's use of a resource is rate * bytes of its weight.
 using RateObserver = std::function<void(SimTime at, TaskId task, double rate)>;
 

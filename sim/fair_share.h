@@ -55,13 +55,22 @@ struct Room {
     const Load quotient = (static_cast<Load>(left) << 66) / rising;
     return capacity * (static_cast<double>(quotient) * 0x1p-66) * kRaise;
   }
+  /// A level below that one by 2^-30 or so, for less.
+  double level_below(double capacity) const {
+    const auto high = static_cast<double>(static_cast<std::uint64_t>(rising >> 32));
+    return capacity * (static_cast<double>(left) / (high + 1)) * (0x1p-35 * (1 - 0x1p-30));
+  }
   /// Capacity that a share takes at `level`, rounded down.
   static std::uint64_t use(std::uint64_t share, double level, double capacity) {
     return static_cast<std::uint64_t>(level * static_cast<double>(share) / capacity * kLower);
   }
-  void fix(std::uint64_t share, std::uint64_t used) {
-    rising -= share;
-    left -= used;
+  void fix(std::uint64_t share, std::uint64_t used, std::uint32_t flows = 1) {
+    rising -= static_cast<Load>(share) * flows;
+    left -= used * flows;
+  }
+  void unfix(std::uint64_t share, std::uint64_t used, std::uint32_t flows) {
+    rising += static_cast<Load>(share) * flows;
+    left += used * flows;
   }
 
  private:

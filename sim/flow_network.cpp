@@ -1,11 +1,20 @@
 #include "sim/flow_network.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "sim/indexed_heap.h"
 
 namespace trnplan::sim {
 
-FlowNetwork::FlowNetwork(std::vector<double> capacity) : resources_(capacity.size()) {
-  for (std::size_t r = 0; r < capacity.size(); ++r) resources_[r].capacity = capacity[r];
+FlowNetwork::FlowNetwork(const std::vector<double>& capacity) : resources_(capacity.size()) {
+  double most = std::numeric_limits<double>::min();
+  for (std::size_t r = 0; r < capacity.size(); ++r) {
+    resources_[r].capacity = capacity[r];
+    most = std::max(most, capacity[r]);
+  }
+  exponent_ = std::ilogb(most) - 133;
 }
 
 void FlowNetwork::touch(ResourceId r) {
@@ -14,44 +23,63 @@ void FlowNetwork::touch(ResourceId r) {
   touched_.push_back(r);
 }
 
-FlowNetwork::Handle FlowNetwork::add(const Flow& flow) {
-  if (free_.empty()) {
-    free_.push_back(static_cast<Handle>(flows_.size()));
+FlowNetwork::Handle FlowNetwork::add(std::span<const Weight> weights, double scale, std::uint32_t owner) {
+  if (free_flows_.empty()) {
+    free_flows_.push_back(static_cast<Handle>(flows_.size()));
     flows_.emplace_back();
   }
-  const Handle h = free_.back();
-  free_.pop_back();
-  newest_ = h;
-  ActiveFlow& f = flows_[h];
-  f.scale = filling::scale_of(flow);
-  f.level = kNew;
-  f.rate = 0;
-  f.uses.clear();
-  for (const Weight& w : flow.weights) {
+  const Handle h = free_flows_.back();
+  free_flows_.pop_back();
+  const BundleId b = new_bundle();
+  newest_ = b;
+  bundles_[b].count = 1;
+  flows_[h].scale = scale;
+  flows_[h].owner = owner;
+  flows_[h].bundle = b;
+  flows_[h].left = 1;
+  flows_[h].changes = 0;
+  enter(b, h);
+  bundles_[b].uses.reserve(weights.size());
+  for (const Weight& w : weights) {
+    const std::uint64_t share = filling::share_of(w.bytes, scale);
     Resource& r = resources_[w.resource];
-    const auto use = static_cast<std::uint32_t>(f.uses.size());
-    f.uses.push_back(
-        {w.resource, static_cast<std::uint32_t>(r.users.size()), filling::share_of(w.bytes, f.scale), 0});
-    r.users.push_back({h, use});
-    r.grown = true;
+    if (r.idle) {
+      r.load += share;
+      if (level_alone(r) >= r.ceiling) {
+        add_idle_use(h, w.resource, share);
+        add_ceiling(b, {r.ceiling, w.resource});
+        continue;
+      }
+      r.load -= share;
+      wake(w.resource);
+    }
+    add_use(b, w.resource, share);
+    resources_[w.resource].grown = true;
     touch(w.resource);
+  }
+  if (bundles_[b].uses.empty()) {
+    const auto& idle = flows_[h].idle;
+    const auto tightest = std::min_element(idle.begin(), idle.end(), [&](const IdleUse& x, const IdleUse& y) {
+      return level_alone(resources_[x.resource]) < level_alone(resources_[y.resource]);
+    });
+    const ResourceId r = tightest->resource;
+    wake(r);
+    resources_[r].grown = true;
+    touch(r);
   }
   return h;
 }
 
 void FlowNetwork::remove(Handle h) {
-  ActiveFlow& f = flows_[h];
-  lowest_removed_ = std::min(lowest_removed_, f.level);
-  for (const Use& use : f.uses) {
-    auto& users = resources_[use.resource].users;
-    users[use.place] = users.back();
-    flows_[users[use.place].flow].uses[users[use.place].use].place = use.place;
-    users.pop_back();
-    touch(use.resource);
-  }
-  f.uses.clear();
-  if (h == newest_) newest_ = kNone;
-  free_.push_back(h);
+  const BundleId id = flows_[h].bundle;
+  Bundle& b = bundles_[id];
+  lowest_removed_ = std::min(lowest_removed_, b.level);
+  for (const Use& use : b.uses) touch(use.resource);
+  while (!flows_[h].idle.empty()) remove_idle_use(h, static_cast<std::uint32_t>(flows_[h].idle.size() - 1));
+  if (flows_[h].place != kNone) leave(h);
+  flows_[h].bundle = kNone;
+  free_flows_.push_back(h);
+  if (--b.count == 0) drop(id);
 }
 
 /// No flow that came to `r` is stopped there below this level. Were all users to rise it would be C / load;
@@ -61,11 +89,12 @@ double FlowNetwork::level_felt(const Resource& r) const {
   for (int pass = 0; pass < 2; ++pass) {
     double left = 1, rising = 0;
     for (const User& u : r.users) {
-      const ActiveFlow& f = flows_[u.flow];
-      if (f.level < level) {
-        left -= static_cast<double>(f.uses[u.use].used) / filling::kCapacityUnits;
+      const Bundle& b = bundles_[u.who];
+      const Use& use = b.uses[u.use];
+      if (b.level < level) {
+        left -= static_cast<double>(use.used) * b.count / filling::kCapacityUnits;
       } else {
-        rising += static_cast<double>(f.uses[u.use].share) / filling::kShareUnits;
+        rising += static_cast<double>(use.share) * b.count / filling::kShareUnits;
       }
     }
     level = std::max(level, r.capacity * left / rising * (1 - 1e-9));
@@ -73,117 +102,165 @@ double FlowNetwork::level_felt(const Resource& r) const {
   return level;
 }
 
-void FlowNetwork::visit(ResourceId r) {
-  if (resources_[r].seen) return;
-  resources_[r].seen = true;
-  seen_.push_back(r);
+inline void FlowNetwork::visit(ResourceId r) {
+  if (resources_[r].room != kNone) return;
+  resources_[r].room = static_cast<std::uint32_t>(rooms_.size());
+  rooms_.push_back({r, false, {}});
 }
 
-/// Collects the flows at or above `from` that are joined to a touched resource.
+/// Collects the bundles that a change may be felt by: at or above `from`, and joined to a touched resource. A
+/// resource joins those that it stops, and those at or above the level at which it would be full were all from
+/// `from` on to rise alike, since it stops nobody below.
 void FlowNetwork::gather(double from) {
   for (const ResourceId r : touched_) visit(r);
-  for (std::size_t i = 0; i < seen_.size(); ++i) {
-    Resource& r = resources_[seen_[i]];
-    r.room = {};
+  for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
+    const ResourceId id = rooms_[i].resource;
+    Resource& r = resources_[id];
+    const auto visits = static_cast<std::uint32_t>(r.users.size());
+    r.visits += visits;
+    work_ += visits;
+    filling::Room room;
     for (const User& u : r.users) {
-      ActiveFlow& f = flows_[u.flow];
-      const Use& use = f.uses[u.use];
-      if (f.level < from) {
-        r.room.left -= use.used;
-        continue;
+      const Bundle& b = bundles_[u.who];
+      const Use& use = b.uses[u.use];
+      if (b.level < from) {
+        room.left -= use.used * b.count;
+      } else {
+        room.rising += static_cast<filling::Load>(use.share) * b.count;
       }
-      r.room.rising += use.share;
-      if (f.rising) continue;
-      f.rising = true;
-      solved_.push_back(u.flow);
-      for (const Use& other : f.uses) visit(other.resource);
     }
-  }
-}
-
-void FlowNetwork::fix(Handle h, double level) {
-  ActiveFlow& f = flows_[h];
-  f.rising = false;
-  if (level != f.level) {
-    f.level = level;
-    f.rate = filling::rate_at(level, f.scale);
-    changed_.push_back(h);
-  }
-  for (Use& use : f.uses) {
-    Resource& r = resources_[use.resource];
-    use.used = filling::Room::use(use.share, level, r.capacity);
-    r.room.fix(use.share, use.used);
-    r.stale = true;
-  }
-}
-
-/// Progressive filling of the resources in `seen_`. Fixing a flow never lowers a resource's level, so a stale
-/// candidate only has to be looked at again when it comes up.
-void FlowNetwork::fill() {
-  const auto later = [](const Candidate& a, const Candidate& b) {
-    return a.level != b.level ? a.level > b.level : a.resource > b.resource;
-  };
-  for (const ResourceId r : seen_) {
-    resources_[r].stale = false;
-    if (resources_[r].room.rising == 0) continue;
-    heap_.push_back({resources_[r].room.level(resources_[r].capacity), r});
-  }
-  std::make_heap(heap_.begin(), heap_.end(), later);
-  while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    Candidate& last = heap_.back();
-    Resource& r = resources_[last.resource];
-    if (r.room.rising == 0) {
-      heap_.pop_back();
-    } else if (r.stale) {
-      r.stale = false;
-      last.level = r.room.level(r.capacity);
-      std::push_heap(heap_.begin(), heap_.end(), later);
-    } else {
-      const double level = last.level;
-      heap_.pop_back();
+    if (room.rising != 0) {
+      const double stops = room.level_below(r.capacity);
       for (const User& u : r.users) {
-        if (flows_[u.flow].rising) fix(u.flow, level);
+        Bundle& b = bundles_[u.who];
+        if (b.rising || b.level < from) continue;
+        if (b.level >= stops || b.bottleneck == id) {
+          b.rising = true;
+          solved_.push_back(u.who);
+          for (const Use& other : b.uses) {
+            if (resources_[other.resource].room < i) {  // where it was thought to stay
+              rooms_[resources_[other.resource].room].room.unfix(other.share, other.used, b.count);
+            } else {
+              visit(other.resource);
+            }
+          }
+        } else {
+          room.fix(b.uses[u.use].share, b.uses[u.use].used, b.count);
+        }
+      }
+    }
+    rooms_[i].room = room;
+  }
+}
+
+void FlowNetwork::note_level(BundleId id, double level) {
+  Bundle& b = bundles_[id];
+  if (level == b.level) return;
+  b.level = level;
+  if (b.noted) return;
+  b.noted = true;
+  noted_.push_back(id);
+}
+
+void FlowNetwork::fix(BundleId id, double level) {
+  note_level(id, level);
+  Bundle& b = bundles_[id];
+  b.rising = false;
+  if (b.ceiling <= level) passed_.push_back(id);
+  for (Use& use : b.uses) {
+    const Resource& r = resources_[use.resource];
+    use.used = filling::Room::use(use.share, level, r.capacity);
+    RoomOf& room = rooms_[r.room];
+    room.room.fix(use.share, use.used, b.count);
+    room.stale = true;
+  }
+}
+
+/// Progressive filling of the resources in `rooms_`. Fixing a flow never lowers a resource's level, so a
+/// stale candidate only has to be looked at again when it comes up.
+void FlowNetwork::fill() {
+  const auto before = [&](const Candidate& a, const Candidate& b) {
+    return a.level != b.level ? a.level < b.level : rooms_[a.room].resource < rooms_[b.room].resource;
+  };
+  const auto untold = [](const Candidate&, std::size_t) {};
+  for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
+    if (rooms_[i].room.rising == 0) continue;
+    candidates_.push_back({rooms_[i].room.level(resources_[rooms_[i].resource].capacity), i});
+  }
+  indexed_heap::make(candidates_, before, untold);
+  while (!candidates_.empty()) {
+    Candidate& first = candidates_.front();
+    RoomOf& room = rooms_[first.room];
+    const Resource& r = resources_[room.resource];
+    if (room.room.rising == 0) {
+      indexed_heap::erase(candidates_, 0, before, untold);
+    } else if (room.stale) {
+      room.stale = false;
+      first.level = room.room.level(r.capacity);
+      indexed_heap::sink(candidates_, 0, before, untold);
+    } else {
+      const double level = first.level;
+      const ResourceId id = room.resource;
+      for (const User& u : r.users) {
+        if (!bundles_[u.who].rising) continue;
+        bundles_[u.who].bottleneck = id;
+        fix(u.who, level);
       }
     }
   }
+}
+
+void FlowNetwork::solve(double from) {
+  rooms_.clear();
+  solved_.clear();
+  gather(from);
+  fill();
+  for (const RoomOf& room : rooms_) resources_[room.resource].room = kNone;
 }
 
 /// The common case: what is touched carries nothing, or one flow that has just come. True when that was so.
 bool FlowNetwork::settle_lone() {
   for (const ResourceId r : touched_) {
     const auto& users = resources_[r].users;
-    if (users.size() > 1 || (users.size() == 1 && users[0].flow != newest_)) return false;
+    if (users.size() > 1 || (users.size() == 1 && users[0].who != newest_)) return false;
   }
-  if (newest_ == kNone || flows_[newest_].level != kNew) return true;
+  if (newest_ == kNone) return true;
+  Bundle& b = bundles_[newest_];
+  if (b.level != kNew) return true;
+  if (b.ceiling != kNew) return false;
   double level = kNew;
-  ActiveFlow& f = flows_[newest_];
-  for (const Use& use : f.uses) {
+  for (const Use& use : b.uses) {
     const filling::Room room{.rising = use.share};
-    level = std::min(level, room.level(resources_[use.resource].capacity));
+    const double here = room.level(resources_[use.resource].capacity);
+    if (here >= level) continue;
+    level = here;
+    b.bottleneck = use.resource;
   }
-  fix(newest_, level);
+  note_level(newest_, level);
+  for (Use& use : b.uses) use.used = filling::Room::use(use.share, level, resources_[use.resource].capacity);
   return true;
 }
 
-const std::vector<FlowNetwork::Handle>& FlowNetwork::settle() {
+const std::vector<FlowNetwork::BundleId>& FlowNetwork::settle(SimTime now, std::uint64_t sequence) {
   changed_.clear();
   if (settle_lone()) {
     forget_changes();
+    advance_clocks(now, sequence);
     return changed_;
   }
   double from = lowest_removed_;
   for (const ResourceId r : touched_) {
-    if (resources_[r].grown && !resources_[r].users.empty()) {
-      from = std::min(from, level_felt(resources_[r]));
-    }
+    if (resources_[r].grown && !resources_[r].users.empty()) from = std::min(from, level_felt(resources_[r]));
   }
-  gather(from);
-  fill();
-  for (const ResourceId r : seen_) resources_[r].seen = false;
-  seen_.clear();
-  solved_.clear();
-  forget_changes();
+  const std::uint64_t before = work_;
+  for (solve(from);; solve(from)) {
+    forget_changes();
+    if (passed_.empty()) break;
+    from = wake_passed();
+    if (touched_.empty()) break;
+  }
+  advance_clocks(now, sequence);
+  if (work_ > patience_ * (work_ - before) && work_ - before > 32) make_bundles();
   return changed_;
 }
 
@@ -192,6 +269,85 @@ void FlowNetwork::forget_changes() {
   touched_.clear();
   newest_ = kNone;
   lowest_removed_ = kNew;
+}
+
+/// What a level moves in so many ticks. The same for the same level in whatever stretches.
+LongInteger FlowNetwork::clock_of(double level, std::uint64_t ticks) const {
+  const auto bits = std::bit_cast<std::uint64_t>(level);
+  constexpr std::uint64_t kImplied = std::uint64_t{1} << 52;
+  std::uint64_t mantissa = (bits & (kImplied - 1)) | kImplied;
+  int shift = static_cast<int>(bits >> 52) - 1075 - exponent_;
+  if (shift < 0) {
+    mantissa = shift > -64 ? mantissa >> -shift : 0;
+    shift = 0;
+  }
+  // Beyond 2^254 units no flow ends within the clock.
+  if (shift > 255 - 117) return {1, 190};
+  return {static_cast<LongInteger::Wide>(mantissa) * ticks, shift};
+}
+
+/// The level takes back the hair, as filling::rate_at does.
+static double raised(double level) {
+  return level * (1 + 0x1p-50);
+}
+
+/// To where the settled level has brought the flows of a bundle.
+void FlowNetwork::advance_clock(BundleId id, SimTime now) {
+  Clock& c = clocks_[id];
+  MovingFlow& first = flows_[c.first];
+  if (first.changes == kYoung) {
+    const LongInteger moved = clock_of(raised(c.settled), static_cast<std::uint64_t>((now - c.since).ps));
+    if (c.crowd == nullptr) {
+      first.end -= moved;
+    } else {
+      c.crowd->moved += moved;
+    }
+    return;
+  }
+  if (first.changes > 0) {
+    const double rate = filling::rate_at(c.settled, first.scale);
+    first.left = std::max(0.0, first.left - rate * to_seconds(now - c.since).value);
+  }
+  if (++first.changes < kYoung) return;
+  constexpr std::uint64_t kTicksPerSecond = 1'000'000'000'000;
+  first.end = clock_of(first.left * first.scale, kTicksPerSecond);
+  if (c.crowd != nullptr) first.end += c.crowd->moved;
+}
+
+void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
+  for (const BundleId id : noted_) {
+    Bundle& b = bundles_[id];
+    Clock& c = clocks_[id];
+    b.noted = false;
+    if (b.count == 0 || b.level == c.settled) continue;
+    advance_clock(id, now);
+    c.since = now;
+    c.sequence = sequence;
+    c.settled = b.level;
+    changed_.push_back(id);
+  }
+  noted_.clear();
+}
+
+LongInteger FlowNetwork::left(const MovingFlow& f) const {
+  const Crowd* crowd = clocks_[f.bundle].crowd.get();
+  return crowd == nullptr ? f.end : f.end - crowd->moved;
+}
+
+double FlowNetwork::ticks_left(Handle h) const {
+  const MovingFlow& f = flows_[h];
+  constexpr double kHair = 1 - 0x1p-48;
+  if (f.changes < kYoung) return f.left * kHair / rate(h) * 1e12;
+  const LongInteger to_go = left(f);
+  return to_go.negative() ? 0 : to_go.scaled(exponent_) * kHair / raised(bundles_[f.bundle].level);
+}
+
+FlowNetwork::Progress FlowNetwork::progress(Handle h, SimTime now) const {
+  const MovingFlow& f = flows_[h];
+  const SimTime since = clocks_[f.bundle].since;
+  if (f.changes < kYoung) return {{std::bit_cast<std::uint64_t>(f.left)}, since, f.changes};
+  const double level = raised(bundles_[f.bundle].level);
+  return {(left(f) - clock_of(level, static_cast<std::uint64_t>((now - since).ps))).limbs(), now, f.changes};
 }
 
 }  // namespace trnplan::sim

@@ -1,4 +1,4 @@
-// Flows in progress over shared resources, with their fair rates kept up to date.
+// Flows in progress over shared resources, with their fair rates and their progress kept up to date.
 //
 // Incremental: when flows come and go, only the flows whose rate can change are solved anew. Filling raises
 // all flows together, so what it did below the lowest level at which a change is felt stays as it was: a flow
@@ -7,89 +7,229 @@
 // changed resource, directly or through each other, are filled again. The answer is that of fair_rates() to
 // the last bit.
 //
-// Cost     settle(): O(k log k) in the weights of the flows solved anew, plus the users of their resources.
+// Bundles  Flows that must have the same level are solved as one, and share a clock of how far they have come
+//          (long_integer.h). Flows start alone. Where solving them costs much, two things make bundles:
+//          - A resource that stops nobody is *idle*: it is left out of the solution until a level passes its
+//            ceiling. The level at which a resource is full were all its flows to rise alike is the lowest at
+//            which it can stop any (property 2 of fair_share.h), so while no flow of it is above, the
+//            solution without it is the solution with it, to the last bit.
+//          - Bundles that have the same shares of the same other resources become one.
+// Cost     settle(): O(k log k) in the weights of the bundles solved anew, plus the users of their resources.
 // Threads  None; one network belongs to one run.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/fair_share.h"
+#include "sim/long_integer.h"
 #include "sim/program.h"
+#include "units/sim_time.h"
 
 namespace trnplan::sim {
 
 class FlowNetwork {
  public:
   using Handle = std::uint32_t;
+  using BundleId = std::uint32_t;
 
   /// Capacities in bytes/s, positive, by ResourceId.
-  explicit FlowNetwork(std::vector<double> capacity);
+  explicit FlowNetwork(const std::vector<double>& capacity);
 
   /// A flow with weights, all on resources of this network. It has no rate before settle(). Handles of
-  /// removed flows are used again.
-  Handle add(const Flow& flow);
+  /// removed flows are used again. `owner` orders flows that end together.
+  Handle add(const Flow& flow) { return add(flow.weights, filling::scale_of(flow), 0); }
+  Handle add(std::span<const Weight> weights, double scale, std::uint32_t owner);
   void remove(Handle h);
   bool unsettled() const { return !touched_.empty(); }
-  /// Brings the rates up to date after any number of changes; returns the flows whose rate changed, new ones
-  /// included. The list is valid until the next call.
-  const std::vector<Handle>& settle();
+  /// Brings the rates up to date after any number of changes; returns the bundles whose rate changed, new
+  /// ones included. The list is valid until the next call. `sequence` is kept with them.
+  const std::vector<BundleId>& settle(SimTime now = {}, std::uint64_t sequence = 0);
+  /// Bundles that have other flows than at the last call, gone ones included, in no order.
+  template <class Visit>
+  void visit_reshaped(Visit&& visit) {
+    for (const BundleId b : reshaped_) {
+      bundles_[b].reshaped = false;
+      visit(b);
+    }
+    reshaped_.clear();
+  }
+
   /// Progress rate, 1/s.
-  double rate(Handle h) const { return flows_[h].rate; }
+  double rate(Handle h) const { return filling::rate_at(bundles_[flows_[h].bundle].level, flows_[h].scale); }
+  std::uint32_t owner(Handle h) const { return flows_[h].owner; }
+  BundleId bundle(Handle h) const { return flows_[h].bundle; }
+  static constexpr Handle kNone = 0xffffffffu;
+  /// The flow of a bundle that ends first, of those not taken out; kNone without such.
+  Handle first(BundleId b) const { return clocks_[b].first; }
+  template <class Visit>
+  void visit_flows(BundleId b, Visit&& visit) const {
+    const Clock& c = clocks_[b];
+    if (c.crowd != nullptr) {
+      for (const Handle h : c.crowd->flows) visit(h);
+    } else if (c.first != kNone) {
+      visit(c.first);
+    }
+  }
+  /// The flow that ends first keeps its rate, but is no longer among its bundle's.
+  void take_out_first(BundleId b);
+  bool has_rate(BundleId b) const { return clocks_[b].settled != kNew; }
+  /// Time and settle() of the last change of the bundle's rate.
+  SimTime since(BundleId b) const { return clocks_[b].since; }
+  std::uint64_t sequence(BundleId b) const { return clocks_[b].sequence; }
+  /// Ticks that a flow still needed then, rounded as a double is, but for a hair that rounding of the level
+  /// may have added (2^-48 of the time left).
+  double ticks_left(Handle h) const;
+  /// State that decides, with the rate, how far the flow will be at any time from `now` on. Two flows, or two
+  /// instants, have equal states only if that is equal.
+  struct Progress {
+    std::array<std::uint64_t, 4> left;
+    SimTime since;
+    std::uint8_t changes;
+  };
+  Progress progress(Handle h, SimTime now) const;
 
  private:
   static constexpr double kNew = std::numeric_limits<double>::infinity();
 
+  struct IdleUse {
+    ResourceId resource;
+    std::uint32_t place;  ///< in the resource's users
+    std::uint64_t share;
+  };
+  /// A flow counts its progress by itself until its rate has changed so many times; then it may join others.
+  static constexpr std::uint8_t kYoung = 32;
+
+  struct MovingFlow {
+    LongInteger end;  ///< by the clock of its bundle, when it is no longer young
+    double left = 1;  ///< young: progress still to make, as of its bundle's `since`
+    double scale = 0;
+    BundleId bundle = kNone;
+    std::uint32_t place = kNone;  ///< in the bundle's flows
+    std::uint32_t owner = 0;
+    std::uint8_t changes = 0;  ///< of its rate, up to kYoung
+    std::vector<IdleUse> idle;
+  };
   struct Use {
     ResourceId resource;
     std::uint32_t place;  ///< in the resource's users
     std::uint64_t share;  ///< filling::share_of
-    std::uint64_t used;   ///< filling::Room::use at the flow's level
+    std::uint64_t used;   ///< filling::Room::use at the bundle's level, of one flow
   };
-  struct ActiveFlow {
+  /// A level at which an idle resource must be looked at.
+  struct Ceiling {
+    double level;
+    ResourceId resource;
+  };
+  /// Bundles and, apart from them since they are seldom needed together, their clocks.
+  struct Bundle {
     std::vector<Use> uses;
-    double scale = 0;
     double level = kNew;
-    double rate = 0;
-    bool rising = false;
+    double ceiling = kNew;          ///< the lowest of Crowd::ceilings
+    std::uint32_t count = 0;        ///< flows, those taken out included
+    ResourceId bottleneck = kNone;  ///< where it was fixed
+    bool rising = false, noted = false, reshaped = false;
+  };
+  /// State that a bundle of one flow does not need: its ceilings are those of the flow's idle resources.
+  struct Crowd {
+    LongInteger moved;              ///< the clock as of `since`; zero without a crowd
+    std::vector<Handle> flows;      ///< a heap by end, then owner
+    std::vector<Ceiling> ceilings;  ///< a heap by level; at least one for each idle resource of its flows
+  };
+  struct Clock {
+    SimTime since;
+    std::uint64_t sequence = 0;
+    double settled = kNew;  ///< level as of the end of the last settle()
+    Handle first = kNone;
+    std::unique_ptr<Crowd> crowd;
   };
   struct User {
-    Handle flow;
-    std::uint32_t use;  ///< index in the flow's uses
+    std::uint32_t who;  ///< bundle; of an idle resource flow
+    std::uint32_t use;  ///< index in its uses
   };
   struct Resource {
     double capacity = 0;
     std::vector<User> users;
-    filling::Room room;
+    filling::Load load = 0;      ///< idle: the sum of shares
+    double ceiling = 0;          ///< idle: all flows of it are below
+    std::uint32_t room = kNone;  ///< in rooms_, during settle()
+    std::uint32_t visits = 0;    ///< what it cost since it was last needed
+    std::uint8_t wakes = 0;      ///< how often it was idle in vain
+    bool idle = false;
     bool touched = false, grown = false;  ///< since the last settle(): users changed; a flow came
-    bool seen = false, stale = false;     ///< during settle()
+  };
+  struct RoomOf {
+    ResourceId resource;
+    bool stale = false;
+    filling::Room room;
   };
   struct Candidate {
     double level;
-    ResourceId resource;
+    std::uint32_t room;
   };
-
-  static constexpr Handle kNone = 0xffffffffu;
 
   void touch(ResourceId r);
   bool settle_lone();
-  void forget_changes();
   double level_felt(const Resource& r) const;
+  void solve(double from);
   void gather(double from);
   void visit(ResourceId r);
   void fill();
-  void fix(Handle h, double level);
+  void fix(BundleId b, double level);
+  void note_level(BundleId b, double level);
+  void advance_clock(BundleId b, SimTime now);
+  void advance_clocks(SimTime now, std::uint64_t sequence);
+  void forget_changes();
 
+  BundleId new_bundle();
+  void add_use(BundleId b, ResourceId r, std::uint64_t share);
+  void remove_use(BundleId b, std::uint32_t use);
+  void drop(BundleId b);
+  void reshape(BundleId b);
+  bool ends_before(Handle a, Handle b) const;
+  void enter(BundleId b, Handle h);
+  void leave(Handle h);
+  void add_idle_use(Handle h, ResourceId r, std::uint64_t share);
+  void remove_idle_use(Handle h, std::uint32_t use);
+  Crowd& crowd(BundleId b);
+  LongInteger left(const MovingFlow& f) const;
+  void add_ceiling(BundleId b, Ceiling ceiling);
+  void take_passed(BundleId b);
+  double level_alone(const Resource& r) const;
+  void wake(ResourceId r);
+  BundleId split(BundleId b);
+  double wake_passed();
+  void make_bundles();
+  void let_rest(ResourceId r);
+  void join_equal();
+  void join(BundleId into, BundleId b);
+  bool same_uses(BundleId a, BundleId b);
+
+  LongInteger clock_of(double level, std::uint64_t ticks) const;
+
+  /// Exponent of the clocks' unit, 2^exponent bytes/s * ps. It follows from the largest capacity: a level of up
+  /// to 2^57 times as much (a share of 2^-57, fair_share.h) does not overflow within 2^63 ps, and any down to
+  /// 2^-80 times as much is exact. Below that levels lose bits, always the same.
+  int exponent_ = 0;
   std::vector<Resource> resources_;
-  std::vector<ActiveFlow> flows_;
-  std::vector<Handle> free_;
+  std::vector<MovingFlow> flows_;
+  std::vector<Handle> free_flows_;
+  std::vector<Bundle> bundles_;
+  std::vector<Clock> clocks_;
+  std::vector<BundleId> free_bundles_;
   std::vector<ResourceId> touched_;
-  Handle newest_ = kNone;         ///< the last flow that came since the last settle()
+  BundleId newest_ = kNone;       ///< of the last flow that came since the last settle()
   double lowest_removed_ = kNew;  ///< level of the lowest flow removed since the last settle()
-  std::vector<ResourceId> seen_;
-  std::vector<Handle> solved_, changed_;
-  std::vector<Candidate> heap_;
+  std::vector<RoomOf> rooms_;
+  std::vector<BundleId> solved_, noted_, changed_, reshaped_, passed_;
+  std::vector<ResourceId> taken_;
+  std::vector<Candidate> candidates_;
+  std::uint64_t work_ = 0;      ///< since bundles were last made
+  std::uint64_t patience_ = 4;  ///< how many times the work of a solution is taken before
 };
 
 }  // namespace trnplan::sim

@@ -1,4 +1,4 @@
-// What a simulation runs: tasks on devices, coflows over shared resources, dependencies.
+// Program of a simulation: tasks on devices, coflows over shared resources, dependencies.
 //
 // Knows no transformer, no Trainium and no file format.
 #pragma once
@@ -18,12 +18,12 @@ using DeviceId = std::uint32_t;
 using FlowId = std::uint32_t;
 using TaskId = std::uint32_t;
 
-/// What a resource's capacity (bytes/s) may be: positive, and far from where levels would overflow.
+/// True if a resource may have this capacity (bytes/s): positive, and far from where levels would overflow.
 constexpr bool is_capacity(double c) {
   return c > 1e-100 && c < 1e100;
 }
 
-/// How many equal flows one coflow may stand for on a resource.
+/// Largest number of equal flows that one coflow may stand for on a resource.
 inline constexpr double kMostFlowsInOne = 64;
 
 /// Bytes a coflow pushes through a resource from its start to its end.
@@ -75,7 +75,7 @@ class Program {
   /// `after` starts only when `before` has ended. Throws std::invalid_argument for unknown or equal tasks.
   void add_dependency(TaskId before, TaskId after);
 
-  /// While a transfer on device `transfers` moves bytes, work on device `work` takes `factor` times as long:
+  /// Slows work on device `work` by `factor` while a transfer on device `transfers` moves bytes:
   /// a core's collectives take HBM and DMA bandwidth from its compute engines. Of several such devices one is as
   /// many. Throws std::invalid_argument for unknown or equal devices, a factor below 1 or not finite, a second
   /// slowdown of the same two devices, or by another factor.

@@ -35,7 +35,7 @@ class RhythmFinder {
     above_ended_ = std::max(above_ended_, t + 1);
     while (lowest_open_ < ended_.size() && ended_[lowest_open_]) ++lowest_open_;
   }
-  /// What the run has looked at: it would be another run were that another task.
+  /// Notes a task that the run has looked at: with another task there it would be another run.
   void touches(TaskId t) { touched_ = std::max(touched_, t); }
   bool due() const { return due_; }
 
@@ -63,7 +63,7 @@ class RhythmFinder {
   std::int64_t relative(TaskId t) const { return static_cast<std::int64_t>(t) - place_; }
 
  private:
-  /// Which tasks have ended: all below one place, none above another, some between.
+  /// Adds which tasks have ended: all below one place, none above another, some between.
   void put_ended(std::vector<std::int64_t>& state) const {
     state.push_back(relative(lowest_open_));
     state.push_back(relative(above_ended_));

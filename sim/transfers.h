@@ -1,91 +1,86 @@
-// Flows that move: progress and finish times over a FlowNetwork. Shared by the executors.
+// Flows of a FlowNetwork in the order in which they end. Shared by the executors.
+//
+// Order    By time; at one time by the settlement at which their rate changed last, then by owner. A bundle has
+//          one entry, that of its first flow, which is moved when the bundle changes.
+// Rounding Ends are rounded up to the tick, but for what rounding of the level may have added.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "sim/event_queue.h"
 #include "sim/flow_network.h"
 #include "units/sim_time.h"
 
 namespace trnplan::sim {
 
-/// The forecast of a flow's end. It holds unless the flow's rate changes first; then a newer one is made.
-struct Forecast {
-  FlowNetwork::Handle flow = 0;
-  std::uint32_t version = 0;
-};
-
 class Transfers {
  public:
-  explicit Transfers(std::vector<double> capacity) : network_(std::move(capacity)) {}
+  explicit Transfers(const std::vector<double>& capacity) : network_(capacity) {}
 
-  /// `owner` is what finish() gives back. The flow must have weights.
-  void start(const Flow& flow, std::uint32_t owner, SimTime now) {
-    const FlowNetwork::Handle h = network_.add(flow);
-    if (h >= moving_.size()) moving_.resize(h + 1);
-    moving_[h].left = 1;
-    moving_[h].rate = 0;
-    moving_[h].since = now;
-    moving_[h].owner = owner;
-  }
-  bool holds(Forecast f) const { return moving_[f.flow].version == f.version; }
-  /// What decides how a flow goes on, but for the other flows: its owner, progress still to make and rate as
-  /// of `since`.
-  struct Moving {
-    double left = 1;  ///< progress still to make, as of `since`
-    double rate = 0;  ///< 1/s
-    SimTime since;
-    std::uint32_t owner = 0;
-    std::uint32_t version = 0;
-  };
-  const Moving& moving(FlowNetwork::Handle flow) const { return moving_[flow]; }
-  /// Removes the flow of a forecast that holds; returns its owner. Throws std::overflow_error at the end of
-  /// the clock.
-  std::uint32_t finish(Forecast f, SimTime now) {
-    if (now == kNever) throw std::overflow_error("a transfer ends beyond the simulation clock");
-    ++moving_[f.flow].version;
-    network_.remove(f.flow);
-    return moving_[f.flow].owner;
-  }
+  /// `owner` is what finish_next() gives back. The flow must have weights.
+  void start(std::span<const Weight> weights, double scale, std::uint32_t owner);
+  /// Moment at which the next flow ends; Moment{} if none does.
+  Moment next() const;
+  /// Removes the flow that ends next; returns its owner. Throws std::overflow_error at the end of the clock.
+  std::uint32_t finish_next();
+
   /// True when settle() has something to do.
   bool unsettled() const { return network_.unsettled(); }
-  /// Shares the resources out anew. Calls `forecast(SimTime end, Forecast, owner, double rate)` for each flow
-  /// whose rate changed, in ascending order of owner. Ends are rounded up to the tick, but for what rounding
-  /// of the rate may have added (2^-48 of the time left).
-  template <class Visit>
-  void settle(SimTime now, Visit&& forecast) {
-    changed_ = network_.settle();
-    std::sort(changed_.begin(), changed_.end(), [&](FlowNetwork::Handle a, FlowNetwork::Handle b) {
-      return moving_[a].owner < moving_[b].owner;
-    });
-    for (const FlowNetwork::Handle h : changed_) {
-      Moving& m = moving_[h];
-      m.left = std::max(0.0, m.left - m.rate * to_seconds(now - m.since).value);
-      m.since = now;
-      m.rate = network_.rate(h);
-      ++m.version;
-      const SimTime end = end_of(now, m.left * (1 - 0x1p-48) / m.rate);
-      forecast(end, Forecast{h, m.version}, m.owner, m.rate);
-    }
-  }
+  /// Shares the resources out anew. `sequence` is one of the queue's (EventQueue::take_sequence).
+  void settle(SimTime now, std::uint64_t sequence);
+  /// The flows whose rate the last settle() changed: (owner, rate in 1/s), in ascending order of owner.
+  const std::vector<std::pair<std::uint32_t, double>>& changed();
 
-  /// What an event at the end of the clock means: the flow did not get there in time.
-  static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
+  /// A flow with all that decides how it goes on, except the other flows.
+  struct Moving {
+    Moment end;
+    std::uint32_t owner = 0;
+    FlowNetwork::Handle flow = 0;
+  };
+  /// All flows, in the order in which they end. To be asked when nothing is unsettled.
+  std::vector<Moving> moving() const;
+  double rate(const Moving& m) const { return network_.rate(m.flow); }
+  FlowNetwork::Progress progress(const Moving& m, SimTime now) const {
+    return network_.progress(m.flow, now);
+  }
 
  private:
-  static SimTime end_of(SimTime now, double seconds) {
-    const double ticks = std::ceil(seconds * 1e12);
-    if (!(ticks < static_cast<double>(kNever.ps - now.ps) * (1 - 0x1p-52))) return kNever;
-    return now + SimTime{static_cast<std::int64_t>(ticks)};
-  }
+  struct End {
+    SimTime at;
+    std::uint64_t sequence;
+    FlowNetwork::BundleId bundle;
+    bool operator<(const End& o) const { return at != o.at ? at < o.at : sequence < o.sequence; }
+  };
+  struct Due {
+    std::uint64_t sequence;
+    std::uint32_t owner;
+    FlowNetwork::Handle flow;
+    static bool later(const Due& a, const Due& b) {
+      return a.sequence != b.sequence ? a.sequence > b.sequence : a.owner > b.owner;
+    }
+  };
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+  /// The end of the clock: the flow does not get there in time.
+  static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
+
+  SimTime end_of(FlowNetwork::Handle flow) const;
+  struct Placed;
+  std::size_t put(FlowNetwork::BundleId b);
+  void forecast(FlowNetwork::BundleId b);
+  void forecast_reshaped();
+  void take_due();
 
   FlowNetwork network_;
-  std::vector<Moving> moving_;
-  std::vector<FlowNetwork::Handle> changed_;
+  std::vector<End> ends_;             ///< a heap with one entry a bundle that has flows
+  std::vector<std::uint32_t> place_;  ///< by bundle, in `ends_`
+  SimTime due_time_;
+  std::vector<Due> due_;  ///< a heap of flows that end at `due_time_`, taken out of their bundles
+  std::vector<FlowNetwork::BundleId> changed_bundles_;
+  std::vector<std::pair<std::uint32_t, double>> changed_;
 };
 
 }  // namespace trnplan::sim

@@ -1,8 +1,9 @@
 // Seeds of property tests.
 //
-// The suite tries a few, the same on every machine and every day; under the sanitizers, which look for other faults than
-// wrong numbers and take ten times as long, a quarter of these. ./dev soak tries ten times as many, fresh ones: it sets
-// TRNPLAN_SOAK to the number they count from, and prints it. What fails there becomes a row of the suite.
+// The suite tries a few, the same on every machine and every day. Under the sanitizers, which look for other
+// faults than wrong numbers and take ten times as long, it tries a quarter of these. ./dev soak tries ten
+// times as many, fresh ones: it sets TRNPLAN_SOAK to the number from which they count, and prints it. A seed
+// that fails there becomes a row of the suite.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,8 @@
 
 namespace trnplan {
 
-/// `count` seeds from `first` on; under ./dev soak 10 `count`, behind TRNPLAN_SOAK. At least one.
+/// `count` seeds from `first` on; under ./dev soak 10 `count` seeds from TRNPLAN_SOAK + `first` on. At least
+/// one.
 inline std::vector<unsigned> seeds(unsigned first, unsigned count) {
   const char* soak = std::getenv("TRNPLAN_SOAK");
   const unsigned usual = kSanitised ? std::max(1U, count / 4) : count;
@@ -25,7 +27,8 @@ inline std::vector<unsigned> seeds(unsigned first, unsigned count) {
   return all;
 }
 
-/// Of what so many seeds meet at least `count` times, how often it is met at least here: once, or nothing was looked at.
+/// Minimum number of occurrences here of a case that all seeds meet at least `count` times: at least one, so
+/// that the test looks at something.
 inline int at_least(int count) {
   return kSanitised ? std::max(1, count / 8) : count;
 }

@@ -176,6 +176,24 @@ int CsvReader::whole(std::string_view column, int fallback, int most) {
   return static_cast<int>(*value);
 }
 
+std::string_view CsvReader::required(std::string_view column, const char* fix) {
+  const std::string_view field = text(column);
+  if (field.empty()) fault(column, "not stated", fix);
+  return field;
+}
+
+bool CsvReader::yes_or_no(std::string_view column) {
+  const std::string_view field = text(column);
+  if (field != "yes" && field != "no") fault(column, "neither yes nor no", "write yes or no");
+  return field == "yes";
+}
+
+void CsvReader::distinct(std::string_view column, std::string_view id, const char* fix) {
+  if (id.empty()) return;
+  const auto [first, fresh] = ids_.emplace(id, at(column).line);
+  if (!fresh) fault(column, "line " + std::to_string(first->second) + " has this id too", fix);
+}
+
 std::vector<Diagnostic> CsvReader::take_faults() {
   return std::exchange(faults_, {});
 }

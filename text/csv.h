@@ -55,6 +55,12 @@ class CsvReader {
   /// Position of that column in the current row.
   SourcePos at(std::string_view column) const;
   void fault(std::string_view column, std::string problem, std::string fix);
+  /// The field of the current row, with a fault if it is empty.
+  std::string_view required(std::string_view column, const char* fix);
+  /// "yes" or "no", with a fault for anything else.
+  bool yes_or_no(std::string_view column);
+  /// Adds a fault if an earlier row has the id too; `id` is that of the current row, which `column` begins.
+  void distinct(std::string_view column, std::string_view id, const char* fix = "give the row its own");
 
   /// Returns the faults so far, which finish() then no longer throws. For callers that go on without the
   /// faulty rows.
@@ -66,6 +72,7 @@ class CsvReader {
   std::vector<CsvRecord> records_;
   std::string name_;
   std::map<std::string, std::size_t, std::less<>> columns_;
+  std::map<std::string, int, std::less<>> ids_;  ///< line of each
   std::size_t row_ = 0;
   std::vector<Diagnostic> faults_;
 };

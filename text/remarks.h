@@ -1,4 +1,4 @@
-// What a function has to say beside its result, in order.
+// Remarks of a function in addition to its result, in order.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@ namespace trnplan {
 /// A sentence, or a fault that does not end the work, with its place and fix.
 using Remark = std::variant<std::string, Diagnostic>;
 
-/// A sentence with the id of the row that explains it behind it, in brackets (`trnplan explain ID`); "" = none does.
+/// Sentence, then in brackets the id of the row that explains it (`trnplan explain ID`); "" = no row does.
 inline std::string with_id(std::string text, std::string_view id) {
   if (!id.empty()) text.append(" [").append(id).append("]");
   return text;
 }
-/// The id that with_id() has put behind the sentence, which loses it; "" = none. An id is small letters, digits and dashes, and begins
-/// with a letter.
+/// Removes the id that with_id() has put behind the sentence, and returns it; "" = none. An id consists of
+/// small letters, digits and dashes, and begins with a letter.
 inline std::string take_id(std::string& text) {
   const std::size_t open = text.rfind(" [");
   if (open == std::string::npos || !text.ends_with(']') || text[open + 2] < 'a' || text[open + 2] > 'z' ||
@@ -32,8 +32,8 @@ inline std::string take_id(std::string& text) {
   return id;
 }
 
-/// Collects remarks. They stay when the function that made them throws; a listener gets each as it is made, which
-/// matters where work of minutes follows.
+/// Collects remarks. They stay if the function that made them throws. A listener gets each one as it is made,
+/// since minutes of work may follow.
 class Remarks {
  public:
   Remarks() = default;

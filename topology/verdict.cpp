@@ -1,12 +1,13 @@
 #include "topology/verdict.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "topology/ring_rules.h"
 
 namespace trnplan::topology {
 
@@ -36,68 +37,6 @@ std::string number_list(const std::vector<int>& numbers) {
 }
 
 namespace {
-
-constexpr const char* kEvidenceSets =
-    "AWS documents sets of 2, 8 and 32 ranks on trn1.32xlarge (aws-neuron/aws-neuron-sdk@89a72682 "
-    "general/arch/neuron-features/collective-communication.rst)";
-constexpr const char* kEvidencePairs =
-    "pairs must form a ring with direct physical links (aws-neuron/aws-neuron-sdk@81ce03ae "
-    "neuron-runtime/about/collectives.rst); TP 16 x DP 2 was refused by the runtime on trn1.32xlarge "
-    "(tutorial \"LLM "
-    "training with AWS Neuronx-distributed-training\", 2026-01-17)";
-constexpr const char* kEvidenceOnePerChip =
-    "reports disagree: refused for 8 chips in huggingface/optimum-neuron issue 761, where EFA was off; a "
-    "ring exists";
-constexpr const char* kEvidencePipeline =
-    "the shipped Llama-2 70B config (TP 8, PP 16, DP 2; aws-neuron/neuronx-distributed-training "
-    "examples/conf/"
-    "megatron_llama_70b_config.yaml) has such pairs and is published as run";
-constexpr const char* kEvidenceTwoChips =
-    "four adjacent cores as a group since December 2024 (aws-neuron/aws-neuron-sdk@1db4d74e "
-    "release-notes/runtime)";
-constexpr const char* kEvidenceNodes =
-    "each node must hold the same number of ranks at the same local positions "
-    "(aws-neuron/aws-neuron-sdk@81ce03ae "
-    "neuron-runtime/explore/internode-collective-comm.rst)";
-
-constexpr const char* kEvidenceNoEfa =
-    "collectives between nodes go through EFA devices (aws-neuron/aws-neuron-sdk@81ce03ae "
-    "neuron-runtime/explore/internode-collective-comm.rst), and the description of the instance lists none";
-
-constexpr const char* kEvidencePermute =
-    "ring attention passes keys and values on by permute; \"permute: pairs must form a ring with direct "
-    "physical links\" (aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/about/collectives.rst; "
-    "aws-neuron/neuronx-distributed@fbac349b src/neuronx_distributed/kernels/ring_attention_kernel.py)";
-
-constexpr const char* kEvidenceTrn2Sets =
-    "NxD lists TP 4, 16, 32 and 64 with LNC 2 and TP 4, 8, 32, 64 and 128 with LNC 1 on a trn2 instance "
-    "(aws-neuron/neuronx-distributed@fbac349b "
-    "src/neuronx_distributed/parallel_layers/parallel_state.py:341-371)";
-constexpr const char* kEvidenceTrn2Pairs =
-    "pairs must form a ring with direct physical links (aws-neuron/aws-neuron-sdk@81ce03ae "
-    "neuron-runtime/about/collectives.rst); NxD lists the meshes 16x8 (LNC 1) and 8x8 (LNC 2) as not "
-    "supported, \"0 and 16 cant communicate directly\" (aws-neuron/neuronx-distributed@fbac349b "
-    "src/neuronx_distributed/parallel_layers/parallel_state.py:341-371); TP 8 x CP 2 on 16 cores of trn2 was "
-    "refused where TP 4 x CP 4 ran (README \"V3 CP=4 + WLO ... QIE try-on config on Trainium2\")";
-constexpr const char* kEvidenceTrn2EightByEight =
-    "NxD lists the meshes 16x8 (LNC 1) and 8x8 (LNC 2) as not supported "
-    "(aws-neuron/neuronx-distributed@fbac349b "
-    "src/neuronx_distributed/parallel_layers/parallel_state.py:341-371); with LNC 2 the runtime has 8x8 "
-    "groups "
-    "since Neuron 2.24 (aws-neuron/aws-neuron-sdk@1db4d74e "
-    "release-notes/runtime/aws-neuronx-runtime-lib/index.rst)";
-
-/// A rule that looks for rings of neighbours: its sources, and the points in which machines differ.
-struct RingRule {
-  const char *sets, *pairs, *two_chips;  ///< sources
-  bool even_shares;        ///< equal numbers of cores of each chip are accepted, not only all or one
-  int one_rank_each_most;  ///< chips that may take part with one rank each
-  bool two_hop_rings;      ///< with LNC 2, eight ranks may form a ring of two-hop steps
-};
-constexpr int kAnyNumber = std::numeric_limits<int>::max();
-constexpr RingRule kTorusRing{kEvidenceSets, kEvidencePairs, kEvidenceTwoChips, false, 4, false};
-constexpr RingRule kLogic2Mesh{
-    kEvidenceTrn2Sets, kEvidenceTrn2Pairs, kEvidenceTrn2EightByEight, true, kAnyNumber, true};
 
 /// The part of a group that the rule looks at; it does not depend on the numbers of its ranks.
 struct Local {
@@ -145,7 +84,7 @@ Ruling judge_pair_of_chips(const RingRule& rule, const ChipGraph& graph, GroupKi
                : fmt::format("chips {} and {} are {} hops apart: no link joins them, so they form no ring", a,
                              b, hops == 2 ? "two" : std::to_string(hops));
   if (kind == GroupKind::pipeline && hops == 2)
-    return {Verdict::doubtful, "two-hop-pair", apart, kEvidencePipeline};
+    return {Verdict::doubtful, "two-hop-pair", apart, kSourcePipeline};
   return {Verdict::refused, "not-adjacent", apart, rule.pairs};
 }
 
@@ -189,12 +128,12 @@ Ruling judge_ring(const RingRule& rule, const Instance& instance, const ChipGrap
     const std::string none = fmt::format("chips {} form no ring of neighbours", number_list(chips));
     if (rule.two_hop_rings && one_each && is_two_hop_ring(instance, graph, chips))
       return {Verdict::doubtful, "two-hop-ring", none + ", only one with steps of two hops",
-              kEvidenceTrn2EightByEight};
+              kSourceTrn2EightByEight};
     return {Verdict::refused, "no-ring", none, rule.pairs};
   }
   if (one_each && !whole_chips && static_cast<int>(chips.size()) > rule.one_rank_each_most) {
     return {Verdict::doubtful, "one-per-chip", fmt::format("one rank on each of {} chips", chips.size()),
-            kEvidenceOnePerChip};
+            kSourceOnePerChip};
   }
   return {Verdict::supported, "ring", fmt::format("chips {} form a ring", number_list(chips)), rule.sets};
 }
@@ -241,7 +180,7 @@ std::optional<Ruling> judge_permute(const Instance& instance, const ChipGraph& g
     return Ruling{
         Verdict::refused, "permute",
         fmt::format("rank {} passes on to rank {}, but chips {} and {} share no link", from, to, a, b),
-        kEvidencePermute};
+        kSourcePermute};
   }
   return std::nullopt;
 }
@@ -250,7 +189,7 @@ Ruling judge_rings(const RingRule& rule, const Cluster& cluster, const ChipGraph
                    const std::vector<int>& ranks, const Local& local) {
   if (local.nodes > 1 && cluster.instance.nics == 0) {
     return {Verdict::refused, "no-efa", fmt::format("{} has no EFA device", cluster.instance.name),
-            kEvidenceNoEfa};
+            kSourceNoEfa};
   }
   if (local.same_on_every_node) {
     Ruling ruling = judge_local(rule, cluster.instance, graph, kind, local);
@@ -262,9 +201,9 @@ Ruling judge_rings(const RingRule& rule, const Cluster& cluster, const ChipGraph
     return {Verdict::doubtful, "unequal-positions",
             fmt::format("core {} of one node and core {} of the next: different local positions",
                         ranks[0] % cores, ranks[1] % cores),
-            kEvidencePipeline};
+            kSourcePipeline};
   }
-  return {Verdict::refused, "unequal-nodes", "its nodes hold different local cores", kEvidenceNodes};
+  return {Verdict::refused, "unequal-nodes", "its nodes hold different local cores", kSourceNodes};
 }
 
 /// Rules on devices behind a switch: all reach each other equally, so only a missing network refuses a group.

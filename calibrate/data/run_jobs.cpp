@@ -21,7 +21,7 @@ bool says(std::string_view text, std::string_view words) {
 /// Positions that a model's own table holds: BERT's 512, GPT-3's 2048 (their config.json).
 constexpr int kBertPositions = 512;
 
-/// The dialect of measured runs: they state the MLP, and of an encoder the model or what trained it.
+/// True for an encoder. Measured runs state the MLP, and for an encoder the model or its training program.
 bool is_encoder(const MeasuredRun& run) {
   return says(run.model, "BERT") || (run.framework && models::stack_named(*run.framework).trains_encoders);
 }
@@ -49,7 +49,7 @@ models::Architecture architecture_of(const MeasuredRun& run) {
   return a;
 }
 
-/// Of a table without the column `framework`: what the column of the catalogue's was first filled by.
+/// Framework for a table without the column `framework`: the rule that first filled the catalogue's column.
 std::string guessed_framework(const MeasuredRun& run) {
   if (is_encoder(run)) return "bert";
   if (says(run.source, "neuronx-distributed-training") || says(run.source, "NxDT")) return "nxdt";
@@ -58,7 +58,7 @@ std::string guessed_framework(const MeasuredRun& run) {
   return run.strategy.sequence_parallel ? "nemo-megatron" : "megatron";
 }
 
-/// "2.19" of "Neuron 2.19.1 (by date)" and of "Neuron 2.11/2.12": the first number with a point.
+/// "2.19" for "Neuron 2.19.1 (by date)" and "2.11" for "Neuron 2.11/2.12": the first number with a point.
 std::string release_of(const std::string& text) {
   const auto digit = [&](std::size_t i) {
     return i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) != 0;
@@ -75,7 +75,7 @@ std::string release_of(const std::string& text) {
   return "";
 }
 
-/// Why a training row is of no use; "" when it is.
+/// Reason why a training row is unusable; "" if it is usable.
 std::string no_use(const MeasuredRun& run, const topology::Instance& instance) {
   if (run.quality == "D") return "quality D: contradicts itself";
   if (run.quality != "A" && run.quality != "B") {

@@ -21,14 +21,14 @@ namespace trnplan::calibrate {
 
 namespace {
 
-/// A point as a run on a cluster.
+/// Run of a point on a cluster.
 struct Setup {
   const logs::MeasuredCollective* point;
   models::CollectiveRun run;
   int nodes;
 };
 
-/// As a run, or why there is none.
+/// A run, or the reason why there is none.
 struct Attempt {
   std::optional<Setup> setup;
   std::string reason, fix;
@@ -67,12 +67,12 @@ Attempt attempt(const logs::MeasuredCollective& p, const topology::Instance& ins
   return {Setup{&p, {*op, p.ranks, Bytes(p.bytes), models::Algorithm::automatic}, nodes}, "", ""};
 }
 
-/// What two points share that are one.
+/// Key of a point; points with the same key are one.
 auto identity(const logs::MeasuredCollective& p) {
   return std::tie(p.op, p.ranks, p.nodes, p.instance, p.bytes, p.type, p.seconds, p.build, p.algorithm);
 }
 
-/// What nccom-test would print of a point.
+/// Output of nccom-test for a point.
 struct Answer {
   std::string algorithm;
   double seconds = 0;
@@ -111,7 +111,7 @@ class Bench {
         : cluster(std::move(c)), placement(topology::Placement::uniform(cluster)) {}
   };
   topology::ChipGraph graph_;
-  mutable std::map<int, Machine> machines_;  ///< by nodes; their memories grow
+  mutable std::map<int, Machine> machines_;  ///< by number of nodes; their memories grow
   std::vector<Setup> setups_;
 };
 
@@ -151,7 +151,7 @@ std::vector<Setup> setups_of(const std::vector<logs::MeasuredCollective>& points
   return setups;
 }
 
-/// Rows and errors of the profile.
+/// Compares the rows with the profile: predictions and errors.
 void compare(CollectiveFit& fit, const Bench& bench) {
   const std::vector<Answer> answers = bench.time(fit.profile);
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -253,7 +253,7 @@ CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& point
   for (const Setup& s : bench.setups()) observations.push_back({s.point->seconds, noise});
   FitOptions options;
   options.scale_noise = true;
-  options.least_gain = 1e-6;  // below what noise lets one see: along a kink steps gain little for long
+  options.least_gain = 1e-6;  // below the visible noise: along a kink steps gain little for long
   const FitResult result = fit(
       parameters, observations,
       [&](const std::vector<double>& values) {
@@ -266,8 +266,8 @@ CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& point
   std::vector<double> rounded;
   for (const double x : result.median) rounded.push_back(four_digits(x));
   out.profile = with_values(prior, rounded);
-  // What an earlier fit added does not hold of these values: its covariance, which is of the prior's spreads, and with
-  // it the factors of stacks.
+  // The calibration of an earlier fit is not valid for these values: its covariance, which belongs to the
+  // prior's spreads, and the factors of stacks.
   out.profile.calibration = nullptr;
   for (std::size_t i = 0; i < kCollectiveParameters.size(); ++i) {
     const models::Parameter p = kCollectiveParameters[i];

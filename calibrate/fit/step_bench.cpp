@@ -13,25 +13,25 @@ namespace {
 
 using models::Parameter;
 
-constexpr double kCollectiveStep = 1e-3;  ///< of the differences, in logarithms
-constexpr double kGrid = 0.05;            ///< of CollectiveBench, in logarithms
+constexpr double kCollectiveStep = 1e-3;  ///< size of the differences, in logarithms
+constexpr double kGrid = 0.05;            ///< grid of CollectiveBench, in logarithms
 
-// Keys by which equal programs are found. Every field stands in a list below, so that one that is added does
-// not compile until somebody has said whether it makes another program.
+// Keys by which equal programs are found. Every field is in a list below, so that a new one does not compile
+// until its author has decided whether it makes another program.
 
 auto key_of(const models::Architecture& a) {
   const auto& [name, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
                norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
                qkv_bias, qk_norm, flash_attention, dropout, rope_theta, rms_norm_eps, experts,
                experts_per_token, capacity_factor, blocks, rope_scaling, source_config] = a;
-  // Not: what names it, settings of the network that change no shape, and the blocks of models without a time.
+  // Left out: names, settings of the network that change no shape, and the blocks of models without a time.
   return std::tuple(layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
                     norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
                     qkv_bias, qk_norm, flash_attention, dropout, experts, experts_per_token, capacity_factor,
                     blocks.output_bias, blocks.mlp_bias);
 }
 
-/// All but names, reasons, prices, how a run is started and what is for drawing.
+/// Key of an instance: all but names, reasons, prices, how a run is started, and fields for drawings.
 auto key_of(const topology::Instance& t) {
   const auto& [name, family, traits, untimed, chips, switches, cores_per_chip, core, links, link,
                link_for_collectives, ll_bandwidths, in_switch_efficiency, torus_rows, torus_columns,
@@ -56,8 +56,8 @@ auto key_of(const topology::Instance& t) {
 }
 
 auto program_key(const MeasuredStep& s) {
-  // Not: what is asked of a whole run or left to the search, what it learns with, where its files lie and what could be
-  // installed.
+  // Left out: limits of a whole run, choices left to the search, learning settings, places of files, and
+  // packages that could be installed.
   const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, space, learning,
                run, neuron_releases] = s.job;
   const auto& [sequence, global_batch, tokens, precision] = training;
@@ -111,7 +111,7 @@ StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
 
 ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) const {
   models::Profile profile = of_all;
-  profile.calibration = nullptr;  // the stack's factor is the fit's own
+  profile.calibration = nullptr;  // the stack's factor is a parameter of this fit
   constexpr std::size_t kMostProfiles = 512;
   if (known_.size() > kMostProfiles) known_.clear();
   auto& of_profile = known_[medians(profile)];

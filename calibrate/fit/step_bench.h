@@ -1,5 +1,5 @@
-// What a fit asks of the model: the steps of measured runs and the points of nccom-test, with their derivatives.
-// Programs that are equal are simulated once, whatever stack ran them.
+// Predictions that a fit needs: the steps of measured runs and the points of nccom-test, with their
+// derivatives. Equal programs are simulated once, whatever stack ran them.
 #pragma once
 
 #include <map>
@@ -24,11 +24,11 @@ struct StepObservation {
   std::string configuration;
   models::Software software;
   double log_seconds = 0;  ///< mean of the logarithms
-  double log_sd = 0;       ///< of it, beside repeat_spread
-  bool at_most = false;    ///< a bound
+  double log_sd = 0;       ///< of that mean, without repeat_spread
+  bool at_most = false;    ///< a bound, not a measurement
 };
 
-/// What a simulation says of a program.
+/// Simulated time of a program.
 struct ProgramTime {
   double log_seconds = 0;
   std::vector<double> gradient;  ///< models::log_gradient
@@ -40,9 +40,10 @@ class StepBench {
   explicit StepBench(const std::vector<MeasuredStep>& steps);
   const std::vector<MeasuredStep>& steps() const { return steps_; }
   const std::vector<StepObservation>& observations() const { return observations_; }
-  /// Of a program on no stack. Remembers the answers for the latest few hundred profiles' values.
+  /// Returns the time of a program on no stack. Caches the answers for the latest few hundred profiles'
+  /// values.
   ProgramTime time(std::size_t program, const models::Profile& profile) const;
-  /// The whole simulation of a program on no stack; not remembered.
+  /// Returns the whole simulation of a program on no stack; not cached.
   models::StepReport report(std::size_t program, const models::Profile& profile) const;
   std::size_t programs() const { return programs_.size(); }
 
@@ -50,26 +51,26 @@ class StepBench {
   const std::vector<MeasuredStep>& steps_;
   std::vector<StepObservation> observations_;
   struct Program {
-    std::size_t step;  ///< the first of it
+    std::size_t step;  ///< the first step of it
     const topology::ChipGraph* graph;
   };
   std::vector<Program> programs_;
-  std::vector<std::unique_ptr<topology::ChipGraph>> graphs_;  ///< of each kind of machine
-  mutable std::vector<models::CollectiveMemory> memories_;    ///< of each program
+  std::vector<std::unique_ptr<topology::ChipGraph>> graphs_;  ///< one per kind of machine
+  mutable std::vector<models::CollectiveMemory> memories_;    ///< one per program
   mutable std::map<std::vector<double>, std::map<std::size_t, ProgramTime>> known_;
 };
 
-/// Points of nccom-test that count along with the steps. Remembers what it was asked.
+/// Points of nccom-test that count along with the steps. Caches its answers.
 class CollectiveBench {
  public:
-  /// `points` as select_points() lets through. Throws std::invalid_argument as predict_collectives() does.
+  /// `points` as select_points() returns them. Throws std::invalid_argument as predict_collectives() does.
   CollectiveBench(std::vector<logs::MeasuredCollective> points, const topology::Instance& instance);
   CollectiveBench(const CollectiveBench&) = delete;  // timed_ refers to points_
   CollectiveBench& operator=(const CollectiveBench&) = delete;
   const std::vector<logs::MeasuredCollective>& points() const { return points_; }
 
-  /// Logarithms of the seconds with d / d log of kCollectiveParameters, at `profile` to first order from the
-  /// nearest point of a grid of 5 % in each of these: the second order is far below their noise.
+  /// Logarithms of the seconds with d / d log of kCollectiveParameters, at `profile`, to first order from the
+  /// nearest point of a grid of 5 % in each parameter: the second order is far below the noise of the points.
   struct Answer {
     std::vector<double> log_seconds;
     std::vector<std::vector<double>> gradient;  ///< [parameter][point]

@@ -16,14 +16,14 @@ namespace {
 
 using models::Parameter;
 
-/// What the build of nccom-test and its runtime may reach of, other than the training stacks did.
+/// Rates that the build of nccom-test and its runtime may reach differently than training stacks.
 constexpr std::array kRates = {models::neuron::dma_fraction, models::neuron::link_fraction,
                                models::neuron::efa_fraction};
-/// Shares of bandwidths that one collective may be bound by.
+/// Shares of bandwidths, any of which may limit one collective.
 constexpr std::array kAlternatives = {models::neuron::dma_fraction, models::neuron::link_fraction,
                                       models::neuron::hbm_fraction};
 
-/// Parameters that steps or collectives can move.
+/// Parameters that may affect steps or collectives.
 std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
   std::vector<Parameter> all;
   for (const Parameter p : prior.schema->parameters()) {
@@ -115,7 +115,7 @@ class Problem {
     calibration->prior = prior_.base.empty() ? prior_.name : prior_.base;
     const models::ParameterSchema& schema = *prior_.schema;
     std::vector<std::size_t> where(schema.places(),
-                                   unknowns.size());  // of each kept entry among the unknowns
+                                   unknowns.size());  // index among the unknowns of each kept entry
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const Parameter p = parameters_[i];
       where[p.place()] = i;
@@ -133,7 +133,7 @@ class Problem {
     for (std::size_t i = 0; i < where.size(); ++i) {
       for (std::size_t j = 0; j < where.size(); ++j) {
         if (where[i] == unknowns.size() || where[j] == unknowns.size()) {
-          // What the fit leaves alone keeps its own spread: launch and barrier.
+          // Parameters outside the fit, launch and barrier, keep their own spread.
           const Parameter left = schema.at(i);
           if (i == j && left && models::time_sign(left) != 0) {
             calibration->covariance[i][i] = std::pow(prior_.values[i].log_sd, 2);
@@ -257,7 +257,7 @@ StepFit fit_steps(const StepBench& bench, const CollectiveBench* collectives, co
   const Problem problem(bench, collectives, kernels, prior, options);
   FitOptions of_fit;
   of_fit.loss = Loss::student_t;
-  // In prior standard deviations, and of the cost: both far below what the noise lets one see.
+  // Tolerances in prior standard deviations, and of the cost: both are far below the visible noise.
   of_fit.tolerance = 1e-3;
   of_fit.least_gain = 1e-6;
   of_fit.exact_curvature = true;

@@ -108,8 +108,8 @@ std::string no_plan_text(const Answer& a, const planner::Infeasible& why) {
                   fmt::format("with {} no strategy is legal and fits; the nearest batch that has one is {}",
                               job.training.global_batch, why.nearest_batch));
   }
-  const bool told = why.closest || a.target_refusal != nullptr;
-  for (std::size_t i = 0; !told && i < why.rules.size() && i < kRulesShown; ++i) {
+  const bool explained = why.closest || a.target_refusal != nullptr;
+  for (std::size_t i = 0; !explained && i < why.rules.size() && i < kRulesShown; ++i) {
     const planner::RuleCount& r = why.rules[i];
     text += entry(i == 0 ? "Refused" : "",
                   fmt::format("{} strategies by {}, such as {}: {}", grouped(r.strategies), r.why.rule,

@@ -10,7 +10,7 @@ namespace trnplan::cli {
 /// True if none of the types that the job may use has a timed step.
 [[nodiscard]] bool is_untimed(const models::Job& job);
 
-/// Whole lines; not yet wrapped.
+/// Text in whole lines, not yet wrapped.
 [[nodiscard]] std::string no_plan_text(const Answer& a, const planner::Infeasible& why);
 
 }  // namespace trnplan::cli

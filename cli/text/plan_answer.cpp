@@ -395,12 +395,12 @@ std::vector<const Refusal*> nearest_refusals(const std::vector<Refusal>& list, s
     return std::tuple(distance_from_plain(*a), a->lower_bound) <
            std::tuple(distance_from_plain(*b), b->lower_bound);
   });
-  std::set<std::tuple<int, int, int, int, std::string>> told;
+  std::set<std::tuple<int, int, int, int, std::string>> seen;
   std::map<std::string, int> of_rule;
   for (const Refusal* r : order) {
     const Strategy& s = r->strategy;
     if (chosen.size() >= most || of_rule[r->why.rule] >= of_one_rule) continue;
-    if (!told.emplace(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel,
+    if (!seen.emplace(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel,
                       r->why.rule)
              .second)
       continue;

@@ -57,8 +57,8 @@ std::string reach_text(const planner::RunAnswer& run) {
 /// A cluster without a plan; `nodes` are others with the same fault.
 std::string note_of(const WhatIfAnswer& a, const std::string& nodes, const WhatIfPoint& p) {
   const std::string batch = p.global_batch > 0 ? fmt::format(", batch {}", p.global_batch) : "";
-  const bool told = p.fix.empty() || tells_fixes(a);
-  return fmt::format("{} nodes{}: {}", nodes, batch, p.why) + (told ? "" : "; fix: " + p.fix);
+  const bool no_fix = p.fix.empty() || tells_fixes(a);
+  return fmt::format("{} nodes{}: {}", nodes, batch, p.why) + (no_fix ? "" : "; fix: " + p.fix);
 }
 
 void add_row(Table& table, const models::Job& job, const WhatIfPoint& p, bool recommended) {

@@ -6,7 +6,7 @@ namespace trnplan::io {
 
 namespace {
 
-/// A flat object of numbers and texts as JSON, as it stands in the file.
+/// JSON of a flat object of numbers and texts, as the file has it.
 std::string json_of(const Node& object) {
   nlohmann::ordered_json j = nlohmann::ordered_json::object();
   for (const Node::Entry& e : object.entries) {

@@ -1,4 +1,4 @@
-// Model architectures from the catalogue's files (models/NAME.json), and what all model files share.
+// Model architectures from the catalogue's files (models/NAME.json), and a rule for all model files.
 // CONTRIBUTING.md, "A model family".
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace trnplan::io {
 
-/// From a parsed file. Throws InputError with all faults, with `strict` for keys too that it does not know, of which a model's file has
-/// some. Cost: O(size of the file).
+/// Architecture of a parsed file. Throws InputError with all faults. With `strict` an unknown key is a fault too;
+/// a model's file may have some. Cost: O(size of the file).
 models::Architecture architecture_from(const Node& node, bool strict = false);
 
 using models::model_limits;

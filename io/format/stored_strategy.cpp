@@ -127,8 +127,8 @@ void settle(MapReader& map, const models::Pin& stated, models::Strategy& s) {
   const auto refuse = [&](const char* key, const char* problem) {
     map.fault(key, problem, "keep what plan wrote");
   };
-  if (!stated.schedule) s.schedule = models::settled_schedule(s);
-  if (models::settled_schedule(s) != s.schedule) refuse("schedule", "does not exist in this pipeline");
+  if (!stated.schedule) s.schedule = models::effective_schedule(s);
+  if (models::effective_schedule(s) != s.schedule) refuse("schedule", "does not exist in this pipeline");
   if (map.has("sharding") && stated.sharding.has_value() != s.zero1) refuse("sharding", "contradicts zero1");
   if (!stated.shard_degree) return;
   const models::Strategy grouped = s;
@@ -181,7 +181,7 @@ std::optional<models::Strategy> strategy_of_prose(std::string_view text) {
   for (const char* before = ", cuts "; prose.take(before, cut, 0); before = "/")
     s.pipeline_cuts.push_back(cut);
   if (!prose.ended()) return std::nullopt;
-  s.schedule = models::settled_schedule(s);
+  s.schedule = models::effective_schedule(s);
   return s;
 }
 

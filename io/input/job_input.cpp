@@ -6,6 +6,7 @@
 
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
+#include "text/remarks.h"
 
 namespace trnplan::io {
 
@@ -95,7 +96,7 @@ std::string shown(const Node& node) {
 
 /// Puts the options into the job; returns the values that they replace, if different: "--nodes 4 (job: 1)".
 std::string override_keys(Node& root, const JobOptions& options) {
-  std::string told;
+  std::string said;
   for (const Stated& s : kStated) {
     const std::string& text = options.*s.text;
     if (text.empty() || !(root.is_map() || root.is_null())) continue;
@@ -105,11 +106,11 @@ std::string override_keys(Node& root, const JobOptions& options) {
     if (!section.is_map()) continue;  // its fault says so
     Node& value = entry(section, s.key);
     if (!value.is_null() && shown(value) != text)
-      told += std::string(told.empty() ? "" : ", ") + s.option + " " + printable(text, 60) +
+      said += std::string(said.empty() ? "" : ", ") + s.option + " " + printable(text, 60) +
               " (job: " + shown(value) + ")";
     value = value_node(text, s.list);
   }
-  return told;
+  return said;
 }
 
 /// True for an HF config.json, which has no key of a job.
@@ -199,13 +200,13 @@ class ModelInput {
     override_keys(root_, options_);
     JobReading reading = job_from(std::move(root_), "", catalog_, files, options_.target);
     if (assumed_.empty()) return reading;
-    std::string told = printable(model_, 200) + ": assumed " + assumed_;
+    std::string said = printable(model_, 200) + ": assumed " + assumed_;
     if (!source_.empty()) {
       const planner::Target* named = targets::find(options_.target);
       const planner::Target& target = named != nullptr ? *named : targets::of(reading.job);
-      told += "; " + (target.has_own_recipe() ? taken_ : "training") + source_;
+      said += "; " + (target.has_own_recipe() ? taken_ : "training") + source_;
     }
-    reading.notes.push_back(with_id(std::move(told), "assumed"));
+    reading.notes.push_back(with_id(std::move(said), "assumed"));
     return reading;
   }
 
@@ -246,9 +247,9 @@ JobSource source_of(const Node& root) {
 
 JobReading read_job_file(Node root, const std::string& file, const JobOptions& options,
                          const Catalog& catalog, const Files& files) {
-  const std::string told = override_keys(root, options);
+  const std::string said = override_keys(root, options);
   JobReading reading = job_from(std::move(root), file, catalog, files, options.target);
-  if (!told.empty()) reading.notes.push_back("options replace values of the job: " + told);
+  if (!said.empty()) reading.notes.push_back("options replace values of the job: " + said);
   if (known_model(file, catalog))
     reading.notes.push_back(printable(file) +
                             " is a file here and is read as a job, not as the name of the model");

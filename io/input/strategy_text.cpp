@@ -162,7 +162,7 @@ void set_schedule(Strategy& s, models::Schedule schedule, const SourcePos& place
            "choose pp=2 or more, or leave the schedule out");
   const models::ChunkCounts chunks = models::chunks_of(schedule);
   if (chunks.has(s.virtual_pipeline)) return;
-  if (models::settled_schedule(s) != schedule)
+  if (models::effective_schedule(s) != schedule)
     refuse(s.virtual_pipeline > 1 ? "with virtual stages the schedule is interleaved"
                                   : "interleaved needs virtual stages",
            "choose another vpp, or leave the schedule out");

@@ -73,7 +73,7 @@ void check_existing(const fs::path& folder, const std::vector<OutputFile>& files
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-/// Folders that are there may be written to; what is missing can be made in the nearest one that is there.
+/// Checks that existing folders are writable, and that missing ones can be made in the nearest existing one.
 void check_usable(const fs::path& folder) {
   fs::path nearest = folder;
   struct stat status {};
@@ -85,7 +85,7 @@ void check_usable(const fs::path& folder) {
   if (::access(nearest.c_str(), W_OK | X_OK) != 0) refuse_path(nearest, "cannot be written to", errno);
 }
 
-/// In larger pieces than they come.
+/// Writes in larger pieces than the text comes in.
 void write_pieces(const OutputFile& f, Output& out, const SignalHold& hold) {
   constexpr std::size_t kEnough = 1 << 20;
   std::string gathered;
@@ -110,10 +110,11 @@ void write_locked(const fs::path& folder, const std::vector<OutputFile>& files, 
   Undo temporaries;
   std::vector<fs::path> written;
   for (const OutputFile& f : files) {
-    // Short, so that any name that fits the file system also fits with it; the number keeps two runs apart.
+    // The name is short, so that any name that fits the file system also fits with it; the number keeps two
+    // runs apart.
     const fs::path path =
         folder / (".trnplan-" + std::to_string(::getpid()) + "-" + std::to_string(written.size()));
-    ::unlink(path.c_str());  // left by a killed run that had our number
+    ::unlink(path.c_str());  // left by a killed run with our number
     Output out(path, place_of(folder, f), f.executable ? 0777 : 0666);
     temporaries.file(path);
     if (f.pieces) {
@@ -126,7 +127,7 @@ void write_locked(const fs::path& folder, const std::vector<OutputFile>& files, 
   }
   hold.obey();
 
-  Undo fresh;  // files that were not there before go again when a later rename fails
+  Undo fresh;  // new files are removed again if a later rename fails
   for (std::size_t i = 0; i < files.size(); ++i) {
     const fs::path target = place_of(folder, files[i]);
     struct stat status {};
@@ -141,7 +142,7 @@ void write_locked(const fs::path& folder, const std::vector<OutputFile>& files, 
   temporaries.keep();
 }
 
-/// The folder, made and locked; its files then come from `files`.
+/// Makes and locks the folder; then writes its files, which come from `files`.
 template <class Files>
 void write_into(const fs::path& folder, bool force, const Files& files) {
   if (folder.empty()) throw InputError(Diagnostic{{}, "", "no output folder was named", "name a folder"});
@@ -157,7 +158,7 @@ void write_into(const fs::path& folder, bool force, const Files& files) {
   }
 }
 
-/// Faults of writing `path`, which nobody gave a temporary name.
+/// Throws the faults of writing `path` itself, not of a file with a temporary name.
 [[noreturn]] void blame(const fs::path& path, std::vector<Diagnostic> faults) {
   for (Diagnostic& f : faults) f = {{path.string()}, "", f.problem, "choose another file"};
   throw InputError(std::move(faults));

@@ -58,7 +58,7 @@ SignalHold::SignalHold() {
 }
 
 SignalHold::~SignalHold() {
-  // A file that grew too large is told as any other fault is.
+  // A file that grew too large is reported like any other fault.
   sigset_t too_large;
   sigemptyset(&too_large);
   sigaddset(&too_large, SIGXFSZ);
@@ -88,7 +88,7 @@ FolderLock::FolderLock(const fs::path& folder, const SignalHold& hold) : file_(f
 }
 
 FolderLock::~FolderLock() {
-  if (own_file_) ::unlink(file_.c_str());  // others that wait for it see that it went
+  if (own_file_) ::unlink(file_.c_str());  // others that wait for it see that it is gone
   if (fd_ >= 0) ::close(fd_);
 }
 
@@ -117,7 +117,7 @@ bool FolderLock::take(const fs::path& path, int flags, const SignalHold& hold) {
 
 Undo::~Undo() {
   for (; !steps_.empty(); steps_.pop_back()) {
-    // Nobody is left to tell when this fails too; rmdir spares a folder that is not empty.
+    // If this fails too, nobody is left to report to; rmdir spares a folder that is not empty.
     const auto& [path, is_folder] = steps_.back();
     static_cast<void>(is_folder ? ::rmdir(path.c_str()) : ::unlink(path.c_str()));
   }
@@ -133,7 +133,7 @@ void make_folders(const fs::path& folder, Undo& undo) {
       undo.folder(so_far);
       continue;
     }
-    // Another process may have made it in between.
+    // Another process may have made the folder meanwhile.
     const int fault = errno;
     if (missing && (fault != EEXIST || ::stat(so_far.c_str(), &status) != 0))
       refuse_path(so_far, "cannot create this folder", fault);

@@ -1,5 +1,5 @@
-// What writing files safely takes of the system: signals held back, a folder locked, what was done undone, and files
-// whose every fault is told. io/output/atomic_write.h puts them together.
+// System calls for writing files safely: signals are held back, a folder is locked, changes are undone, and
+// every fault of a file is reported. io/output/atomic_write.h combines them.
 #pragma once
 
 #include <signal.h>
@@ -12,11 +12,11 @@
 
 namespace trnplan::io {
 
-/// Throws the InputError of a system call that gave `code`, with what to do.
+/// Throws the InputError of a system call that failed with `code`, with a fix.
 [[noreturn]] void refuse_path(const std::filesystem::path& path, const char* what, int code);
 
-/// Holds back signals that end the program, as long as it lives, so that what has to be undone can be undone.
-/// The one that came is obeyed when it goes. Those that are ignored or handled change nothing here.
+/// Holds back signals that end the program during its lifetime, so that changes can be undone. Its destructor
+/// obeys a signal that came. Signals that are ignored or handled are not affected.
 class SignalHold {
  public:
   SignalHold();
@@ -24,16 +24,17 @@ class SignalHold {
   SignalHold& operator=(const SignalHold&) = delete;
   ~SignalHold();
 
-  /// Throws when we are to end. Nobody reads what: the signal ends us once everything is undone.
+  /// Throws if a signal came. Nobody reads the exception's text: the signal ends the program once everything
+  /// is undone.
   void obey() const;
 
  private:
   sigset_t held_{}, before_{};
 };
 
-/// One writer of a folder at a time, on all machines that share it; the system frees the lock however the
-/// process ends. The lock lies on the folder itself. NFS locks no folders, so a file in it serves there.
-/// Where the file system knows no locks at all we go on without one.
+/// Lock that allows one writer of a folder at a time, on all machines that share the folder; the system frees
+/// it however the process ends. The lock is on the folder itself. NFS cannot lock folders, so there it is on
+/// a file in the folder. On a file system without locks the writer continues without one.
 class FolderLock {
  public:
   FolderLock(const std::filesystem::path& folder, const SignalHold& hold);
@@ -41,7 +42,7 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  /// The folder was removed while we waited.
+  /// True if the folder was removed during the wait.
   bool stale() const;
 
  private:
@@ -52,7 +53,7 @@ class FolderLock {
   bool held_ = false, own_file_ = false;
 };
 
-/// Undoes what was done so far, newest first, unless keep() is called.
+/// Undoes the steps so far, newest first, unless keep() is called.
 class Undo {
  public:
   Undo() = default;
@@ -64,16 +65,16 @@ class Undo {
   void keep() { steps_.clear(); }
 
  private:
-  std::vector<std::pair<std::filesystem::path, bool>> steps_;  ///< and whether it is a folder
+  std::vector<std::pair<std::filesystem::path, bool>> steps_;  ///< path, and true for a folder
 };
 
-/// With all above it.
+/// Makes `folder` and all folders above it.
 void make_folders(const std::filesystem::path& folder, Undo& undo);
 
-/// A file being written; closed on every way out.
+/// A file that is being written; closed in every case.
 class Output {
  public:
-  /// `shown` is what messages call it.
+  /// `shown` is the file's name in messages.
   Output(const std::filesystem::path& path, std::filesystem::path shown, mode_t mode);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -87,7 +88,7 @@ class Output {
   int fd_;
 };
 
-/// Makes the renames in it last; a file system that cannot do that is no reason to fail.
+/// Makes the renames in the folder durable; a file system that cannot do that is no reason to fail.
 void flush_folder(const std::filesystem::path& folder);
 
 }  // namespace trnplan::io

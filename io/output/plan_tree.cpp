@@ -271,7 +271,7 @@ const Record<Plan>& record() {
         "always empty in `simulate` and `check`, which have `violations`"},
        {"schedule",
         [](const Plan& p) {
-          const models::Schedule s = models::settled_schedule(p.strategy);
+          const models::Schedule s = models::effective_schedule(p.strategy);
           return models::framework_of(p.strategy).runs(s) ? std::optional<models::Schedule>() : s;
         },
         "only for a what-if that the training loop cannot run", Absent::left_out},

@@ -81,7 +81,7 @@ io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& str
 
 namespace {
 
-/// As in the plan: the search may have chosen nodes and batch.
+/// Job with the plan's nodes and batch, which the search may have chosen.
 models::Job planned_job(const models::Job& searched, const planner::Plan& plan) {
   models::Job job = searched;
   job.cluster.nodes = plan.nodes;

@@ -91,7 +91,7 @@ std::string first_step_of(const ClusterKinds& kinds, const topology::Cluster& cl
       io::hosts_text(cluster));
 }
 
-/// Only the driver knows which hosts form a node.
+/// Section on nodes of several hosts. Only the driver knows which hosts form a node.
 std::string hosts_section_of(const topology::Cluster& cluster) {
   const topology::Instance& i = cluster.instance;
   if (!has_several_hosts(i)) return "";

@@ -22,14 +22,14 @@ struct Editable {
   std::string_view name;
   Editing how;
 };
-/// What is not listed may not be changed at all.
+/// Files that may be changed. All others may not.
 constexpr Editable kEditable[] = {
     {"config.json", Editing::layout},
     {kSettingsFile, Editing::values},
     {"compile.sbatch", Editing::directives},
     {"train.sbatch", Editing::directives},
     {"README.md", Editing::all},
-    // What makes a cluster, its volume and its image, before anything is submitted.
+    // Files that create a cluster, its volume and its image, before anything is submitted.
     {"Dockerfile", Editing::all},
     {"install_neuron.sh", Editing::all},
     {"parallelcluster.yaml", Editing::all},
@@ -40,9 +40,9 @@ constexpr Editable kEditable[] = {
     {"eks-prepare.yaml", Editing::all},
 };
 
-/// Options of sbatch that say who pays, when and on which nodes. Nothing that they say changes what the job runs.
+/// Options of sbatch for who pays, when and on which nodes. None of them changes what the job runs.
 struct SlurmOption {
-  char letter;  ///< 0: it has none
+  char letter;  ///< 0 if it has none
   std::string_view name;
 };
 constexpr SlurmOption kQueueOptions[] = {
@@ -92,22 +92,23 @@ std::string shown(std::string_view row) {
   return in_quotes(row, kShownOfLine);
 }
 
-/// Adds it where it is not there yet.
+/// Adds a text unless it is there.
 void add_once(std::vector<std::string>& all, const std::string& one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
 }
 
-/// As many lines of a file are shown where they differ.
+/// Most differing lines of a file that are shown.
 constexpr std::size_t kMostShown = 5;
 
-/// Lines as found and as written, from where they differ to where they are the same again.
+/// Lines as found and as written, from the first difference to the last.
 struct Stretch {
   std::vector<std::string_view> found, written;
   std::size_t first = 0;   ///< number of its first line in the file
-  bool ends_file = false;  ///< nothing of the file comes behind it
+  bool ends_file = false;  ///< no line of the file follows
 };
 
-/// Without the lines that both have at the beginning and at the end; `offset` lines of the file come before `found`.
+/// Stretch without the lines that both share at the beginning and at the end. `offset`: lines of the file before
+/// `found`.
 Stretch stretch_of(std::vector<std::string_view> found, std::vector<std::string_view> written,
                    std::size_t offset) {
   const auto begin = std::mismatch(found.begin(), found.end(), written.begin(), written.end());
@@ -121,7 +122,7 @@ Stretch stretch_of(std::vector<std::string_view> found, std::vector<std::string_
   return {std::move(found), std::move(written), offset + static_cast<std::size_t>(same) + 1, at_end};
 }
 
-/// What stands in a stretch and what the plan writes there: line by line where they are as many.
+/// Faults of a stretch: its lines against the plan's, one by one if there are as many of both.
 std::vector<Diagnostic> differences(const FileText& file, const Stretch& s) {
   const std::string fix = undo_or_plan_again();
   std::vector<Diagnostic> all;
@@ -216,7 +217,7 @@ FileFindings compare_values(const FileText& file) {
 
 namespace {
 
-/// The lines before the first command.
+/// Lines before the first command.
 std::size_t header_rows(const std::vector<std::string_view>& rows) {
   return static_cast<std::size_t>(std::find_if_not(rows.begin(), rows.end(), is_comment) - rows.begin());
 }
@@ -225,8 +226,8 @@ struct Directive {
   std::string name, value;
 };
 
-/// "#SBATCH --name=value", "--name value", "-N value" or "-Nvalue", perhaps with a comment behind; nullopt for all else, of
-/// which several options in one line are.
+/// Directive of a line "#SBATCH --name=value", "--name value", "-N value" or "-Nvalue", perhaps with a comment
+/// after it; nullopt for anything else, also for several options in one line.
 std::optional<Directive> directive_of(std::string_view row) {
   constexpr std::string_view kBlanks = " \t";
   std::string_view rest = row.substr(kDirective.size());
@@ -288,7 +289,7 @@ class Header {
     result_->faults.push_back(fault_at(file_, line, std::move(key), std::move(problem), std::move(fix)));
   }
 
-  /// Slurm starts the copy with it.
+  /// Checks the #! line, with which Slurm starts its copy of the script.
   void check_shell(std::string_view row) {
     if (row != "#!/bin/bash" && row != "#!/usr/bin/bash")
       fault(1, "", "is " + shown(row) + ", which does not start bash only", "write #!/usr/bin/env bash");
@@ -296,7 +297,7 @@ class Header {
       result_->edited.emplace_back("the #! line");
   }
 
-  /// Other systems' directives are comments with a word right behind the #.
+  /// Reads a line before the first command. Directives of other systems are comments with a word right after the #.
   void read(std::string_view row, std::size_t line) {
     const std::size_t first = row.find_first_not_of(" \t");
     if (first == std::string_view::npos) return;
@@ -348,8 +349,8 @@ class Header {
   std::string hosts_;
   const std::string& hosts_are_;
   FileFindings* result_;
-  std::vector<std::string_view> left_;  ///< the plan's directives that were not met yet
-  std::set<std::string> replaced_;      ///< names of directives that are not the plan's
+  std::vector<std::string_view> left_;  ///< directives of the plan that were not found yet
+  std::set<std::string> replaced_;      ///< names of directives that differ from the plan's
 };
 
 }  // namespace

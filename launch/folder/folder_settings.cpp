@@ -27,7 +27,7 @@ std::string last_word(std::string_view text) {
   return std::string(words.substr(words.find_last_of(" \t") + 1));
 }
 
-/// What is wrong with the text behind the =; "" = nothing.
+/// Problem of the text after the =; "" if there is none.
 const char* fault_of(std::string_view value) {
   if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
     return "holds a control character";

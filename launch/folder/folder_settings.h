@@ -1,4 +1,5 @@
-// What a person put into settings.env of a plan's folder. setup_env.sh, which every script sources, reads it by the same rule.
+// Values that a person put into settings.env of a plan's folder. setup_env.sh, which every script sources, reads
+// the file by the same rules.
 #pragma once
 
 #include <filesystem>
@@ -18,49 +19,50 @@ inline constexpr const char* kResults = "TRNPLAN_RESULTS";
 
 struct Setting {
   std::string value;
-  int line = 0;  ///< of the file; 0: the environment sets it
+  int line = 0;  ///< of the file; 0 if the environment sets it
 };
 
-/// The file alone.
+/// Contents of the file alone.
 struct SettingsFile {
   struct Fault {
     int line = 0;
-    std::string name;  ///< what it seems to set; "" = nothing
+    std::string name;  ///< name that it seems to set; "" = none
     std::string problem;
   };
   std::map<std::string, Setting, std::less<>> values;  ///< by name
-  std::vector<Fault> faults;                           ///< lines that are not read, in their order
+  std::vector<Fault> faults;                           ///< lines that are not read, in order
 };
 
-/// Lines NAME=VALUE; empty ones and those that begin with # are left out. The value is all that stands behind the first =, without
-/// the two quotes, " or ', around it. Nothing else is special, so nothing is expanded or run. Cost: linear.
+/// Reads lines NAME=VALUE, except empty ones and those that begin with #. The value is the whole text after the
+/// first =, without the two quotes, " or ', around it. Nothing else is special, so nothing is expanded or run.
+/// Cost: linear.
 [[nodiscard]] SettingsFile read_settings(const std::string& text);
 
-/// The jobs of a target's folders, in their order: "compile", where it compiles ahead, and "train".
+/// Jobs of a target's folders, in order: "compile" if it compiles ahead, and "train".
 std::vector<std::string> modes_of(const planner::Target& target);
-/// Those of the target that plan.json names, whichever scheduler the folder is for; of a plan.json that cannot be read, of which
-/// the checks tell, those of the usual target. Throws nothing.
+/// Jobs of the target that plan.json names, for any scheduler. If plan.json cannot be read, which the checks
+/// report, those of the default target. Throws nothing.
 std::vector<std::string> modes_of(const HeldFolder& folder);
 
-/// Where jobs run that see neither this machine's paths nor its environment.
+/// Pods, whose jobs see neither this machine's paths nor its environment.
 struct Pods {
-  std::string folder;               ///< where they see the plan's folder; "" = their manifest does not say it
-  std::vector<std::string> mounts;  ///< of volumes that outlive them and that they share
+  std::string folder;  ///< path of the plan's folder in them; "" if their manifest does not state it
+  std::vector<std::string> mounts;  ///< mount points of volumes that they share and that outlive them
 };
 
-/// Settings as the scripts of a folder see them.
+/// Settings as a folder's scripts see them.
 class FolderSettings {
  public:
   FolderSettings() = default;
   FolderSettings(SettingsFile file, const std::filesystem::path& folder,
                  std::optional<Pods> pods = std::nullopt);
 
-  /// The variable of this process, which is none in pods, where it is not empty; else the file's value, of which ./ is the plan's
-  /// folder; nullopt where the file has no such name.
+  /// Variable of this process if it is not empty (pods have none); else the file's value, in which ./ is the plan's
+  /// folder; nullopt if the file has no such name.
   [[nodiscard]] std::optional<Setting> find(std::string_view name) const;
-  /// Where logs and checkpoints go: kResults, and where it is empty the folder run in the plan's, as node_run.sh has it.
+  /// Folder of logs and checkpoints: kResults, or if it is empty the folder run in the plan's, as in node_run.sh.
   [[nodiscard]] std::optional<Setting> results() const;
-  /// "" where there is none.
+  /// Value of a setting; "" if there is none.
   [[nodiscard]] std::string value(std::string_view name) const;
 
  private:

@@ -180,7 +180,7 @@ io::OutputFile script_of(const models::Job& job, const planner::Plan& first, con
 /// Files of a training job of a few steps.
 void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const planner::Plan& plan,
                    const planner::Target& target, const char* folder) {
-  job = planner::settled(std::move(job), plan);
+  job = planner::as_planned(std::move(job), plan);
   job.training.tokens =
       static_cast<double>(planner::kShortRunSteps) * job.training.sequence * plan.global_batch;
   // Warm-up and logging of the whole run take longer than this one.

@@ -48,7 +48,8 @@ std::string mode_comments(const std::vector<PrepareMode>& modes) {
   return text;
 }
 
-/// The environment is of no use without PyTorch; lines of prepare.sh, the last one without its end.
+/// Lines of prepare.sh that stop without PyTorch, as the environment is of no use then; the last one without
+/// its end.
 constexpr const char* kNeedTorch =
     "  python3 -c 'import torch' || {\n"
     "    echo \"prepare.sh: PyTorch cannot be imported with $TRNPLAN_VENV/bin/python3\" >&2\n"
@@ -86,7 +87,7 @@ std::string body_of(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// A function of prepare.sh that only some have, and the empty line behind it.
+/// A function of prepare.sh that only some targets have, and the empty line after it.
 std::string tokenizer_function(const planner::Preparation& p) {
   if (p.tokenizer.empty()) return "";
   return "tokenizer() {\n  activate\n" + body_of(p.tokenizer) + "\n}\n";
@@ -124,7 +125,7 @@ std::string install_neuron_sh(const ScriptContext& c) {
     packages +=
         fmt::format("{}'{}={}*'", packages.empty() ? "" : " \\\n  ", name, version.empty() ? "2." : version);
   }
-  // Of an interpreter with a number; Debian's plain python3 is there.
+  // For an interpreter with a number; Debian's plain python3 is always there.
   const std::string python = c.target.preparation(c.job, c.plan.strategy).python;
   if (python.find('.') != std::string::npos) packages += fmt::format(" \\\n  {0} {0}-dev {0}-venv", python);
   const std::string versions =

@@ -76,13 +76,13 @@ std::string comments(const std::vector<std::string>& remarks) {
 
 namespace {
 
-/// What only this plan exports, a line each; the last one without its end.
+/// Lines that export the variables of this plan alone; the last one without its end.
 std::string environment(const ScriptContext& c, const planner::TrainCommand& command) {
   std::string text;
   const topology::Instance& instance = c.job.cluster.instance;
   const bool gpus = instance.traits.accelerator == topology::Accelerator::gpu;
   // GPUs: multinode_trainer.slurm of pytorch/torchtitan@b5bcd76; buffers and protocols are the AWS plugin's own choice.
-  // Other networks than EC2's are left to NCCL.
+  // NCCL handles networks other than EC2's.
   if (gpus && hosts_of_plan(c) > 1 && instance.nics > 0 && !instance.ec2_type.empty())
     text += "export FI_PROVIDER=efa FI_EFA_SET_CUDA_SYNC_MEMOPS=0\n";
   if (!gpus && hosts_of_plan(c) > 1)
@@ -96,7 +96,7 @@ std::string environment(const ScriptContext& c, const planner::TrainCommand& com
   }
   for (const std::string& variable : command.environment) {
     const std::size_t equals = variable.find('=');
-    // As NxDT does: what is set already goes first.
+    // As in NxDT, a value that is already set takes precedence.
     text += fmt::format("export {0}=\"${{{0}:-{1}}}\"\n", variable.substr(0, equals),
                         variable.substr(equals + 1));
   }
@@ -104,8 +104,8 @@ std::string environment(const ScriptContext& c, const planner::TrainCommand& com
   return text;
 }
 
-/// The words of the command, a line each but for the value of an option. Every argument of ours is free of
-/// quotes, backticks and backslashes.
+/// Words of the command, one per line except values of options. None of our arguments contains quotes, backticks
+/// or backslashes.
 std::string arguments(const planner::TrainCommand& command) {
   std::string text;
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {
@@ -140,7 +140,7 @@ std::string weights_line(const planner::TrainCommand& command) {
                      command.weights_link);
 }
 
-/// The command's, and what of the job does nothing in it.
+/// Remarks of the command, and settings of the job without effect in it.
 std::vector<std::string> remarks(const ScriptContext& c, const planner::TrainCommand& command) {
   std::vector<std::string> all = command.remarks;
   const std::vector<planner::PersonValue> asked = c.target.asked_for(c.job);
@@ -158,9 +158,9 @@ std::string reserved_ports(const planner::TrainCommand& command) {
   return text;
 }
 
-/// What a mode of node_run.sh sets besides the cache: $steps, where the command uses it, for an orchestrator
-/// may read COMPILE and TRAIN_ITERS by itself, and what else differs between modes. The last line without its
-/// end.
+/// Lines that set the variables of a mode of node_run.sh, except the cache: $steps if the command uses it (an
+/// orchestrator may read COMPILE and TRAIN_ITERS itself), and all others that differ between modes. The last line
+/// has no end.
 std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
   std::string text;
   if (command.steps > 0) {
@@ -176,7 +176,7 @@ std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
   return text;
 }
 
-/// ' "${NAME:?fill in settings.env}"' for each of them.
+/// Words ' "${NAME:?fill in settings.env}"', one per name.
 std::string asked_checks(const ScriptContext& c) {
   std::string text;
   const auto check = [&](const std::string& name) {
@@ -187,13 +187,13 @@ std::string asked_checks(const ScriptContext& c) {
   return text;
 }
 
-/// A line of submit.sh; what may be done besides stands at its end.
+/// Line of submit.sh, with an alternative fix at its end.
 constexpr const char* kDataFault =
     "[[ -n \"$TRNPLAN_DATA\" && ( -e \"$TRNPLAN_DATA\" || -e \"$TRNPLAN_DATA.bin\" ) ]] || fault "
     "\"TRNPLAN_DATA ($TRNPLAN_DATA) does not exist\" \"set TRNPLAN_DATA in settings.env to the data "
     "set{}\"\n";
 
-/// Lines of submit.sh that look for what settings.env has to name.
+/// Lines of submit.sh that check the values that settings.env has to state.
 std::string asked_faults(const ScriptContext& c) {
   std::string text;
   if (c.target.reads_data(c.job)) {
@@ -233,7 +233,7 @@ constexpr const char* kCopyToLocalCache =
     "  mkdir -p \"$cache\"\n"
     "  cp -au -- \"$TRNPLAN_CACHE/.\" \"$cache/\"";
 
-/// Words of a bash array: "0,1 2,3" "1,2 3,0".
+/// Rounds of pairs of nodes as words of a bash array: "0,1 2,3" "1,2 3,0".
 std::string round_words(int nodes) {
   std::string text;
   for (const auto& round : pair_rounds(nodes)) {
@@ -252,7 +252,7 @@ std::string sbatch(const ScriptContext& c, std::string_view script) {
                          {"about", about(c)}});
 }
 
-/// What is started on each device.
+/// Program that is started on each device.
 std::string started(const planner::TargetCode& code) {
   return code.module.empty() ? code.script : "-m " + code.module;
 }
@@ -277,7 +277,7 @@ bool has_health(const ScriptContext& c) {
 
 std::string run_identity(const ScriptContext& c) {
   models::Job job = c.job;
-  job.architecture.name = "model";  // a name is no other training, and may hold anything
+  job.architecture.name = "model";  // the name does not change the training, and may hold anything
   const planner::TrainCommand command = c.target.command(job, c.plan.strategy);
   Sha256 all;
   const models::Architecture& m = job.architecture;
@@ -295,7 +295,7 @@ std::string run_identity(const ScriptContext& c) {
 
 namespace {
 
-/// How the hosts of nodes find each other; nothing where a node is one host.
+/// Lines by which the hosts of a node find each other; "" if a node is one host.
 std::string join_lines(const ScriptContext& c) {
   const topology::Instance& machine = machine_of(c);
   if (machine.hosts == 1) return "";

@@ -80,7 +80,7 @@ class Preflight {
     return fs::is_regular_file(folder_ / name, error);
   }
 
-  /// The plan was written for one scheduler, and what this one starts jobs with is not among its files.
+  /// Fault of a plan that was written for another scheduler and lacks files that this one needs.
   std::optional<Diagnostic> for_another() const {
     const std::optional<models::SubmitBy>& by = plan_->job.run.scheduler;
     if (!by) return std::nullopt;
@@ -134,7 +134,7 @@ class Preflight {
     }
   }
 
-  /// Pods see what settings.env says and what lies on their volumes or in their image.
+  /// True if a path is on a volume of the pods, which see settings.env, their volumes and their image.
   bool on_volume(const std::string& path) const {
     const auto holds = [&](const std::string& mount) {
       return path == mount || path.starts_with(mount.ends_with('/') ? mount : mount + '/');
@@ -148,7 +148,7 @@ class Preflight {
   }
   bool knows_pods() const { return pods_ && !pods_->folder.empty() && !pods_->mounts.empty(); }
 
-  /// What pods run is a copy, which nobody here can look at.
+  /// Checks the place of the copy that pods run, which is out of reach here.
   void check_copy() {
     if (!knows_pods()) return;
     if (!on_volume(pods_->folder)) {
@@ -162,17 +162,17 @@ class Preflight {
                     pods_->folder, folder_.string()));
   }
 
-  /// What has to outlive a pod, or reach another.
+  /// Checks a path whose files have to outlive a pod, or reach another.
   void check_shared(const char* name, const std::optional<Setting>& stated, const char* what) {
     if (!knows_pods() || !stated || !on_volume(pods_->folder) || on_volume(stated->value)) return;
-    if (!plain_path(stated->value)) return;  // told
+    if (!plain_path(stated->value)) return;  // reported elsewhere
     setting_fault(
         name, *stated,
         fmt::format("{} is not on the pods' volume ({}): {}", in_quotes(stated->value), volumes(), what),
         "set it to a folder below " + pods_->mounts.front());
   }
 
-  /// `below` it lies what is needed. A name that is missing was told.
+  /// Checks the path that a setting names; the needed files lie `below` it. A missing name was reported before.
   void check_path(const char* name, const fs::path& below, const std::string& fix) {
     const auto stated = settings_.find(name);
     if (!stated) return;
@@ -199,7 +199,7 @@ class Preflight {
     }
   }
 
-  /// A folder that the jobs make, where they use it.
+  /// Checks the path of a folder that the jobs create, if they use it.
   void check_made(const char* name, const std::optional<Setting>& stated) {
     if (!stated || plain_path(stated->value)) return;
     if (stated->value.empty() && node_script().find(std::string("$") + name) == std::string::npos) return;
@@ -208,7 +208,7 @@ class Preflight {
                   "write such a path, or one below ./, the plan's folder: nothing is expanded");
   }
 
-  /// What only this target asks for.
+  /// Checks values that only this target asks for.
   void check_asked(const planner::Target& target) {
     for (const planner::PersonValue& v : target.asked_for(plan_->job)) {
       const auto found = settings_.find(v.name);
@@ -222,7 +222,7 @@ class Preflight {
     }
   }
 
-  /// A folder of results that another plan trains in; node_run.sh would refuse it, behind the compilation.
+  /// Reports a folder of results that another plan trains in. node_run.sh would refuse it only after compiling.
   void check_results() {
     const auto stated = settings_.results();
     if (!stated || pods_ || !plain_path(stated->value)) return;
@@ -242,7 +242,7 @@ class Preflight {
         "set it to a folder that only this plan uses, or remove " + file.string() + " to continue that run");
   }
 
-  /// "" where it cannot be read, which the folder's check tells.
+  /// Text of node_run.sh; "" if it cannot be read, which the folder's check reports.
   std::string node_script() const {
     try {
       return request_.folder.read("node_run.sh");
@@ -255,7 +255,8 @@ class Preflight {
     try {
       settings_ = FolderSettings(read_settings(request_.folder.read(kSettingsFile)), folder_, pods_);
     } catch (const InputError& e) {
-      if (!plan_) faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());  // else told before
+      if (!plan_)
+        faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());  // else reported before
       return;
     }
     const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
@@ -267,7 +268,7 @@ class Preflight {
                compiles
                    ? "set it to the Python environment that holds the software"
                    : "set it to where the Python environment is, which bash prepare.sh environment makes");
-    // The folder's check tells of what the target lacks.
+    // The folder's check reports a plan that the target cannot express.
     std::string data_fix = "set it to the tokenised data set";
     if (target != nullptr && !planner::inexpressible(*target, plan_->job, plan_->strategy)) {
       const planner::Preparation prepared = target->preparation(plan_->job, plan_->strategy);

@@ -26,11 +26,11 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::size_t kBinaryProbe = 4096;
-constexpr std::size_t kHead = 1 << 20;     ///< bytes that tell what a file is
+constexpr std::size_t kHead = 1 << 20;     ///< bytes that show what a file is
 constexpr std::size_t kReport = 16 << 20;  ///< bytes of one report of neuron-monitor
 constexpr std::size_t kTable = 64 << 20;   ///< bytes of a table that is read whole
 
-/// Text of which a report, and what is read ahead, is held.
+/// Window of text that holds a report and the text read ahead.
 class ReportWindow {
  public:
   explicit ReportWindow(ByteStream& bytes) : bytes_(bytes) {}
@@ -38,7 +38,7 @@ class ReportWindow {
   bool over() { return at_ == text_.size() && !more(); }
   bool opens() { return !over() && text_[at_] == '{'; }
 
-  /// Reads the report that opens here, and goes behind it; false, and unreachable, when it is damaged.
+  /// Reads the report that opens here, and moves after it; false, without moving, if it is damaged.
   bool read(NeuronMonitor& monitor, Samples& out) {
     while (text_.size() - at_ < kReport) {
       JsonReader probe(rest());
@@ -73,7 +73,7 @@ class ReportWindow {
     at_ += count;
   }
 
-  /// As many bytes again as are held, so that a long report is not looked at too often.
+  /// Reads as many bytes again as are held, so that a long report is not scanned too often.
   bool more() {
     text_.erase(0, std::exchange(at_, 0));
     return append_from(bytes_, text_, std::max(kChunk, text_.size()));
@@ -142,7 +142,7 @@ class Detector {
     found("TensorBoard event file", 1);
   }
 
-  /// A table of measurements, whose faults are told all at once.
+  /// A table of measurements, with all its faults reported at once.
   std::string whole_table() {
     std::string text;
     while (append_from(bytes_, text)) {
@@ -225,7 +225,7 @@ class Detector {
     return true;
   }
 
-  /// What is told by keys behind the head is only found where the bytes can be read twice.
+  /// A kind that only keys after the head show is found only if the bytes can be read twice.
   JsonKind json_kind() {
     JsonReader head(head_);
     const JsonKind kind = json_kind_of(head);
@@ -268,7 +268,8 @@ class Detector {
     found("Trainer metrics", 1);
   }
 
-  /// Reports one after the other; behind a damaged one the next line that opens one is taken.
+  /// Reads reports one after the other; after a damaged one it continues at the next line that opens a
+  /// report.
   bool read_monitor() {
     NeuronMonitor monitor(name_);
     ReportWindow window(bytes_);

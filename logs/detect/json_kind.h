@@ -1,4 +1,4 @@
-// Which tool wrote a JSON document.
+// Kind of a JSON document, by the tool that wrote it.
 #pragma once
 
 #include "text/json_reader.h"
@@ -7,7 +7,7 @@ namespace trnplan::logs {
 
 enum class JsonKind { none, nccom, monitor, summary, device, kineto, results, trainer, system };
 
-/// By the keys at the top, and one level below; reads no further than it has to.
+/// Recognises a document by its keys at the top and one level below; reads no further than necessary.
 [[nodiscard]] JsonKind json_kind_of(JsonReader& json);
 
 }  // namespace trnplan::logs

@@ -180,7 +180,7 @@ double seconds_of(CsvReader& csv) {
   constexpr double kMicro = 1e-6;
   const auto time = csv.number("device_us");
   if (!time) {
-    if (csv.text("device_us").empty()) csv.fault("device_us", "not stated", "a measurement needs it");
+    csv.required("device_us", "a measurement needs it");
     return 0;
   }
   if (*time * kMicro < kLeastSeconds || *time * kMicro > kMostSeconds) {
@@ -194,7 +194,7 @@ void read_row(CsvReader& csv, KernelTable& table) {
   ++table.rows;
   MeasuredKernel point{std::string(csv.text("id")), {}, seconds_of(csv), "", csv.at("id")};
   const std::string quality(csv.text("quality"));
-  if (csv.text("source").empty()) csv.fault("source", "not stated", "say where the number comes from");
+  csv.required("source", "say where the number comes from");
   if (quality != "A" && quality != "B" && quality != "C" && quality != "D") {
     csv.fault("quality", in_quotes(quality) + " is not one of A, B, C, D", "see catalog/measured-kernels.md");
     return;
@@ -207,10 +207,7 @@ void read_row(CsvReader& csv, KernelTable& table) {
                               "give a device time with machine, shapes and dtype"});
     return;
   }
-  if (csv.text("instance").empty()) {
-    csv.fault("instance", "not stated", "quality A and B say where it was measured");
-  }
-  point.instance = csv.text("instance");
+  point.instance = csv.required("instance", "quality A and B say where it was measured");
   KernelText text = parse_kernel(csv.text("kernel"));
   for (auto& f : text.faults) csv.fault("kernel", std::move(f.problem), std::move(f.fix));
   if (!text.kernel) return;
@@ -241,15 +238,8 @@ KernelTable parse_measured_kernels(std::string_view text, const std::string& nam
   CsvReader csv(text, name, {"id", "kernel", "device_us", "instance", "quality", "source"},
                 "see catalog/measured-kernels.md for the columns");
   KernelTable table;
-  std::map<std::string, int> lines;
   while (csv.next()) {
-    const std::string id(csv.text("id"));
-    const auto [first, fresh] = lines.emplace(id, csv.at("id").line);
-    if (id.empty()) {
-      csv.fault("id", "not stated", "give the row an id");
-    } else if (!fresh) {
-      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");
-    }
+    csv.distinct("id", csv.required("id", "give the row an id"));
     read_row(csv, table);
   }
   csv.finish();

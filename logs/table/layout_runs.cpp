@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <utility>
 
 #include "logs/table/run_columns.h"
@@ -137,7 +136,6 @@ std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::strin
                          kHelp);
   csv.finish();
   std::vector<LayoutRun> runs;
-  std::map<std::string, int, std::less<>> lines;
   const auto unread = [&](std::vector<Diagnostic> faults) {
     for (Diagnostic& fault : faults) {
       LayoutRun run;
@@ -149,10 +147,7 @@ std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::strin
   while (csv.next()) {
     unread(csv.take_faults());  // rows before this one with another number of fields
     LayoutRun run = memory ? memory_case(csv) : gpu_run(csv);
-    const auto [first, fresh] = lines.emplace(run.id, run.at.line);
-    if (!fresh && !run.id.empty())
-      csv.fault(memory ? "case" : "id", "line " + std::to_string(first->second) + " has this id too",
-                "give the row its own");
+    csv.distinct(memory ? "case" : "id", run.id);
     run.faults = csv.take_faults();
     runs.push_back(std::move(run));
   }
@@ -163,7 +158,6 @@ std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::strin
 std::vector<StatedPrediction> parse_predictions(std::string_view text, const std::string& name) {
   CsvReader csv(text, name, {"id", "step_s"}, "the columns are id,step_s and, where known, mem_gib");
   std::vector<StatedPrediction> all;
-  std::map<std::string, int, std::less<>> lines;
   while (csv.next()) {
     StatedPrediction p;
     p.id = csv.text("id");
@@ -171,9 +165,7 @@ std::vector<StatedPrediction> parse_predictions(std::string_view text, const std
     if (p.step_seconds && !(*p.step_seconds > 0))
       csv.fault("step_s", "a step takes some time", "leave it empty");
     if (const auto gib = csv.number("mem_gib")) p.memory_bytes = *gib * kGiB;
-    const auto [first, fresh] = lines.emplace(p.id, csv.at("id").line);
-    if (!fresh)
-      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "state each row once");
+    csv.distinct("id", p.id, "state each row once");
     all.push_back(std::move(p));
   }
   csv.finish();

@@ -1,7 +1,5 @@
 #include "logs/table/measured_collectives.h"
 
-#include <map>
-
 #include "logs/nccom/bounds.h"
 #include "logs/nccom/nccom_command.h"
 #include "text/csv.h"
@@ -12,10 +10,7 @@ namespace {
 
 /// A number above 0; else 0, with a fault.
 double positive(CsvReader& csv, const char* column) {
-  if (csv.text(column).empty()) {
-    csv.fault(column, "not stated", "a measurement needs it");
-    return 0;
-  }
+  if (csv.required(column, "a measurement needs it").empty()) return 0;
   const auto value = csv.number(column);
   if (value && *value == 0) csv.fault(column, "is 0", "correct the field");
   return value.value_or(0);
@@ -23,7 +18,8 @@ double positive(CsvReader& csv, const char* column) {
 
 MeasuredCollective read_row(CsvReader& csv) {
   MeasuredCollective row;
-  row.id = csv.text("id");
+  row.id = csv.required("id", "give the row an id");
+  csv.distinct("id", row.id);
   row.op = csv.text("op");
   if (row.op.empty() || canonical_op(row.op) != row.op) {
     const std::string meant(canonical_op(row.op));
@@ -42,11 +38,9 @@ MeasuredCollective read_row(CsvReader& csv) {
   if (row.bytes > kBytesMost) csv.fault("bytes", "is not a size of a message", "write bytes, at most 2^50");
   row.type = csv.text("type");
   row.seconds = positive(csv, "measured_us") * 1e-6;
-  row.build = csv.text("build");
-  if (row.build.empty()) csv.fault("build", "not stated", "name the build by date; builds must not be mixed");
+  row.build = csv.required("build", "name the build by date; builds must not be mixed");
   row.algorithm = csv.text("algorithm");
-  row.source = csv.text("source");
-  if (row.source.empty()) csv.fault("source", "not stated", "say where the number comes from");
+  row.source = csv.required("source", "say where the number comes from");
   row.left_out = csv.text("left_out");
   row.note = csv.text("note");
   row.at = csv.at("id");
@@ -60,16 +54,7 @@ std::vector<MeasuredCollective> parse_measured_collectives(std::string_view text
                 {"id", "op", "ranks", "nodes", "instance", "bytes", "type", "measured_us", "build", "source"},
                 "see catalog/measured-collectives.md for the columns");
   std::vector<MeasuredCollective> rows;
-  std::map<std::string, int> lines;
-  while (csv.next()) {
-    rows.push_back(read_row(csv));
-    const auto [first, fresh] = lines.emplace(rows.back().id, rows.back().at.line);
-    if (rows.back().id.empty()) {
-      csv.fault("id", "not stated", "give the row an id");
-    } else if (!fresh) {
-      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");
-    }
-  }
+  while (csv.next()) rows.push_back(read_row(csv));
   csv.finish();
   return rows;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -112,12 +111,9 @@ std::vector<MeasuredRun> parse_measured_runs(const std::string& text, const std:
       {"id", "kind", "model", "hardware", "nodes", "tp", "pp", "dp", "global_batch", "seq_len", "step_s"},
       "see catalog/measured-runs.md for the columns");
   std::vector<MeasuredRun> runs;
-  std::map<std::string, int> lines;
   while (csv.next()) {
     runs.push_back(read_run(csv));
-    const auto [first, fresh] = lines.emplace(runs.back().id, csv.at("id").line);
-    if (!runs.back().id.empty() && !fresh)
-      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");
+    csv.distinct("id", runs.back().id);
   }
   csv.finish();
   return runs;

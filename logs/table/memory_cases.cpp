@@ -29,12 +29,6 @@ std::string_view to_string(MemoryFact f) {
 
 namespace {
 
-bool yes(CsvReader& csv, const char* column) {
-  const std::string_view text = csv.text(column);
-  if (text != "yes" && text != "no") csv.fault(column, "neither yes nor no", "write yes or no");
-  return text == "yes";
-}
-
 int positive_whole(CsvReader& csv, const char* column) {
   const int value = count_of(csv, column, 0);
   if (value < 1)
@@ -51,9 +45,9 @@ models::Strategy read_strategy(CsvReader& csv) {
   s.data_parallel = positive_whole(csv, "dp");
   s.expert_parallel = positive_whole(csv, "ep");
   s.micro_batch = positive_whole(csv, "micro_batch");
-  s.sequence_parallel = yes(csv, "sp");
-  s.zero1 = yes(csv, "zero1");
-  s.flash_attention = yes(csv, "flash");
+  s.sequence_parallel = csv.yes_or_no("sp");
+  s.zero1 = csv.yes_or_no("zero1");
+  s.flash_attention = csv.yes_or_no("flash");
   if (const auto policy = models::recompute_from(csv.text("recompute"))) {
     s.recompute = *policy;
   } else {
@@ -71,15 +65,14 @@ models::Strategy read_strategy(CsvReader& csv) {
 MemoryCase read_case(CsvReader& csv) {
   MemoryCase c;
   c.kind = "case";
-  c.id = csv.text("id");
-  c.source = csv.text("source");
+  c.id = csv.required("id", "give the row an id");
+  csv.distinct("id", c.id);
+  c.source = csv.required("source", "say where it is published");
   c.note = csv.text("note");
   c.shipped = c.note.find("presumed") != std::string::npos;
   c.model = csv.text("model");
   c.instance = csv.text("instance");
   c.left_out = csv.text("left_out");
-  if (c.id.empty()) csv.fault("id", "not stated", "give the row an id");
-  if (c.source.empty()) csv.fault("source", "not stated", "say where it is published");
   const std::string_view expected = csv.text("expected");
   if (expected == "too_large") c.fact = MemoryFact::too_large;
   if (expected != "too_large" && expected != "fits") {
@@ -93,7 +86,8 @@ MemoryCase read_case(CsvReader& csv) {
   return c;
 }
 
-/// The first of the names that the text holds; "" when it holds none. Where two are open, memory is the same.
+/// Returns the first of the names that the text contains; "" if it contains none. If two are possible, their
+/// memory is the same.
 std::string instance_of(const std::string& hardware, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (hardware.find(name) != std::string::npos) return name;
@@ -148,14 +142,7 @@ std::vector<MemoryCase> parse_memory_cases(std::string_view text, const std::str
                  "flash", "precision", "micro_batch", "global_batch", "sequence", "expected", "left_out"},
                 "see catalog/memory-cases.md for the columns");
   std::vector<MemoryCase> cases;
-  std::map<std::string, int> lines;
-  while (csv.next()) {
-    cases.push_back(read_case(csv));
-    const auto [first, fresh] = lines.emplace(cases.back().id, csv.at("id").line);
-    if (!fresh) {
-      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");
-    }
-  }
+  while (csv.next()) cases.push_back(read_case(csv));
   csv.finish();
   return cases;
 }

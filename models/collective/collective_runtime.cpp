@@ -32,12 +32,6 @@ const CollectiveRuntime* collective_runtime_named(std::string_view name) {
   return nullptr;
 }
 
-std::vector<std::string_view> collective_runtime_names() {
-  std::vector<std::string_view> names;
-  for (const CollectiveRuntime* runtime : all()) names.push_back(runtime->name());
-  return names;
-}
-
 const CollectiveRuntime& runtime_of(const topology::Instance& instance) {
   const std::string_view name = topology::to_string(instance.traits.collectives);
   const CollectiveRuntime* runtime = collective_runtime_named(name);

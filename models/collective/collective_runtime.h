@@ -53,7 +53,6 @@ class CollectiveRuntime {
 
 /// The runtime of that name, or null. The object lives as long as the program.
 [[nodiscard]] const CollectiveRuntime* collective_runtime_named(std::string_view name);
-[[nodiscard]] std::vector<std::string_view> collective_runtime_names();
 
 /// The runtime of a machine. Throws: std::invalid_argument when the machine names an unknown one.
 [[nodiscard]] const CollectiveRuntime& runtime_of(const topology::Instance& instance);

@@ -27,12 +27,6 @@ const Device* device_named(std::string_view name) {
   return nullptr;
 }
 
-std::vector<std::string_view> device_names() {
-  std::vector<std::string_view> names;
-  for (const Device* device : all()) names.push_back(device->name());
-  return names;
-}
-
 const Device& device_of(const topology::Core& core) {
   const Device* device = device_named(core.device);
   if (device == nullptr) throw std::invalid_argument("no device is called \"" + core.device + "\"");

@@ -10,7 +10,6 @@ namespace trnplan::models {
 
 /// The device of that name, or null. The object lives as long as the program.
 [[nodiscard]] const Device* device_named(std::string_view name);
-[[nodiscard]] std::vector<std::string_view> device_names();
 
 /// The device of a core. Throws: std::invalid_argument when the core names an unknown one.
 [[nodiscard]] const Device& device_of(const topology::Core& core);

@@ -17,7 +17,7 @@ namespace trnplan::models {
 namespace {
 
 constinit const Nxd kNxd;
-/// What NxD would gain by it.
+/// NxD with the overlap of reductions that it lacks, for a comparison.
 constinit const Nxd kOverlapped({.name = "overlapped", .reduces_with_backward = true});
 constinit const Megatron kMegatron;
 constinit const Megatron kMegatronBridge(kBridgeOptions);
@@ -29,7 +29,8 @@ constinit const Fsdp kFsdpAsyncTp({.name = "fsdp-async-tp", .async_tensor = true
 constinit const Fsdp kFsdpEager({.name = "fsdp-eager", .compiled = false});
 constinit const Fsdp kFsdp1(kFsdp1Options);
 
-/// The default first; a machine that the default does not train on takes the first that does.
+/// All frameworks, the default first; on a machine that the default does not train on, the first that does is
+/// used.
 constexpr auto kFrameworks = std::to_array<const Framework*>(
     {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
      &kNanotron, &kMegatronDeepSpeed, &kFsdp1});

@@ -1,47 +1,52 @@
-// PyTorch's fully sharded data parallel: FSDP2 (fully_shard) as TorchTitan drives it, and FSDP1 as Composer does.
-// Sources: pytorch/torchtitan@b5bcd76c docs/fsdp.md and torchtitan/models/llama3/infra/parallelize.py;
+// PyTorch's fully sharded data parallel: FSDP2 (fully_shard) as TorchTitan uses it, and FSDP1 as Composer
+// does. Sources: pytorch/torchtitan@b5bcd76c docs/fsdp.md and torchtitan/models/llama3/infra/parallelize.py;
 // mosaicml/llm-foundry@8c8dd48f scripts/train/benchmarking.
 //
 //   units        each decoder layer, and the root with embedding, final norm and head
-//   gathers      in bf16 from fp32 shards, on a stream of their own: the next unit's while one computes, in the backward
-//                pass the one before; the root's and the first layer's wait for nothing and nothing hides them
-//   reductions   of a unit's gradients in fp32 after its backward pass, beside that of the unit before, every
+//   gathers      in bf16 from fp32 shards, on a stream of their own: while one unit computes, that of the
+//                next (in the backward pass, of the one before); those of the root and the first layer wait
+//                for nothing and are not hidden
+//   reductions   of a unit's gradients in fp32 after its backward pass, during that of the unit before, every
 //                micro-batch; with shard groups then an all-reduce between the groups
-//   reshard      zero3 drops gathered weights after the forward pass; FSDP2 keeps the last layer's, and the root's are
-//                kept in both; zero2 keeps all
-//   recompute    stops where the last tensor that is needed is there (early stop of torch.utils.checkpoint without
-//                reentry): what follows, the last product and its collective, is not run again
+//   reshard      zero3 drops gathered weights after the forward pass; FSDP2 keeps the last layer's, and both
+//                keep the root's; zero2 keeps all
+//   recompute    stops as soon as the last tensor that is needed is there (early stop of
+//                torch.utils.checkpoint without reentry): what follows, the last product and its collective,
+//                does not run again
 //   SelectiveOp  outputs of attention, of reduce-scatters and of every second product are kept
-//                (torchtitan/distributed/activation_checkpoint.py): q, v, gate and down stay, k, output and up are made anew
-//   pipeline     a stage gathers its weights once a step and reduces after its last micro-batch (reshard_after_forward
-//                off, docs/fsdp.md)
+//                (torchtitan/distributed/activation_checkpoint.py): q, v, gate and down stay; k, output and
+//                up are recomputed
+//   pipeline     a stage gathers its weights once a step and reduces after its last micro-batch
+//                (reshard_after_forward off, docs/fsdp.md)
 //   context      load-balanced shards (torch.distributed.tensor.experimental.context_parallel)
-//   states       fp32 shards of weights, gradients and moments: 16 / n bytes a parameter; zero2 keeps 2 more in bf16
+//   states       fp32 shards of weights, gradients and moments: 16 / n bytes a parameter; zero2 keeps 2 more
+//                in bf16
 #pragma once
 
 #include "models/framework/nxd.h"
 
 namespace trnplan::models {
 
-/// What a loop of fully sharded data parallel does in its own way.
+/// Options in which loops of fully sharded data parallel differ.
 struct FsdpOptions {
   std::string_view name = "fsdp";
-  bool native_pytorch = false;  ///< trains where PyTorch itself runs: TorchTitan's Neuron backend
-  /// Otherwise element-wise operators run one at a time (torchtitan/models/llama3/model/model.py).
+  bool native_pytorch = false;  ///< trains wherever PyTorch itself runs: TorchTitan's Neuron backend
+  /// False if element-wise operators run one at a time (torchtitan/models/llama3/model/model.py).
   bool compiled = true;
-  /// Asynchronous tensor parallel (torchtitan/distributed/tensor_parallel.py, maybe_enable_async_tp): the compiler fuses
-  /// a product with the gather before it or the reduce-scatter behind it, piece by piece in symmetric memory inside a
-  /// node.
+  /// True for asynchronous tensor parallel (torchtitan/distributed/tensor_parallel.py,
+  /// maybe_enable_async_tp): the compiler fuses a product with the gather before it or the reduce-scatter
+  /// after it, piece by piece in symmetric memory inside a node.
   bool async_tensor = false;
-  /// SelectiveOp, or of so many layers one. Otherwise blocks are wrapped whole.
+  /// True if it recomputes SelectiveOp, or one layer in so many. Otherwise blocks are wrapped whole.
   bool recomputes_parts = true;
-  bool keeps_last = true;  ///< UnitSharding's
+  bool keeps_last = true;  ///< as in UnitSharding
   double buffered = 3;
-  std::optional<FusedLoss> loss;  ///< otherwise NxD's
+  std::optional<FusedLoss> loss;  ///< absent: NxD's
 };
-/// FSDP1 drops the last layer's weights too, and memory that other streams use is held longer. Composer's MPT wraps blocks
-/// whole and takes flash-attention's fused cross entropy: bf16 logits and their gradient (mosaicml/llm-foundry
-/// llmfoundry/models/mpt/modeling_mpt.py, loss_fn; activation_checkpointing).
+/// Options of FSDP1, which drops the last layer's weights too, and holds memory longer that other streams
+/// use. Composer's MPT wraps blocks whole and takes flash-attention's fused cross entropy: bf16 logits and
+/// their gradient (mosaicml/llm-foundry llmfoundry/models/mpt/modeling_mpt.py, loss_fn;
+/// activation_checkpointing).
 inline constexpr FsdpOptions kFsdp1Options{.name = "fsdp1",
                                            .recomputes_parts = false,
                                            .keeps_last = false,
@@ -56,8 +61,9 @@ class Fsdp : public Nxd {
     return machine.accelerator == topology::Accelerator::gpu ||
            (options_.native_pytorch && machine.native_pytorch);
   }
-  /// Of schedules with a split backward PyTorch has those that give a rank several stages, and they refuse compiled
-  /// modules (pytorch/pytorch torch/distributed/pipelining/schedules.py, _check_torch_compile_compatibility).
+  /// PyTorch has only those split-backward schedules that give a rank several stages, and they refuse
+  /// compiled modules (pytorch/pytorch torch/distributed/pipelining/schedules.py,
+  /// _check_torch_compile_compatibility).
   bool runs(Schedule s) const override {
     return !pipeline_schedule(s).splits_backward() || (!options_.compiled && chunks_of(s).least > 1);
   }
@@ -76,11 +82,11 @@ class Fsdp : public Nxd {
   /// selective_ac_option is "op" or a number of layers (torchtitan/distributed/activation_checkpoint.py).
   bool recomputes_classes() const override { return false; }
   RecomputeUnits recomputed(const Strategy& s) const override;
-  /// Each group of weights asks autograd for its gradients apart, which recomputes again
+  /// Each group of weights asks autograd separately for its gradients, which recomputes again
   /// (torch/distributed/pipelining/_backward.py, stage_backward_weight; pytorch/pytorch#136766).
   bool recomputes_once() const override { return false; }
-  /// Modes of TorchTitan's activation_checkpoint (pytorch/torchtitan@v0.2.2 torchtitan/config/job_config.py), which
-  /// has none for single parts.
+  /// Modes of TorchTitan's activation_checkpoint (pytorch/torchtitan@v0.2.2 torchtitan/config/job_config.py),
+  /// which has none for single parts.
   std::optional<RecomputeNames> recompute_names() const override {
     return RecomputeNames{"attention",
                           "MLP",
@@ -93,12 +99,13 @@ class Fsdp : public Nxd {
   }
   std::optional<UnitSharding> units(const Strategy& s) const override;
   SavedBytes saved() const override { return kFusedKernelsSave; }
-  /// Grouped products whose rows are counted as they come (pytorch/torchtitan@b5bcd76 torchtitan/models/common/moe.py).
+  /// Grouped products process the rows that come (pytorch/torchtitan@b5bcd76
+  /// torchtitan/models/common/moe.py).
   double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
   Exchange gradients(const Strategy& s) const override;
-  /// Behind a split backward its schedules reduce all that a stage has, and wait
-  /// (pytorch/pytorch torch/distributed/pipelining/stage.py, perform_reduce_grad).
+  /// After a split backward its schedules reduce all gradients of a stage, and wait (pytorch/pytorch
+  /// torch/distributed/pipelining/stage.py, perform_reduce_grad).
   bool reduces_with_backward(const Strategy& s) const override { return !schedule_of(s).splits_backward(); }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;

@@ -36,7 +36,8 @@ std::vector<int> Megatron::partition(const Architecture& a, int parts) const {
     --layers.back();
     return layers;
   }
-  // As equal as can be: between the ends the mean rounded up, where that leaves each end a layer, else down.
+  // The most equal parts: between the ends the mean rounded up if that leaves each end a layer, else rounded
+  // down.
   for (const int middle : {a.layers / parts + 1, a.layers / parts}) {
     const int ends = a.layers - middle * (parts - 2);
     if (middle < 1 || ends < 2) continue;
@@ -53,9 +54,10 @@ PassLaunches Megatron::launches(const Strategy& s) const {
   return {Launch::task, Launch::task, Launch::none};
 }
 
-/// The product adds its gradient to the sum, which it reads and writes. Each step the sums are set to zero; the optimizer
-/// reads them, reads and writes master weights and moments, 24, and writes the weights, 2. In FP8 weights that are kept
-/// are there as they are and transposed, 2, and cast once a step: the greatest magnitude, read, written twice, 6.
+/// Moved bytes. The product adds its gradient to the sum: it reads and writes the sum. Each step the sums are
+/// set to zero; the optimizer reads them, reads and writes master weights and moments, 24, and writes the
+/// weights, 2. FP8 weights that are kept are stored as they are and transposed, 2, and are cast once a step:
+/// the greatest magnitude, read, written twice, 6.
 StateBytes Megatron::state_bytes(const Strategy& s) const {
   const bool fp8 = options_.keeps_fp8_weights && s.precision == Precision::fp8;
   const double sum = options_.gradient_bytes, kept = fp8 ? 4 : 2, cast = fp8 ? 6 : 0;
@@ -63,8 +65,8 @@ StateBytes Megatron::state_bytes(const Strategy& s) const {
   return {kept, sum, 12, 0, 2 * sum, 2 * sum + 26 + cast, 0};
 }
 
-/// Forward: 2 of the logits, 4 of the copy that becomes the softmax. Backward: 4 of the gradient in its place, 2 of the
-/// gradient for the head's products.
+/// Forward: 2 for the logits, 4 for the copy that becomes the softmax. Backward: 4 for the gradient in its
+/// place, 2 for the gradient for the head's products.
 KeptLogits Megatron::kept_logits() const {
   return options_.loss ? options_.loss->kept : KeptLogits{6, 6};
 }
@@ -75,7 +77,7 @@ Exchange Megatron::gradients(const Strategy& s) const {
   return {CollectiveOp::reduce_scatter, ProcessGroup::data, options_.gradient_bytes, bucket};
 }
 
-/// The norm of the gradients over all ranks, the loss over data-parallel ones.
+/// The norm of the gradients is reduced over all ranks, the loss over data-parallel ranks.
 ScalarReduces Megatron::scalars(const Strategy&) const {
   return {2, 2};
 }

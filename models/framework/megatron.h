@@ -1,54 +1,59 @@
 // Megatron-core with its distributed optimizer (zero1) or without: PyTorch without a compiler, kernels of
 // Transformer Engine. Source: NVIDIA/Megatron-LM@d98e8a64 megatron/core.
 //
-//   sends        1F1B: batched isend and irecv, waited for at once, so exposed; interleaved: beside the work, as
-//                overlap_p2p_comm has it (pipeline_parallel/p2p_communication.py, schedules.py)
-//   gradients    added up in fp32 in one contiguous buffer by the product that makes them; a bucket is reduced in
-//                fp32 beside the last backward pass as soon as it is full (distributed/param_and_grad_buffer.py,
-//                distributed/distributed_data_parallel.py; overlap_grad_reduce)
-//   weights      gathered in place in 2 bytes. overlap_param_gather starts them beside the next step's first forward;
-//                here they come after the optimizer, beside nothing: an upper bound
+//   sends        1F1B: batched isend and irecv, waited for at once, so exposed; interleaved: overlapping the
+//                work, as with overlap_p2p_comm (pipeline_parallel/p2p_communication.py, schedules.py)
+//   gradients    added up in fp32 in one contiguous buffer by the product that makes them; a bucket is
+//                reduced in fp32 during the last backward pass as soon as it is full
+//                (distributed/param_and_grad_buffer.py, distributed/distributed_data_parallel.py;
+//                overlap_grad_reduce)
+//   weights      gathered in place in 2 bytes. overlap_param_gather starts them during the next step's first
+//                forward; here they come after the optimizer without overlap: an upper bound
 //   context      two chunks of each rank, one from each end (core/utils.py, get_batch_on_this_cp_rank)
 //   states       2 weights, 4 gradients, 12 master weights and moments, the last divided by DP x CP with the
 //                distributed optimizer (docs/user-guide/features/dist_optimizer.md)
 //   loss         bf16 logits and their fp32 copy, in which softmax and gradient are made in place
 //                (tensor_parallel/cross_entropy.py)
-//   recompute    what is recomputed runs whole again
+//   recompute    recomputed parts run whole again
 //
-// megatron-bridge is what NeMo's and Megatron-Bridge's recipes make of it. Source: NVIDIA-NeMo/Megatron-Bridge@067f987d
-// docs/performance-guide.md, docs/training/communication-overlap.md, src/megatron/bridge/recipes; kernels:
-// NVIDIA/TransformerEngine transformer_engine/pytorch.
+// megatron-bridge is Megatron-core as the recipes of NeMo and Megatron-Bridge set it up. Source:
+// NVIDIA-NeMo/Megatron-Bridge@067f987d docs/performance-guide.md, docs/training/communication-overlap.md,
+// src/megatron/bridge/recipes; kernels: NVIDIA/TransformerEngine transformer_engine/pytorch.
 //
-//   tensor       sequence-parallel collectives of a layer beside its products (userbuffers, tp_comm_overlap): gathers in
-//                pieces of a ring, reduce-scatters in 4 pieces of which the last is exposed; in the backward pass whole
-//                beside the gradient that does not need them
-//   sends        1F1B: exposed, as Megatron's; interleaved: on a stream of their own (overlap_p2p_comm with batch_p2p_comm off)
-//   gradients    bf16, added up and reduced in it beside the last backward pass (grad_reduce_in_fp32 off,
+//   tensor       sequence-parallel collectives of a layer overlap its products (userbuffers,
+//                tp_comm_overlap): gathers in pieces of a ring, reduce-scatters in 4 pieces of which the last
+//                is exposed; in the backward pass whole, during the gradient that does not need them
+//   sends        1F1B: exposed, as Megatron's; interleaved: on a stream of their own (overlap_p2p_comm with
+//                batch_p2p_comm off)
+//   gradients    bf16, added up and reduced in it during the last backward pass (grad_reduce_in_fp32 off,
 //                overlap_grad_reduce)
-//   weights      gathered beside the next step's first forward pass (overlap_param_gather), a chunk of virtual stages at a time
+//   weights      gathered during the next step's first forward pass (overlap_param_gather), a chunk of
+//                virtual stages at a time
 //   FP8          weights cast once a step, with the first micro-batch (is_first_microbatch; module/base.py)
-//   stages       where layers do not divide, embedding and head count as a layer each
+//   stages       if layers do not divide, embedding and head count as a layer each
 //                (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split)
-//   loss         one kernel, the gradient in place of the logits (transformer_engine/common/triton/cross_entropy.py)
+//   loss         one kernel, the gradient in place of the logits
+//                (transformer_engine/common/triton/cross_entropy.py)
 #pragma once
 
 #include "models/framework/nxd.h"
 
 namespace trnplan::models {
 
-/// What recipes of Megatron-core set in their own way.
+/// Options in which recipes of Megatron-core differ.
 struct MegatronOptions {
   std::string_view name = "megatron";
   std::optional<TensorOverlap> tensor_overlap;  ///< of sequence parallel
-  bool sends_beside_work = false;               ///< of the interleaved schedule
+  bool sends_beside_work = false;               ///< with the interleaved schedule
   bool gathers_with_forward = false, keeps_fp8_weights = false;
-  bool ends_count_as_layers = false;  ///< embedding and head, where layers do not divide by the stages
-  double gradient_bytes = 4;          ///< summed up and reduced
-  std::optional<FusedLoss> loss;      ///< otherwise operators one at a time
+  bool ends_count_as_layers = false;  ///< embedding and head, if the stages do not divide the layers
+  double gradient_bytes = 4;          ///< when summed up and reduced
+  std::optional<FusedLoss> loss;      ///< absent: operators one at a time
 
   [[nodiscard]] std::optional<TensorOverlap> overlap_of(const Strategy& s) const;
 };
-/// The loss: maximum and sum in one pass, 2; read and the gradient written, 4; backward scaled in place, 4.
+/// Options of megatron-bridge. The loss: maximum and sum in one pass, 2; read and the gradient written, 4;
+/// backward scaled in place, 4.
 inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
                                                 .tensor_overlap = TensorOverlap{4, true},  // num_splits
                                                 .sends_beside_work = true,
@@ -76,10 +81,12 @@ class Megatron final : public Nxd {
   bool gathers_with_forward() const override { return options_.gathers_with_forward; }
   bool keeps_fp8_weights() const override { return options_.keeps_fp8_weights; }
   bool balances_context() const override { return true; }
-  /// Where they do not divide, the first and the last part have fewer or more, and those between them the same
-  /// (--decoder-first-pipeline-num-layers and -last-; transformer/transformer_block.py).
+  /// Layers of each part. If they do not divide, the first and the last part have fewer or more, and those
+  /// between them all the same number (--decoder-first-pipeline-num-layers and -last-;
+  /// transformer/transformer_block.py).
   std::vector<int> partition(const Architecture& a, int parts) const override;
-  /// NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of context parallel.
+  /// K and V go round as they are: NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of
+  /// context parallel.
   bool repeats_keys() const override { return false; }
   PassLaunches launches(const Strategy& s) const override;
   /// Values of --recompute-modules (core/transformer/transformer_config.py, recompute_modules).
@@ -104,7 +111,7 @@ class Megatron final : public Nxd {
   bool reduces_with_backward(const Strategy&) const override { return true; }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
-  /// Gradients and weights are reduced and gathered where they lie.
+  /// Gradients and weights are reduced and gathered in place.
   Bytes optimizer_buffers(const Strategy&, double /*largest_weight*/) const override { return {}; }
 
  private:

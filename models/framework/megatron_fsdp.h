@@ -1,11 +1,12 @@
-// Megatron-core's own fully sharded data parallel, as Megatron-Bridge's recipes drive it. Source: NVIDIA/Megatron-LM@d98e8a64
-// megatron/core/distributed/fsdp; NVIDIA-NeMo/Megatron-Bridge@067f987d docs/performance-guide.md.
+// Megatron-core's own fully sharded data parallel, as Megatron-Bridge's recipes use it. Source:
+// NVIDIA/Megatron-LM@d98e8a64 megatron/core/distributed/fsdp; NVIDIA-NeMo/Megatron-Bridge@067f987d
+// docs/performance-guide.md.
 //
 //   units        each decoder layer, and the root with embedding, final norm and head
-//   gathers      in bf16, the next unit's beside the work on this one; dropped after the forward pass, as ZeRO-3
-//                (data_parallel_sharding_strategy optim_grads_params)
-//   reductions   of a unit's gradients in bf16 beside the backward pass of the unit before
-//   kernels      Transformer Engine's, as Megatron-Bridge's; FP8 weights are cast anew, since they are gathered anew
+//   gathers      in bf16, the next unit's during the work on this one; dropped after the forward pass, as in
+//                ZeRO-3 (data_parallel_sharding_strategy optim_grads_params)
+//   reductions   of a unit's gradients in bf16 during the backward pass of the unit before
+//   kernels      Transformer Engine's, as in Megatron-Bridge; FP8 weights are cast again after each gather
 #pragma once
 
 #include "models/framework/fsdp.h"

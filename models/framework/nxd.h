@@ -5,11 +5,11 @@
 
 namespace trnplan::models {
 
-/// What a training loop otherwise like NxD's does in its own way.
+/// Options in which training loops otherwise like NxD's differ.
 struct NxdOptions {
   std::string_view name = "nxd";
-  /// Gradients are reduced beside the last backward pass, as torch's DistributedDataParallel and Megatron-LM's
-  /// overlap_grad_reduce do.
+  /// True if gradients are reduced during the last backward pass, as torch's DistributedDataParallel and
+  /// Megatron-LM's overlap_grad_reduce do.
   bool reduces_with_backward = false;
 };
 
@@ -28,7 +28,7 @@ class Nxd : public Framework {
   RecomputeUnits recomputed(const Strategy& s) const override;
   std::vector<int> partition(const Architecture& a, int parts) const override;
   StateBytes state_bytes(const Strategy& s) const override;
-  /// The configs that NxDT ships (aws-neuron/neuronx-distributed-training@9169aa03
+  /// Value of the configs that NxDT ships (aws-neuron/neuronx-distributed-training@9169aa03
   /// examples/conf/hf_mixtral_8x7b_config.yaml, model.moe): a compiled graph has fixed shapes.
   double capacity_factor() const override { return 2; }
   KeptLogits kept_logits() const override;
@@ -38,7 +38,7 @@ class Nxd : public Framework {
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
-  /// The bucket that is on its way.
+  /// Returns the size of the bucket that is being sent.
   Bytes backward_buffers(const Strategy& s) const override {
     return options_.reduces_with_backward ? gradients(s).bucket : Bytes();
   }

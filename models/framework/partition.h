@@ -1,4 +1,4 @@
-// Which layers of the model each stage of a pipeline holds.
+// Assignment of the model's layers to the stages of a pipeline.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace trnplan::models {
 
-/// Layers of each of PP parts of the model, a virtual pipeline left aside: by the user's cuts, else by the training
-/// loop's own partition (Framework::partition()).
+/// Layers of each of PP parts of the model, regardless of a virtual pipeline: by the user's cuts, else by the
+/// training loop's own partition (Framework::partition()).
 std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s);
 
-/// The same for the PP*VPP parts of a virtual pipeline, in the order of the model.
+/// Layers of each of the PP*VPP parts of a virtual pipeline, in the order of the model.
 std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s);
-/// Of these parts those of a stage, chunk by chunk, and their sum (part_of()).
+/// Layers of the parts of a stage, chunk by chunk; layers_of_stage() is their sum (part_of()).
 std::vector<int> layers_of_chunks(const std::vector<int>& parts, const Strategy& s, int stage);
 int layers_of_stage(const std::vector<int>& parts, const Strategy& s, int stage);
 

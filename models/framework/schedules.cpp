@@ -1,4 +1,4 @@
-// Every schedule, and the table of them at the end.
+// All schedules, and the table of them at the end.
 //
 // Source of 1F1B and interleaved: aws-neuron/neuronx-distributed fbac349
 // src/neuronx_distributed/pipeline/scheduler.py, pipeline/comm.py.
@@ -63,19 +63,19 @@ Actions with_messages(const Actions& order, int warm_up, bool below, bool above)
   return actions;
 }
 
-/// As many passes, of as many layers each, whenever most are alive.
+/// Residency of a stage with a constant number of live passes, each over the same number of layers.
 Residency always(int passes, int layers) {
   const Alive most{passes, passes * layers};
   return {most, most, {}};
 }
 
-/// As many micro-batches as a schedule takes to become steady, or fewer.
+/// Shape with at most as many micro-batches as a schedule takes to become steady.
 PipelineShape few(PipelineShape shape) {
   shape.micro_batches = std::min(shape.micro_batches, 4 * shape.stages);
   return shape;
 }
 
-/// Of passes whose backward is split, one after the other.
+/// Residency of a walk through passes with a split backward, one after the other.
 Residency walked(const Actions& passes, std::span<const int> layers) {
   Residency all;
   Alive now;
@@ -128,14 +128,15 @@ class OneFOneB : public PipelineSchedule {
 };
 
 /// Zero bubble (ZB-H1; P. Qi et al., ICLR 2024, section 3): 1F1B with each backward split into the gradient
-/// of the input, which the stage before waits for, and that of the weights, which fills the bubble. What a stage has
-/// less in flight than the first one waits there for the gradients of weights.
+/// of the input, which the stage before waits for, and that of the weights, which fills the bubble. A stage
+/// has fewer micro-batches in flight than the first stage; the difference is micro-batches that wait for the
+/// gradients of their weights.
 class ZeroBubble : public OneFOneB {
  public:
   using OneFOneB::OneFOneB;
   Actions passes(int stage, const PipelineShape& shape) const override {
-    // The gradient of the weights lags behind by the stage's place: the last stages have the most to fill at
-    // the end, the first one fills nothing and lags not at all.
+    // The gradient of the weights lags by the stage's index: the last stages have the most to fill at the
+    // end; the first stage fills nothing and does not lag.
     Actions order;
     int weights = 0;
     for (const StageAction& step : OneFOneB::passes(stage, shape)) {
@@ -225,8 +226,8 @@ class Interleaved : public PipelineSchedule {
 };
 
 /// GPipe (Y. Huang et al., NeurIPS 2019, section 2.3): all forwards, then all backwards, the last micro-batch
-/// first. As long as 1F1B where nothing is sent, with every micro-batch alive. The logits that wait for their
-/// backward on the last stage are counted of one micro-batch only.
+/// first. It takes as long as 1F1B if nothing is sent, but keeps every micro-batch alive. The logits that
+/// wait for their backward on the last stage are counted for one micro-batch only.
 class Gpipe : public PipelineSchedule {
  public:
   using PipelineSchedule::PipelineSchedule;
@@ -247,10 +248,10 @@ class Gpipe : public PipelineSchedule {
 };
 
 /// Zero bubble in a V (P. Qi et al., ICLR 2024, section 6; pytorch/pytorch@1fd7abc2
-/// torch/distributed/pipelining/schedules.py, ScheduleZBVZeroBubble): the first chunk goes up through the stages, the
-/// second down, so that embedding and head lie on the first stage and every stage holds as many activations. Where
-/// forward and both halves of the backward of a chunk last as long, from 2 PP - 1 micro-batches on no stage idles
-/// between its first pass and its last.
+/// torch/distributed/pipelining/schedules.py, ScheduleZBVZeroBubble): the first chunk goes up through the
+/// stages, the second down, so that embedding and head are on the first stage and all stages hold equally
+/// many activations. If forward and both halves of the backward of a chunk last equally long, then from 2 PP
+/// - 1 micro-batches on no stage idles between its first pass and its last.
 class ZeroBubbleV : public PipelineSchedule {
  public:
   using PipelineSchedule::PipelineSchedule;
@@ -258,7 +259,8 @@ class ZeroBubbleV : public PipelineSchedule {
   bool splits_backward() const override { return true; }
   bool drains() const override { return false; }
   Actions passes(int stage, const PipelineShape& shape) const override {
-    // The order is that of as many micro-batches as fill the pipeline; where there are fewer, theirs alone.
+    // The order is that of the number of micro-batches that fills the pipeline; with fewer, the missing ones
+    // are skipped.
     const int stages = shape.stages, left = stages - stage,
               all = std::max(2 * stages - 1, shape.micro_batches);
     Actions order;
@@ -295,7 +297,7 @@ constinit const ZeroBubble kZeroBubble(Schedule::zero_bubble);
 constinit const Gpipe kGpipe(Schedule::gpipe);
 constinit const ZeroBubbleV kZeroBubbleV(Schedule::zero_bubble_v);
 
-/// In the order of Schedule.
+/// Rows in the order of Schedule.
 constexpr std::array<const PipelineSchedule*, kSchedules.size()> kPipelineSchedules = {
     &kOneFOneB, &kInterleaved, &kZeroBubble, &kGpipe, &kZeroBubbleV};
 
@@ -315,7 +317,7 @@ const PipelineSchedule& pipeline_schedule(Schedule s) {
 }
 
 const PipelineSchedule& schedule_of(const Strategy& s) {
-  return pipeline_schedule(settled_schedule(s));
+  return pipeline_schedule(effective_schedule(s));
 }
 
 }  // namespace trnplan::models

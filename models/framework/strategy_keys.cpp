@@ -168,7 +168,7 @@ const Key kKeys[] = {
      fmt::format("{}", fmt::join(kScheduleNames, ", ")), 0, Key::Pinned::by_job, Key::Default::degrees,
      Key::Stored::newer,
      fmt::format("the order in which stages compute: `{}`", fmt::join(kScheduleNames, "`, `")),
-     [](const Strategy& s) -> StrategyValue { return std::string(to_string(settled_schedule(s))); },
+     [](const Strategy& s) -> StrategyValue { return std::string(to_string(effective_schedule(s))); },
      &pin_word<&Pin::schedule, &schedule_from>, &apply<&Pin::schedule, &Strategy::schedule>},
     {"framework",
      "framework",

@@ -1,5 +1,5 @@
-// The keys of a strategy, a row each: what --strategy, the job's `pin`, documents, folders, Python and the pages call them, and how each is
-// read and told. A new key is a member of Strategy and Pin, and a row.
+// Keys of a strategy, a row each: their names in --strategy, the job's `pin`, documents, folders, Python and
+// the pages, and how each is read and printed. A new key is a member of Strategy and Pin, and a row.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace trnplan::models {
 
-/// As documents state it; words are those of to_string().
+/// Value of a key, as documents state it. Words are those of to_string().
 using StrategyValue = std::variant<int, bool, std::string, std::vector<int>>;
 
 struct StrategyKey {
@@ -24,28 +24,28 @@ struct StrategyKey {
     loop,  ///< the name of a training loop
     cuts   ///< whole numbers
   };
-  /// Who may state it.
+  /// Places that may state the key.
   enum class Pinned {
-    by_job,       ///< `pin` of a job, --strategy too
-    by_strategy,  ///< --strategy alone
+    by_job,       ///< `pin` of a job, and --strategy
+    by_strategy,  ///< only --strategy
   };
-  /// Without it in the grammar the key is as a job would have it that states nothing but ...
+  /// Value of a key that the grammar does not state: that of a job that states only ...
   enum class Default {
     nothing,  ///< not even the degrees
     degrees,  ///< the degrees and flash attention
     own       ///< the key's own rule (planner/plan/strategy_grammar.cpp)
   };
-  /// In files that this program wrote.
+  /// Presence of the key in files that this program wrote.
   enum class Stored {
     always,
-    whole,  ///< not where a strategy's layout alone is known (io::Known::layout)
-    newer   ///< files that are older lack it
+    whole,  ///< unless only a strategy's layout is known (io::Known::layout)
+    newer   ///< older files lack it
   };
 
   std::string_view name;   ///< in jobs and documents
   std::string_view brief;  ///< in the grammar
   Kind kind;
-  /// Of Kind::word, with a noun before it for faults: "recompute policy" and "none, full, ...".
+  /// Noun and words of a key of Kind::word, for faults: "recompute policy" and "none, full, ...".
   std::string_view noun;
   std::string words;
   int most;
@@ -53,26 +53,26 @@ struct StrategyKey {
   Default without;
   Stored stored;
   std::string says;  ///< Markdown, for docs/keys.md
-  /// What holds, also where the strategy leaves it to others: schedule, framework and degree of sharding are settled.
+  /// Effective value. Schedule, framework and degree of sharding are resolved if the strategy leaves them open.
   StrategyValue (*stated)(const Strategy&);
-  /// Pins a value of the key's kind; false, with nothing changed, for a word that is none of `words`.
+  /// Pins a value of the key's kind. False, with nothing changed, for a word that is not among `words`.
   bool (*pin)(Pin&, const StrategyValue&);
-  /// What `pin` fixes of it.
+  /// Copies the pinned value, if there is one, to the strategy.
   void (*apply)(const Pin&, Strategy&);
 };
 
-/// In the order of documents and of the grammar.
+/// All keys, in the order of documents and of the grammar.
 [[nodiscard]] std::span<const StrategyKey> strategy_keys();
 
-/// nullptr: there is none of this brief name.
+/// Key of that brief name; nullptr if there is none.
 [[nodiscard]] const StrategyKey* brief_strategy_key(std::string_view brief);
 
-/// Everything that `pin` fixes.
+/// Copies everything that `pin` fixes to the strategy.
 void apply_pins(const Pin& pin, Strategy& s);
 
-/// As the grammar writes it: "8", "true", "CoreAttention+LlamaMLP", "7/15/23".
+/// Text of a value in the grammar: "8", "true", "CoreAttention+LlamaMLP", "7/15/23".
 [[nodiscard]] std::string text_of(const StrategyValue& value);
-/// What the grammar writes so; nullopt where it is no value of the key's kind. Of a word only `pin` knows whether it is one.
+/// Value that the grammar writes so; nullopt if it is no value of the key's kind. Words are checked by `pin`.
 [[nodiscard]] std::optional<StrategyValue> value_of(const StrategyKey& key, std::string_view text);
 
 }  // namespace trnplan::models

@@ -1,4 +1,4 @@
-// What the user asks for.
+// The job that a user asks for.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace trnplan::models {
 
-/// The learning-relevant settings: the user's, never free variables of the search.
+/// The settings that affect learning: the user's, never free variables of the search.
 struct Training {
   int sequence = 0;      ///< tokens per sequence
   int global_batch = 0;  ///< sequences per optimizer step
@@ -24,33 +24,35 @@ struct Training {
   Precision precision = Precision::mixed_precision;
 };
 
-/// Software stack; "" = unknown, which widens the interval.
+/// Software stack; "" = unknown, which makes the interval wider.
 struct Software {
   std::string framework;  ///< nxdt, nxd, nemo-megatron
   std::string release;    ///< Neuron SDK release, "2.24"
-  /// Requests the runtime holds at a time (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS); 0 = not stated. From
-  /// two on the host launches the next graph while one runs, and more change no time.
+  /// Requests that the runtime holds at a time (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS); 0 = not stated.
+  /// With two or more the host launches the next graph while one runs; further ones change no time.
   int in_flight = 0;
-  // What no prediction depends on.
+  // Settings that no prediction depends on.
   std::string version;  ///< of the framework, "1.4"
-  /// Queries, keys and values have one weight and one product, which is what is timed; checkpoints have that layout.
+  /// True if queries, keys and values have one weight and one product, which is the case that is timed;
+  /// checkpoints have that layout.
   bool fuse_qkv = true;
-  /// Processes of a node that make weights on the host and move them to the device at a time; 0 = not stated.
+  /// Processes of a node that create weights on the host and move them to the device at the same time; 0 =
+  /// not stated.
   int sequential_move = 0;
 };
 
-/// What a stack of software does, as models and checks have to know it. The table stands in models/job/stack.cpp.
+/// Behaviour of a software stack that models and checks need. The table is in models/job/stack.cpp.
 struct StackTraits {
-  std::string_view name;  ///< of Software::framework; "" = unknown: taken for NxDT
-  /// Softmax of plain attention as one kernel (NEURON_FUSE_SOFTMAX=1).
+  std::string_view name;  ///< as Software::framework; "" = unknown: treated as NxDT
+  /// True if softmax of plain attention is one kernel (NEURON_FUSE_SOFTMAX=1).
   bool fuses_softmax = false;
   bool trains_encoders = false;  ///< and nothing else
-  /// Its published runs have dropout on attention probabilities, which their tables do not say.
+  /// True if its published runs have dropout on attention probabilities that their tables do not state.
   bool drops_in_runs = false;
-  /// Whose training loop it runs, where profiles have factors for that loop under another name than the stack's.
+  /// Stack that has the same training loop, if profiles have factors for that loop under another name.
   std::string_view loop;
 };
-/// Those of a stack that is not in the table are all false.
+/// Traits of a stack. For a stack that is not in the table all are false.
 const StackTraits& stack_named(std::string_view name);
 inline const StackTraits& stack_of(const Software& s) {
   return stack_named(s.framework);
@@ -58,7 +60,8 @@ inline const StackTraits& stack_of(const Software& s) {
 
 enum class Objective { step_time, cost, deadline };
 
-/// Parts of the strategy that are fixed, by the job or by --strategy. Members are called as in models/framework/strategy_keys.cpp.
+/// Parts of the strategy that are fixed, by the job or by --strategy. Members are named as in
+/// models/framework/strategy_keys.cpp.
 struct Pin {
   std::optional<int> tensor_parallel, pipeline_parallel, virtual_pipeline, context_parallel, expert_parallel,
       data_parallel, micro_batch, kv_replicator, shard_degree, bucket_mb;
@@ -71,12 +74,12 @@ struct Pin {
   std::optional<std::string_view> framework;  ///< as Strategy::framework
 };
 
-/// What the user leaves to the planner besides the strategy ("any", a range or a list in the job).
+/// Choices besides the strategy that the user leaves to the planner ("any", a range or a list in the job).
 struct SearchSpace {
   bool precision = false;                     ///< mixed_precision, autocast, bf16SR or fp32
   bool zero1 = false;                         ///< on or off
   int smallest_batch = 0, largest_batch = 0;  ///< global batch; 0 = as in Training
-  int batch_per_node = 0;                     ///< global batch of a cluster: this times its nodes; 0 = no
+  int batch_per_node = 0;                     ///< global batch per node of a cluster; 0 = none
   std::vector<int> nodes;                     ///< empty = as in Cluster
   std::vector<topology::Instance> instances;  ///< empty = as in Cluster
 };
@@ -93,7 +96,7 @@ struct Job {
   SearchSpace space;
   Learning learning;
   RunFiles run;
-  /// What the catalogue knows of releases, for folders that pin packages; nullptr: nothing.
+  /// Releases in the catalogue, for folders that pin packages; nullptr: none.
   std::shared_ptr<const NeuronReleases> neuron_releases;
 };
 

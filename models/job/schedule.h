@@ -1,5 +1,5 @@
-// In which order the stages of a pipeline compute: the name and the chunks that a stage has. What each schedule does
-// stands in models/framework/schedules.cpp.
+// Pipeline schedules: their names, and the chunks that a stage may have. Their behaviour is in
+// models/framework/schedules.cpp.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct ScheduleRow {
   ChunkCounts chunks;
 };
 
-/// In the order of Schedule.
+/// Rows in the order of Schedule.
 inline constexpr std::array<ScheduleRow, static_cast<std::size_t>(Schedule::count)> kSchedules = {{
     {"1f1b", {1, 1}},
     {"interleaved", {2, std::numeric_limits<int>::max()}},
@@ -49,7 +49,7 @@ inline constexpr std::array<ScheduleRow, static_cast<std::size_t>(Schedule::coun
   return std::nullopt;
 }
 
-/// The names of all, in the order of Schedule.
+/// Names of all schedules, in the order of Schedule.
 inline constexpr auto kScheduleNames = [] {
   std::array<std::string_view, kSchedules.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSchedules[i].name;

@@ -4,12 +4,13 @@ namespace trnplan::models {
 
 namespace {
 
-/// NxD's models of HF architectures, which NxDT trains with: aws-neuron/neuronx-distributed@fbac349
-/// examples/training (NEURON_FUSE_SOFTMAX); aws-neuron/neuronx-distributed-training@9169aa03 fusions.softmax. Scripts of
-/// NeMo Megatron for Neuron name no fused softmax, nor do those of BERT (aws-neuron/aws-neuron-samples@2015d65).
-/// Megatron-DeepSpeed has one, megatron/fused_kernels (bigscience-workshop/Megatron-DeepSpeed). Plans of Megatron-LM
-/// (NVIDIA/Megatron-LM@d98e8a6) have flash attention. BERT-Large's config.json, and the defaults of Megatron-LM, have
-/// dropout of 0.1 on probabilities.
+/// Stacks and their sources. NxD's models of HF architectures, which NxDT trains with:
+/// aws-neuron/neuronx-distributed@fbac349 examples/training (NEURON_FUSE_SOFTMAX);
+/// aws-neuron/neuronx-distributed-training@9169aa03 fusions.softmax. Scripts of NeMo Megatron for Neuron name
+/// no fused softmax, nor do those of BERT (aws-neuron/aws-neuron-samples@2015d65). Megatron-DeepSpeed has
+/// one, megatron/fused_kernels (bigscience-workshop/Megatron-DeepSpeed). Plans of Megatron-LM
+/// (NVIDIA/Megatron-LM@d98e8a6) have flash attention. BERT-Large's config.json, and the defaults of
+/// Megatron-LM, have dropout of 0.1 on probabilities.
 constexpr StackTraits kStacks[] = {
     {.name = "", .fuses_softmax = true},
     {.name = "nxdt", .fuses_softmax = true},

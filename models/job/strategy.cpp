@@ -119,14 +119,14 @@ std::string describe(const Strategy& s) {
   text += ", recompute " + to_string(s.recompute);
   if (!s.flash_attention) text += ", plain attention";
   if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
-  const Schedule order = settled_schedule(s);
+  const Schedule order = effective_schedule(s);
   if (order != Schedule::one_f_one_b && order != Schedule::interleaved)
     text += fmt::format(", {}", to_string(order));
   if (!s.framework.empty()) text += fmt::format(", {}", s.framework);
   return text;
 }
 
-Schedule settled_schedule(const Strategy& s) {
+Schedule effective_schedule(const Strategy& s) {
   if (s.pipeline_parallel == 1) return Schedule::one_f_one_b;
   if (s.schedule != Schedule::one_f_one_b && s.schedule != Schedule::interleaved) return s.schedule;
   return s.virtual_pipeline > 1 ? Schedule::interleaved : Schedule::one_f_one_b;
@@ -140,7 +140,7 @@ int shard_degree(const Strategy& s) {
 Strategy canonical(Strategy s) {
   if (s.tensor_parallel == 1) s.sequence_parallel = false;
   if (s.pipeline_parallel == 1) s.virtual_pipeline = 1;
-  s.schedule = settled_schedule(s);
+  s.schedule = effective_schedule(s);
   if (!s.zero1) {
     s.sharding = Sharding::states;
     s.shard_ranks = 0;

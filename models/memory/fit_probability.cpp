@@ -109,7 +109,7 @@ double reliability(Terms terms, const Doubt& doubt, double room) {
   const double above = wanted - std::log(sum);
   if (std::abs(above) >= most) return above >= 0 ? kSurely : -kSurely;
   constexpr int kMostRounds = 60, kUndamped = 8;
-  constexpr double kSettled = 1e-9;
+  constexpr double kConverged = 1e-9;
   std::array<double, kFactors> u{};
   double beta = 0;
   for (int round = 0; round < kMostRounds; ++round) {
@@ -118,9 +118,9 @@ double reliability(Terms terms, const Doubt& doubt, double room) {
     const double next = (wanted - at.value + product(at.gradient, u)) / length;
     const double step = round < kUndamped ? 1 : 0.5;
     for (std::size_t i = 0; i < u.size(); ++i) u[i] += step * (next * at.gradient[i] / length - u[i]);
-    const bool settled = round > 0 && std::abs(next - beta) < kSettled;
+    const bool converged = round > 0 && std::abs(next - beta) < kConverged;
     beta = next;
-    if (settled) break;
+    if (converged) break;
   }
   return std::clamp(beta, -kSurely, kSurely);
 }
@@ -221,10 +221,6 @@ bool FitTest::fits(const StageMemory& m, Bytes limit) const {
                            safe.transient * (at.logits + at.staging).value + safe.runtime * m.runtime.value);
   if (most <= room) return true;
   return probability_of_fitting(m, limit, profile_) >= probability_;
-}
-
-bool fits_with(double p, const StageMemory& m, Bytes limit, const Profile& profile) {
-  return FitTest(p, profile).fits(m, limit);
 }
 
 }  // namespace trnplan::models

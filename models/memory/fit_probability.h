@@ -72,7 +72,4 @@ class FitTest {
   Safe apart_, one_graph_;
 };
 
-/// Runs the same test once.
-[[nodiscard]] bool fits_with(double p, const StageMemory& m, Bytes limit, const Profile& profile);
-
 }  // namespace trnplan::models

@@ -32,7 +32,7 @@ const StageMemory& Memory::worst() const {
 
 namespace {
 
-/// Of one stage of a model cut into `parts`.
+/// Residency of one stage of a model cut into `parts`.
 Residency residency_of(const std::vector<int>& parts, const Strategy& s, int micro_batches, int stage) {
   const PipelineSchedule& schedule = schedule_of(s);
   const PipelineShape shape = shape_of(s, micro_batches);
@@ -48,8 +48,8 @@ struct Tensor {
   double elements() const { return rows * columns * count; }
 };
 
-/// The weights of a stage, without a walk to the heap: the search asks for them ten thousand times a second. Latent attention
-/// with shared experts has some 25; what is more throws.
+/// The weights of a stage, without heap allocation: the search asks for them ten thousand times a second.
+/// Latent attention with shared experts has some 25 weights; more than 32 throw.
 using Tensors = boost::container::static_vector<Tensor, 32>;
 
 Tensors local_tensors(const Architecture& a, const Strategy& s, const StageEnds& ends, int layers) {
@@ -94,11 +94,11 @@ Tensors local_tensors(const Architecture& a, const Strategy& s, const StageEnds&
   return all;
 }
 
-/// What the weights of a core come to.
+/// Totals of the weights of a core.
 struct Weights {
   double elements = 0;
-  double padded = 0;   ///< of a rank's shards, rows rounded up
-  double reduced = 0;  ///< of the shards one optimizer step holds reduced gradients of
+  double padded = 0;   ///< of a rank's shards, with rows rounded up
+  double reduced = 0;  ///< shards with reduced gradients that one optimizer step holds
   double largest = 0;
 };
 
@@ -120,13 +120,13 @@ Weights weights_of(const Architecture& a, const Strategy& s, const StageEnds& en
   return w;
 }
 
-/// Bytes at one micro-batch's width.
+/// Bytes at the width of one micro-batch.
 struct Widths {
   double element;   ///< bytes of an activation
   double tokens;    ///< s b of this context-parallel rank
-  double inside;    ///< s b / T: inside the tensor-parallel region. This and the next doubled for fp32
+  double inside;    ///< s b / T: inside the tensor-parallel region. This and the next are doubled for fp32
   double outside;   ///< norms and linear inputs: s b / T with sequence parallel, else s b
-  double gathered;  ///< bytes of s b h, as gathered for a product or before its output is reduced
+  double gathered;  ///< bytes of s b h, when gathered for a product or before its output is reduced
   bool flash;       ///< no s x s probabilities
 };
 
@@ -141,8 +141,8 @@ Widths widths_of(const Job& job, const Strategy& s) {
   return w;
 }
 
-/// Activations of a layer and micro-batch, per core: what autograd keeps, what recomputation makes anew, and
-/// what ring attention has on its way.
+/// Activations of a layer and micro-batch, per core: those that autograd keeps, those that are recomputed,
+/// and ring attention's in transit.
 struct LayerBytes {
   double kept, remade, rotating;
 };
@@ -174,7 +174,8 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
 
   const Framework& framework = framework_of(s);
   const RecomputeUnits again = framework.recomputed(s);
-  // What a policy of second products keeps is counted below, what it remakes here as NxD's.
+  // Activations that a policy of second products keeps are counted below, those that it recomputes here as
+  // NxD's.
   const SavedBytes saved = again.alternate ? SavedBytes{} : saved_on(framework, job.cluster.instance);
   const bool gated = a.mlp == Mlp::gated;
   const double norms = saved.norms * h * y, inputs = saved.inputs * h * y;
@@ -185,18 +186,18 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const double gradients =
       a.experts > 0 ? 0 : (gated ? saved.gated_gradients : saved.plain_gradients) * f * x;
   const double probabilities = w.flash ? 0 : 3 * w.element * scores;
-  // Of the norms of queries and keys the fp32 copy and what their weight multiplies.
+  // For the norms of queries and keys, the fp32 copy and the input of their weight.
   const double on_heads = a.qk_norm ? 6 * (q + 1.0 * a.kv_dim() * s.kv_replicator) * x : 0;
   const double all = norms + inputs + heads + on_heads + mlp + probabilities;
   // K, V and their gradients, and the next K and V with the gradients that come with them: 2 q x bytes each.
   const double rotating = s.context_parallel > 1 ? 12 * q * x : 0;
   if (again.layer) {
-    const double remade = 1.0 / again.every;  // of the layers
+    const double remade = 1.0 / again.every;  // share of the layers
     return {remade * 2 * h * y + (1 - remade) * all, all + gradients, rotating};
   }
 
   if (again.alternate) {
-    // Of the layer its input, of products q, v, gate or inner, and down; and of attention.
+    // Kept of the layer: its input; the outputs of products q, v, gate or inner, and down; and attention's.
     const double kept = 4 * h * y + (4 * q + 2.0 * a.kv_dim()) * x + (a.experts > 0 ? mlp : 2 * f * x);
     return {std::min(kept, all), all - std::min(kept, all), rotating};
   }
@@ -215,8 +216,8 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   return bytes;
 }
 
-/// Gradients of what the products of a layer make: of queries, keys and values, gate and up those of a rank, of the
-/// output and down product all of them, before they are reduced.
+/// Gradients of the outputs of a layer's products: of queries, keys and values, gate and up only a rank's
+/// share, of the output and down product all of them, before they are reduced.
 double deferred_bytes(const Job& job, const Strategy& s, const Widths& w) {
   const Architecture& a = job.architecture;
   const double experts = a.experts > 0 ? a.experts_per_token : 1;
@@ -231,9 +232,9 @@ struct UnitBytes {
   double layers = 0;
 };
 
-/// zero3: the root's weights stay; of layers those that compute and that come, with copies. Their gradients in
-/// bf16 and what their reduction takes; those of the root wait for the end of the pass. zero2 counts gathered
-/// weights among the states.
+/// Bytes of units. zero3: the root's weights stay; of the layers those that compute and those that arrive,
+/// with copies. Their gradients are in bf16, plus the buffers of their reduction; the root's gradients wait
+/// for the end of the pass. zero2 counts gathered weights among the states.
 UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
   const auto units = framework_of(s).units(s);
   if (!units) return {};
@@ -283,8 +284,8 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
     m.per_deferred = Bytes(deferred_bytes(job, s, width) + remade);
   }
   const Bytes kept = std::max(m.kept(alive.most), m.kept(alive.late)), kept_at_loss = m.kept(alive.at_loss);
-  // A product's gradients need its input, gathered again under sequence parallel, beside the gradient of
-  // that input before it is reduced.
+  // A product's gradients need its input, gathered again under sequence parallel, together with the gradient
+  // of that input before it is reduced.
   const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
   const double logits = ends.last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
   const UnitBytes unit = unit_bytes(a, s);

@@ -1,4 +1,4 @@
-// What a core does for attention, with the products around it.
+// Operators of one core for attention, with the products around it.
 #include <algorithm>
 
 #include "models/framework/framework.h"
@@ -6,7 +6,7 @@
 
 namespace trnplan::models {
 
-/// `blocks` of s x s scores: less than one where the kernel skips some (scored_share).
+/// Appends attention over `blocks` of s x s scores: less than one if the kernel skips some (scored_share).
 void LayerModel::attention_block_of(OperatorList& list, double units, double bytes_per_score,
                                     double blocks) const {
   const AttentionShape shape{heads_,    static_cast<double>(s_.micro_batch),
@@ -23,20 +23,20 @@ void LayerModel::attention_block_of(OperatorList& list, double units, double byt
 
 namespace {
 
-/// Scores of `tokens` that see each other backwards through a window.
+/// Number of scores of `tokens` that look back at each other through a window.
 double causal_scores(double tokens, double window) {
   return window < tokens ? tokens * window - window * window / 2 : tokens * tokens / 2;
 }
 
-/// The share of a square of `tokens` x `tokens` scores that is computed: the square of the queries' own tokens
-/// (block 0), or of those `block` squares before them. A kernel skips what lies after a token and before its
-/// window; without one the scores of a window are a band.
+/// The share of a square of `tokens` x `tokens` scores that is computed: the square of the queries' own
+/// tokens (block 0), or the one `block` squares before it. A kernel skips the scores after a token and before
+/// its window; without a kernel the scores of a window are a band.
 double scored_share(const Architecture& a, bool flash, bool balanced, double tokens, int block) {
   const bool window = a.causal && a.sliding_window > 0;
   if (!flash) return window ? std::min(1.0, a.sliding_window / tokens) : 1.0;
   if (!window) return (block == 0 || balanced) && a.causal ? 0.5 : 1.0;
   const auto until = [&](int blocks) { return causal_scores(blocks * tokens, a.sliding_window); };
-  // Of the queries of the last block: with all blocks up to this one, less those up to the one after it.
+  // Scores of the last block's queries: with all blocks up to this one, less those up to the next one.
   const double to_here = until(block + 1) - until(block);
   const double nearer = block == 0 ? 0.0 : until(block) - until(block - 1);
   return (to_here - nearer) / (tokens * tokens);
@@ -44,9 +44,9 @@ double scored_share(const Architecture& a, bool flash, bool balanced, double tok
 
 }  // namespace
 
-/// With context parallel as the last rank has it: its own block, then every other one while the next arrives. Where
-/// all have as many scores each block is half of one.
-/// Backward takes the gradients of K and V along.
+/// Appends attention. With context parallel it is that of the last rank: its own block, then every other one
+/// while the next arrives. If all ranks have equally many scores, each block counts half. Backward moves the
+/// gradients of K and V along.
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
   const bool balanced = framework_of(s_).balances_context();
   const int ranks = s_.context_parallel;

@@ -10,12 +10,12 @@ namespace trnplan::models {
 
 namespace {
 
-/// Gathered for the gradient of a weight alone.
+/// Gathers that only the gradient of a weight needs.
 constexpr std::string_view kMlpInputAgain = "mlp input again", kQkvInputAgain = "qkv input again";
 
-// The gated MLP's product alone.
+// Only the gated MLP's product.
 constexpr ElementKind kProduct{1, 3};
-/// Of a layer.
+/// Both norms of a layer.
 ElementKind both_norms(const ElementKinds& kinds) {
   return {2 * kinds.norm.passes, 2 * kinds.norm.streams};
 }
@@ -23,12 +23,12 @@ ElementKind both_norms(const ElementKinds& kinds) {
 // HBM bytes per attention score without flash attention, in bf16 with an fp32 softmax. Fused into one kernel
 // (NEURON_FUSE_SOFTMAX=1): scores written (2), read and normalised (2 + 2), probabilities read (2); backward
 // their gradient written (2), the softmax's backward (read 2 + 2, write 2), its result read twice (4), the
-// probabilities once (2). As operators of their own each reads what the one before it wrote: scores written
+// probabilities once (2). As separate operators, each reads the output of the one before it: scores written
 // (2), scaled and masked (2 + 2), maximum (2), exponents in fp32 (2 + 4), their sum (4), division (4 + 2),
 // read by the product with the values (2); backward the gradient written (2), its product with the
-// probabilities in fp32 (2 + 2 + 4), the sum of that (4), the gradient of the scores (2 + 2 + 2), scaled
-// (2 + 2), read twice (4), the probabilities once (2). Making probabilities anew needs no product with the
-// values, which nothing reads.
+// probabilities in fp32 (2 + 2 + 4), the sum of that (4), the gradient of the scores (2 + 2 + 2), scaled (2 +
+// 2), read twice (4), the probabilities once (2). Recomputing probabilities needs no product with the values,
+// which nothing reads.
 constexpr LayerModel::ScoreBytes kFusedSoftmax{8, 6, 14}, kPlainSoftmax{26, 24, 30};
 // Dropout on probabilities: 32 random bits a score written and read (4 + 4), the mask written and read
 // (1 + 1), probabilities read and written (4); backward the mask (1) and the gradient (4).
@@ -68,7 +68,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   }
   if (a_.experts > 0) {
     experts_ = static_cast<double>(a_.experts) / strategy.expert_parallel;
-    // Without a capacity (dropless) as many as come, here evenly.
+    // Without a capacity (dropless) experts take all tokens that come, here evenly distributed.
     const double stated = capacity_factor(a_, strategy), places = stated > 0 ? stated : 1.0;
     expert_tokens_ =
         std::ceil(places * tokens_ * a_.experts_per_token / a_.experts) * strategy.expert_parallel;
@@ -108,7 +108,7 @@ void LayerModel::linear_backward(OperatorList& list, std::string_view name, doub
   list.push_back(linear_weights(name, n, k, width));
 }
 
-/// Of neither operand the weights.
+/// Product without weights among its operands.
 Operator LayerModel::linear_weights(std::string_view name, double n, double k, double width) const {
   Operator weights = operator_of(name, device_.matmul(on_, {k, n, width, s_.precision == Precision::fp8}));
   weights.weights = true;
@@ -146,12 +146,12 @@ Operator LayerModel::scatter(std::string_view name) const {
   return op;
 }
 
-/// Where the sequence-parallel region ends: an all-gather; nothing otherwise.
+/// End of the sequence-parallel region: an all-gather; nothing otherwise.
 void LayerModel::enter(OperatorList& list, std::string_view name) const {
   if (s_.sequence_parallel) list.push_back(gather(name));
 }
 
-/// Where it begins: a reduce-scatter, or the all-reduce of plain tensor parallel.
+/// Start of the region: a reduce-scatter, or the all-reduce of plain tensor parallel.
 void LayerModel::leave(OperatorList& list, std::string_view name) const {
   if (s_.tensor_parallel == 1) return;
   if (s_.sequence_parallel) {
@@ -165,7 +165,8 @@ void LayerModel::norm(OperatorList& list) const {
   list.push_back(elements("norm", kinds_.norm, shard_tokens_, a_.hidden));
 }
 
-/// What its backward reads of a multilayer perceptron. The router's backward reads what the experts made.
+/// Recomputes the parts of a multilayer perceptron that its backward reads. The router's backward reads the
+/// experts' outputs.
 void LayerModel::mlp_again(OperatorList& list) const {
   enter(list, "mlp input");
   if (a_.experts > 0) {
@@ -195,7 +196,7 @@ void LayerModel::mlp_backward(OperatorList& list) const {
 
 namespace {
 
-/// Room for the operators of a pass over one layer, so that the list does not move while it grows.
+/// Capacity for the operators of a pass over one layer, so that the list does not move while it grows.
 constexpr std::size_t kOperatorsOfPass = 40;
 
 }  // namespace
@@ -214,7 +215,8 @@ OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   return list;
 }
 
-/// A collective that runs beside an operator stands before it (Operator::overlapped).
+/// Lets collectives overlap products. Each comes right before the product that it overlaps
+/// (Operator::overlapped).
 void LayerModel::put_beside_products(OperatorList& list) const {
   if (!beside_products_) return;
   const auto is = [](const Operator& o, CollectiveOp op) {
@@ -256,8 +258,8 @@ void LayerModel::add_launches(OperatorList& list, double passes) const {
   list.back().seconds = {};
 }
 
-/// In the order q, k, v, output, gate, up, down, or inner and outer of a plain MLP: the second, fourth and sixth,
-/// the last of a plain MLP but for what nothing reads.
+/// Recomputes, in the order q, k, v, output, gate, up, down (or inner and outer of a plain MLP), the second,
+/// fourth and sixth product; the last product of a plain MLP without the parts that nothing reads.
 void LayerModel::alternate_again(OperatorList& list) const {
   const bool gated = a_.mlp == Mlp::gated;
   list.push_back(elements("norms again", both_norms(kinds_), shard_tokens_, a_.hidden));
@@ -293,7 +295,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
     } else {
       mlp(remade);
     }
-    // Of some layers alone: the average of all.
+    // If only some layers are recomputed: the average of all.
     for (Operator& o : remade) {
       o.seconds = o.seconds / again.every;
       o.flops = o.flops / again.every;

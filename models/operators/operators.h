@@ -1,24 +1,24 @@
-// What one core computes and communicates for a layer: the operator list, forward and backward.
+// Operators of one core for a layer, forward and backward: computation and communication.
 //
-// It says what a layer does; how long that takes is the device's (models/device/device.h). n = s*b tokens of a
-// micro-batch; the backward of a product (n,K,N) is (n,N,K) and (K,n,N). Attention, one unit being a product
-// over all pairs of tokens: with flash 2 units forward, 5 backward, the causal half. Otherwise the full
-// square: 2 and 4 units (and 2 more when CoreAttention is recomputed), and 12, 14 (12) bytes of memory traffic
-// per score.
+// The list says what a layer does; the device says how long it takes (models/device/device.h). n = s*b tokens
+// of a micro-batch; the backward of a product (n,K,N) is (n,N,K) and (K,n,N). Attention, one unit being a
+// product over all pairs of tokens: with flash 2 units forward, 5 backward, the causal half. Otherwise the
+// full square: 2 and 4 units (and 2 more when CoreAttention is recomputed), and 12, 14 (12) bytes of memory
+// traffic per score.
 // Collectives per layer with sequence parallel: forward 2 all-gathers and 2 reduce-scatters, backward 4 and 2
-// (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated; full recompute
-// repeats the forward, LlamaMLP its own, both but for the down product and the reduce-scatter after it:
+// (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated. Full recompute
+// repeats the forward, LlamaMLP its own part, both without the down product and the reduce-scatter after it:
 // nothing reads their result, and the compiler drops what nothing reads. The token that torch-xla threads
 // through collectives does not keep them: the compiler eliminates it, unless its experimental token threading
-// is switched on (aws-neuron-sdk neuron-runtime/explore/compute-comm-overlap.rst). Without sequence parallel 2
-// all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
+// is switched on (aws-neuron-sdk neuron-runtime/explore/compute-comm-overlap.rst). Without sequence parallel
+// 2 all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
 // src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py.
 // Context parallel (ring attention; kernels/ring_attention_kernel.py, utils/batch_utils.py): each rank has a
 // block of s/C tokens, split without balancing, so the last rank decides: half a block of its own, then C-1
-// whole ones; the next block of K and V comes beside the work on this one. Backward brings dK and dV along.
+// whole ones; the next block of K and V arrives during the work on this one. Backward moves dK and dV along.
 // Mixture of experts (modules/moe): every token goes to k experts, each expert takes up to capacity_factor k
-// n/E tokens and computes with as many; with expert parallel an all-to-all before and after the experts. Not
-// modelled: overlap between engines, balance of the experts, token shuffling.
+// n/E tokens and computes with that many; with expert parallel an all-to-all before and after the experts.
+// Not modelled: overlap between engines, balance of the experts, token shuffling.
 #pragma once
 
 #include <optional>
@@ -40,7 +40,7 @@ struct Operator {
   std::string_view name;
   Category category = Category::compute;
   Seconds seconds{};                                ///< work
-  Parameter parameter;                              ///< its length is proportional (or inverse) to this
+  Parameter parameter;                              ///< the length is proportional (or inverse) to this
   Parameter also;                                   ///< and to this, unless none
   Flops flops{};                                    ///< tensor-engine operations (2 per multiply-add)
   ProcessGroup process_group = ProcessGroup::none;  ///< not none: a collective
@@ -48,21 +48,22 @@ struct Operator {
   Bytes bytes{};            ///< as models::collective() counts them
   int repeat = 1;           ///< equal collectives one after the other
   bool overlapped = false;  ///< runs at the same time as the operator after it
-  bool weights = false;     ///< gradient of weights: nothing but the optimizer waits for it
-  /// Runs on the collectives' engine from when all before it is done, until the next such or the end of the list.
+  bool weights = false;     ///< gradient of weights: only the optimizer waits for it
+  /// True if it runs on the collectives' engine from the end of all work before it until the next background
+  /// operator or the end of the list.
   bool background = false;
-  double instructions = 0;  ///< of the graph it is in (models/device/device.h)
-  Seconds host{};  ///< of the host to launch all before it; it takes what that is beyond them (beyond_busy)
+  double instructions = 0;  ///< in the graph that contains it (models/device/device.h)
+  Seconds host{};  ///< host's time to launch all before it; the excess over their time counts (beyond_busy)
 };
 
 using OperatorList = std::vector<Operator>;
 
-/// Work of the device.
+/// Operator for work of the device.
 [[nodiscard]] Operator operator_of(std::string_view name, const Work& work,
                                    Category category = Category::compute);
 
-/// Where a layer stands among those that a pass goes through one after the other, in the order of the pass: what
-/// is gathered and reduced beside it belongs to the layers next to it (UnitSharding).
+/// Position of a layer among the layers of a pass, in the order of the pass. The gathers and reductions that
+/// overlap a layer belong to the adjacent layers (UnitSharding).
 enum class LayerTurn { only, first, inner, last };
 
 /// Operators of a micro-batch on one core.
@@ -77,7 +78,7 @@ class LayerModel {
   OperatorList embedding_backward() const;
   OperatorList head_forward() const;  ///< final norm, LM head, cross entropy
   OperatorList head_backward() const;
-  /// Adding a micro-batch's gradients of `parameters` to the accumulator.
+  /// Addition of a micro-batch's gradients of `parameters` to the accumulator.
   OperatorList accumulate(double parameters) const;
   /// The update of `parameters` (optimizer state over `shards` ranks).
   OperatorList optimizer(double parameters, int shards) const;
@@ -95,7 +96,7 @@ class LayerModel {
  private:
   Operator matmul(std::string_view name, double n, double k, double width) const;
   void matmul_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
-  /// Of a decoder layer's weights, in FP8 where the strategy says so.
+  /// Product with weights of a decoder layer, in FP8 if the strategy says so.
   Operator linear(std::string_view name, double n, double k, double width) const;
   void linear_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
   Operator linear_weights(std::string_view name, double n, double k, double width) const;
@@ -107,7 +108,7 @@ class LayerModel {
                   ProcessGroup process_group = ProcessGroup::tensor) const;
   void gather_weights(OperatorList& list, double parameters, bool background) const;
   void reduce_gradients(OperatorList& list, double parameters) const;
-  /// Appends what the host's launches of a layer's pass take.
+  /// Appends the host's launches of a layer's pass.
   void add_launches(OperatorList& list, double passes) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;
@@ -130,14 +131,14 @@ class LayerModel {
   const Device& device_;
   const DeviceContext on_;
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
-  double experts_ = 0, expert_tokens_ = 0;  ///< of this core; tokens that each of them takes
+  double experts_ = 0, expert_tokens_ = 0;  ///< experts on this core; tokens that each of them takes
   double element_bytes_, sequence_;
   ScoreBytes score_bytes_;
   ElementKinds kinds_;
   LogitBytes logit_bytes_;
   std::optional<UnitSharding> units_;
   std::optional<TensorOverlap> beside_products_;
-  double layer_parameters_ = 0, root_parameters_ = 0;  ///< of this core, where `units_`
+  double layer_parameters_ = 0, root_parameters_ = 0;  ///< of this core, if `units_` is set
 };
 
 }  // namespace trnplan::models

@@ -22,12 +22,13 @@ double instructions_of(const OperatorList& list) {
   return sum;
 }
 
-/// Of one pass in each direction.
+/// Sizes of one pass in each direction.
 struct Both {
   double forward = 0, backward = 0;
 };
 
-/// Of a framework that gathers weights layer by layer: PyTorch runs eagerly, or compiles a layer at a time.
+/// Takes the largest unit of a framework that gathers weights layer by layer: PyTorch runs eagerly, or
+/// compiles a layer at a time.
 void take_largest_unit(GraphSize& largest, const Both& layer, const Both& root) {
   for (const auto& [counted, backward, layers] :
        {std::tuple(layer.forward, false, 1), std::tuple(layer.backward, true, 1),

@@ -55,9 +55,9 @@ void walk_tasks(const Pass& pass, const StepProgram& step, const sim::Run& run, 
     for (int i = 0; i < c.times; ++i) {
       for (std::size_t k = 0; k < items.size(); ++k)
         take(items[k], items[k].background || (items[k].overlapped && k + 1 < items.size()));
-      const bool beside =
+      const bool in_background =
           std::any_of(items.begin(), items.end(), [](const Item& item) { return item.background; });
-      if (beside) now = run.ended[t++];
+      if (in_background) now = run.ended[t++];
       if (items.size() > 1 && items[items.size() - 2].overlapped) now = run.ended[t++];
     }
     on_chain(c, start, now);

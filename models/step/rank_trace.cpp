@@ -76,18 +76,18 @@ class RankTracer::Impl {
   using Front = std::vector<std::uint32_t>;
   using Fronts = std::array<Front, 3>;  ///< of the compute queue and of its engines
 
-  /// What the tasks of one action of a schedule look like in the program, whatever the micro-batch.
+  /// Tasks of one action of a schedule in the program, whatever the micro-batch.
   struct Pattern {
     TaskId first = 0, end = 0;
-    std::vector<std::uint32_t> starts;  ///< in the step: its first task for each micro-batch
+    std::vector<std::uint32_t> starts;  ///< first task in the step for each micro-batch
   };
-  /// A pattern in the step.
+  /// A pattern at one place in the step.
   struct Block {
     std::uint32_t pattern = 0;
     std::uint32_t first = 0;  ///< task
     int micro_batch = 0;
   };
-  /// Stage, kind, chunk, last pass that makes gradients, first that has weights gathered beside it.
+  /// Stage, kind, chunk, last pass that makes gradients, first pass that overlaps gathers of weights.
   using PatternKey = std::tuple<int, StageAction::Kind, int, bool, bool>;
 
   struct Output {
@@ -95,7 +95,7 @@ class RankTracer::Impl {
     std::uint32_t nodes = 0;
   };
 
-  /// Nodes go to the end of a queue.
+  /// Emits nodes at the end of a queue.
   struct Emitting {
     Output& out;
     Front& front;
@@ -109,7 +109,7 @@ class RankTracer::Impl {
     }
   };
 
-  /// Micro-batches that have every action of the schedule.
+  /// Number of micro-batches that contain every action of the schedule.
   int few() const { return p_.round() * (p_.reduces_early() ? 2 : 1); }
 
   PatternKey key_of(int stage, const StageAction& a, const LastGradients& last) const {
@@ -130,7 +130,7 @@ class RankTracer::Impl {
     });
   }
 
-  /// All blocks of the step, and its groups, by their first collective.
+  /// Lays out all blocks of the step, and its groups, by their first collective.
   void lay_out_step() {
     const LastGradients last(p_, p_.micro_batches);
     blocks_of_.resize(at(p_.stages));
@@ -197,11 +197,11 @@ class RankTracer::Impl {
     }
   }
 
-  /// The number in the step of a task of a block.
+  /// Number in the step of a task of a block.
   int tag_of(TaskId t, const Block& block) const {
     return static_cast<int>(block.first + (t - patterns_[block.pattern].first));
   }
-  /// Of a message that stands with the pass of the stage that receives it.
+  /// Number of a message that is part of the receiving stage's pass.
   int tag_elsewhere(TaskId message, int micro_batch) const {
     const auto after =
         std::upper_bound(step_.segments.begin(), step_.segments.end(), message,
@@ -226,7 +226,7 @@ class RankTracer::Impl {
   }
   int rank_of_device(TaskId t, std::uint32_t i) const { return rank_of_[device(t, i) % rank_of_.size()]; }
 
-  /// Compute queue or engine.
+  /// Index of the compute queue or engine.
   std::size_t queue_of(TaskId t, std::uint32_t i) const { return device(t, i) / rank_of_.size(); }
 
   std::vector<int> ranks_of(TaskId t) const {
@@ -236,7 +236,7 @@ class RankTracer::Impl {
     return ranks;
   }
 
-  /// Of a collective.
+  /// Finds the group of a collective.
   void find_group(TaskId t) {
     const Item* item = step_.of(t).item;
     if (step_.of(t).is<task::Hold>() || item == nullptr || !item->is_transfer()) return;
@@ -252,8 +252,8 @@ class RankTracer::Impl {
     group_of_[t] = known->second;
   }
 
-  /// Sender and receiver of a message beside the queues. The messages of an item come in the order of the
-  /// pairs over its boundary, again and again.
+  /// Sender and receiver of a message outside the queues. The messages of an item come in the order of the
+  /// pairs over its boundary, repeatedly.
   std::pair<int, int> pair_of(TaskId t, const task::Message& message) {
     const auto [it, fresh] = pairs_.try_emplace(message.boundary);
     if (fresh) it->second = p_.pairs_of(message.boundary);
@@ -307,7 +307,7 @@ class RankTracer::Impl {
     }
   }
 
-  /// To the next rank of the group and from the one before, at the same time.
+  /// Sends to the next rank of the group and receives from the one before, at the same time.
   void permute(Emitting& to, int rank, TaskId t, const Item& item) const {
     const std::vector<int> ring = ranks_of(t);
     const auto place = static_cast<std::size_t>(std::find(ring.begin(), ring.end(), rank) - ring.begin());
@@ -322,13 +322,13 @@ class RankTracer::Impl {
   const StepParts& p_;
   std::unique_ptr<Layout> layout_;
   LastGradients last_of_few_;
-  StepProgram step_;  ///< of few micro-batches
+  StepProgram step_;  ///< with few micro-batches
   std::map<PatternKey, std::size_t> pattern_of_;
   std::vector<Pattern> patterns_;
-  std::vector<std::vector<Block>> blocks_of_;  ///< of each stage, in the order of its queues
-  std::vector<int> rank_of_;                   ///< of each compute device
-  std::vector<std::vector<TaskId>> queues_;    ///< of each rank, both its devices
-  std::vector<int> group_of_;                  ///< of each task that is a collective
+  std::vector<std::vector<Block>> blocks_of_;  ///< per stage, in the order of its queues
+  std::vector<int> rank_of_;                   ///< per compute device
+  std::vector<std::vector<TaskId>> queues_;    ///< per rank, both its devices
+  std::vector<int> group_of_;                  ///< per task that is a collective
   Groups groups_;
   std::map<std::vector<int>, int> group_index_;
   std::map<std::pair<std::uint32_t, sim::DeviceId>, int> group_by_first_;  ///< by tag and first device

@@ -26,14 +26,15 @@ SimTime work(const OperatorList& list) {
 
 namespace {
 
-/// How weights are gathered unit by unit, and over how many ranks; zero where they are not.
+/// Kind of a unit sharding, and the ranks over which weights are gathered; zero if they are not gathered by
+/// unit.
 using UnitKey = std::array<int, 2>;
 UnitKey unit_key(const Strategy& s) {
   if (!framework_of(s).units(s)) return {};
   return {1 + static_cast<int>(s.sharding), shard_degree(s)};
 }
 
-/// Groups of one shape: what runs on them takes the same time wherever they are.
+/// Groups of one shape: work on them takes the same time wherever they are.
 class GroupClass {
  public:
   GroupClass(const StepLayout& layout, StageGroups groups)
@@ -63,7 +64,8 @@ class GroupClass {
 
   const StageGroups& groups() const { return groups_; }
 
-  /// Of operators of which some run at the same time: what overlaps is put on the engine, the rest adds up.
+  /// Time of operators of which some run at the same time: overlapped ones are put on the engine, the others
+  /// add up.
   SimTime time(const OperatorList& list, double slowdown) {
     if (std::any_of(list.begin(), list.end(), [](const Operator& o) { return o.background; }))
       return length_of(list, slowdown);
@@ -81,7 +83,7 @@ class GroupClass {
         busy += alone;
         continue;
       }
-      end = std::min(end + 1, list.size());  // with the work beside it
+      end = std::min(end + 1, list.size());  // with the work that it overlaps
       const OperatorList part(list.begin() + static_cast<std::ptrdiff_t>(i),
                               list.begin() + static_cast<std::ptrdiff_t>(end));
       t += length_of(part, slowdown);
@@ -91,13 +93,11 @@ class GroupClass {
     return t;
   }
 
-  /// On the engine. The same few parts come again and again: each round of ring attention, under each
-  /// recompute policy.
+  /// Time on the engine. The same few parts recur: each round of ring attention, under each recompute policy.
   SimTime length_of(const OperatorList& part, double slowdown) {
     std::vector<double> key{slowdown};
     for (const Operator& o : part) {
-      // Names, and what a time is charged to, change nothing; a new field does not compile until it is looked
-      // at.
+      // Names and categories change no time. A new field does not compile until it is considered here.
       const auto& [name, category, seconds, parameter, also, flops, process_group, op, bytes, repeat,
                    overlapped, weights, background, instructions, host] = o;
       const std::initializer_list<double> more = {static_cast<double>(process_group),
@@ -121,10 +121,10 @@ class GroupClass {
                                                  : time({o.process_group, o.op, o.bytes, o.repeat, 0});
   }
 
-  /// What the layers of one micro-batch take, and what is before and after them.
+  /// Times of the layers of one micro-batch, and of the work before and after them.
   struct Chains {
     SimTime layer, layer_back, embedding, embedding_back, head, head_back;
-    std::array<SimTime, 4> turns{}, turns_back{};  ///< by LayerTurn, where weights are gathered by unit
+    std::array<SimTime, 4> turns{}, turns_back{};  ///< by LayerTurn, if weights are gathered by unit
   };
   using Key = std::tuple<int, bool, Recompute, bool, Precision, const Framework*, UnitKey>;
   std::map<Key, Chains> chains;
@@ -134,24 +134,25 @@ class GroupClass {
   StageGroups groups_;
   OperatorItems operator_items_;
   std::map<Call, SimTime> times_;
-  std::map<std::vector<double>, SimTime> lengths_;  ///< of parts, by what they are made of
+  std::map<std::vector<double>, SimTime> lengths_;  ///< of parts, by their content
 };
 
-/// What is remembered of strategies is found by these parts of them. A field that is added to Strategy does
-/// not compile until it is given to the keys whose times it changes.
+/// Parts of a strategy by which cached times are found. A field that is added to Strategy does not compile
+/// until it is added to the keys whose times it changes.
 struct Keys {
-  std::array<int, 7> ranks;  ///< groups and where they are
+  std::array<int, 7> ranks;  ///< groups and their places
   GroupClass::Key pass;      ///< the operators of a pass over one micro-batch
   std::tuple<bool, bool, bool, Precision, int, const Framework*, UnitKey> end;  ///< the end of the step
 };
 
 Keys keys_of(const Strategy& s) {
-  // Virtual stages and cuts only say how many layers a stage has, which the end of the step is asked with;
-  // the schedule puts together what is remembered here, and says whether gradients are reduced beside passes.
+  // Virtual stages and cuts only determine how many layers a stage has, which is an argument of the end of
+  // the step. The schedule combines the cached times, and determines whether gradients are reduced during
+  // passes.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
                schedule, framework, sharding, shard_ranks] = s;
-  (void)sharding, (void)shard_ranks;  // in the key of units; without units they change nothing but memory
+  (void)sharding, (void)shard_ranks;  // in the key of units; without units they change only memory
   const UnitKey units = unit_key(s);
   const Framework* loop = &framework_of(s);
   return {{tensor, context, expert, data, pipeline, kv_replicator, units[1]},
@@ -164,14 +165,14 @@ Keys keys_of(const Strategy& s) {
 /// One set of degrees on the cluster.
 struct StageCosts::Ranks {
   StepLayout layout;
-  std::vector<GroupClass*> inside;  ///< of each stage: groups that layers use
-  std::vector<GroupClass*> across;  ///< and groups over which gradients are reduced
+  std::vector<GroupClass*> inside;  ///< per stage: groups that layers use
+  std::vector<GroupClass*> across;  ///< per stage: groups over which gradients are reduced
   std::vector<GroupClass*> borders;
   /// Groups inside and across, first and last stage, layers, and Keys::end.
   using FinishKey = std::tuple<GroupClass*, GroupClass*, bool, bool, int, decltype(Keys::end)>;
   std::map<FinishKey, StrategyCosts::Finish> finish;
 
-  /// True when a stage has groups like those of the stage below.
+  /// True if a stage has groups like those of the stage below.
   bool like_below(int stage) const {
     return inside[at(stage)] == inside[at(stage - 1)] && across[at(stage)] == across[at(stage - 1)];
   }
@@ -182,7 +183,7 @@ struct StageCosts::Ranks {
 
 struct StageCosts::Shared {
   const Job& job;
-  const Profile& off_stack;  ///< as given; layouts put it on the job's stack themselves
+  const Profile& off_stack;  ///< as given; layouts add the job's stack themselves
   const Profile profile;     ///< on the job's stack
   const topology::ChipGraph& graph;
   std::map<std::vector<int>, GroupClass> classes;
@@ -212,7 +213,7 @@ struct StageCosts::Shared {
       ranks->across.push_back(intern(std::move(across), layout, std::move(rest)));
     }
     for (int b = 0; b < layout.stages && layout.stages > 1; ++b) {  // the last joins its ends
-      StageGroups pairs;  // as tensor groups: a class asks for no more than a name
+      StageGroups pairs;  // as tensor groups: a class only needs a name
       pairs.tensor = layout.pairs_of(b);
       const int cls = layout.placement.class_of_rank(pairs.tensor.front().front());
       layout.keep_representative(pairs.tensor);
@@ -329,7 +330,7 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   return ranks_.finish.emplace(key, f).first->second;
 }
 
-/// A stage whose chunks have `layers`.
+/// Cost of a stage with chunks of `layers`.
 StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const {
   const int chunks = strategy_.virtual_pipeline, last_part = stages_ * chunks - 1;
   const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);

@@ -20,7 +20,7 @@ SimTime bound(const StrategyCosts& strategy, const std::vector<int>& layers) {
   return step_bound(strategy.step(layers), strategy.blocking(), strategy.schedule().drains());
 }
 
-/// False when the layers do not fit in.
+/// False if the layers do not fit.
 bool have_room(int layers, const std::vector<int>& most) {
   std::int64_t room = 0;
   for (const int l : most) {
@@ -30,7 +30,7 @@ bool have_room(int layers, const std::vector<int>& most) {
   return room >= layers;
 }
 
-/// What layers cost in the stages of a strategy. Refers to it.
+/// Costs of layers in the stages of a strategy. Refers to the strategy.
 LayerCosts layer_costs(const StrategyCosts& strategy, int layers, const std::vector<int>& most) {
   const int stages = strategy.stages();
   LayerCosts costs;
@@ -96,15 +96,15 @@ SimTime StepBounds::bound_of_any_cuts(const Strategy& s, int micro_batches) {
   }
   quickest += costs.barrier + longest_tail(costs);
   // With w_i >= 0 that add up to 1, the largest term of step_bound() is at least sum w_i term_i. A layer on
-  // stage j costs m w_j c in its own term and w_i c in that of every stage above. The weights that make a
-  // layer cost the same wherever it is, g c, leave nothing to choose: w_j = (g - sum of those above) / m, g =
-  // 1 / (1 - (1 - 1/m)^P).
+  // stage j costs m w_j c in its own term and w_i c in that of every stage above. Choose weights for which a
+  // layer costs the same, g c, on every stage; then its place does not matter: w_j = (g - sum of those above)
+  // / m, g = 1 / (1 - (1 - 1/m)^P).
   const double m = micro_batches, g = 1 / (1 - std::pow(1 - 1 / m, count));
   const double c = static_cast<double>(layer.ps);
   double sum = g * c * layers + static_cast<double>(quickest.ps), above = 0;
   for (int i = count - 1; i >= 0; --i) {
     const double w = (g - above) / m;
-    // Below stage i, without their layers: what is passed on the way up and down.
+    // Terms below stage i, without their layers: the messages on the way up and down.
     const StageCost& stage = costs.stages[at(i)];
     sum += w * m * (static_cast<double>(per_micro_batch(costs, i, true).ps) - c) +
            above * (static_cast<double>((stage.up + stage.down).ps) - c);
@@ -114,7 +114,7 @@ SimTime StepBounds::bound_of_any_cuts(const Strategy& s, int micro_batches) {
     }
     above += w;
   }
-  constexpr double kRoundedDown = 1 - 1e-9;  // of ticks and of the sums of doubles
+  constexpr double kRoundedDown = 1 - 1e-9;  // for ticks and for the sums of doubles
   return to_sim_time(Seconds(sum * kRoundedDown * 1e-12));
 }
 
@@ -149,7 +149,7 @@ ComputeBounds::ComputeBounds(const Job& job, const Profile& profile)
     : job_(job), profile_(on_job(profile, job)) {}
 
 SimTime ComputeBounds::layer(const Strategy& s) {
-  // A layer's operators know nothing of these.
+  // A layer's operators do not depend on these.
   Strategy kind = s;
   kind.pipeline_parallel = kind.virtual_pipeline = kind.data_parallel = 1;
   kind.zero1 = true;
@@ -183,7 +183,7 @@ SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
 }
 
 Seconds ComputeBounds::layers(const Strategy& s, int micro_batches) {
-  // One of the stages has no fewer layers than the mean.
+  // One of the stages has at least the mean number of layers.
   return to_seconds(layer(s)) *
          (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches);
 }

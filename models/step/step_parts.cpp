@@ -48,7 +48,7 @@ class StageBuilder {
     return sum;
   }
 
-  /// Equal lists (every chunk's layers) are made once.
+  /// Builds equal lists (every chunk's layers) once.
   void append(Pass& pass, Chain::Part part, const char* what, const std::function<OperatorList()>& make,
               int times) {
     if (times == 0) return;
@@ -185,8 +185,8 @@ class StageBuilder {
 
 Items OperatorItems::of(const OperatorList& operators) {
   Items items;
-  SimTime busy;                                     // with what does not run beside other work
-  Parameter background = common::overlap_slowdown;  // what limits the transfers beside the work
+  SimTime busy;                                     // with all that does not overlap other work
+  Parameter background = common::overlap_slowdown;  // limit of the transfers that overlap work
   for (const Operator& o : operators) {
     if (o.host.value > 0) {
       items.push_back(work_item(o.name, o.category, o.parameter, beyond_busy(to_seconds(busy), o.host)));
@@ -248,7 +248,7 @@ void StepParts::make_stages() {
 
 namespace {
 
-/// The time of a message as work.
+/// Returns the time of a message as work.
 Item hold_of(const Items& message) {
   Item hold;
   hold.name = "message";
@@ -312,7 +312,7 @@ std::optional<Item> graph_start(std::string_view name, Category c, Launch launch
   return item;
 }
 
-/// True when a stage's own collectives use a link or NIC that another stage may use at the same time: then
+/// True if a stage's own collectives use a link or NIC that another stage may use at the same time. Then
 /// layers must run inside the step, where the engine shares the resource out.
 bool StepParts::chains_share_with_others() const {
   std::vector<int> user(fabric.size(), -1);  // the stage whose chains use a resource

@@ -257,10 +257,10 @@ StepTimes time_unfolded(const StepParts& p, Layout& layout, bool expand) {
 StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {
   const int unit = unit_of(p);
   std::vector<StepTimes> tried;  // each with twice as many units as the previous, and the same rest
-  std::optional<StepTimes> settled;
+  std::optional<StepTimes> grown_step;
   const auto look = [&](const StepRun& r) {
     tried.push_back(times_of(r, p));
-    settled.reset();
+    grown_step.reset();
     const std::size_t n = tried.size();
     if (n < 3) return;
     const StepTimes &first = tried[n - 3], &second = tried[n - 2], &third = tried[n - 1];
@@ -269,11 +269,11 @@ StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {
     const auto pace = slowest_pace(r, p.stages, unit);
     if (!pace || !is_alike(second, third) || !is_near((second.end - first.end) * 2, growth)) return;
     if (!is_near(std::max(*pace * units * 2, growth), growth)) return;
-    settled = grown(second, third, p.micro_batches / unit - 4 * units, 2 * units);
+    grown_step = grown(second, third, p.micro_batches / unit - 4 * units, 2 * units);
   };
   std::int64_t tasks = 0;
   if (const auto found = find_rhythm(p, layout, expand, 0, false, tasks, look)) return times_of(*found, p);
-  if (settled && tasks > kTasksRunWhole) return std::move(*settled);
+  if (grown_step && tasks > kTasksRunWhole) return std::move(*grown_step);
   if (tasks > kMostTasks) throw_too_many();
   return time_unfolded(p, layout, expand);
 }

@@ -24,8 +24,8 @@ std::size_t operators_of(const Pass& pass) {
   return sum;
 }
 
-/// The end of the step is always there; then passes and messages, then operators, each of as many of the first
-/// micro-batches as leaves no more slices than wanted.
+/// Chooses the details that are shown. The end of the step always is; then passes and messages, then
+/// operators, each for the largest number of first micro-batches with no more slices than requested.
 void choose_details(const StepParts& p, std::size_t most_slices, Timeline& out) {
   std::size_t fixed = at(p.stages), thin = 0, operators = 0;
   for (int s = 0; s < p.stages; ++s) {
@@ -42,7 +42,7 @@ void choose_details(const StepParts& p, std::size_t most_slices, Timeline& out) 
       }
     }
   }
-  const std::size_t ends = p.blocking() ? 2 : 6;  // and a launch and its time on the queue at each
+  const std::size_t ends = p.blocking() ? 2 : 6;  // plus a launch and its time on the queue at each
   for (int part = 0; part + 1 < p.parts_of_model(); ++part) {
     const auto link = link_above(p.strategy, part);
     if (!link) continue;
@@ -108,8 +108,8 @@ class Writer {
     return static_cast<std::uint32_t>(out_.tracks.size() - 1);
   }
 
-  /// Counted rounds come after all that is listed: what comes after them is that much later. What they would
-  /// add to the memory counter is no more than what was there before.
+  /// Counted rounds come after all listed actions; everything after them shifts by their length. Their effect
+  /// on the memory counter never exceeds the level before.
   void simulate() {
     StepRun r = run_folded(p_, layout_, expanded_, out_.listed_micro_batches, true);
     out_.end = r.end();
@@ -132,7 +132,7 @@ class Writer {
     const StepProgram::Segment& s = step_.segments[i];
     const TaskId end = i + 1 < step_.segments.size() ? step_.segments[i + 1].first
                                                      : static_cast<TaskId>(step_.program.tasks().size());
-    TaskId first = end, last = end;  // of the pass; the tasks between are its own
+    TaskId first = end, last = end;  // of the pass; the tasks between belong to it
     for (TaskId t = s.first; t < end; ++t) {
       const StepProgram::Source& source = step_.of(t);
       if (source.is<task::Reduction>()) {
@@ -192,8 +192,8 @@ class Writer {
     if (r.action.kind == p_.schedule().last_pass()) alive.add(r.end, {.passes = -1}, listed);
   }
 
-  /// The memory model's instants, as a pass comes to them: activations are there when the layers' forward is
-  /// done, and until their backward is.
+  /// The memory model's instants, at the times when a pass reaches them: activations exist from the end of
+  /// the layers' forward to the end of their backward.
   void memory(const PassRun& r, Chain::Part part, int layers, SimTime start, SimTime end) {
     using Part = Chain::Part;
     const StageMemory& m = memory_.stages[at(r.stage)];
@@ -238,14 +238,15 @@ class Writer {
     const bool up = message.up;
     const int below = message.boundary, above = (message.boundary + 1) % p_.stages;
     const std::uint64_t flow = ++flows_;
-    const int part = p_.part_of(up ? above : below, action.chunk);  // that receives, beside the queues
+    const int part = p_.part_of(up ? above : below, action.chunk);  // of the receiver, outside the queues
     const int sender = (message.activation ? part - 1 : part + 1) / p_.stages;
     StageAction of = action;
     for (const int s : {below, above}) {
       const bool receives = (s == above) == up;
       SimTime start = run_.started[t], end = run_.ended[t];
       if (!p_.blocking()) (receives ? start : end) = receives ? end : start;
-      // A message beside the queues comes with the pass that waits for it, and leaves the part before it.
+      // A message outside the queues arrives with the pass that waits for it, and leaves from the part before
+      // it.
       of.chunk = receives || p_.blocking() ? action.chunk : sender;
       Timeline::Slice& end_of_it =
           slice(compute_[at(s)], start, end,
@@ -266,7 +267,7 @@ class Writer {
   Timeline out_;
   std::vector<std::uint32_t> compute_, engine_, background_, reductions_, memory_track_;
   std::optional<ResourceUse> use_;
-  std::vector<MemoryCounter> alive_;  ///< of each stage
+  std::vector<MemoryCounter> alive_;  ///< per stage
   std::uint64_t flows_ = 0;
 };
 

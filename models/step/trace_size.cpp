@@ -14,7 +14,7 @@ SimTime launch_of(const Item& item) {
 
 namespace {
 
-/// Nodes of an item on a rank that takes part in it.
+/// Number of nodes of an item on a rank that takes part in it.
 std::int64_t nodes_of(const Item& item) {
   if (!item.is_transfer()) return 1;
   if (item.call.phase > 0) return 0;
@@ -54,7 +54,7 @@ TraceSize rank_trace_size(const StepModel& model) {
     if (!link) continue;
     const Boundary& b = p.boundaries[at(link->boundary)];
     size.per_micro_batch += 2 * (nodes_of(*b.activation) + nodes_of(*b.gradient));
-    if (!p.blocking()) size.per_micro_batch += 4;  // both ends of a message launch it on their own
+    if (!p.blocking()) size.per_micro_batch += 4;  // both ends of a message launch it themselves
   }
   const std::int64_t ranks = p.job.cluster.cores() / p.stages;
   return {size.fixed * ranks, size.per_micro_batch * ranks};

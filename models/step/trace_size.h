@@ -1,4 +1,4 @@
-// How long the trace of a step is (models/step/rank_trace.h), without writing it.
+// Length of the trace of a step (models/step/rank_trace.h), without writing it.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace trnplan::models {
 
-/// Nodes that a step has on all ranks: at most fixed + micro-batches x per_micro_batch.
+/// Number of nodes that a step has on all ranks: at most fixed + micro-batches x per_micro_batch.
 struct TraceSize {
   std::int64_t fixed = 0, per_micro_batch = 0;
 };
-/// Cost: O(stages x operators of a layer).
+/// Bound of the number of nodes. Cost: O(stages x operators of a layer).
 TraceSize rank_trace_size(const StepModel& model);
 
-/// The part of a transfer that the host takes to start it, or that comes with a bucket: a node of its own.
+/// The part of a transfer that the host takes to start it, or that a bucket adds: a node of its own.
 SimTime launch_of(const Item& item);
 
 }  // namespace trnplan::models

@@ -15,7 +15,7 @@ namespace trnplan::planner {
 
 namespace {
 
-/// A program that breaks it still has a shape: groups and memory can be judged.
+/// True if a program that breaks the rule still has a shape: groups and memory can be judged.
 bool keeps_shape(const Violation& v) {
   return v.rule == "pipeline-parity" || v.rule == "vocabulary" || v.rule == "tied-embeddings" ||
          v.rule == "flash-attention" || v.rule == "not-modelled";
@@ -25,7 +25,8 @@ bool has_shape(const std::vector<Violation>& broken) {
   return std::all_of(broken.begin(), broken.end(), keeps_shape);
 }
 
-/// Strategies that may be proposed in place of one: all, but only those whose step is modelled where its own is.
+/// Strategies that may be proposed in place of another: all, but if the step of that one is modelled, only
+/// those with a modelled step.
 class Proposals {
  public:
   Proposals(const models::Job& job, const models::Strategy& instead_of)
@@ -37,8 +38,8 @@ class Proposals {
   bool modelled_;
 };
 
-/// The same with each layer or the layers spread over more cores, where that is legal and fits: the fewest cores first,
-/// of TP before of PP. Everything is recomputed, or no more than now where that is not proposed.
+/// The strategy with each layer or the layers spread over more cores, if that is legal and fits: the fewest
+/// cores first, TP before PP. Everything is recomputed, or no more than now if that is not proposed.
 std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, const models::Strategy& s,
                                                      const models::Profile& profile, const Target* target,
                                                      const Proposals& proposals) {
@@ -62,7 +63,7 @@ std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, con
   return std::nullopt;
 }
 
-/// What the framework can recompute, the cheapest first.
+/// Parts that the framework can recompute, the cheapest first.
 std::vector<models::Recompute> stronger_policies(const models::Strategy& s) {
   const models::Framework& framework = models::framework_of(s);
   std::vector<models::Recompute> all = recomputes_besides(framework, s.flash_attention);
@@ -80,7 +81,7 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
   if (memory.worst().peak() <= memory.limit)
     v.message += fmt::format("; given the uncertainty it is only {:.0f} % likely to fit",
                              100 * memory.fit_probability);
-  // Where nobody says what the runtime reserves, what fits without it is left open.
+  // If the runtime's reserve is unknown, a strategy that fits without it stays open.
   v.doubtful = !job.cluster.instance.traits.runtime_reserve &&
                memory.worst().peak() - memory.worst().runtime <= memory.limit;
   const Proposals proposals(job, s);
@@ -118,7 +119,7 @@ std::string why_no_plan(const Judgement& judgement) {
   if (judgement.plan) return {};
   std::string why;
   for (const Violation& v : judgement.broken) {
-    // Groups and memory are judged of programs that have a shape; they keep none from being simulated.
+    // Groups and memory are judged for programs with a shape; they keep none from being simulated.
     if (v.rule == "memory" || v.rule == "replica-group") continue;
     if (keeps_shape(v) && v.rule != "not-modelled") continue;
     why += fmt::format("{}{} ({})", why.empty() ? "" : "; ", v.message, v.rule);

@@ -22,7 +22,7 @@ using models::Strategy;
 
 namespace {
 
-/// How a rule is broken, and what would satisfy it.
+/// Breach of a rule, and values that would satisfy it.
 struct Broken {
   std::string message, fix;
 };
@@ -32,14 +32,14 @@ topology::Degrees degrees_of(const Strategy& s) {
   return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
 }
 
-/// Its collectives and engines would be timed as those of another machine.
+/// Refuses instances with collectives and engines that would be timed as those of another machine.
 Found instance(const Job& job, const Strategy&) {
   if (times_steps_on(job.cluster.instance)) return std::nullopt;
   return Broken{why_untimed(job.cluster.instance),
                 "use an instance type whose step can be timed: trnplan instances lists them"};
 }
 
-/// Degrees near those of `s` whose product divides the cores.
+/// Degrees near those of `s` with a product that divides the cores.
 std::string dividing(const Strategy& s, int cores) {
   const int tp = std::gcd(s.tensor_parallel, cores);
   const int pp = std::gcd(s.pipeline_parallel, cores / tp);
@@ -118,7 +118,7 @@ Found layers(const Job& job, const Strategy& s) {
       "name the last layer of each stage except the last"};
 }
 
-/// Rules of NxD's send and receive and of its kernels are of no other device.
+/// True if the job runs on GPUs, where rules of NxD's send and receive and of its kernels do not apply.
 bool on_gpus(const Job& job) {
   return job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
 }
@@ -156,7 +156,7 @@ Found pipeline_schedule(const Job& job, const Strategy& s) {
   if (obstacle.empty()) return std::nullopt;
   return Broken{std::move(obstacle),
                 fmt::format("vpp={}, or another schedule",
-                            models::chunks_of(models::settled_schedule(s)).nearest(shape.chunks))};
+                            models::chunks_of(models::effective_schedule(s)).nearest(shape.chunks))};
 }
 
 /// The largest context-parallel degree below `cp` that the sequence allows.
@@ -208,13 +208,13 @@ Found positions(const Job& job, const Strategy&) {
 }
 
 Found rank_order(const Job& job, const Strategy& s) {
-  if (degrees_of(s).world() != job.cluster.cores()) return std::nullopt;  // divisibility says so
+  if (degrees_of(s).world() != job.cluster.cores()) return std::nullopt;  // rule divisibility reports it
   const std::string obstacle = topology::RankOrder::obstacle(job.cluster, degrees_of(s));
   if (obstacle.empty()) return std::nullopt;
   return Broken{obstacle, "tp=2 or tp=8, or a DP that fits"};
 }
 
-/// By their ids (api/rules/1_strategy.yaml).
+/// Rules by their ids (api/rules/1_strategy.yaml).
 constexpr struct {
   std::string_view id;
   Found (*find)(const Job&, const Strategy&);

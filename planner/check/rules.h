@@ -1,8 +1,8 @@
-// Which strategies neuronx-distributed can train and the Neuron runtime accepts. Rules of one target alone are
-// its own (Target::rules).
+// Rules for strategies that neuronx-distributed can train and the Neuron runtime accepts. A target may have
+// further rules of its own (Target::rules).
 //
-// One small function per rule in a table (rules.cpp): adding a rule is adding a function and a line there, and a row in
-// api/rules/1_strategy.yaml, which explains it and names its source.
+// One small function per rule in a table (rules.cpp). To add a rule, add a function and a line there, and a
+// row in api/rules/1_strategy.yaml, which explains the rule and names its source.
 #pragma once
 
 #include <functional>
@@ -19,28 +19,28 @@
 
 namespace trnplan::planner {
 
-/// Every rule about numbers that `strategy` breaks for `job`: divisibility, heads, kv-replicator, layers,
-/// pipeline-parity, moe, batch, interleaved, context-parallel, flash-attention, sequence-parallel, rank-order;
-/// not-modelled for an instance type; then those of the target (Target::rules), where there is one. Memory and
-/// replica groups are separate. Cost: microseconds.
+/// Returns every rule about numbers that `strategy` breaks for `job`: divisibility, heads, kv-replicator,
+/// layers, pipeline-parity, moe, batch, interleaved, context-parallel, flash-attention, sequence-parallel,
+/// rank-order; not-modelled for an instance type; then those of the target (Target::rules), if there is one.
+/// Memory and replica groups are separate. Cost: microseconds.
 std::vector<Violation> rule_violations(const models::Job& job, const models::Strategy& strategy,
                                        const Target* target = nullptr);
-/// Whether there are any: ends at the first.
+/// True if there are violations; stops at the first.
 bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy, const Target* target = nullptr);
 
 /// The rules about numbers that every strategy of the job breaks, whatever is chosen: the job contradicts
-/// itself. Rule "batch" is left out, the search answers that with the nearest batch. None for an instance
-/// type that is not modelled: that is no mistake. Cost: one enumeration.
+/// itself. Rule "batch" is left out: the search answers it with the nearest batch. Empty for an instance type
+/// that is not modelled, since that is no mistake. Cost: one enumeration.
 std::vector<Violation> contradictions(const models::Job& job, const Target* target = nullptr);
 
-/// The ids of the rules that hold for every target, in their order; one may stand there twice.
+/// The ids of the rules that hold for every target, in their order; an id may occur twice.
 std::vector<std::string_view> rule_ids();
 
-/// A training step on it is timed; else its groups and memory alone are judged.
+/// True if a training step on the instance is timed; otherwise only its groups and memory are judged.
 bool times_steps_on(const topology::Instance& instance);
-/// Why it is not, as a sentence without its full stop. Precondition: it is not.
+/// Reason why it is not timed, as a sentence without its full stop. Precondition: it is not.
 std::string why_untimed(const topology::Instance& instance);
-/// What the simulator does not cover of the strategy, as rule "not-modelled".
+/// Features of the strategy that the simulator does not cover, as rule "not-modelled".
 std::optional<Violation> not_modelled(const models::Job& job, const models::Strategy& strategy);
 /// Rule "not-modelled" for a step beyond the simulation clock.
 Violation beyond_the_clock();
@@ -50,23 +50,23 @@ Violation beyond_the_clock();
 topology::PlacementVerdict placement_verdict(const models::Job& job, const models::Strategy& strategy,
                                              const topology::ChipGraph& graph);
 
-/// The violation a verdict amounts to: none when supported. The message names the first group of the worst
-/// verdict, its ranks and chips.
+/// The violation of a verdict; empty if supported. The message names the first group of the worst verdict,
+/// its ranks and chips.
 std::vector<Violation> replica_group_violation(const topology::PlacementVerdict& verdict);
 
-/// Splits of the same ranks into tensor and data parallel (context and pipeline unchanged) whose groups are
-/// all supported, nearest tensor-parallel degree first. `kv_heads` of the model: more tensor-parallel ranks
-/// than that hold replicas, whose groups count too; 0 = not known.
+/// Splits of the same ranks into tensor and data parallel (context and pipeline unchanged) with groups that
+/// are all supported, nearest tensor-parallel degree first. `kv_heads` of the model: if there are more
+/// tensor-parallel ranks than that, they hold replicas, and the groups of these count too; 0 = not known.
 std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
                                                     const topology::ChipGraph& graph,
                                                     topology::Degrees degrees, int kv_heads = 0);
 
-/// "tp=8 or tp=16": the degrees next to the strategy's own, of those that divide a node's cores, for which
-/// `fits` holds; `otherwise` where there is none.
+/// "tp=8 or tp=16": the degrees next to the strategy's own for which `fits` holds, among those that divide a
+/// node's cores; `otherwise` if there is none.
 std::string near_tensor_parallel(const models::Job& job, const models::Strategy& strategy,
                                  const std::function<bool(int)>& fits, const char* otherwise);
 
-/// What to do about a refused or doubtful group.
+/// Fix for a refused or doubtful group.
 std::string replica_group_fix(const models::Job& job, const topology::ChipGraph& graph,
                               const models::Strategy& strategy, const topology::GroupVerdict& offending);
 

@@ -130,7 +130,7 @@ std::string untested_words(Trait t, const models::Job& job, const Strategy& s) {
     case Trait::sequence_parallel:
       return s.sequence_parallel ? "sequence parallel" : "no sequence parallel";
     case Trait::schedule:
-      return fmt::format("schedule {}", to_string(models::settled_schedule(s)));
+      return fmt::format("schedule {}", to_string(models::effective_schedule(s)));
     case Trait::framework:
       return fmt::format("framework {}", models::framework_of(s).name());
     case Trait::sharding:
@@ -150,14 +150,15 @@ std::string_view to_string(Trait t) {
   return kInfo[static_cast<std::size_t>(t)].name;
 }
 
-KnownRuns::KnownRuns(std::vector<KnownRun> runs, DistanceParameters parameters) : parameters_(parameters) {
-  std::set<std::tuple<Kind, std::string, Point>> told;
-  for (KnownRun& run : runs) {
+RecordedRuns::RecordedRuns(std::vector<RecordedRun> runs, DistanceParameters parameters)
+    : parameters_(parameters) {
+  std::set<std::tuple<Kind, std::string, Point>> seen_points;
+  for (RecordedRun& run : runs) {
     instances_.try_emplace(run.instance, static_cast<int>(instances_.size()));
     frameworks_.try_emplace(std::string(run.strategy.framework), static_cast<int>(frameworks_.size()));
     Point point = point_of(run.architecture, run.instance, run.nodes, run.sequence, run.strategy);
     point[static_cast<std::size_t>(Trait::seen)] = run.seen ? 1 : 0;
-    if (!told.emplace(kind_of(run), run.model, point).second) continue;
+    if (!seen_points.emplace(kind_of(run), run.model, point).second) continue;
     runs_.push_back(std::move(run));
     points_.push_back(point);
   }
@@ -173,8 +174,8 @@ KnownRuns::KnownRuns(std::vector<KnownRun> runs, DistanceParameters parameters) 
   }
 }
 
-KnownRuns::Point KnownRuns::point_of(const models::Architecture& a, const std::string& instance, int nodes,
-                                     int sequence, const Strategy& stated) const {
+RecordedRuns::Point RecordedRuns::point_of(const models::Architecture& a, const std::string& instance,
+                                           int nodes, int sequence, const Strategy& stated) const {
   const Strategy s = models::canonical(stated);
   const auto known = instances_.find(instance);
   const auto framework = frameworks_.find(s.framework);
@@ -188,13 +189,13 @@ KnownRuns::Point KnownRuns::point_of(const models::Architecture& a, const std::s
       flag(r.core_attention && !s.flash_attention), flag(r.mlp), flag(r.rms_norm),
       flag(r.activation_multiply), flag(!s.pipeline_cuts.empty()), log2_of(sequence), log2_of(nodes),
       flag(s.flash_attention), static_cast<double>(s.precision), flag(s.zero1),
-      flag(s.sequence_parallel || s.tensor_parallel == 1), static_cast<double>(models::settled_schedule(s)),
+      flag(s.sequence_parallel || s.tensor_parallel == 1), static_cast<double>(models::effective_schedule(s)),
       framework == frameworks_.end() ? -1.0 : framework->second,
       // Sharding of states alone is a setting of its own: zero1.
       s.zero1 ? static_cast<double>(s.sharding) : 0.0, known == instances_.end() ? -1.0 : known->second, 1.0};
 }
 
-bool KnownRuns::tried(const Tried& of_kind, std::size_t trait, double value) const {
+bool RecordedRuns::tried(const Tried& of_kind, std::size_t trait, double value) const {
   const std::vector<double>& values = of_kind[trait];
   if (values.empty()) return false;
   switch (kInfo[trait].scale) {
@@ -207,7 +208,7 @@ bool KnownRuns::tried(const Tried& of_kind, std::size_t trait, double value) con
   }
 }
 
-KnownRuns::Point KnownRuns::weights_for(const Tried& of_kind, const Point& plan) const {
+RecordedRuns::Point RecordedRuns::weights_for(const Tried& of_kind, const Point& plan) const {
   Point weights = parameters_.weights;
   for (std::size_t t = 0; t < kTraits; ++t) {
     if (tried(of_kind, t, plan[t])) weights[t] *= kTriedElsewhere;
@@ -215,13 +216,14 @@ KnownRuns::Point KnownRuns::weights_for(const Tried& of_kind, const Point& plan)
   return weights;
 }
 
-const KnownRuns::Tried& KnownRuns::tried_of(Kind kind) const {
+const RecordedRuns::Tried& RecordedRuns::tried_of(Kind kind) const {
   static const Tried nothing;
   const auto found = tried_.find(kind);
   return found == tried_.end() ? nothing : found->second;
 }
 
-KnownRuns::Nearest KnownRuns::nearest(const Point& plan, Kind kind, const Point& weights, int but) const {
+RecordedRuns::Nearest RecordedRuns::nearest(const Point& plan, Kind kind, const Point& weights,
+                                            int but) const {
   Nearest best{-1, std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (kind_of(runs_[i]) != kind || static_cast<int>(i) == but) continue;
@@ -234,14 +236,14 @@ KnownRuns::Nearest KnownRuns::nearest(const Point& plan, Kind kind, const Point&
   return best;
 }
 
-double KnownRuns::value(const models::Job& job, const Strategy& s) const {
+double RecordedRuns::value(const models::Job& job, const Strategy& s) const {
   const Point plan =
       point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);
   const Kind kind = kind_of(job);
   return nearest(plan, kind, weights_for(tried_of(kind), plan)).value;
 }
 
-double KnownRuns::value_on_one_machine(const models::Job& job, const Strategy& s) const {
+double RecordedRuns::value_on_one_machine(const models::Job& job, const Strategy& s) const {
   const Point plan =
       point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);
   const Kind kind = kind_of(job);
@@ -250,7 +252,7 @@ double KnownRuns::value_on_one_machine(const models::Job& job, const Strategy& s
   return nearest(plan, kind, weights).value;
 }
 
-Distance KnownRuns::distance(const models::Job& job, const Strategy& s) const {
+Distance RecordedRuns::distance(const models::Job& job, const Strategy& s) const {
   const Point plan =
       point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);
   const Tried& kind = tried_of(kind_of(job));
@@ -273,20 +275,20 @@ Distance KnownRuns::distance(const models::Job& job, const Strategy& s) const {
   return out;
 }
 
-double KnownRuns::runs_at_all(double distance) const {
+double RecordedRuns::runs_at_all(double distance) const {
   return std::exp(-parameters_.failure * distance);
 }
 
-double KnownRuns::time_log_sd(double distance, double configuration_spread) const {
+double RecordedRuns::time_log_sd(double distance, double configuration_spread) const {
   return configuration_spread * std::sqrt(std::max(0.0, distance / parameters_.typical - 1));
 }
 
-double KnownRuns::memory_log_sd(double distance) const {
+double RecordedRuns::memory_log_sd(double distance) const {
   return parameters_.memory * std::sqrt(distance);
 }
 
-std::string KnownRuns::words(int run) const {
-  const KnownRun& r = runs_[at(run)];
+std::string RecordedRuns::words(int run) const {
+  const RecordedRun& r = runs_[at(run)];
   const Strategy& s = r.strategy;
   std::string layout = fmt::format("TP {}", s.tensor_parallel);
   const auto add = [&](const char* name, int degree) {
@@ -299,7 +301,7 @@ std::string KnownRuns::words(int run) const {
   return fmt::format("{} on {} node{}, {} ({})", r.model, r.nodes, r.nodes == 1 ? "" : "s", layout, r.id);
 }
 
-std::vector<double> KnownRuns::neighbours() const {
+std::vector<double> RecordedRuns::neighbours() const {
   std::vector<double> all;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (!runs_[i].seen) continue;

@@ -26,7 +26,7 @@
 namespace trnplan::planner {
 
 /// A configuration that ran, or was published to be run.
-struct KnownRun {
+struct RecordedRun {
   std::string id;     ///< row of a table, or file of a user's log
   std::string model;  ///< as its publisher calls it
   models::Architecture architecture;
@@ -90,13 +90,13 @@ struct Distance {
 };
 
 /// Recorded runs, ready for queries. Equal runs keep their order.
-class KnownRuns {
+class RecordedRuns {
  public:
-  KnownRuns() = default;
+  RecordedRuns() = default;
   /// Counts `runs` once that are equal in everything but the id.
-  KnownRuns(std::vector<KnownRun> runs, DistanceParameters parameters);
+  RecordedRuns(std::vector<RecordedRun> runs, DistanceParameters parameters);
 
-  [[nodiscard]] const std::vector<KnownRun>& runs() const { return runs_; }
+  [[nodiscard]] const std::vector<RecordedRun>& runs() const { return runs_; }
   [[nodiscard]] const DistanceParameters& parameters() const { return parameters_; }
 
   /// Distance of a strategy of the job, on the job's cluster. Cost: O(runs), a microsecond; with words tens
@@ -128,7 +128,7 @@ class KnownRuns {
   };
   /// Values of each trait that were tried.
   using Tried = std::array<std::vector<double>, kTraits>;  ///< ascending, each once
-  static Kind kind_of(const KnownRun& run) { return {run.architecture.causal, run.accelerator}; }
+  static Kind kind_of(const RecordedRun& run) { return {run.architecture.causal, run.accelerator}; }
   static Kind kind_of(const models::Job& job) {
     return {job.architecture.causal, job.cluster.instance.traits.accelerator};
   }
@@ -143,7 +143,7 @@ class KnownRuns {
   };
   [[nodiscard]] Nearest nearest(const Point& plan, Kind kind, const Point& weights, int but = -1) const;
 
-  std::vector<KnownRun> runs_;
+  std::vector<RecordedRun> runs_;
   std::vector<Point> points_;
   std::map<std::string, int, std::less<>> instances_, frameworks_;
   std::map<Kind, Tried> tried_;

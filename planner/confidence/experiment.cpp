@@ -18,16 +18,17 @@ using models::Posterior;
 
 namespace {
 
-/// Runs of each plan that are considered at most: their noise falls only with the root of their number.
+/// Maximum number of runs of each plan that are considered: their noise falls only with the root of their
+/// number.
 constexpr int kMostRuns = 6;
-/// Less than that of a probability is no gain.
+/// Smallest gain of a probability that counts.
 constexpr double kNoGain = 1e-4;
-/// What decides nothing must bring more than that to be worth more money.
+/// Smallest additional gain that makes an experiment worth more money if none decides.
 constexpr double kAsGood = 0.01;
-/// Of a step: what near twins differ by at most.
+/// Maximum difference between the steps of near twins, as a share.
 constexpr double kTwin = 0.02;
 
-/// log(what a token costs with b / with a), in seconds or USD.
+/// log(cost of a token with b / with a), in seconds or USD.
 models::LogRatio ratio_of(const Plan& a, const Plan& b, bool by_price, const models::Profile& profile) {
   double scale = static_cast<double>(a.global_batch) / b.global_batch;
   if (by_price && a.usd_per_hour > 0 && b.usd_per_hour > 0) scale *= b.usd_per_hour / a.usd_per_hour;
@@ -38,7 +39,7 @@ bool by_price(const models::Job& job) {
   return job.objective == models::Objective::cost;
 }
 
-/// With a deadline fewer nodes go first, however fast.
+/// True if plans can be compared. With a deadline fewer nodes go first, however fast.
 bool comparable(const models::Job& job, const Plan& a, const Plan& b) {
   return job.objective != models::Objective::deadline || a.nodes == b.nodes;
 }
@@ -57,7 +58,7 @@ double run_hours(const Plan& p, int runs, const MeasuringTimes& times) {
   return p.nodes * all.value / kHour;
 }
 
-/// What is not known of two plans, and what measurements would leave of it.
+/// The unknowns of two plans, and what remains unknown after measurements.
 class Analysis {
  public:
   Analysis(const models::Job& job, const Plan& a, const Plan& b, const models::Profile& profile,
@@ -72,8 +73,8 @@ class Analysis {
     const models::SpreadParts of_a = parts_of(a), of_b = parts_of(b);
     repeat_ = of_a.repeat;
     const std::size_t shared = posterior_.add(of_a.shared);
-    // The plans' own parts differ by what the model misses of the operators in which they differ; the rest of
-    // an own part is the same for both.
+    // The plans' own parts differ by the model's error for the operators in which they differ; the rest of an
+    // own part is the same for both.
     const double apart = models::own_variance(a.report, b.report, profile) / 2;
     const std::size_t common = posterior_.add(std::max(0.0, of_a.own - apart));
     weights_a_ = weights_of(of_a, shared, common, posterior_.add(apart));
@@ -130,7 +131,7 @@ class Analysis {
     m.gain_node_hours = m.gain * a_.nodes * run.value / kHour;
   }
 
-  /// Of the first and of the second; equally many when both.
+  /// An experiment of runs of the first and of the second plan; equally many if both run.
   Experiment runs(int of_a, int of_b) const {
     Experiment m;
     m.runs_of_first = of_a;
@@ -138,7 +139,7 @@ class Analysis {
     const bool both = of_a > 0 && of_b > 0;
     const Weights& w = both ? difference_ : of_a > 0 ? weights_a_ : weights_b_;
     const double noise = (both ? 2 : 1) * repeat_ / std::max(of_a, of_b);
-    // Where the mean of the difference, given what was seen, changes its sign.
+    // The value at which the mean of the difference, given the observation, changes its sign.
     const double spread = posterior_.variance(w) + noise;
     const double slope = spread > 0 ? posterior_.covariance(difference_, w) / spread : 0;
     const double seen =
@@ -170,12 +171,12 @@ class Analysis {
     return w;
   }
 
-  /// Each table alone, and all together.
+  /// Adds each table alone, and all together.
   void add_tables(std::vector<Experiment>& list) const {
     const bool understood = a_.instance == options_.tables.instance && b_.instance == a_.instance;
     if (options_.tables.parameters.empty() || !understood) return;
-    const topology::Instance instance = settled(job_, a_).cluster.instance;
-    if (instance.hosts > 1) return;  // nccom-test counts hosts, and tables are of nodes
+    const topology::Instance instance = as_planned(job_, a_).cluster.instance;
+    if (instance.hosts > 1) return;  // nccom-test counts hosts, and tables count nodes
     const Tables tables(instance, profile_, options_.tables);
     Experiment together;
     Posterior after_all = posterior_;
@@ -217,8 +218,8 @@ bool pays(const Experiment& m) {
   return m.gain_node_hours > m.node_hours;
 }
 
-/// Of those that pay, the cheapest that is good enough; else the cheapest of those about as good as the best.
-/// `considered` is sorted by cost.
+/// Chooses the cheapest of the paying experiments that is good enough; else the cheapest of those about as
+/// good as the best. `considered` is sorted by cost.
 void choose(Comparison& c, double sure) {
   double most = 0;
   for (const Experiment& m : c.considered) {
@@ -261,8 +262,9 @@ bool near_twins(const Plan& a, const Plan& b) {
 
 namespace {
 
-/// What the recommended plan is to be told from: the fastest, else the next best that is no near twin.
-std::size_t rival_of(const std::vector<Plan>& plans, std::size_t recommended) {
+/// Runner-up with which the recommended plan is compared: the fastest, else the next best that is no near
+/// twin.
+std::size_t runner_up(const std::vector<Plan>& plans, std::size_t recommended) {
   if (recommended != 0) return 0;
   for (std::size_t i = 1; i < plans.size(); ++i) {
     if (!near_twins(plans[0], plans[i])) return i;
@@ -286,15 +288,15 @@ Confidence confidence_of(const models::Job& job, const std::vector<Plan>& plans,
   if (plans.size() < 2) return out;
   Comparison c;
   c.first = recommended;
-  c.second = rival_of(plans, recommended);
-  const Plan &chosen = plans[c.first], &rival = plans[c.second];
-  const std::optional<double> better = first_is_better(job, chosen, rival, profile);
+  c.second = runner_up(plans, recommended);
+  const Plan &chosen = plans[c.first], &second = plans[c.second];
+  const std::optional<double> better = first_is_better(job, chosen, second, profile);
   if (!better) return out;
   c.probability = *better;
   c.told_apart = std::max(c.probability, 1 - c.probability) >= options.sure;
-  c.equal = c.probability == 0.5 && same_step(chosen.report, rival.report);
+  c.equal = c.probability == 0.5 && same_step(chosen.report, second.report);
   if (!c.told_apart && !c.equal) {
-    c.considered = Analysis(job, chosen, rival, profile, options).all();
+    c.considered = Analysis(job, chosen, second, profile, options).all();
     choose(c, options.sure);
   }
   out.comparison = std::move(c);

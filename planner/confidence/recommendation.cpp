@@ -61,7 +61,7 @@ bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
   if (!ratio) return true;
   // If the first is less tested, its time is less certain; less work then does not make it surely better.
   // Risk that only the other has is no reason to prefer the other.
-  const Risk of_first = risk(settled(job_, first), first.strategy, first.memory);
+  const Risk of_first = risk(as_planned(job_, first), first.strategy, first.memory);
   const double of_other = known_time_log_sd(other);
   if (of_first.log_sd > of_other) {
     ratio->sd = std::sqrt(ratio->sd * ratio->sd + of_first.log_sd * of_first.log_sd - of_other * of_other);
@@ -71,12 +71,12 @@ bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
 }
 
 double RiskAdvisor::known_time_log_sd(const Plan& plan) const {
-  const models::Job on = settled(job_, plan);
+  const models::Job on = as_planned(job_, plan);
   return time_log_sd(on, plan.strategy, known_.value(on, plan.strategy));
 }
 
 Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
-  const models::Job on = settled(job_, plan);
+  const models::Job on = as_planned(job_, plan);
   Outlook out;
   out.distance = known_.distance(on, plan.strategy);
   const double d = out.distance.value;

@@ -45,7 +45,7 @@ struct Outlook {
 /// Keeps references to its arguments, which outlive it.
 class RiskAdvisor final : public Advisor {
  public:
-  RiskAdvisor(const models::Job& job, const models::Profile& profile, const KnownRuns& known,
+  RiskAdvisor(const models::Job& job, const models::Profile& profile, const RecordedRuns& known,
               const RecommendingParameters& parameters, const MeasuringTimes& times, RiskAttitude attitude,
               double sure)
       : job_(job),
@@ -78,7 +78,7 @@ class RiskAdvisor final : public Advisor {
 
   const models::Job& job_;
   const models::Profile& profile_;
-  const KnownRuns& known_;
+  const RecordedRuns& known_;
   const RecommendingParameters& parameters_;
   const MeasuringTimes& times_;
   RiskAttitude attitude_;

@@ -18,7 +18,7 @@ using models::Parameter;
 
 namespace {
 
-/// Tables end at a size that bandwidth alone decides, as published ones do.
+/// Tables end at a size whose time only bandwidth decides, as published ones do.
 constexpr double kLargeTable = 0x1p30;
 constexpr double kDifference = 1e-3;  ///< of logarithms, for gradients of rows
 
@@ -62,7 +62,7 @@ std::vector<TableRequest> tables_of(const models::Job& job, const Plan& a, const
                                     const models::Profile& profile) {
   std::map<std::tuple<CollectiveOp, int, int>, TableRequest> tables;
   for (const Plan* plan : {&a, &b}) {
-    const models::Job on = settled(job, *plan);
+    const models::Job on = as_planned(job, *plan);
     const models::StepModel step(on, plan->strategy, profile, topology::ChipGraph(on.cluster.instance));
     for (const models::CollectiveUse& use : models::collectives_of(step)) {
       const bool of_groups = use.op == CollectiveOp::all_reduce || use.op == CollectiveOp::all_gather ||

@@ -1,4 +1,4 @@
-// Tables of nccom-test that would tell two plans apart: which ones, and what their rows would say.
+// Tables of nccom-test that would help decide between two plans, and predictions for their rows.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace trnplan::planner {
 
-/// How a fit reads rows of nccom-test, log-sd each.
+/// Noise of rows of nccom-test as a fit reads them, log-sd each.
 struct TableNoise {
-  std::vector<models::Parameter> parameters;  ///< that rows depend on; empty: no table is considered
-  double row = 0;                             ///< what the model of the algorithms misses
-  double rates = 0;      ///< bandwidths under this build against those under the training stack
+  std::vector<models::Parameter> parameters;  ///< those on which rows depend; empty: no table is considered
+  double row = 0;                             ///< error of the model of the algorithms
+  double rates = 0;      ///< bandwidths under this build, compared with those under the training stack
   double launch = 0;     ///< host_launch and barrier of this build
   std::string instance;  ///< type whose tables a fit of steps understands
 };
@@ -33,22 +33,23 @@ inline constexpr int kTableFactor = 4;
 /// tools/neuron-sys-tools/nccom-test.rst.
 std::vector<std::string> nccom_command(const TableRequest& table);
 
-/// The tables that cover what both steps use. A group over more than two nodes is measured on two.
+/// Tables that cover the collectives of both steps. A group over more than two nodes is measured on two.
 std::vector<TableRequest> tables_of(const models::Job& job, const Plan& a, const Plan& b,
                                     const models::Profile& profile);
 
-/// A row's logarithm by parameter.
+/// Derivatives of a row's logarithm by parameter.
 struct TableRow {
-  std::vector<double> gradient;  ///< [of TableNoise::parameters]
+  std::vector<double> gradient;  ///< [index in TableNoise::parameters]
 };
 
-/// Rows of tables on clusters of one instance, with profiles a little beside `profile`. Keeps references to its arguments.
+/// Rows of tables on clusters of one instance, with profiles that differ slightly from `profile`. Keeps
+/// references to its arguments.
 class Tables {
  public:
   Tables(const topology::Instance& instance, const models::Profile& profile, const TableNoise& noise)
       : instance_(instance), graph_(instance), profile_(profile), noise_(noise) {}
 
-  /// Empty when the runtime refuses the group or there is no way for its bytes.
+  /// Rows of a table; empty if the runtime refuses the group or there is no path for its bytes.
   std::vector<TableRow> rows(const TableRequest& t) const;
 
  private:

@@ -167,7 +167,7 @@ void set_pareto(std::vector<WhatIfPoint>& points) {
   }
 }
 
-Preference settled(const WhatIfQuestion& q) {
+Preference preference_of(const WhatIfQuestion& q) {
   if (q.preference != Preference::fitting) return q.preference;
   return q.asks_for_tokens() || (q.budget && !q.deadline) ? Preference::fastest : Preference::cheapest;
 }
@@ -188,7 +188,7 @@ std::string limits_text(const WhatIfQuestion& q) {
 }
 
 std::string reason_for(const WhatIfPoint& p, const WhatIfQuestion& q) {
-  const Preference preference = settled(q);
+  const Preference preference = preference_of(q);
   const bool priced = p.run.usd.has_value(), far = q.asks_for_tokens();
   const char* word = preference == Preference::fastest               ? far ? "the most tokens" : "the fastest"
                      : preference == Preference::smallest || !priced ? "the smallest"
@@ -235,7 +235,7 @@ std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIf
 }
 
 void recommend(WhatIfResult& result, const WhatIfQuestion& q) {
-  const Preference preference = settled(q);
+  const Preference preference = preference_of(q);
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     const WhatIfPoint& p = result.points[i];
     if (!p.keeps(q)) continue;
@@ -280,7 +280,7 @@ struct Remedy {
     std::optional<WhatIfPoint> best;
     for (const topology::Instance& type : q.instances) {
       std::optional<WhatIfPoint> p = smallest(points, type);
-      if (p && (!best || order(*p, settled(q)) < order(*best, settled(q)))) best = std::move(p);
+      if (p && (!best || order(*p, preference_of(q)) < order(*best, preference_of(q)))) best = std::move(p);
     }
     return best;
   }
@@ -347,7 +347,7 @@ bool WhatIfPoint::keeps_surely(const WhatIfQuestion& q) const {
 }
 
 bool preferred(const WhatIfPoint& a, const WhatIfPoint& b, const WhatIfQuestion& q) {
-  return order(a, settled(q)) < order(b, settled(q));
+  return order(a, preference_of(q)) < order(b, preference_of(q));
 }
 
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,

@@ -35,7 +35,7 @@ std::optional<WaitingStages> waiting_stages(const Plan& plan) {
                        saturating_product({enough, plan.strategy.micro_batch, plan.strategy.data_parallel})};
 }
 
-models::Job settled(models::Job job, const Plan& plan) {
+models::Job as_planned(models::Job job, const Plan& plan) {
   for (const topology::Instance& i : job.space.instances) {
     if (i.name == plan.instance) job.cluster.instance = i;
   }

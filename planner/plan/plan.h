@@ -94,6 +94,6 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
                const topology::ChipGraph& graph);
 
 /// The job with the plan's values for what the job leaves free: cluster, batch, precision.
-models::Job settled(models::Job job, const Plan& plan);
+models::Job as_planned(models::Job job, const Plan& plan);
 
 }  // namespace trnplan::planner

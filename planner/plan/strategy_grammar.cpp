@@ -16,7 +16,8 @@ using models::StrategyKey;
 
 namespace {
 
-/// What is taken for `s` by a job with these pins; with `degrees`, that states the degrees and flash attention besides.
+/// Default strategy of a job with these pins and the framework of `s`; with `degrees`, the job also states
+/// the degrees and flash attention of `s`.
 Strategy default_beside(Job job, const models::Pin& pin, const Strategy& s, bool degrees) {
   job.pin = pin;
   if (!s.framework.empty()) job.pin.framework = s.framework;
@@ -34,9 +35,9 @@ Strategy default_beside(Job job, const models::Pin& pin, const Strategy& s, bool
 
 std::string strategy_grammar(const Job& job, const Strategy& s) {
   const Strategy bare[] = {default_beside(job, job.pin, s, false), default_beside(job, {}, s, false)};
-  const Strategy beside[] = {default_beside(job, job.pin, s, true), default_beside(job, {}, s, true)};
+  const Strategy with_degrees[] = {default_beside(job, job.pin, s, true), default_beside(job, {}, s, true)};
   const bool shards_more = s.zero1 && s.sharding != models::framework_of(s).shardings().front();
-  // Of keys with a rule of their own.
+  // Keys with a rule of their own.
   const auto told_by_rule = [&](const StrategyKey& key, bool differs) {
     if (key.name == "zero1") return !shards_more && differs;
     if (key.name == "sharding") return shards_more;
@@ -48,7 +49,7 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   std::string text;
   for (const StrategyKey& key : models::strategy_keys()) {
     const models::StrategyValue value = key.stated(s);
-    const Strategy(&defaults)[2] = key.without == StrategyKey::Default::nothing ? bare : beside;
+    const Strategy(&defaults)[2] = key.without == StrategyKey::Default::nothing ? bare : with_degrees;
     const bool differs = value != key.stated(defaults[0]) || value != key.stated(defaults[1]);
     if (key.without == StrategyKey::Default::own ? !told_by_rule(key, differs) : !differs) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", key.brief, models::text_of(value));
@@ -57,7 +58,7 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
 }
 
 std::string strategy_grammar(const Job& job, const Plan& plan) {
-  Job on = settled(job, plan);
+  Job on = as_planned(job, plan);
   on.training.precision = job.training.precision;
   return strategy_grammar(on, plan.strategy);
 }

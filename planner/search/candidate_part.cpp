@@ -23,9 +23,10 @@ models::Residency one_chunk(const Strategy& s, int m, int stage, int layers) {
 
 }  // namespace
 
-/// A field that is added to Strategy does not compile until it is given to the keys of what it changes.
+/// Keys of a strategy. A field that is added to Strategy does not compile until it is added to the keys of
+/// the values that it changes.
 CandidatePart::Keys CandidatePart::keys_of(const Strategy& s) {
-  // Expert groups lie within data-parallel ones; all others change times and bytes of what is in a group.
+  // Expert groups lie within data-parallel ones; all others change times and bytes inside a group.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
                schedule, framework, sharding, shard_ranks] = s;
@@ -152,8 +153,8 @@ bool CandidatePart::has_free_cuts(const Strategy& s) const {
   return target_->expresses(job_, uneven);
 }
 
-/// Rules do not look at what is recomputed: strategies that differ in it alone, which follow each other in canonical
-/// order, are judged once for each kind of attention (tests/planner/search compares them with all rules).
+/// Rules do not look at recomputation: strategies that differ only in it follow each other in canonical order
+/// and are judged once for each kind of attention (tests/planner/search compares them with all rules).
 bool CandidatePart::is_against_the_rules(const Strategy& s) {
   Judged& last = judged_[s.flash_attention ? 1 : 0];
   Strategy asked = s;
@@ -168,7 +169,7 @@ void CandidatePart::use_batch_of(const Strategy& s) {
   if (job_.space.largest_batch > 0) job_.training.global_batch = batch_of(job_, s);
 }
 
-/// Beyond three rounds more micro-batches change nothing.
+/// More than three rounds of micro-batches change nothing.
 const std::vector<models::Residency>& CandidatePart::residencies(const Strategy& s, int m) {
   const int few = std::min(m, 3 * s.pipeline_parallel + 2);
   const auto [it, fresh] = residencies_.try_emplace({keys_of(s).chunks, few});
@@ -176,7 +177,7 @@ const std::vector<models::Residency>& CandidatePart::residencies(const Strategy&
   return it->second;
 }
 
-/// The most layers each stage has room for; empty when that is not enough.
+/// The most layers that fit on each stage; empty if they are not enough.
 std::vector<int> CandidatePart::most_layers(const Strategy& s, Bytes limit) const {
   const int m = micro_batches(s), stages = s.pipeline_parallel;
   const int all = job_.architecture.layers - (stages - 1);

@@ -1,4 +1,4 @@
-// What the strategies of a cluster share while they are sorted out: whether one is legal and fits, and its bound.
+// State that the strategies of a cluster share during classification: legality, fit and bound of each.
 #pragma once
 
 #include <array>
@@ -23,21 +23,23 @@
 
 namespace trnplan::planner {
 
-/// What strategies of one tensor- and context-parallel degree share, or as many of them as a thread gets. One
-/// thread at a time. Keeps references to its arguments.
+/// State that strategies of one tensor- and context-parallel degree share, or the subset of them that a
+/// thread gets. For one thread at a time. Keeps references to its arguments.
 class CandidatePart {
  public:
-  /// `target` null: everything can be expressed; `beyond_target`: nothing can, then its rules alone hold.
+  /// `target` null: everything can be expressed; `beyond_target`: nothing can, and only the target's rules
+  /// hold.
   CandidatePart(const models::Job& job, const models::Profile& profile, const topology::ChipGraph& graph,
                 double fit_probability, const Target* target, bool beyond_target);
 
-  /// What was remembered; it is found again where it is asked for.
+  /// Drops the caches; their values are computed again on demand.
   void forget();
 
   void classify(Candidate& c, bool accept_doubt);
-  /// All but the bound.
+  /// Classifies a strategy without its bound.
   Feasibility feasibility_of(const models::Strategy& s, bool accept_doubt);
-  /// With that global batch some strategy is legal and fits. Other strategies' verdicts stay known.
+  /// True if some strategy with that global batch is legal and fits. Cached verdicts of other strategies
+  /// stay.
   bool feasible(int batch, bool accept_doubt, const std::function<bool()>& stop);
 
   void refine(Candidate& c, Bytes limit);
@@ -49,9 +51,9 @@ class CandidatePart {
   Bytes limit() const { return limit_; }
 
  private:
-  /// What is remembered of strategies is found by these parts of them.
+  /// Parts of a strategy by which cached values are found.
   struct Keys {
-    std::array<int, 5> groups;                                        ///< degrees whose groups are judged
+    std::array<int, 5> groups;  ///< degrees of the groups that are judged
     std::tuple<int, int, models::Schedule, std::vector<int>> chunks;  ///< of layers
   };
   static Keys keys_of(const models::Strategy& s);
@@ -73,7 +75,7 @@ class CandidatePart {
   };
 
   const models::Job& given_;
-  models::Job job_;  ///< with the batch of the strategy at hand
+  models::Job job_;  ///< with the batch of the current strategy
   const models::Profile& profile_;
   const topology::ChipGraph& graph_;
   Bytes limit_;
@@ -81,7 +83,7 @@ class CandidatePart {
   const Target* target_;
   bool beyond_target_;
   std::array<Judged, 2> judged_;                ///< the last one, plain and flash
-  std::unique_ptr<models::StepBounds> bounds_;  ///< made when it is asked for
+  std::unique_ptr<models::StepBounds> bounds_;  ///< made on demand
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
   std::map<std::pair<decltype(Keys::chunks), int>, std::vector<models::Residency>> residencies_;
 };

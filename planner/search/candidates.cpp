@@ -33,7 +33,7 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
                        int threads, const std::function<bool()>& stop, Keep keep, const Target* target)
     : state_(std::make_unique<State>(std::move(job), target)) {
   State& state = *state_;
-  // Most strategies that are legal may have the same degrees: pipelines go to the threads in turn.
+  // Most legal strategies may have the same degrees: pipelines are distributed over the threads in turn.
   std::map<std::array<int, 3>, std::vector<int>> members;
   std::map<int, int> turns;  // by pipeline-parallel degree
   Space space = space_of(state.job, target, stop);
@@ -47,7 +47,7 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
     all.push_back({std::move(s)});
   }
   std::vector<const std::vector<int>*> work;
-  for (auto m = members.rbegin(); m != members.rend(); ++m) {  // first the degrees at which large models fit
+  for (auto m = members.rbegin(); m != members.rend(); ++m) {  // degrees at which large models fit come first
     for (const int i : m->second) all[at(i)].part = static_cast<int>(work.size());
     work.push_back(&m->second);
     state.parts.push_back(std::make_unique<CandidatePart>(state.job, profile, state.graph, fit_probability,

@@ -1,4 +1,4 @@
-// Whether a cluster has a plan at all, without a search.
+// Feasibility of a cluster without a search: whether it has a plan at all.
 #include <stdexcept>
 #include <utility>
 
@@ -21,7 +21,7 @@ bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt,
 
 namespace {
 
-/// What is beyond the simulation clock is no plan.
+/// True if the strategy's computation takes at most `longest`. A step beyond the simulation clock is no plan.
 bool computes_within(Seconds longest, models::ComputeBounds& bounds, const Strategy& s, int micro_batches) {
   try {
     return bounds.layers(s, micro_batches) <= longest;
@@ -42,7 +42,7 @@ bool may_reach(const Job& job, const models::Profile& profile, bool accept_doubt
   for (Strategy& s : space.strategies) {
     with_batch.training.global_batch = batch_of(job, s);
     const models::Training& t = with_batch.training;
-    // Bounds are of whole ticks.
+    // Bounds are rounded to whole ticks.
     const Seconds longest(static_cast<double>(t.global_batch) * t.sequence / tokens_per_second * (1 + 1e-9));
     if (!computes_within(longest, bounds, s, models::micro_batches(t, s))) continue;
     Candidate c{std::move(s)};

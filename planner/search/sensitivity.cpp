@@ -1,4 +1,4 @@
-// What holds the winner of a search back: memory, kernels, NICs.
+// Limits of the winner of a search: memory, kernels, NICs.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -12,7 +12,7 @@ namespace trnplan::planner {
 
 namespace {
 
-/// A faster plan of those that would fit if a core had `more` memory.
+/// Search for a faster plan among those that would fit if a core had `more` memory.
 class WithMemory {
  public:
   WithMemory(Candidates& cluster, const models::Profile& profile, const Plan& winner, Bytes more,
@@ -23,7 +23,7 @@ class WithMemory {
         least_(per(winner)),
         stop_(stop) {}
 
-  /// False when stopped: what it has found is not the best then.
+  /// False if stopped: the result is then not the best one.
   bool find() {
     for (const Candidate& c : cluster_.all) {
       if (stop_ && stop_()) return false;
@@ -46,7 +46,7 @@ class WithMemory {
 
  private:
   struct Open {
-    double bound;  ///< seconds a sequence
+    double bound;  ///< seconds per sequence
     Candidate candidate;
     bool operator<(const Open& o) const {
       return std::tie(bound, candidate.strategy) < std::tie(o.bound, o.candidate.strategy);
@@ -113,7 +113,7 @@ std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Pro
   }
   r.with_faster_kernels = step(quicker);
   if (job.cluster.nodes > 1 && job.cluster.instance.nics > 0) {
-    job.cluster.instance.nic = job.cluster.instance.nic * 2;  // as many again, of the same chips
+    job.cluster.instance.nic = job.cluster.instance.nic * 2;  // twice as many, of the same chips
     r.with_twice_the_nics = step(profile);
   }
   return r;

@@ -143,10 +143,10 @@ def simulate(
         .paths(profile=profile, trace=trace, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.simulate(arguments.values)
-    told = json.loads(document)
-    judged = records.result(SimulateResult, told, remarks, page)
-    if "strategy" in told:  # the plan's keys are next to the violations
-        of_plan = {key: value for key, value in told.items() if key not in ("schema_version", "violations")}
+    answer = json.loads(document)
+    judged = records.result(SimulateResult, answer, remarks, page)
+    if "strategy" in answer:  # the plan's keys are next to the violations
+        of_plan = {key: value for key, value in answer.items() if key not in ("schema_version", "violations")}
         object.__setattr__(judged, "plan", records.build(Plan, of_plan))
     return _kept(judged, unwritten)
 
@@ -324,9 +324,9 @@ def validate(
         runs=runs, predictions=predictions, profile=profile, report=report
     )
     document, remarks, page, unwritten = _native.validate(arguments.values)
-    told = json.loads(document)
-    cls = next(cls for key, cls in _VALIDATIONS.items() if key in told)
-    return _kept(records.result(cls, told, remarks, page), unwritten)
+    answer = json.loads(document)
+    cls = next(cls for key, cls in _VALIDATIONS.items() if key in answer)
+    return _kept(records.result(cls, answer, remarks, page), unwritten)
 
 
 def collective(

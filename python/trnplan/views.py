@@ -131,8 +131,8 @@ def _fit(r: CalibrateResult) -> Table:
 
 
 def _summary(r: Result) -> Table:
-    told = r.to_dict()
-    numbers = told.get("summary", told)
+    document = r.to_dict()
+    numbers = document.get("summary", document)
     return Table(("", ""), [(k, v) for k, v in numbers.items() if isinstance(v, (int, float, str))])
 
 

@@ -222,7 +222,7 @@ class Bert : public planner::Target {
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
     const BertRecipe& recipe = *recipe_of(job);
-    const Recipe learning = settled(recipe.learning, job.learning);
+    const Recipe learning = with_learning(recipe.learning, job.learning);
     const bool second = recipe.second;
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe.learning);

@@ -62,7 +62,7 @@ void need_plain_strategy(const models::Strategy& s, std::vector<planner::Violati
   if (!s.pipeline_cuts.empty()) {
     broken.push_back(target_lacks("uneven pipeline cuts", "pin a pipeline_parallel that divides the layers"));
   }
-  const models::Schedule schedule = models::settled_schedule(s);
+  const models::Schedule schedule = models::effective_schedule(s);
   if (schedule != models::Schedule::one_f_one_b && schedule != models::Schedule::interleaved) {
     broken.push_back(target_lacks(fmt::format("the schedule {}", models::to_string(schedule)),
                                   "leave schedule out: 1F1B, or interleaved with virtual_pipeline"));
@@ -73,7 +73,7 @@ namespace {
 
 /// Refuses rates and steps of the job that contradict the rest of the recipe.
 void need_sense(const models::Job& job, const Recipe& shipped, std::vector<planner::Violation>& broken) {
-  const Recipe r = settled(shipped, job.learning);
+  const Recipe r = with_learning(shipped, job.learning);
   if (r.min_lr > r.lr) {
     broken.push_back(
         target_lacks(fmt::format("a learning rate of {} below its minimum of {}", r.lr, r.min_lr),
@@ -106,7 +106,8 @@ void need_schedule(const models::Learning& l, const Recipe& shipped, const Learn
   }
   if (!can.constant_steps && l.constant_steps.value_or(0) > 0)
     broken.push_back(target_lacks("constant steps at the end of the schedule", "leave constant_steps out"));
-  if (can.linear_minimum || can.schedule.value_or(settled(shipped, l).schedule) != models::Decay::linear)
+  if (can.linear_minimum ||
+      can.schedule.value_or(with_learning(shipped, l).schedule) != models::Decay::linear)
     return;
   const char* otherwise = can.schedule ? "" : ", or write schedule: cosine";
   if (l.min_learning_rate.value_or(0) > 0) {

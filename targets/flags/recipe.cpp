@@ -28,7 +28,7 @@ std::int64_t steps_of(const models::Training& t, const Recipe& recipe) {
   return static_cast<std::int64_t>(std::clamp(std::ceil(t.tokens / per_step), 1.0, 2e9));
 }
 
-Recipe settled(Recipe recipe, const models::Learning& stated) {
+Recipe with_learning(Recipe recipe, const models::Learning& stated) {
   recipe.lr = stated.learning_rate.value_or(recipe.lr);
   recipe.min_lr = stated.min_learning_rate.value_or(recipe.min_lr);
   recipe.warmup_steps = stated.warmup_steps.value_or(recipe.warmup_steps);

@@ -36,7 +36,7 @@ Recipe of_batch(Recipe recipe, const models::Training& training);
 const Recipe& nearest_recipe(std::span<const Recipe> shipped, const models::Architecture& a);
 
 /// The recipe, overridden by the settings that the job states.
-Recipe settled(Recipe recipe, const models::Learning& stated);
+Recipe with_learning(Recipe recipe, const models::Learning& stated);
 
 /// Steps of the whole training: its tokens divided by those of a step, or the recipe's steps if the job
 /// states no tokens.

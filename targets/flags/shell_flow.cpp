@@ -8,9 +8,9 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Compound commands inside each other; ours.
+/// Most levels of compound commands; our own limit.
 constexpr std::size_t kDeepestCompound = 64;
-/// Notes that are kept; ours.
+/// Most notes that are kept; our own limit.
 constexpr std::size_t kMostNotes = 20;
 
 }  // namespace

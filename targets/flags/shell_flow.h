@@ -1,4 +1,4 @@
-// Which commands of a script of bash run: its compound commands, and what hangs on the result of another.
+// Control flow of a bash script: its compound commands, and commands that depend on the result of another.
 #pragma once
 
 #include <cstddef>
@@ -17,48 +17,48 @@ class ShellFlow {
   enum class Kind { when, loop, choice, group };
   struct Frame {
     Kind kind = Kind::group;
-    bool before = true;        ///< what was run outside
-    bool enters = true;        ///< it is run itself
-    bool taken = false;        ///< of its branches one was
-    bool until = false;        ///< of a loop
-    bool patterns = false;     ///< of a choice: what comes next are patterns
-    std::optional<bool> runs;  ///< of a loop over words
-    ShellWord word;            ///< of a choice
-    char closes = '\0';        ///< of a group
+    bool before = true;        ///< the code around it runs
+    bool enters = true;        ///< the compound command runs
+    bool taken = false;        ///< one of its branches was chosen
+    bool until = false;        ///< a loop of until
+    bool patterns = false;     ///< of a choice: patterns come next
+    std::optional<bool> runs;  ///< of a loop over words: there are some
+    ShellWord word;            ///< of a choice: the word that it compares
+    char closes = '\0';        ///< of a group: its last character
   };
 
-  /// Both must outlive it; `name` stands in faults.
+  /// Requires: both outlive it. `name` is for faults.
   ShellFlow(const ShellSource& source, const std::string& name) : source_(source), name_(name) {}
 
-  /// What comes next is run, as far as the text tells.
+  /// True if the next command runs, as far as the text shows.
   [[nodiscard]] bool runs() const { return active_ && chained_; }
   [[nodiscard]] bool active() const { return active_; }
   [[nodiscard]] bool outside() const { return frames_.empty(); }
-  /// The innermost, where it is of that kind; nullptr.
+  /// Innermost frame if it is of that kind; else nullptr.
   [[nodiscard]] Frame* top(Kind kind);
 
-  /// How a command ended; `tested`: it was there to be asked.
+  /// Records how a command ended. `tested`: it was a condition.
   void settle(ShellTruth holds, bool tested);
   void invert() { inverts_ = true; }
-  /// A command that follows "&&" or "||" is run by what came before.
+  /// Handles "&&" or "||": the result so far decides whether the next command runs.
   void chain(bool conjunction);
   void end_list();
 
-  /// Throws InputError where they are nested too deep.
+  /// Opens a frame. Throws InputError if they nest too deep.
   Frame& push(Kind kind);
   void pop();
   void close_group(char with);
 
-  // Of if and while.
+  // Parts of if and while.
   void begin_condition();
   void then(std::size_t at);
   void otherwise(bool last);
   void loop_body(std::size_t at);
-  // Of case, whose innermost frame it must be.
+  // Parts of case. Requires: the innermost frame is one.
   void begin_patterns();
   void choose(ShellTruth any);
 
-  /// "line 12: ...", of which the first are kept.
+  /// Adds a note "line 12: ...". Only the first notes are kept.
   void note(std::size_t at, const std::string& text);
   [[nodiscard]] std::vector<std::string> take_notes() { return std::move(notes_); }
 

@@ -19,7 +19,7 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Commands in their order, as far as they run, with what they set.
+/// Follows the commands that run, in order, with the variables that they set.
 class Follower {
  public:
   Follower(std::string_view text, const std::string& name, const ShellEnvironment& environment)
@@ -38,7 +38,7 @@ class Follower {
   using Kind = ShellFlow::Kind;
   using Frame = ShellFlow::Frame;
 
-  /// To the next command; false at the end.
+  /// Advances to the next command; false at the end.
   bool separate() {
     for (;;) {
       source_.skip_blanks();
@@ -139,9 +139,9 @@ class Follower {
     return true;
   }
 
-  // Compound commands that expand words.
+  // Compound commands whose words are expanded.
 
-  /// for NAME in WORDS; do
+  /// Handles "for NAME in WORDS; do".
   void begin_for() {
     Frame& f = flow_.push(Kind::loop);
     f.runs = true;
@@ -151,7 +151,7 @@ class Follower {
     source_.skip_blanks();
     const std::string_view rest = source_.text().substr(std::min(source_.at(), source_.text().size()));
     if (!rest.starts_with("in") || (rest.size() > 2 && !blank(rest[2]))) {
-      f.runs = false;  // over the arguments, of which there are none
+      f.runs = false;  // loops over arguments, and there are none
       return;
     }
     source_.pass(2);
@@ -248,7 +248,7 @@ class Follower {
     more ? values_.append(variable, std::move(value)) : values_.set(variable, std::move(value));
   }
 
-  /// NAME=value in front of a command is that command's alone.
+  /// Handles NAME=value in front of a command, which only that command sees.
   void prefix(const ShellRawWord& w) {
     const std::string_view text = source_.slice(w.all);
     const std::size_t length = shell_assigns(text);
@@ -257,7 +257,7 @@ class Follower {
         values_.joined(text.substr(length), source_.place(w.all.from), false)};
   }
 
-  /// What something that is not followed sets is known to the run alone.
+  /// Marks a variable as unknown, since a command that is not followed sets it.
   void forget(std::string_view variable, std::size_t at) {
     ShellWord unknown = source_.place(at);
     unknown.text = "$" + std::string(variable);
@@ -267,7 +267,7 @@ class Follower {
   void forget_changed(std::string_view expression, std::size_t at) {
     for (const std::string_view variable : shell_changed_names(expression)) forget(variable, at);
   }
-  /// Commands that set variables by what they read or work out.
+  /// Forgets variables that a command sets from input or arithmetic.
   void forget_set_by(std::string_view name, const std::vector<ShellRawWord>& raw, std::size_t first) {
     const auto plain = [](std::string_view word) {
       return !word.empty() && std::all_of(word.begin(), word.end(), shell_name_char);
@@ -286,8 +286,8 @@ class Follower {
 
   // Commands.
 
-  /// It ends the script. Within a condition or a loop one with a status other than 0 is taken for a check of usage, which
-  /// the run passes.
+  /// True if the command ends the script. In a condition or a loop, "exit" with a status other than 0 counts as a
+  /// check of usage, which the run passes.
   bool ends_script(std::string_view name, const ShellCommand& words) const {
     if (name != "exit" && name != "exec") return false;
     if (name == "exec") return words.size() > 1 && flow_.outside();
@@ -297,7 +297,7 @@ class Follower {
   void simple() {
     const std::size_t from = source_.at();
     const std::vector<ShellRawWord> raw = source_.command_words();
-    if (source_.at() == from) source_.pass(1);  // what begins no command
+    if (source_.at() == from) source_.pass(1);  // a character that begins no command
     if (raw.empty() || !flow_.runs()) return;
     std::size_t first = 0;
     const auto sets = [&](const ShellRawWord& w) {
@@ -329,7 +329,7 @@ class Follower {
     run(name, raw, first);
   }
 
-  /// Of the words from `first` on: what they expand to.
+  /// Expansion of the words from `first` on.
   void run(std::string_view name, const std::vector<ShellRawWord>& raw, std::size_t first) {
     const bool tests = name == "[" || name == "test";
     ShellCommand words;

@@ -109,7 +109,7 @@ ShellRawWord ShellSource::raw_word() {
   return w;
 }
 
-/// Passes > FILE, 2>&1, < FILE, <<END; true where one stood there.
+/// Skips one of > FILE, 2>&1, < FILE, <<END; true if there was one.
 bool ShellSource::redirection() {
   std::size_t at = at_;
   while (at < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at])) != 0) ++at;
@@ -130,7 +130,7 @@ bool ShellSource::redirection() {
   return true;
 }
 
-/// A process in place of a file, <(...).
+/// Skips a process in place of a file, <(...); true if there was one.
 bool ShellSource::process(std::size_t at) {
   const std::string_view two = text_.substr(at, 2);
   if (two != "<(" && two != ">(") return false;

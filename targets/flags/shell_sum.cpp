@@ -10,7 +10,7 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Parentheses of an expression; ours.
+/// Most levels of parentheses; our own limit.
 constexpr int kDeepestSum = 64;
 
 class ShellSum {
@@ -36,7 +36,7 @@ class ShellSum {
     return true;
   }
 
-  /// Signs by their precedence, the longer of two that begin alike first.
+  /// Operators by precedence; of two that begin alike, the longer one comes first.
   static constexpr int kLevels = 6, kMostSigns = 4;
   static constexpr std::string_view kSigns[kLevels][kMostSigns] = {
       {"||"}, {"&&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}};

@@ -1,4 +1,4 @@
-// Arithmetic of a script of bash.
+// Arithmetic of a bash script.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace trnplan::targets {
 
-/// Of whole numbers and variables with + - * / %, comparisons, ! && || and parentheses; nullopt for anything else, for an overflow and
-/// where a variable is not known. Cost: linear.
+/// Value of an expression of whole numbers and variables with + - * / %, comparisons, ! && || and parentheses;
+/// nullopt for anything else, for an overflow, and if a variable is unknown. Cost: linear.
 [[nodiscard]] std::optional<std::int64_t> shell_sum(std::string_view expression, ShellValues& values);
 
 }  // namespace trnplan::targets

@@ -12,11 +12,12 @@ namespace trnplan::targets {
 
 namespace {
 
-/// Bytes of all that a script expands to, with some of each word; ours.
+/// Most bytes that a script expands to in total, and the bytes counted in addition for each word; our own
+/// limits.
 constexpr std::size_t kMostExpanded = 8 << 20, kOfAWord = 16;
-/// Defaults inside defaults; ours.
+/// Most levels of defaults inside defaults; our own limit.
 constexpr int kDeepestDefault = 32;
-/// Of what is not known so much is kept.
+/// Most bytes that are kept of a text that is unknown.
 constexpr std::size_t kShown = 80;
 
 }  // namespace
@@ -25,7 +26,7 @@ struct ShellValues::Fields {
   std::vector<ShellWord> done;
   ShellWord open;
   bool started = false;
-  bool none = false;  ///< "$@" without any: what it stood in is no word for it
+  bool none = false;  ///< "$@" without arguments: makes no word
   Way way;
   ShellWord place;
 
@@ -84,7 +85,7 @@ void ShellValues::append(std::string_view name, ShellVariable value) {
 }
 
 void ShellValues::unset(std::string_view name) {
-  variables_[std::string(name)] = {};  // empty, also where the environment has one
+  variables_[std::string(name)] = {};  // empty, even if the environment has one
 }
 
 void ShellValues::put(Fields& f, const ShellVariable& v, bool all, bool joins, bool quoted) {

@@ -332,8 +332,8 @@ planner::RunReading recipe_reading(const planner::ConfigFile& file, NemoRecipe r
     faults = recipe.faults;
     for (Diagnostic d : e.faults()) {
       d.key = recipe.key_of(d.key);
-      const auto told = [&](const Diagnostic& other) { return other.key == d.key; };
-      if (std::any_of(faults.begin(), faults.end(), told)) continue;
+      const auto same_key = [&](const Diagnostic& other) { return other.key == d.key; };
+      if (std::any_of(faults.begin(), faults.end(), same_key)) continue;
       if (const std::size_t variable = d.fix.find(kOrVariable); variable != std::string::npos)
         d.fix.erase(variable);
       d.problem = recipe.in_keys(d.problem);

@@ -1,23 +1,23 @@
-// What pretrain_gpt.py asserts of its arguments and environment before the first step.
+// Assertions of pretrain_gpt.py about its arguments and environment before the first step.
 #pragma once
 
 #include "targets/start/start_rules.h"
 
 namespace trnplan::targets {
 
-/// The variable of the environment stands among the settings by this name.
+/// Name among the settings of a variable of the environment.
 inline constexpr const char* kMaxConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
 
-/// Keys of which a prediction is made.
+/// Keys that a prediction is made from.
 [[nodiscard]] const std::vector<StartKey>& megatron_deciding_keys();
-/// These and the others that it asks for.
+/// Those keys and the others that the rules ask for.
 [[nodiscard]] const std::vector<StartKey>& megatron_start_keys();
 [[nodiscard]] const StartTable& megatron_start_table();
 
-/// What it refuses of a script or a file of its arguments.
+/// Faults of a script, or of a file of arguments, that the program refuses.
 [[nodiscard]] std::vector<planner::StartFault> megatron_start_faults(const planner::ConfigFile& file,
                                                                      const topology::Cluster& cluster);
-/// The flag that a rule of strategies is about.
+/// Flag that a rule of strategies is about.
 [[nodiscard]] planner::KeyPlace megatron_place_of(const planner::ConfigFile& file, std::string_view rule);
 
 }  // namespace trnplan::targets

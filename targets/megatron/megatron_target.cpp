@@ -22,7 +22,7 @@ namespace trnplan::targets {
 
 namespace {
 
-/// What the flags below are read from, and what prepare.sh checks out.
+/// Revision of the flags below, which prepare.sh checks out.
 constexpr const char* kCommit = "d98e8a6";
 
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
@@ -50,15 +50,15 @@ std::vector<std::string> recompute_modules(const models::Strategy& s, bool exper
   if (r.full) return modules;
   if (r.core_attention && !s.flash_attention) modules.emplace_back("core_attn");
   if (r.rms_norm) modules.emplace_back("layernorm");
-  // Of a layer of experts "mlp" recomputes nothing (core/transformer/transformer_layer.py).
+  // In a layer of experts "mlp" recomputes nothing (core/transformer/transformer_layer.py).
   if (r.mlp) modules.emplace_back(experts ? "moe" : "mlp");
   return modules;
 }
 
-/// Layers of the first and the last stage where they are not those of the stages between; nullopt where those differ
-/// among each other, which no flag says here.
+/// Layers of the first and the last stage if they differ from those of the stages between; nullopt if the
+/// stages between differ among each other, which no flag can express here.
 struct EndLayers {
-  int first = 0, last = 0;  ///< 0: as all others
+  int first = 0, last = 0;  ///< 0: the same as all others
 };
 std::optional<EndLayers> stage_layers(const models::Architecture& a, const models::Strategy& s) {
   const std::vector<int> layers = models::layers_per_stage(a, s);
@@ -89,7 +89,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
   }
   if (s.precision == fp8 && job.cluster.instance.core.fp8.value <= 0)
     broken.push_back(target_lacks("FP8 on GPUs without it", "write precision: mixed_precision in the job"));
-  // FP8 is scaled as the recipe next in size has it, delayed (megatron_program_rules.cpp, "modules").
+  // FP8 is scaled as in the recipe of the nearest size, delayed (megatron_program_rules.cpp, "modules").
   if (s.precision == fp8 && !s.recompute.full && s.recompute.rms_norm)
     broken.push_back(target_lacks("layernorm recomputed together with FP8 and delayed scaling",
                                   "pin recompute to classes without LlamaRMSNorm"));
@@ -102,7 +102,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
         target_lacks("stages between the first and the last of different length",
                      "leave pipeline_cuts out, or pin a pipeline_parallel that divides the layers"));
   }
-  const models::Schedule schedule = models::settled_schedule(s);
+  const models::Schedule schedule = models::effective_schedule(s);
   if (schedule != models::Schedule::one_f_one_b && schedule != models::Schedule::interleaved) {
     broken.push_back(target_lacks(fmt::format("the schedule {}", models::to_string(schedule)),
                                   "leave schedule out: 1F1B, or interleaved with virtual_pipeline"));
@@ -161,7 +161,7 @@ void put_degrees(Words& w, const models::Job& job, models::Strategy s) {
   }
 }
 
-/// FP8 as the shipped script for Llama 3 has it; weights are gathered in BF16, as they are counted.
+/// Writes FP8 as the shipped script for Llama 3 does; weights are gathered in BF16, as they are counted.
 void put_precision(Words& w, const models::Job& job, const models::Strategy& s) {
   w.toggle("--bf16", true);
   if (s.precision == models::Precision::fp8) {
@@ -195,7 +195,7 @@ void put_model(Words& w, const models::Job& job, const Recipe& recipe) {
   w.number("--init-method-std", recipe.init_std);
   if (a.experts == 0) return;
   expert_flags(io, a);
-  // As the shipped script for Mixtral has it.
+  // As in the shipped script for Mixtral.
   w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
   w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", "alltoall");
   if (a.capacity_factor.value_or(0) > 0) {
@@ -218,9 +218,9 @@ void put_learning(Words& w, const models::Job& job, const Recipe& recipe, std::i
 
 void put_files(Words& w, const models::Job& job, std::int64_t steps) {
   w.flag("--data-path", "$TRNPLAN_DATA").flag("--split", "100,0,0").count("--eval-iters", 0);
-  // A mask of the whole square comes with each sample otherwise; the kernels need none.
+  // Otherwise each sample comes with a mask of the whole square; the kernels need none.
   w.toggle("--no-create-attention-mask-in-dataloader", true);
-  // The tokenizer's own size counts; the number is for who reads the line.
+  // The tokenizer's own size counts; the number is for people who read the line.
   w.flag("--tokenizer-type", "HuggingFaceTokenizer").flag("--tokenizer-model", "$TRNPLAN_TOKENIZER");
   if (job.architecture.vocabulary > 0) w.count("--vocab-size", job.architecture.vocabulary);
   w.flag("--save", "$results/checkpoints").count("--save-interval", saves_every(job.run, steps));
@@ -281,7 +281,7 @@ class Megatron : public planner::Target {
   }
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    const Recipe recipe = settled(megatron_recipe(job), job.learning);
+    const Recipe recipe = with_learning(megatron_recipe(job), job.learning);
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe);
     c.learning = {recipe.lr, warmup_of(megatron_recipe(job), job.learning, c.steps),
@@ -338,7 +338,7 @@ class Megatron : public planner::Target {
 
   bool recognises(const Node& root) const override { return looks_like_nemo(root); }
 
-  /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.
+  /// Preparation by NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.
   planner::Preparation preparation(const models::Job&, const models::Strategy&) const override {
     planner::Preparation p;
     p.install = {fmt::format("git -C \"$TRNPLAN_CODE\" checkout {}", kCommit)};

@@ -129,8 +129,8 @@ class RecipeReader {
   }
 
   void fault(const char* key, const Node& at, std::string problem, std::string fix) {
-    const auto told = [&](const Diagnostic& d) { return d.key == key; };
-    if (std::none_of(r_.faults.begin(), r_.faults.end(), told))
+    const auto same_key = [&](const Diagnostic& d) { return d.key == key; };
+    if (std::none_of(r_.faults.begin(), r_.faults.end(), same_key))
       r_.faults.push_back({at.at, key, std::move(problem), std::move(fix)});
   }
 

@@ -152,7 +152,7 @@ void put_model(Overrides& o, const models::Job& job, const Recipe& recipe) {
   o.put("model.data.seq_length", job.training.sequence);
   o.put("model.hidden_size", a.hidden).put("model.ffn_hidden_size", a.intermediate);
   o.put("model.num_layers", a.layers).put("model.num_attention_heads", a.heads);
-  const bool large = recipe.base_config == kLargeConfig;  // the key stands in it
+  const bool large = recipe.base_config == kLargeConfig;  // contains the key
   if (large || a.grouped_queries()) o.put(large ? "model.num_kv_heads" : "+model.num_kv_heads", a.kv_heads);
   if (large && a.hidden / a.heads != 128) o.put("model.kv_channels", a.hidden / a.heads);
   o.put("model.init_method_std", recipe.init_std).put("model.hidden_dropout", 0);
@@ -246,7 +246,7 @@ class NemoMegatron : public planner::Target {
   }
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    const Recipe recipe = settled(nearest_recipe(kRecipes, job.architecture), job.learning);
+    const Recipe recipe = with_learning(nearest_recipe(kRecipes, job.architecture), job.learning);
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe);
     c.compile_steps = 4;

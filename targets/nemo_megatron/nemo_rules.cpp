@@ -29,8 +29,8 @@ constexpr const char* kGroups =
 constexpr const char* kBatches =
     "aws-neuron/neuronx-nemo-megatron@f4743ce:apex/apex/transformer/microbatches.py";
 
-/// Keys that decide what is predicted, with the values of conf/megatron_llama_config.yaml and, behind them, of those keys that
-/// conf/megatron_llama_70b_config.yaml has otherwise (aws-neuron/neuronx-nemo-megatron@f4743ce
+/// Keys that decide the prediction, with their values in conf/megatron_llama_config.yaml, then the keys that
+/// differ in conf/megatron_llama_70b_config.yaml (aws-neuron/neuronx-nemo-megatron@f4743ce
 /// nemo/examples/nlp/language_modeling).
 const std::vector<StartKey> kPlainKeys = {
     {"--config-name"},
@@ -75,9 +75,9 @@ const std::vector<StartKey>& large_keys() {
   return keys;
 }
 
-/// Overrides name new keys with a plus, keys that may be new with two, and YAML's truths have several spellings. "~key"
-/// takes a key away: it stays under that name.
-StatedByName by_settled_name(const StatedByName& stated) {
+/// Overrides by key, without the one or two plus signs of new keys, and with one spelling of YAML's truths.
+/// "~key", which removes a key, stays under that name.
+StatedByName by_resolved_name(const StatedByName& stated) {
   StatedByName all;
   for (const auto& [name, value] : stated) {
     Stated& one = all[name.substr(std::min(name.find_first_not_of('+'), name.size()))] = value;
@@ -112,7 +112,7 @@ std::optional<Breach> batch_divides(const Settings& s, const StartFacts& f) {
 }  // namespace
 
 StatedByName nemo_stated(const planner::ConfigFile& file) {
-  return by_settled_name(script_of(file, {kNemoScript}).stated);
+  return by_resolved_name(script_of(file, {kNemoScript}).stated);
 }
 
 const StartTable& nemo_start_table(const StatedByName& stated) {

@@ -1,4 +1,4 @@
-// What neuronx-nemo-megatron asserts of its settings before the first step.
+// Assertions of neuronx-nemo-megatron about its settings before the first step.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace trnplan::targets {
 
-/// What a script overrides, by "section.key". Throws InputError where it does not start the program.
+/// Overrides of a script, by "section.key". Throws InputError if it does not start the program.
 [[nodiscard]] StatedByName nemo_stated(const planner::ConfigFile& file);
-/// Its keys are those that decide what is predicted, with the values of the base config that is named.
+/// Rules and keys. The keys are those that decide the prediction, with the values of the named base config.
 [[nodiscard]] const StartTable& nemo_start_table(const StatedByName& stated);
-/// What the program refuses of a script that starts it.
+/// Faults of a script that the program refuses.
 [[nodiscard]] std::vector<planner::StartFault> nemo_start_faults(const planner::ConfigFile& file,
                                                                  const topology::Cluster& cluster);
 

@@ -1,5 +1,7 @@
 #include "targets/nxd/nxd_read.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "models/job/limits.h"

@@ -66,7 +66,7 @@ const std::vector<StartKey> kPipelineKeys = {
     {"--use_zero1_optimizer", whole, "0"},
     {kInFlight, whole, "0", "", 0, run_limits.requests}};
 
-/// The program for one stage has no flag of stages.
+/// Breach if the degrees do not divide the ranks. The program for one stage has no flag for pipeline stages.
 std::optional<Breach> ranks_divide(const Settings& s, const StartFacts& f) {
   const std::int64_t degrees = saturating_product(
       {s.whole("--tensor_parallel_size"), std::max<std::int64_t>(1, s.whole("--pipeline_parallel_size")),

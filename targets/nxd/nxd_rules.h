@@ -1,4 +1,4 @@
-// What the two programs of NxD that train Llama assert of their flags before the first step.
+// Assertions of the two NxD programs that train Llama about their flags before the first step.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,10 @@
 
 namespace trnplan::targets {
 
-/// `program`: kTensorScript or kPipelineScript. Its keys are the flags that decide what is predicted, with the program's own values.
+/// Rules and keys of kTensorScript or kPipelineScript. The keys are the flags that decide the prediction, with
+/// the program's own defaults.
 [[nodiscard]] const StartTable& nxd_start_table(std::string_view program);
-/// What the program refuses of a script that starts it. Throws InputError where the script starts neither.
+/// Faults of a script that the program refuses. Throws InputError if the script starts neither of them.
 [[nodiscard]] std::vector<planner::StartFault> nxd_start_faults(const planner::ConfigFile& file,
                                                                 const topology::Cluster& cluster);
 

@@ -47,7 +47,7 @@ Learnable pipeline_learnable() {
 }
 
 planner::TrainCommand pipeline_script(const models::Job& job, const models::Strategy& s) {
-  const Recipe recipe = settled(pipeline_recipe(job.architecture), job.learning);
+  const Recipe recipe = with_learning(pipeline_recipe(job.architecture), job.learning);
   const bool grouped = job.architecture.grouped_queries();
   const bool masters = s.precision == models::Precision::mixed_precision;
   planner::TrainCommand c;

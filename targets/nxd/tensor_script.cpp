@@ -46,7 +46,7 @@ Learnable tensor_learnable() {
 }
 
 planner::TrainCommand tensor_script(const models::Job& job, const models::Strategy& s) {
-  const Recipe recipe = settled(tensor_recipe(job.architecture), job.learning);
+  const Recipe recipe = with_learning(tensor_recipe(job.architecture), job.learning);
   const bool grouped = job.architecture.grouped_queries();
   const bool masters = s.precision == models::Precision::mixed_precision;
   planner::TrainCommand c;

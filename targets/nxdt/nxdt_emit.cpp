@@ -304,7 +304,8 @@ NxdtConfig to_nxdt(const models::Job& job, const models::Strategy& strategy, con
   const std::string why = why_inexpressible(job.architecture, job.training.sequence);
   if (!why.empty()) throw std::invalid_argument(why);
   const Recipe& shipped = nxdt_recipe(job.architecture);
-  const Emission e{job, strategy, paths, settled(shipped, job.learning), steps_of(job.training, shipped)};
+  const Emission e{job, strategy, paths, with_learning(shipped, job.learning),
+                   steps_of(job.training, shipped)};
   NxdtConfig config;
   Writer w(config);
   write_head(w, e);

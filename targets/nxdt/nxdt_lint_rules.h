@@ -1,4 +1,4 @@
-// What the linter's rules share: what a rule sees (Context), what it says (Report), and the sources. Private
+// Parts that the linter's rules share: input of a rule (Context), its output (Report), and the sources. Private
 // to the linter. To add a rule, write a function in the file of its theme and add its line to the table at
 // that file's end.
 #pragma once
@@ -67,7 +67,7 @@ struct Context {
   int lnc() const { return config.whole("trainer.lnc").value_or(2); }
 };
 
-/// What a rule says about one key.
+/// Finding of a rule about one key.
 struct Remark {
   std::string_view key;
   std::string message;
@@ -93,7 +93,7 @@ class Report {
   std::vector<Finding> take() { return std::move(findings_); }
 
  private:
-  /// Where the key stands; for a missing key the first leaf of its nearest section; else the file.
+  /// Place of the key; for a missing key the first leaf of its nearest section; else the file.
   SourcePos place_of(std::string_view key) const {
     if (const NxdtKey* leaf = config_->find(key)) return leaf->at;
     for (; !key.empty(); key = parent_of(key)) {
@@ -124,7 +124,7 @@ std::span<const Rule> batch_rules();
 std::span<const Rule> training_rules();
 /// Megatron, MoE, alignment, trn2, end of support (nxdt_lint_kinds.cpp).
 std::span<const Rule> kind_rules();
-/// What the version of NxDT has (nxdt_lint_versions.cpp).
+/// Features that the version of NxDT has (nxdt_lint_versions.cpp).
 std::span<const Rule> version_rules();
 
 // Sources: repository@commit:path, with lines where they are known. Where the place is not known, the

@@ -46,7 +46,7 @@ void precision_values(const Context& x, Report& report) {
                     "write 'bf16', 'fp32' or 'fp16'", nxdt_examples("conf")});
 }
 
-/// What `manual` takes from the file, and what the others ignore.
+/// Settings that `manual` takes from the file, and those that the other precisions ignore.
 void precision_manual(const Context& x, Report& report) {
   if (x.config.text("precision.type") != "manual") return;
   for (const std::string_view key :
@@ -161,7 +161,7 @@ void schedule(const Context& x, Report& report) {
 
 // ---- recompute
 
-/// Does NxDT resolve this class name for the model? Names it does not resolve are dropped silently.
+/// True if NxDT resolves this class name for the model. It drops other names silently.
 bool resolves(const Context& x, std::string_view name) {
   if (x.megatron) return one_of(name, {"CoreAttention", "NeuronSwitchMLP"});
   if (x.moe) {
@@ -227,8 +227,9 @@ void recompute_effect(const Context& x, Report& report) {
 
 // ---- checkpoints, runtime
 
-/// Below so many steps saving is said to be frequent. Ours: what a save costs depends on the time of a step, which
-/// a lint does not know; plan states the interval with the best goodput (planner/cost/goodput.h).
+/// Number of steps below which saving is called frequent. It is our choice: the cost of a save depends on the
+/// time of a step, which a lint does not know; plan states the interval with the best goodput
+/// (planner/cost/goodput.h).
 constexpr int kOftenSteps = 20;
 
 void checkpoint(const Context& x, Report& report) {
@@ -279,7 +280,7 @@ void checkpoint_host_memory(const Context& x, Report& report) {
                  "write False unless the host has the memory", kKnownIssues});
 }
 
-/// Where a run finds its checkpoint again.
+/// Place where a run finds its checkpoint again.
 void resume(const Context& x, Report& report) {
   constexpr std::string_view again = "exp_manager.resume_if_exists";
   constexpr std::string_view folder = "exp_manager.explicit_log_dir";

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kConfig = "nxdt.yaml";
 
 bool is_its_loop(const models::Strategy& s) {
-  return s.framework.empty() && models::framework_of(s).runs(models::settled_schedule(s));
+  return s.framework.empty() && models::framework_of(s).runs(models::effective_schedule(s));
 }
 
 bool loses_its_recompute(const models::Strategy& s) {

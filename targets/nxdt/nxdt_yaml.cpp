@@ -214,7 +214,7 @@ class Resolver {
     return std::nullopt;
   }
 
-  /// "a.b" from the root; ".b" beside the key; each further dot one level up, the root at most.
+  /// "a.b" from the root; ".b" next to the key; each further dot one level up, the root at most.
   std::optional<Value> reference(std::string_view path, std::string_view container) {
     std::string target(path);
     if (path.starts_with('.')) {

@@ -60,8 +60,8 @@ void RunValues::fault(std::string_view name, std::string problem, std::string fi
 }
 
 void RunValues::add_unless_told(Diagnostic fault) {
-  const auto told = [&](const Diagnostic& other) { return other.key == fault.key; };
-  if (std::none_of(faults_.begin(), faults_.end(), told)) faults_.push_back(std::move(fault));
+  const auto same_key = [&](const Diagnostic& other) { return other.key == fault.key; };
+  if (std::none_of(faults_.begin(), faults_.end(), same_key)) faults_.push_back(std::move(fault));
 }
 
 void RunValues::ask(const StartTable& table, const StartFacts& facts) {

@@ -11,7 +11,7 @@ namespace trnplan::targets {
 
 namespace {
 
-/// A whole number with its sign.
+/// Whole number with its sign.
 std::optional<std::int64_t> signed_whole(std::string_view text) {
   const bool negative = text.starts_with('-');
   const auto size = whole_number_of(negative ? text.substr(1) : text);

@@ -13,7 +13,7 @@ std::string pointed_at(const std::vector<std::string>& keys, const Settings& set
   return stated == keys.end() ? keys.front() : *stated;
 }
 
-/// How it is broken, with its place; nullopt where it holds, or where a key that it reads cannot be read.
+/// Breach of a rule with its place; nullopt if the rule holds, or if one of its keys cannot be read.
 std::optional<planner::StartFault> breach_of(const StartRule& rule, const Settings& settings,
                                              const StartFacts& facts, const std::string& file) {
   const std::vector<std::string> keys = split_words(rule.keys);

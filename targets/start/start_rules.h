@@ -1,5 +1,5 @@
-// What a framework asserts of its settings before the first step: a table of rules for each target, which `check` applies
-// to a file of a person and the tests to what is emitted.
+// Assertions of a framework about its settings before the first step: a table of rules for each target. `check`
+// applies them to a person's file, the tests to emitted files.
 #pragma once
 
 #include <optional>
@@ -15,57 +15,58 @@
 
 namespace trnplan::targets {
 
-/// What the rules ask beside the settings.
+/// Facts that the rules need in addition to the settings.
 struct StartFacts {
   std::int64_t ranks = 0;
-  topology::Core core;         ///< of the machine
-  models::Architecture model;  ///< where a name stands for its shape
-  bool starts_program =
-      true;  ///< the file starts the program, so that nothing of its environment is elsewhere
+  topology::Core core;
+  models::Architecture model;  ///< for settings that name a model instead of its shape
+  /// The file starts the program, so it sets the whole environment.
+  bool starts_program = true;
 };
 
-/// How a rule is broken.
+/// Breach of a rule.
 struct Breach {
   std::string problem, fix;
-  bool doubtful =
-      false;             ///< it runs, but not as the settings say, or what the file lacks may stand elsewhere
-  std::string key = {};  ///< what it is about; "" = the first that is stated
-  bool understood = false;  ///< refused, but there is one thing that it can mean, as which it is read
+  /// The program runs, but not as the settings say; or another file may state the missing setting.
+  bool doubtful = false;
+  std::string key = {};  ///< key that is at fault; "" = the first one stated
+  /// The program refuses it, but it can have only one meaning, and is read so.
+  bool understood = false;
 };
 
 struct StartRule {
   const char* word;  ///< the id of its row in api/rules
   const char* name;  ///< of this rule alone
-  /// Every key that it reads, with blanks between. It is judged where all can be read; a breach points to the first that is
-  /// stated.
+  /// All keys that it reads, separated by blanks. It is judged if all of them can be read; a breach points to the
+  /// first one that is stated.
   std::string keys;
   std::optional<Breach> (*broken)(const Settings&, const StartFacts&);
   const char* source;
-  /// Where it is broken, degrees, batch, sequence and layers describe no run, so readers ask it too. It asks nothing of the machine but
-  /// the number of ranks, and of the model what a reader knows.
+  /// True for a rule without which degrees, batch, sequence and layers describe no run, so readers ask it too. It
+  /// needs only the number of ranks of the machine, and only facts of the model that a reader has.
   bool of_layout = false;
 };
 
-/// A target's own.
+/// Keys and rules of a target.
 struct StartTable {
   const std::vector<StartKey>& keys;
   const std::vector<StartRule>& rules;
-  const char* keys_source;  ///< of kinds, choices and usual values
+  const char* keys_source;  ///< of kinds, choices and defaults
 };
 
-/// Every value and every rule that is wrong, by their places in `file`.
+/// Faults of single values and of all rules, with their places in `file`.
 [[nodiscard]] std::vector<planner::StartFault> start_faults(const StartTable& table, const Settings& settings,
                                                             const StartFacts& facts, const std::string& file);
 
-/// What the rules of a layout refuse. Nothing of single values, nor what is doubtful or understood.
+/// Faults of the rules of a layout, without those of single values and without doubtful or understood breaches.
 [[nodiscard]] std::vector<Diagnostic> layout_faults(const StartTable& table, const Settings& settings,
                                                     const StartFacts& facts, const std::string& file);
 
-/// The key that a rule of strategies is about; "" = every other rule.
+/// Key that a rule of strategies is about; rule "" = every other rule.
 struct RuleKey {
   std::string_view rule, key;
 };
-/// Requires: the last of `keys` is for every other rule.
+/// Place of the key of a rule. Requires: the last of `keys` is for every other rule.
 [[nodiscard]] planner::KeyPlace place_of_rule(std::span<const RuleKey> keys, std::string_view rule,
                                               const Settings& settings, const std::string& file);
 

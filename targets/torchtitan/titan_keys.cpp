@@ -181,7 +181,7 @@ StatedByName titan_stated(const Node& root) {
 }
 
 void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults) {
-  // The two levels that the program knows; what a converter is told lies deeper.
+  // Both levels that the program knows; settings of a converter lie deeper.
   std::map<std::string, std::vector<std::string>, std::less<>> known;
   for (const StartKey& k : titan_keys()) {
     const std::string_view name = k.name, key = name.substr(name.find('.') + 1);

@@ -1,4 +1,4 @@
-// The keys of a TOML of TorchTitan.
+// Keys of a TOML file of TorchTitan.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace trnplan::targets {
 
-/// Every key that v0.2.2 knows, "section.name".
+/// All keys that v0.2.2 knows, as "section.name".
 [[nodiscard]] const std::vector<StartKey>& titan_keys();
 
-/// What a file sets, by such names.
+/// Settings of a file, by such names.
 [[nodiscard]] StatedByName titan_stated(const Node& root);
 
-/// A fault for each section and key that v0.2.2 does not know, which it refuses, and for each section that is a value. Of a module of a person's own
-/// (job.custom_config_module) nobody knows what it adds, so then no key is unknown.
+/// Adds a fault for each section and key that v0.2.2 does not know, since it refuses them, and for each section
+/// that is a value. A custom module (job.custom_config_module) may add any key, so then no key is unknown.
 void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults);
 
 }  // namespace trnplan::targets

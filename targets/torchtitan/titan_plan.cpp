@@ -61,7 +61,7 @@ bool titan_same_schedule(std::string_view a, std::string_view b) {
 
 std::string_view titan_schedule(const models::Strategy& s) {
   for (const TitanSchedule& known : kTitanSchedules) {
-    if (known.schedule == models::settled_schedule(s)) return known.name;
+    if (known.schedule == models::effective_schedule(s)) return known.name;
   }
   return "";
 }
@@ -80,7 +80,7 @@ bool on_neuron(const models::Job& job) {
 TitanRun titan_run(const models::Job& job, const models::Strategy& s) {
   const Recipe& shipped = titan_flavor(job.architecture)->recipe;
   TitanRun run;
-  run.learning = settled(shipped, job.learning);
+  run.learning = with_learning(shipped, job.learning);
   run.steps = steps_of(job.training, shipped);
   run.warmup = warmup_of(shipped, job.learning, run.steps);
   run.save_every = saves_every(job.run, run.steps);

@@ -108,12 +108,12 @@ void need_program(const models::Job& job, const models::Strategy& s,
   }
   if (titan_schedule(s).empty()) {
     broken.push_back(
-        target_lacks(fmt::format("the schedule {}", models::to_string(models::settled_schedule(s))),
+        target_lacks(fmt::format("the schedule {}", models::to_string(models::effective_schedule(s))),
                      "leave schedule out, or pin it to gpipe"));
   } else if (const TitanLoop* loop = titan_loop(s);
              loop != nullptr && loop->compiled && models::schedule_of(s).splits_backward()) {
     broken.push_back(target_lacks(fmt::format("the schedule {} of blocks that are compiled",
-                                              models::to_string(models::settled_schedule(s))),
+                                              models::to_string(models::effective_schedule(s))),
                                   pin_loop(titan_loop_of(false, false))));
   }
   if (s.bucket_mb != models::Strategy{}.bucket_mb)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "api/known_runs.h"
+#include "api/recorded_runs.h"
 #include "io/catalog/recommending.h"
 
 #include "tests/folder.h"
@@ -36,7 +36,7 @@ TEST_CASE("published runs are nearer to each other than what counts as far", "[a
   const TestFolder folder;
   const io::Catalog catalog = io::Catalog::standard();
   const auto recommending = io::recommending_from(read_document(catalog.file("recommending.json")));
-  const planner::KnownRuns runs(api::known_runs(catalog, {}, {}), recommending.distance);
+  const planner::RecordedRuns runs(api::recorded_runs(catalog, {}, {}), recommending.distance);
   const std::vector<double> distances = runs.neighbours();
   REQUIRE(distances.size() > 20);
   const double mean =

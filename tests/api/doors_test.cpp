@@ -235,7 +235,7 @@ TEST_CASE("plan, whatif, sweep, simulate, the page and check give one answer", "
     CHECK(difference(page.at("run"), document.at("run"), {"tokens_50", "tokens_90"}) ==
           "");  // 0 is null there
   }
-  models::Job ran = planner::settled(doors.plan->job, *best);
+  models::Job ran = planner::as_planned(doors.plan->job, *best);
   if (!ran.pin.tensor_parallel) {  // advice is free of pins
     INFO("advice of watch on what ran");
     ran.pin = {};

@@ -142,7 +142,7 @@ TEST_CASE("a finding of check has a row, and its source is one of the row's", "[
   CHECK(findings > 30);
 }
 
-TEST_CASE("an id stands in several sets, and one that does not exist has near misses", "[api]") {
+TEST_CASE("an id is in several sets, and one that does not exist has near misses", "[api]") {
   CHECK(api::explain({"heads"}).sets.size() == 4);
   CHECK(api::explain({""}).sets.size() == api::rule_sets().size());
   try {

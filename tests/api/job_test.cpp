@@ -4,7 +4,7 @@
 #include <set>
 
 #include "api/check.h"
-#include "api/known_jobs.h"
+#include "api/compared_jobs.h"
 #include "api/plan.h"
 #include "api/simulate.h"
 #include "api/what_ran.h"

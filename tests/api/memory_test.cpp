@@ -88,11 +88,11 @@ TEST_CASE("an NxDT config in memory is checked, compared with plans and planned 
   check.texts.state("<config>", text);
   CHECK(api::check(check).verdict != "refused");
 
-  api::PlanRequest beside = request_of("<job>");
-  beside.job.texts.state("<job>", kJob);
-  beside.baseline = "<baseline>";
-  beside.job.texts.state("<baseline>", text);
-  const api::PlanResult compared = api::plan(beside, remarks);
+  api::PlanRequest with_baseline = request_of("<job>");
+  with_baseline.job.texts.state("<job>", kJob);
+  with_baseline.baseline = "<baseline>";
+  with_baseline.job.texts.state("<baseline>", text);
+  const api::PlanResult compared = api::plan(with_baseline, remarks);
   REQUIRE(compared.baseline);
   CHECK(compared.baseline->strategy.tensor_parallel ==
         written.search.recommended_plan()->strategy.tensor_parallel);

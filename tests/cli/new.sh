@@ -142,7 +142,7 @@ holds tests/models/architecture/architecture_test.cpp '{"my.model-1b", 0}'
 check 'a model is laid out otherwise' formatted
 again
 
-# A second and a third one go beside the first, whatever their names: lines that got too long are broken by then.
+# A second and a third one go next to the first, whatever their names: lines that got too long are broken by then.
 for kind in target loop collective schedule log model; do
   for name in zz-of-a-rather-long-name abc zy-of-another-rather-long-name; do new 0 "$kind" "$name"; done
 done

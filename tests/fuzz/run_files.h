@@ -27,7 +27,7 @@ inline const Machine& of_neuron_cores() {
 inline void read_run_file(const char* target, const char* name, const std::string& text,
                           const Machine& machine = of_gpus()) {
   const planner::Target& reader = *targets::find(target);
-  static const models::Architecture beside = catalog().architecture("llama3-8b");
+  static const models::Architecture architecture = catalog().architecture("llama3-8b");
   const planner::ConfigFile file{name, text, 2, {{"NNODES", "2"}, {"TP", "4"}}};
   std::optional<int> launched;
   refusable([&] { launched = reader.nodes_of(file); });
@@ -39,7 +39,7 @@ inline void read_run_file(const char* target, const char* name, const std::strin
       job.cluster.nodes = nodes;
       for (const planner::StartFault& f : reader.start_faults(file, job.cluster))
         ensure(is_printable(to_string(f.what)), "a fault of the start is safe to print");
-      const auto run = reader.read_run(file, static_cast<int>(job.cluster.cores()), &beside);
+      const auto run = reader.read_run(file, static_cast<int>(job.cluster.cores()), &architecture);
       ensure(run.has_value(), "the target reads files");
       ensure(is_printable(run->unmodelled), "what a file is of is safe to print");
       if (!run->unmodelled.empty()) return;

@@ -38,7 +38,7 @@ void check(const std::vector<logs::Failure>& failures) {
 void check(const io::WatchReport& r) {
   fuzz::ensure(sound(r.step_seconds) && sound(r.recent_seconds) && sound(r.wall_seconds) &&
                    sound(r.goodput) && sound(r.eta_seconds) && sound(r.memory_bytes),
-               "what is told is a number");
+               "reported values are numbers");
   fuzz::ensure(!r.goodput || *r.goodput <= 1, "goodput is a share");
   for (const io::WatchAlarm& a : r.alarms)
     fuzz::ensure(fuzz::is_printable(a.message), "an alarm is safe to print");

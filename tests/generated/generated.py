@@ -101,12 +101,12 @@ def stub(source, records):
 
 def main(program, folder, update):
     source = pathlib.Path(folder)
-    told = json.loads(subprocess.run([program, "help", "--keys"], check=True, capture_output=True).stdout)
-    records = told["records"]
+    keys = json.loads(subprocess.run([program, "help", "--keys"], check=True, capture_output=True).stdout)
+    records = keys["records"]
     faults = []
     made = {
         "docs/keys.md": keys_page(records),
-        "docs/job.md": job_page((source / "docs/job.md").read_text(), told["job"]),
+        "docs/job.md": job_page((source / "docs/job.md").read_text(), keys["job"]),
         "python/trnplan/results.pyi": stub((source / "python/trnplan/results.py").read_text(), records),
     }
     for name, text in made.items():
@@ -122,7 +122,7 @@ def main(program, folder, update):
             faults.append(f"{name} is not as made (--update writes it):\n" + "\n".join(lines[:12]))
     for fault in faults:
         print(f"FAIL: {fault}")
-    print(f"generated: {len(records)} records, {len(told['job'])} keys of a job, {len(faults)} faults")
+    print(f"generated: {len(records)} records, {len(keys['job'])} keys of a job, {len(faults)} faults")
     return 1 if faults else 0
 
 

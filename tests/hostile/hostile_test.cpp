@@ -107,7 +107,7 @@ std::string rows_of(const std::string& table, const std::vector<std::string>& na
   return text;
 }
 
-/// A sound file, what stands beside it, and the command that reads it.
+/// A sound file, the files next to it, and the command that reads it.
 struct Kind {
   std::string file, text;
   std::vector<std::string> command;
@@ -329,14 +329,15 @@ class Table {
     const bool of_run =
         checks && std::find(arguments.begin(), arguments.end(), "--target") != arguments.end();
     CHECK((ran.code == code || (of_run && ran.code == 3)));
-    const std::string told = checks && ran.code == 3 ? unwrapped(ran.output) : ran.error;
+    const std::string message = checks && ran.code == 3 ? unwrapped(ran.output) : ran.error;
     if (ran.code == 2) CHECK(ran.output.empty());
     INFO("it should say: " << says);
     CHECK_FALSE(says.empty());
-    CHECK(told.find(says) != std::string::npos);
-    const bool mends = told.find("fix: ") != std::string::npos || told.find("--help") != std::string::npos;
+    CHECK(message.find(says) != std::string::npos);
+    const bool mends =
+        message.find("fix: ") != std::string::npos || message.find("--help") != std::string::npos;
     CHECK(mends);
-    CHECK(told.size() < 10'000);
+    CHECK(message.size() < 10'000);
     CHECK(is_printable(ran.output + ran.error));
     for (const char* raw : {"std::", "exception", "yaml-cpp", "basic_string", "filesystem error", "what()",
                             "internal error", "terminate called", "Sanitizer"}) {

@@ -4,7 +4,7 @@ namespace trnplan::hostile {
 
 namespace {
 
-/// `name` and `value` as they stand in the sound file of `kind`, `between` them.
+/// `name` and `value` as the sound file of `kind` has them, with `between` between them.
 struct Number {
   const char *name, *value;
 };

@@ -85,7 +85,7 @@ check 'TRNPLAN_HEALTH=no trains all the same' healthy 0 SLOW=n2 TRNPLAN_HEALTH=n
 check 'a wider TRNPLAN_SLOW lets it go' healthy 0 SLOW=n2 TRNPLAN_SLOW=2
 # Broken nodes that once passed: one that never answers, one on which dcgmi hangs, and every node of a factor that is no number.
 check 'a node that says nothing ends the job' healthy 3 NODES=n1
-check 'and it is told which ones answered' bash -c 'grep -q "1 of 2 nodes did not answer" "$0" && grep -qx "\[trnplan\]   n1" "$0"' "$work/health"
+check 'and the ones that answered are named' bash -c 'grep -q "1 of 2 nodes did not answer" "$0" && grep -qx "\[trnplan\]   n1" "$0"' "$work/health"
 check 'no node says anything' healthy 3 NODES=' '
 sed -i.kept 's/^seconds=900/seconds=1/' "$work/megatron/health.sh"
 check 'a dcgmi that hangs ends the job' healthy 3 HANGS=n2

@@ -108,7 +108,7 @@ health 0 plan-4
 prints '^every node is as fast as it should be: 4 nodes, 4 runs on one node and 4 on several'
 prints '^slow: longer than 1\.25 times \(--slow-factor\)'
 check 'each run has a file' test "$(find "$work/plan-4/health-7" -name '*.out' | wc -l)" -eq 8
-check 'the command stands in it' grep -qx 'nccom-test -r 64 -N 2 -b 67108864 -e 1073741824 -f 4 -d bf16 --non-interactive allr --hosts n4 n1' \
+check 'it contains the command' grep -qx 'nccom-test -r 64 -N 2 -b 67108864 -e 1073741824 -f 4 -d bf16 --non-interactive allr --hosts n4 n1' \
   "$work/plan-4/health-7/pairs2-n4.out"
 for nodes in 1 2 3; do health 0 "plan-$nodes"; done
 prints '3 runs on one node and 3 on several'
@@ -146,8 +146,8 @@ for words in '"verdict": "slow"' '"node": "n3"' '"slow_factor": 1.25' '"alone": 
 # Where it cannot be done, training goes on.
 health 0 plan-4 TRNPLAN_HEALTH=no SLOW_ALONE=n3
 prints '^\[trnplan\] no health check: TRNPLAN_HEALTH is no'
-health 0 plan-4 TRNPLAN=/nowhere/trnplan
-prints 'no health check: no /nowhere/trnplan here'
+health 0 plan-4 TRNPLAN=/absent/trnplan
+prints 'no health check: no /absent/trnplan here'
 health 0 plan-4 SLURM_JOB_NODELIST=n1-3
 prints 'no health check: 3 nodes are known, the plan has 4'
 mv "$bin/nccom-test" "$work/nccom-test"

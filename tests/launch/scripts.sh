@@ -44,7 +44,7 @@ mkdir -p "$sly"
 job llama3-8b 1 ''
 sed 's/sequence: 4096/sequence: 8192/; s/global_batch: 64/&, tokens: 15T/' "$work/job.yaml" >"$sly/job.yaml"
 check 'plan two' "$trnplan" plan "$sly/job.yaml" --risk fastest --sure 0.95 --out "$work/pair"
-check 'two plans that are not told apart get a script' test -x "$work/pair/measure.sh"
+check 'two plans whose ranking is in doubt get a script' test -x "$work/pair/measure.sh"
 # Doubt only the links: then tables of nccom-test are what to run.
 doubt() {  # doubt LINK_SPREAD EFA_SPREAD: writes doubt.json
   local parameter
@@ -174,7 +174,7 @@ sleep 1.1
 check 'nxd of two stages: another start' flags_run nxd-stages train
 check 'nxd of two stages: another folder' test "$first" != "$(grep -x -A 1 -e --tb_dir "$work/arguments" | tail -n 1)"
 check 'nxd of two stages: below the results' grep -Fq "$work/nxd-stages/run/tensorboard-" "$work/arguments"
-check 'nxd of two stages: what does nothing is told' grep -q '^# --weight_decay has no effect' "$work/nxd-stages/node_run.sh"
+check 'nxd of two stages: a flag without effect is reported' grep -q '^# --weight_decay has no effect' "$work/nxd-stages/node_run.sh"
 check 'nxd of two stages: no checkpoint while compiling' flags_run nxd-stages compile
 check 'nxd of two stages: it says so' bash -c 'grep -x -A 1 -e --checkpoint_freq "$0" | grep -qx -e -1' "$work/arguments"
 check 'bert: the first start begins' flags_run bert train
@@ -239,7 +239,7 @@ check 'nxd: the compiler' grep -qx 'neuronx-cc==2\.23\.6484\.0' "$work/arguments
 check 'nxd: the clone' given --branch v2.28.0
 check 'nxd: the data set' prepare nxd data
 check 'nxd: of Llama 3' given --llama-version 3
-check 'nxd: another width is told' grep -q '^# get_dataset.py makes sequences of 8192 tokens, the plan has 4096' "$work/nxd/prepare.sh"
+check 'nxd: another width is reported' grep -q '^# get_dataset.py makes sequences of 8192 tokens, the plan has 4096' "$work/nxd/prepare.sh"
 check 'nemo: from Hugging Face' prepare nemo from-hf "$odd/a" "$odd/b"
 check 'nemo: its stages, not two' given --pp_degree 1
 check 'nemo: data' prepare nemo data
@@ -339,7 +339,7 @@ check 'a run is short' grep -q 'max_steps: 11$' "$moved/measure-1-run-1/nxdt.yam
 check 'every step is logged' grep -q 'log_every_n_steps: 1$' "$moved/measure-2/nxdt.yaml"
 check 'graphs are shared' grep -Fqx "compiler_cache_url=$moved/neuron_cache" "$work/measured.train"
 check 'both are in the fit' grep -q '^2 steps of\|steps of [0-9]* programs' "$work/measured.out"
-check 'the rule is told' grep -q '^By the measurement plan 2 is the better choice if its step is below [01]\.[0-9]* times' "$work/measured.out"
+check 'the rule is printed' grep -q '^By the measurement plan 2 is the better choice if its step is below [01]\.[0-9]* times' "$work/measured.out"
 check 'the profile is written' grep -q '"measure-2-run-1/train-7.out\|"train-7.out"' "$moved/measured.json"
 check 'the last word is a plan' grep -q '^Best ' "$work/measured.out"
 lines=$(wc -l <"$work/measured.sbatch")

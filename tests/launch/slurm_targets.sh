@@ -88,8 +88,8 @@ carry() {
   prints '"lost_steps":7'   # those behind the checkpoint
   prints '"finished":true'
   # By its own lines: with the noise of 1 % and clocks of whole seconds.
-  check "$name: its steps take $seconds s" awk -v told="$(sed -n 's/.*"step_seconds":\([0-9.]*\),"recent.*/\1/p' "$out")" -v true="$seconds" \
-    'BEGIN { exit !(told > 0.97 * true && told < 1.03 * true) }'
+  check "$name: its steps take $seconds s" awk -v reported="$(sed -n 's/.*"step_seconds":\([0-9.]*\),"recent.*/\1/p' "$out")" -v true="$seconds" \
+    'BEGIN { exit !(reported > 0.97 * true && reported < 1.03 * true) }'
   check "$name: nothing is called slow or fast" bash -c '! grep -Eq "\"kind\":\"(slower|faster|straggler|drift|missing-steps|gradient-norm)\"" "$0"' "$out"
   run 0 watch "$train" --plan "$work/$name/plan.json" --once --calibrate "$work/$name.json"
   prints 'restarts: 1'

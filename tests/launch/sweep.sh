@@ -57,7 +57,7 @@ sweep 3 "$work/grid.yaml" --out "$work/mine" --profile "$work/2048.json" --colle
 
 printf 'job: job.yaml\ntokens: 1T\nnode: [1]\ninstances: [trn1.32xlarg]\nglobal_batch: [0]\n' >"$work/bad.yaml"
 sweep 2 "$work/bad.yaml"
-check 'every fault of a grid is told' test "$(grep -c '^  fix:' "$err")" -eq 3
+check 'every fault of a grid is reported' test "$(grep -c '^  fix:' "$err")" -eq 3
 
 if start_slurm "$work/slurm"; then
   sweep 0 "$work/grid.yaml" --out "$work/array" --scheduler slurm --tasks 6

@@ -49,7 +49,7 @@ for file in plan forged unsealed; do
   "$trnplan" watch "$work/train.log" --once --plan "$work/plan/$file.json" >"$out" 2>"$work/$file.said" || true
 done
 check 'plan.json is what is predicted' test ! -s "$work/plan.said"
-check 'a forged prediction is told' grep -q 'forged.json says .* is predicted here: it was made with another profile or version, or was changed' "$work/forged.said"
+check 'a forged prediction is reported' grep -q 'forged.json says .* is predicted here: it was made with another profile or version, or was changed' "$work/forged.said"
 check 'so is a change without its hash' grep -q 'unsealed.json has been changed since trnplan' "$work/unsealed.said"
 
 logs=$source/tests/calibrate/fixtures/logs
@@ -76,10 +76,10 @@ watching=$WATCH_PID
 exec {lines}<&"${WATCH[0]}"  # Bash forgets WATCH as soon as the program has ended.
 steps 1 3 >&"${WATCH[1]}"
 read -r line <&"$lines"
-check "the third step is not told while the run goes on: $line" grep -Eq '^step 3, 200\.5 s a step' <<<"$line"
+check "the third step is not reported while the run goes on: $line" grep -Eq '^step 3, 200\.5 s a step' <<<"$line"
 step 4 200 >&"${WATCH[1]}"
 read -r line <&"$lines"
-check "the fourth step is not told: $line" grep -Eq '^step 4, ' <<<"$line"
+check "the fourth step is not reported: $line" grep -Eq '^step 4, ' <<<"$line"
 # shellcheck disable=SC1083,SC2093  # closes the file of that number
 exec {WATCH[1]}>&-
 cat <&"$lines" >"$out"
@@ -95,12 +95,12 @@ exec {lines}<&"${WATCH[0]}"
 said=$(steps 1 9 | pod 3 && echo 'batch 9 read' | pod 0)  # A pipe's own shell does not have WATCH.
 printf '%s\n' "$said" >&"${WATCH[1]}"
 read -r line <&"$lines"
-check "the ninth step is not told: $line" grep -Eq '^step 9, 200\.5 s a step' <<<"$line"
+check "the ninth step is not reported: $line" grep -Eq '^step 9, 200\.5 s a step' <<<"$line"
 said=$(risen 10 | pod 3)
 printf '%s\n' "$said" >&"${WATCH[1]}"
 for wanted in '^step 10, ' '^ALARM gradient-norm: gradient norm 3\.5 at step 10, above 3 times its lowest value 1' '^cause: '; do
   read -r line <&"$lines"
-  check "the alarm is not told while the run goes on: $line" grep -Eq "$wanted" <<<"$line"
+  check "the alarm is not reported while the run goes on: $line" grep -Eq "$wanted" <<<"$line"
 done
 said=$(risen 11 | pod 3)
 printf '%s\n' "$said" >&"${WATCH[1]}"
@@ -108,7 +108,7 @@ printf '%s\n' "$said" >&"${WATCH[1]}"
 exec {WATCH[1]}>&-
 cat <&"$lines" >"$out"
 wait "$watching"
-check 'the alarm is not in the report at the end, or told again between' test "$(grep -c '^ALARM gradient-norm: ' "$out")" -eq 1
+check 'the alarm is not in the report at the end, or reported again in between' test "$(grep -c '^ALARM gradient-norm: ' "$out")" -eq 1
 steps 1 9 >"$work/norms"
 risen 10 >>"$work/norms"
 piped 0 watch "$work/norms" --once --format json
@@ -117,26 +117,26 @@ prints '"alarms":\[\{"kind":"gradient-norm","message":"[^"]+","cause":"[^"]+","f
 # A file that grows, is cut, and is replaced by another of its name.
 log=$work/train.log
 steps 1 3 >"$log"
-mkfifo "$work/told"
-"$trnplan" watch "$log" --interval 1 >"$work/told" 2>"$err" &
+mkfifo "$work/answers"
+"$trnplan" watch "$log" --interval 1 >"$work/answers" 2>"$err" &
 watching=$!
-exec {told}<"$work/told"
-read -r line <&"$told"
-check "three steps are not told: $line" grep -q '^step 3, ' <<<"$line"
+exec {answers}<"$work/answers"
+read -r line <&"$answers"
+check "three steps are not reported: $line" grep -q '^step 3, ' <<<"$line"
 steps 4 5 >>"$log"
-read -r line <&"$told"
-check "what was appended is not told: $line" grep -q '^step [45], ' <<<"$line"
-[[ $line == 'step 5'* ]] || read -r line <&"$told"
+read -r line <&"$answers"
+check "what was appended is not reported: $line" grep -q '^step [45], ' <<<"$line"
+[[ $line == 'step 5'* ]] || read -r line <&"$answers"
 steps 1 2 >"$log"
-read -r line <&"$told"
+read -r line <&"$answers"
 check "the log that was cut is not read anew: $line" grep -Eq '^(step 2,|step 1$|step 1,)' <<<"$line"
-[[ $line == 'step 2'* ]] || read -r line <&"$told"
+[[ $line == 'step 2'* ]] || read -r line <&"$answers"
 steps 1 9 >"$work/other"
 mv "$work/other" "$log"
-read -r line <&"$told"
+read -r line <&"$answers"
 check "the log that was replaced is not read: $line" grep -q '^step 9, ' <<<"$line"
 printf 'Training finished successfully\n' >>"$log"
-cat <&"$told" >"$out"
+cat <&"$answers" >"$out"
 wait "$watching"
 prints '^last 9 steps: 200\.5 s'
 check 'nothing says that the log was replaced' test "$(grep -c 'was cut or replaced' "$err")" -eq 2

@@ -97,8 +97,8 @@ def main():
     with open(path, encoding="utf-8") as text:
         page = text.read()
     if "--check" in sys.argv:
-        told = page[page.index(BEGIN) + len(BEGIN):page.index(END)]
-        a, b = numbers(told), numbers("\n".join(lines))
+        stated = page[page.index(BEGIN) + len(BEGIN):page.index(END)]
+        a, b = numbers(stated), numbers("\n".join(lines))
         same = len(a) == len(b) and all(abs(x - y) <= 0.01 * max(abs(x), abs(y)) for x, y in zip(a, b))
         print("predictions: " + ("as in predictions.md" if same else "not those of predictions.md"))
         sys.exit(0 if same else 1)

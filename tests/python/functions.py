@@ -542,7 +542,7 @@ class Surface(Check):
     def test_a_catalogue_of_ones_own(self) -> None:
         self.assertTrue(trnplan.catalogue().startswith(str(Path(trnplan.__file__).parent)))
         ran = subprocess.run([sys.executable, "-c", "import trnplan; trnplan.models()"], capture_output=True,
-                             env={**os.environ, "TRNPLAN_CATALOG": "/nowhere"})  # fmt: skip
+                             env={**os.environ, "TRNPLAN_CATALOG": "/absent"})  # fmt: skip
         self.assertIn(b"InputError", ran.stderr)
         self.assertIn(b"TRNPLAN_CATALOG", ran.stderr)
 

@@ -136,8 +136,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_a_report_that_cannot_be_written_is_refused_before_the_work(self) -> None:
-        nowhere = self.folder / "no" / "page.html"
-        error = self.refused(lambda: trnplan.plan("no-such-model", report=nowhere), "its folder does not exist")
+        unwritable = self.folder / "no" / "page.html"
+        error = self.refused(lambda: trnplan.plan("no-such-model", report=unwritable), "its folder does not exist")
         self.assertEqual(len(error.faults), 1)
         self.refused(lambda: trnplan.plan(JOB, report=self.folder))
         self.refused(lambda: trnplan.plan(JOB, report=""), "report")

@@ -74,7 +74,7 @@ def plans(reports, b, pictures, t):
 
 
 def refusals(reports, t):
-    words = [str(reports.trnplan), "plan", "llama3-8b", "--report", "nowhere/page.html"]
+    words = [str(reports.trnplan), "plan", "llama3-8b", "--report", "absent/page.html"]
     ran = subprocess.run(words, capture_output=True, text=True, check=False, cwd=reports.folder)
     t.check("a folder that is not there is refused", ran.returncode == 2 and "its folder does not exist" in ran.stderr, ran.stderr)
     ran = subprocess.run([*words[:-1], "plan-gpu.html"], capture_output=True, text=True, check=False, cwd=reports.folder)

@@ -17,8 +17,7 @@ using models::Strategy;
 
 namespace {
 
-/// A weight of one rank, one by one: ZeRO-1 pads its first dimension to a multiple of the ranks that share
-/// it.
+/// One weight of one rank: ZeRO-1 pads its first dimension to a multiple of the ranks that share it.
 struct Weight {
   double rows, columns;
   bool expert = false;
@@ -58,7 +57,7 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
 }
 
 bool in_a_v(const Strategy& s) {
-  return definition_of(settled(s)).value_or(Definition{}).in_a_v;
+  return definition_of(defined_schedule(s)).value_or(Definition{}).in_a_v;
 }
 
 /// The stage with the head.
@@ -85,8 +84,8 @@ std::vector<Weight> weights_on(const Architecture& a, const Strategy& s, int sta
   return all;
 }
 
-/// What is whole for a while of weights that are sharded: at the loss, while the head's gradients are computed, and
-/// in a layer's backward pass.
+/// Sharded weights that are temporarily whole: at the loss, during the head's gradients, and in a layer's
+/// backward pass.
 struct Gathered {
   double loss = 0, head_gradients = 0, backward = 0;
 };
@@ -106,7 +105,7 @@ Gathered gathered_of(const Architecture& a, const Strategy& s, const TrainingLoo
   return g;
 }
 
-/// States of a stage, and what the optimizer's step needs besides.
+/// States of a stage, and the additional bytes of the optimizer's step.
 struct States {
   double always = 0, step = 0;
 };
@@ -142,7 +141,7 @@ std::vector<int> parts_of(const Architecture& a, const Strategy& s, const Traini
   return layers;
 }
 
-/// Layers of a stage's chunks; in a V every second chunk lies on the stages in the opposite order.
+/// Layers of a stage's chunks; in a V every second chunk is on the stages in the opposite order.
 std::vector<int> chunks_on(const std::vector<int>& parts, const Strategy& s, int stage) {
   std::vector<int> own;
   for (int chunk = 0; chunk < s.virtual_pipeline; ++chunk) {
@@ -152,13 +151,13 @@ std::vector<int> chunks_on(const std::vector<int>& parts, const Strategy& s, int
   return own;
 }
 
-/// What each stage holds between forward and backward. Beyond a few rounds nothing new happens unless micro-batches
-/// pile up, so long schedules are cut short.
+/// Live passes of each stage between forward and backward. After a few rounds nothing changes unless
+/// micro-batches accumulate, so long schedules are cut short.
 std::vector<Alive> alive_on(const std::vector<int>& parts, const Strategy& s, int micro_batches) {
   const int stages = s.pipeline_parallel;
-  const bool piles_up = definition_of(settled(s)).value_or(Definition{}).piles_up;
+  const bool piles_up = definition_of(defined_schedule(s)).value_or(Definition{}).piles_up;
   const int m = piles_up ? micro_batches : std::min(micro_batches, 4 * stages);
-  const std::vector<std::vector<Pass>> passes = passes_of(settled(s), stages, s.virtual_pipeline, m);
+  const std::vector<std::vector<Pass>> passes = passes_of(defined_schedule(s), stages, s.virtual_pipeline, m);
   std::vector<Alive> all;
   for (int stage = 0; stage < stages; ++stage) {
     all.push_back(alive_in(passes.at(at(stage)), chunks_on(parts, s, stage)));
@@ -177,8 +176,8 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
   const std::vector<int> parts = parts_of(a, s, loop);
   const std::vector<Alive> alive =
       alive_on(parts, s, job.training.global_batch / (s.micro_batch * s.data_parallel));
-  // A pass keeps what it received, what it sends, and the tables of the rotary embedding that travel along; on GPUs
-  // what was received is the first layer's input, and there are no tables.
+  // A pass keeps its received and its sent message, and the tables of the rotary embedding that go with them;
+  // on GPUs the received message is the first layer's input, and there are no tables.
   double of_a_pass = 0;
   if (s.pipeline_parallel > 1) {
     const bool gpus = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
@@ -188,10 +187,11 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
   }
   // The gradient of a product's input before it is reduced, and that input gathered again.
   const double product = z.whole_rows * (s.sequence_parallel ? 2 : 1);
-  // Ring attention: keys, values and their gradients, those at hand and those on their way.
+  // Ring attention: keys, values and their gradients, the current ones and those in transit.
   const double ring =
       s.context_parallel > 1 ? 6 * z.in_tensor_region * a.heads * static_cast<double>(a.head_dim) : 0;
-  // Gradients of what each product of a layer makes; the output and down product make a sum over tensor-parallel ranks.
+  // Gradients of the output of each product in a layer; the output and down product make a sum over
+  // tensor-parallel ranks.
   const double chosen = a.experts > 0 ? a.experts_per_token : 1;
   const double columns = a.head_dim * (a.heads + 2.0 * a.kv_heads * s.kv_replicator) +
                          chosen * a.intermediate * (a.mlp == models::Mlp::gated ? 2 : 1);
@@ -257,8 +257,8 @@ double probability_below(const Term& term, double room) {
   return term.log_sd > 0 ? normal_probability(above / term.log_sd) : above >= 0 ? 1 : 0;
 }
 
-/// P(states and terms <= limit): the widest term by its distribution, the others and fragmentation node by node, which are
-/// no further apart than that one is wide.
+/// P(states and terms <= limit): the widest term by its distribution, the others and fragmentation by nodes,
+/// with a spacing below the width of that term.
 double integral(std::array<Term, 3> terms, const models::Value& fragments, double room_for_all) {
   std::sort(terms.begin(), terms.end(),
             [](const Term& a, const Term& b) { return a.median * a.log_sd > b.median * b.log_sd; });

@@ -108,7 +108,7 @@ class Rules {
     need(gpus_ || p == 1 || p % 2 == 0, "pipeline-parity", fmt::format("PP {} is odd", p));
     need(parts <= layers, "layers", fmt::format("{} layers do not fill {} parts", layers, parts));
     if (parts <= layers && !s_.pipeline_cuts.empty()) cuts(parts);
-    const auto schedule = definition_of(settled(s_));
+    const auto schedule = definition_of(defined_schedule(s_));
     if (schedule && schedule->whole_rounds) {
       const std::int64_t m = job_.training.global_batch / (std::int64_t{s_.micro_batch} * s_.data_parallel);
       divides(p, m, "interleaved", "the micro-batches");

@@ -176,7 +176,7 @@ std::optional<Definition> definition_of(Schedule schedule) {
   return row != nullptr ? std::optional(row->is) : std::nullopt;
 }
 
-Schedule settled(const models::Strategy& s) {
+Schedule defined_schedule(const models::Strategy& s) {
   if (s.pipeline_parallel == 1) return Schedule::one_f_one_b;
   if (s.schedule != Schedule::one_f_one_b && s.schedule != Schedule::interleaved) return s.schedule;
   return s.virtual_pipeline > 1 ? Schedule::interleaved : Schedule::one_f_one_b;

@@ -1,4 +1,5 @@
-// The order in which the stages of a pipeline compute, from what defines each schedule: a pipeline that is run tick by tick.
+// The order in which the stages of a pipeline compute, derived from the definition of each schedule: a
+// pipeline that is run tick by tick.
 #pragma once
 
 #include <optional>
@@ -18,39 +19,39 @@ struct Pass {
   bool operator==(const Pass&) const = default;
 };
 
-/// What a schedule is.
+/// Definition of a schedule.
 struct Definition {
   int least = 1, most = 1;    ///< chunks of a stage
-  bool whole_rounds = false;  ///< only a multiple of the stages as micro-batches
+  bool whole_rounds = false;  ///< micro-batches must be a multiple of the stages
   bool in_a_v = false;        ///< every second chunk goes down the stages
-  bool splits = false;        ///< the backward pass, into the gradients of input and of weights
+  bool splits = false;        ///< splits the backward pass into the gradients of input and of weights
   bool meets = false;         ///< it is known how sends and receives pair up
   bool piles_up = false;      ///< every micro-batch is alive at once
 };
 
-/// Absent for one that is not written yet: it must not run.
+/// Definition of a schedule. Absent for one that has none yet: it must not run.
 std::optional<Definition> definition_of(models::Schedule schedule);
 
-/// The one that a strategy's pipeline runs.
-models::Schedule settled(const models::Strategy& s);
+/// The schedule that a strategy's pipeline runs.
+models::Schedule defined_schedule(const models::Strategy& s);
 
-/// The passes of each stage in order; none where the schedule has no definition. Requires: a schedule that goes with so
-/// many chunks and micro-batches. Cost: O(stages x micro-batches x chunks).
+/// Passes of each stage in order; none if the schedule has no definition. Requires: a schedule that permits
+/// so many chunks and micro-batches. Cost: O(stages x micro-batches x chunks).
 std::vector<std::vector<Pass>> passes_of(models::Schedule schedule, int stages, int chunks,
                                          int micro_batches);
 
-/// What a stage holds of passes between their forward and the end of their backward, when most are.
+/// Passes of a stage between their forward and the end of their backward, at their largest number.
 struct Alive {
   int passes = 0;
   int layers = 0;    ///< of all of them
-  int deferred = 0;  ///< of these, layers whose weights' gradients are left, the pass at hand among them
-  /// After a forward pass of the last chunk, which the loss follows on the last stage.
+  int deferred = 0;  ///< of these, layers with weights' gradients left, the current pass included
+  /// Live passes after a forward pass of the last chunk, which the loss follows on the last stage.
   int layers_at_loss = 0, passes_at_loss = 0, deferred_at_loss = 0;
-  /// When the gradients of weights of most layers are left.
+  /// Live passes at the moment when the gradients of weights of most layers are left.
   int late_layers = 0, late_deferred = 0, late_passes = 0;
 };
 
-/// `layers` of each chunk of the stage.
+/// `layers` are those of each chunk of the stage.
 Alive alive_in(const std::vector<Pass>& passes, const std::vector<int>& layers);
 
 }  // namespace trnplan::second_opinion

@@ -198,9 +198,9 @@ int sharers_of(const Strategy& s) {
 }
 
 std::string cannot(const TrainingLoop& loop, const Strategy& s) {
-  const bool splits = definition_of(settled(s)).value_or(Definition{}).splits;
+  const bool splits = definition_of(defined_schedule(s)).value_or(Definition{}).splits;
   if (splits && loop.reduces_with_backward && !loop.shards_weights())
-    return "reduce beside a split backward pass";
+    return "reduce during a split backward pass";
   const models::Recompute& r = s.recompute;
   const bool again = r.full || r.alternate || (r.core_attention && !s.flash_attention) || r.mlp ||
                      r.rms_norm || r.activation_multiply;

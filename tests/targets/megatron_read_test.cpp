@@ -239,7 +239,7 @@ TEST_CASE("a TOML of TorchTitan is read with what it leaves to the cluster", "[t
   CHECK(small.config.strategy.schedule == models::Schedule::gpipe);
 }
 
-// Both values of compile.enable gave one prediction, that of a compiled model, where v0.2.2 runs eagerly unless it is told.
+// Both values of compile.enable gave one prediction, that of a compiled model, but v0.2.2 runs eagerly by default.
 TEST_CASE("a TOML of TorchTitan says how the model is run", "[targets]") {
   const auto loop = [](const std::string& more) { return titan(more).config.strategy.framework; };
   const std::string async =

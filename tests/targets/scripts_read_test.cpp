@@ -115,7 +115,7 @@ TEST_CASE("a script of flags is refused with all its faults", "[targets]") {
 }
 
 // Catches: a reader that has an assertion of its own, and a script that is refused without its source.
-TEST_CASE("what NxD and NeMo assert is told with its place and source", "[targets]") {
+TEST_CASE("faults that NxD and NeMo assert come with their place and source", "[targets]") {
   topology::Cluster one;
   one.instance = test_catalog().instance("trn1.32xlarge");
   const auto said = [&](const char* target, const std::string& text) {
@@ -168,7 +168,7 @@ TEST_CASE("what only the shell knows is refused where it decides", "[targets]") 
 }
 
 // Catches: check asking for a --target that the file itself tells.
-TEST_CASE("whose file it is, is told by what it starts or says", "[targets]") {
+TEST_CASE("the owner of a file follows from what it starts or says", "[targets]") {
   CHECK(whose("a.sh", "torchrun tp_zero1_llama_hf_pretrain.py\n") == "nxd");
   CHECK(whose("a.sh", "#!/bin/bash\ntorchrun run_llama_nxd.py \\\n --lr 1\n") == "nxd");
   CHECK(whose("a.sh", "python megatron_gpt_pretraining.py trainer.devices=32\n") == "nemo-megatron");

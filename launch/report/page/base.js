@@ -31,7 +31,7 @@ const seconds = (v) => (v >= 1000 ? v.toFixed(0) :
 const GIB = 1024 ** 3;
 const gib = (bytes) => (bytes / GIB).toFixed(2);
 const percent = (share, digits = 1) => (100 * share).toFixed(digits) + " %";
-// Never certainty: a model that works out exactly 0 or 1 has none.
+// Never 0 % or 100 %: a model that works out exactly 0 or 1 is not that sure.
 const probability = (p) => (p > 0.999 ? "> 99.9 %" : p < 0.001 ? "< 0.1 %" : percent(p));
 const usd = (v) => (v >= 1000 ? grouped(v) : v.toFixed(2));
 const count = (n, one, many) => grouped(n) + " " + (n === 1 ? one : many || one + "s");

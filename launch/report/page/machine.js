@@ -9,17 +9,17 @@ const KIND = {
 
 function places(machine) {
   const n = machine.chips, per = machine.rows * machine.columns;
-  if (per > 0 && per * machine.depth === n) {  // one torus beside the other
-    const beside = Math.ceil(Math.sqrt(machine.depth));
+  if (per > 0 && per * machine.depth === n) {  // one torus next to the other
+    const across = Math.ceil(Math.sqrt(machine.depth));
     return {
-      columns: beside * (machine.columns + 0.6) - 0.6,
-      rows: Math.ceil(machine.depth / beside) * (machine.rows + 0.6) - 0.6,
+      columns: across * (machine.columns + 0.6) - 0.6,
+      rows: Math.ceil(machine.depth / across) * (machine.rows + 0.6) - 0.6,
       torus: true,
       at: (c) => {
         const k = Math.floor(c / per), i = c % per;
         return [
-          (k % beside) * (machine.columns + 0.6) + (i % machine.columns),
-          Math.floor(k / beside) * (machine.rows + 0.6) + Math.floor(i / machine.columns)
+          (k % across) * (machine.columns + 0.6) + (i % machine.columns),
+          Math.floor(k / across) * (machine.rows + 0.6) + Math.floor(i / machine.columns)
         ];
       }
     };
@@ -98,9 +98,10 @@ function machinePart(machine, refused) {
     const group = k.kind === "pp" ? "stage " : "group ";
     const groups = (c) => [...new Set(k.cores.slice(c * per, (c + 1) * per))].map((g) => group + g).join(", ");
     holder.replaceChildren(nodePicture(machine, "Groups on a node", colour, (c) => `${chip} ${c}: ${groups(c)}`));
-    const told = k.kind === "pp" ? "Colours are pipeline stages. Messages between them" :
-                                   `${count(k.groups, KIND[k.kind] + " group")} of ${k.ranks} ${CORE}s, one colour each`;
-    words.textContent = `${told}: ${k.verdict} (${k.rule}: ${k.message}).`;
+    const meaning = k.kind === "pp" ?
+      "Colours are pipeline stages. Messages between them" :
+      `${count(k.groups, KIND[k.kind] + " group")} of ${k.ranks} ${CORE}s, one colour each`;
+    words.textContent = `${meaning}: ${k.verdict} (${k.rule}: ${k.message}).`;
     drawAll();
   };
   const buttons = kinds.map((k) => {
@@ -110,7 +111,7 @@ function machinePart(machine, refused) {
   const pair = refused.find((r) => r.rule === "replica-group" && r.chips.length > 0);
   if (kinds.length === 0 && !pair) return;
   section("machine", "Who talks to whom", para(`${node}, ${machine.instance}: ${what}.`),
-    h("div", {class: "beside"},
+    h("div", {class: "side-by-side"},
       kinds.length > 0 ? h("div", null, h("div", {class: "buttons"}, buttons), holder, words) : null,
       pair ?
         h("div", null,

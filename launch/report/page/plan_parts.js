@@ -119,18 +119,19 @@ function refusal(r) {
     r.fix ? h("div", {class: "fix"}, "Fix: " + r.fix) : null);
 }
 function refusedPart() {
-  const all = data.refused.concat(data.doubtful), first = [], more = [], told = {};
+  const all = data.refused.concat(data.doubtful), first = [], more = [], ofRule = {};
   for (const r of all) {
-    told[r.rule] = (told[r.rule] || 0) + 1;
-    (told[r.rule] <= 2 && first.length < 6 ? first : more).push(r);
+    ofRule[r.rule] = (ofRule[r.rule] || 0) + 1;
+    (ofRule[r.rule] <= 2 && first.length < 6 ? first : more).push(r);
   }
   const c = data.space;
   section("refused", "What would not run, and why",
     para(`${grouped(c.enumerated)} strategies were searched: ${grouped(c.refused)} ` +
       `break a rule, ${grouped(c.too_large)} are too large for memory, ` +
       `${grouped(c.bounded)} cannot be faster, ${grouped(c.simulated)} were simulated.` +
-      (c.inexpressible > 0 ? ` ${grouped(c.inexpressible)} more cannot be expressed in the config of the stack that trains them.` :
-                             "")),
+      (c.inexpressible > 0 ?
+          ` ${grouped(c.inexpressible)} more cannot be expressed in the config of the stack that trains them.` :
+          "")),
     all.length === 0 ? para("None of the refused ones could have been faster.") :
                        para(data.plans.length > 0 ? "These might have been faster if they ran:" : "What came closest:"),
     h("ul", {class: "refused"}, first.map(refusal)),

@@ -1,4 +1,4 @@
-// The pages of validate and watch: predictions beside what was measured.
+// The pages of validate and watch: predictions next to measurements.
 const signed = (e) => (e >= 0 ? "+" : "−") + percent(Math.abs(e));
 
 function errorRows(label, groups, mark) {
@@ -120,7 +120,8 @@ function watchVerdict() {
   const d = data;
   if (!known(d.step_seconds)) return "No step time is known yet.";
   const text = `A step takes ${seconds(d.step_seconds)} s, the median of ${count(d.timed_steps, "step")}`;
-  if (!known(d.predicted_seconds)) return text + ". It is not stated what ran, so there is no prediction to compare with.";
+  if (!known(d.predicted_seconds))
+    return text + ". It is not stated what ran, so there is no prediction to compare with.";
   const [low, high] = d.predicted_seconds_90, share = d.step_seconds / d.predicted_seconds - 1;
   const how = d.step_seconds > high ? "slower than it should be" :
     d.step_seconds < low            ? "faster than predicted" :

@@ -1,6 +1,7 @@
 // The page of whatif: clusters by days and dollars, and how they scale.
 const colourOf = (names) => (name) => "g-" + (names.indexOf(name) % 8);
-const tokensText = (n) => (n >= 1e12 ? +(n / 1e12).toPrecision(4) + " trillion" : +(n / 1e9).toPrecision(4) + " billion");
+const tokensText = (n) =>
+  (n >= 1e12 ? +(n / 1e12).toPrecision(4) + " trillion" : +(n / 1e9).toPrecision(4) + " billion");
 const place = (p) => `${grouped(p.nodes)} x ${p.instance}`;
 
 function clusterTiles(p, q) {
@@ -10,7 +11,8 @@ function clusterTiles(p, q) {
       tile("days", "Days", p.days.toFixed(1), `90 %: ${p.days_90[0].toFixed(1)} to ${p.days_90[1].toFixed(1)}`),
     known(p.usd) && tile("cost", "USD", usd(p.usd), known(p.usd_at_90) && `90 % likely at most ${usd(p.usd_at_90)}`),
     known(p.usd_per_1e9_tokens) &&
-      tile("price", "A billion tokens cost", usd(p.usd_per_1e9_tokens) + " USD", `${q.pricing.replace(/_/g, " ")} price`),
+      tile(
+        "price", "A billion tokens cost", usd(p.usd_per_1e9_tokens) + " USD", `${q.pricing.replace(/_/g, " ")} price`),
     tile("speed", "Throughput", grouped(p.tokens_per_second) + " tokens/s", `MFU ${percent(p.mfu)}`),
     tile("goodput", "Goodput", percent(p.goodput),
       `a checkpoint every ${seconds(p.checkpoint_interval_seconds / 60)} min`),
@@ -36,7 +38,8 @@ function whatifPage() {
   if (!best && data.reaches)
     answer.append(para(`Within the limits ${place(data.reaches)} gets farthest: ` +
       `${tokensText(data.reaches.tokens_50)} tokens.`));
-  if (data.surer >= 0) answer.append(para(`To be 90 % likely to keep the limits, take ${place(data.points[data.surer])}.`));
+  if (data.surer >= 0)
+    answer.append(para(`To be 90 % likely to keep the limits, take ${place(data.points[data.surer])}.`));
   if (data.commands.length > 0) nextPart();
   if (points.length > 0) whatifCharts(points, best, names, colour, q);
   const numeric = [1, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -124,7 +127,7 @@ function whatifCharts(points, best, names, colour, q) {
       ...more
     });
   section("scaling", "How it scales", key, para("By the number of nodes; whiskers are 90 % intervals."),
-    h("div", {class: "beside"},
+    h("div", {class: "side-by-side"},
       by("Tokens per second by nodes", "tokens/s", "mark-speed", (p) => p.tokens_per_second,
         (p) => p.tokens_per_second_90, {zero: true}),
       by("Goodput by nodes", "goodput, %", "mark-goodput", (p) => 100 * p.goodput,

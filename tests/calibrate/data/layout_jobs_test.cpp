@@ -76,7 +76,7 @@ TEST_CASE("every row that is not a job says why", "[calibrate]") {
     return job_of_run(run).refused;
   };
   CHECK(contains(refused([](auto& r) { r.gpu = "GB200"; }), "GB200"));
-  CHECK(contains(refused([](auto& r) { r.gpu = "never heard of"; }), "no rule of scoring.json"));
+  CHECK(contains(refused([](auto& r) { r.gpu = "no such GPU"; }), "no rule of scoring.json"));
   CHECK(contains(refused([](auto& r) { r.source = "nobody"; }), "source: no rule"));
   CHECK(contains(refused([](auto& r) { r.layers = 0; }), "network"));
   CHECK(contains(refused([](auto& r) { r.heads = 7; }), "heads"));

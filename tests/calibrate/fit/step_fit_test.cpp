@@ -50,12 +50,12 @@ TEST_CASE("what is left out has no say in its own prediction", "[calibrate]") {
       CHECK(before.rows[i].low == after.rows[i].low);
       CHECK(after.rows[i].error == Approx((1 + before.rows[i].error) / 3 - 1));
     }
-    // But all others hear of it.
+    // All others learn of it.
     const auto others = [&](const MeasuredStep& s) { return s.id == steps.back().id; };
     REQUIRE_FALSE(left_out(steps.back()));
     const auto quiet = validate_steps(bench, nullptr, datasheet(), leave_out, {}, others);
-    const auto told = validate_steps(other, nullptr, datasheet(), leave_out, {}, others);
-    CHECK(quiet.rows.front().predicted != told.rows.front().predicted);
+    const auto aware = validate_steps(other, nullptr, datasheet(), leave_out, {}, others);
+    CHECK(quiet.rows.front().predicted != aware.rows.front().predicted);
   }
 }
 

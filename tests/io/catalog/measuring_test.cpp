@@ -39,12 +39,12 @@ TEST_CASE("faults of it, all at once", "[io][measuring]") {
   const auto faults = measuring_faults(
       R"({"parameters": {"compile": {"median": -1, "log_sd": 0.5, "unit": "min", "source": "s"}, "nccomtest": {}}})");
   REQUIRE(faults.size() == 4);
-  const auto told = [&](const std::string& key) {
+  const auto reported = [&](const std::string& key) {
     return std::any_of(faults.begin(), faults.end(), [&](const Diagnostic& d) { return d.key == key; });
   };
-  CHECK(told("parameters.compile.median"));
-  CHECK(told("parameters.compile.unit"));
-  CHECK(told("parameters.nccom_test"));
-  CHECK(told("parameters.nccomtest"));
+  CHECK(reported("parameters.compile.median"));
+  CHECK(reported("parameters.compile.unit"));
+  CHECK(reported("parameters.nccom_test"));
+  CHECK(reported("parameters.nccomtest"));
   CHECK(measuring_faults("{}").size() == 1);
 }

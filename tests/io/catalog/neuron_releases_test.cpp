@@ -46,14 +46,14 @@ TEST_CASE("a release that is not a release is refused, all faults at once", "[io
   const auto faults = release_faults(
       R"x([{"release": "2.9; rm", "python": "3.10", "packages": {"a": "$(b)", "A b": "1"}},
           {"release": "2.8", "python": "py", "packages": [], "image": "`x`"}, {"release": "2.8", "python": "3.1", "packages": {}}])x");
-  const auto told = [&](const std::string& key) {
+  const auto reported = [&](const std::string& key) {
     return std::any_of(faults.begin(), faults.end(), [&](const Diagnostic& d) { return d.key == key; });
   };
   for (const char* key :
        {"releases[0].release", "releases[0].packages.a", "releases[0].packages.A b", "releases[1].python",
         "releases[1].packages", "releases[1].image", "releases[2].release"}) {
     INFO(key);
-    CHECK(told(key));
+    CHECK(reported(key));
   }
   CHECK(release_faults("{}").size() == 1);
   CHECK(release_faults("[]").empty());

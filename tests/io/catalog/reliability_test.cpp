@@ -37,14 +37,14 @@ TEST_CASE("faults of a reliability file, all at once", "[io][reliability]") {
   text = replaced(text, "0.9881", "98.81");
   const auto faults = reliability_faults(text);
   REQUIRE(faults.size() == 5);
-  const auto told = [&](const std::string& key) {
+  const auto reported = [&](const std::string& key) {
     return std::any_of(faults.begin(), faults.end(),
                        [&](const Diagnostic& d) { return d.key == key && d.at.line > 0 && !d.fix.empty(); });
   };
-  CHECK(told("parameters.restart"));
-  CHECK(told("parameters.restrat"));
-  CHECK(told("parameters.replacement_share.median"));
-  CHECK(told("parameters.failure_rate.unit"));
-  CHECK(told("published[0].uptime"));
+  CHECK(reported("parameters.restart"));
+  CHECK(reported("parameters.restrat"));
+  CHECK(reported("parameters.replacement_share.median"));
+  CHECK(reported("parameters.failure_rate.unit"));
+  CHECK(reported("published[0].uptime"));
   CHECK(reliability_faults("{}").size() == 2);
 }

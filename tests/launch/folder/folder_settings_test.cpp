@@ -50,7 +50,7 @@ TEST_CASE("a setting is what stands behind its name", "[launch]") {
 }
 
 // Catches a file that jobs would read otherwise than the person meant it.
-TEST_CASE("lines that are no settings are told", "[launch]") {
+TEST_CASE("lines that are no settings are reported", "[launch]") {
   for (const char* line :
        {"touch pwned", "export A=/x", " A=/x", "A =/x", "=x", "1A=x", "A+=x", "A[0]=x", "if true"}) {
     INFO(line);
@@ -63,7 +63,7 @@ TEST_CASE("lines that are no settings are told", "[launch]") {
   CHECK(fault("A='") == "1: has a quote at one end alone\n");
   CHECK(fault("A=/x\r\nB=/y\r\n") == "1: holds a control character\n2: holds a control character\n");
   CHECK(fault("A=1\nB=") == "");
-  // What a line seems to set, so that nothing is told of its name besides.
+  // Name that a line seems to set, so that it is not reported as missing too.
   const auto named = [](const std::string& text) { return launch::read_settings(text).faults.at(0).name; };
   CHECK(named("export A=/x") == "A");
   CHECK(named(" A =/x") == "A");
@@ -120,7 +120,7 @@ TEST_CASE("setup_env.sh and launch read the same", "[launch]") {
   for (const unsigned seed : seeds(1, 20)) {
     INFO(seed);
     std::mt19937 dice(seed);
-    std::string text = "PATH=/nowhere\ntouch pwned\nplan=/elsewhere\n";
+    std::string text = "PATH=/absent\ntouch pwned\nplan=/elsewhere\n";
     for (const auto& [name, setting] : names) {
       std::string own;
       for (unsigned i = dice() % 4; i > 0; --i) own += pieces[dice() % pieces.size()];

@@ -122,7 +122,7 @@ TEST_CASE("every scheduler, through the interface", "[launch]") {
 }
 
 // Catches: results that begin in a folder called "$HOME", a cache that the first job compiles in vain, and a fault without a place.
-TEST_CASE("settings that jobs cannot use are told at their lines", "[launch]") {
+TEST_CASE("settings that jobs cannot use are reported at their lines", "[launch]") {
   const PlannedFolder folder;
   const std::string written = read_text(folder / "settings.env");
   const auto with = [&](const std::map<std::string, std::string>& values) {
@@ -168,10 +168,10 @@ TEST_CASE("settings that jobs cannot use are told at their lines", "[launch]") {
   setenv("TRNPLAN_RESULTS", "there", 1);
   CHECK(contains(with({}), "environment: TRNPLAN_RESULTS: \"there\"" + no_path));
   unsetenv("TRNPLAN_RESULTS");
-  // A line that cannot be read is told once.
+  // A line that cannot be read is reported once.
   const std::string twice = with({{"TRNPLAN_VENV", "/x "}});
   CHECK(contains(twice, "has a blank at an end of its value"));
-  CHECK_FALSE(contains(twice, "nowhere set"));
+  CHECK_FALSE(contains(twice, "not set anywhere"));
 }
 
 TEST_CASE("a launch.json is of a scheduler that keeps one, with ids as it gives them", "[launch]") {

@@ -18,8 +18,9 @@ using namespace trnplan::models;
 
 namespace {
 
-/// Half of 400 GB/s to the switch, half of 50 GB/s a NIC, half of 4 TB/s of memory. LL starts in 8 us and steps in
-/// 1 us, the others step in 3 us, LL128 starts 2 us later, Simple 10, the switch 20.
+/// Half of 400 GB/s to the switch, half of 50 GB/s per NIC, half of 4 TB/s of memory. LL starts in 8 us and
+/// steps in 1 us; the others step in 3 us, and start later: LL128 by 2 us, Simple by 10 us, the switch by 20
+/// us.
 struct SwitchedBed {
   topology::Cluster cluster;
   topology::ChipGraph graph;
@@ -68,9 +69,9 @@ TEST_CASE("a machine's data say which runtime its collectives run on", "[models]
                                                       "nvls-tree", "pat"});
 }
 
-// Eight ranks, G bytes, protocol Simple: it starts in 8 + 10 us; seven steps of 3 us in which each rank sends G/8 to
-// the next, over its own link to the switch at 2e11 bytes a second. Each rank's own G/8 is read and written at 2e12
-// bytes a second. An all-reduce goes round twice and leaves nothing to be copied.
+// Eight ranks, G bytes, protocol Simple: it starts in 8 + 10 us; seven steps of 3 us in which each rank sends
+// G/8 to the next, over its own link to the switch at 2e11 bytes a second. Each rank's own G/8 is read and
+// written at 2e12 bytes a second. An all-reduce goes round twice and leaves nothing to copy.
 TEST_CASE("a ring behind a switch takes its bytes over the data sheet's bandwidth", "[models][collective]") {
   const SwitchedBed bed(1);
   const double g = 8e9;
@@ -78,16 +79,16 @@ TEST_CASE("a ring behind a switch takes its bytes over the data sheet's bandwidt
   CHECK(bed.seconds(CollectiveOp::all_gather, g) == Approx(18e-6 + once + own));
   CHECK(bed.seconds(CollectiveOp::reduce_scatter, g) == Approx(18e-6 + once + own));
   CHECK(bed.seconds(CollectiveOp::all_reduce, g) == Approx(18e-6 + 2 * once));
-  // What a switch does not have gives way to what the library takes.
+  // An algorithm that a switch lacks is replaced by the library's choice.
   CHECK(bed.seconds(CollectiveOp::all_gather, g, Algorithm("kangaring")) == Approx(18e-6 + once + own));
-  // Nothing to move: LL.
+  // If there is nothing to move: LL.
   CHECK(bed.seconds(CollectiveOp::all_gather, 0) == Approx(8e-6 + 7e-6));
 }
 
-// All-gathers over eight ranks by NCCL's own latencies and the 324 GB/s that it counts of 400: LL takes 6.6 + 7 * 0.6 us
-// and 0.38 of the rate, LL128 14 + 7 * 1.9 us and 0.92, Simple 8.4 + 7 * 3.4 us. LL and LL128 meet where
-// 10.8 us + x / 123.1 GB/s = 27.3 us + x / 298.1 GB/s, x = 7 G / 8: at G = 3.955 MB; LL128 and Simple where
-// 27.3 us + x / 298.1 GB/s = 32.2 us + x / 324 GB/s: at G = 20.87 MB.
+// All-gathers over eight ranks by NCCL's own latencies and the 324 GB/s that it counts of 400: LL takes 6.6 +
+// 7 * 0.6 us and 0.38 of the rate, LL128 14 + 7 * 1.9 us and 0.92, Simple 8.4 + 7 * 3.4 us. LL and LL128 meet
+// at 10.8 us + x / 123.1 GB/s = 27.3 us + x / 298.1 GB/s, x = 7 G / 8, so G = 3.955 MB; LL128 and Simple meet
+// at 27.3 us + x / 298.1 GB/s = 32.2 us + x / 324 GB/s, so G = 20.87 MB.
 TEST_CASE("a ring takes the protocol that NCCL's latencies speak for", "[models][collective]") {
   const SwitchedBed bed(1);
   const auto protocol = [&](double bytes) { return bed.of(CollectiveOp::all_gather, bytes).algorithm; };
@@ -95,14 +96,15 @@ TEST_CASE("a ring takes the protocol that NCCL's latencies speak for", "[models]
   CHECK(protocol(4.0e6) == "ring LL128");
   CHECK(protocol(20.8e6) == "ring LL128");
   CHECK(protocol(20.95e6) == "ring");
-  // 0.92 of the link, steps of 3 us, 2 us more to start; and the own part.
+  // 0.92 of the link, steps of 3 us, a start that is 2 us longer, and the own part.
   CHECK(bed.seconds(CollectiveOp::all_gather, 16e6) ==
         Approx(10e-6 + 7 * (3e-6 + 2e6 / 0.92 / 2e11) + 2 * 2e6 / 2e12));
 }
 
-// All-reduces over eight GPUs, by what the library counts: A100 240 GB/s, 87.7 of them for LL: LL 6.6 + 14 * 0.6 us,
-// LL128 14 + 14 * 1.9, Simple 8.4 + 14 * 3.4, x = 1.75 S: LL to 2.13 MB, LL128 to 24.3 MB. H100 370.8 GB/s, LL 141, the
-// switch 25 us and 1.125 S / (0.85 * 370.8 GB/s), which LL meets at 1.13 MB.
+// All-reduces over eight GPUs, with the library's numbers. A100: 240 GB/s, of which LL gets 87.7; LL 6.6 + 14
+// * 0.6 us, LL128 14 + 14 * 1.9, Simple 8.4 + 14 * 3.4, x = 1.75 S: LL to 2.13 MB, LL128 to 24.3 MB. H100:
+// 370.8 GB/s, of which LL gets 141; the switch 25 us and 1.125 S / (0.85 * 370.8 GB/s), which LL meets at
+// 1.13 MB.
 TEST_CASE("all-reduces change protocol and algorithm at the sizes of NCCL's tuning", "[models][collective]") {
   const auto way = [&](const char* machine, double bytes) {
     const SwitchedBed bed(1, test_catalog().instance(machine));
@@ -117,8 +119,8 @@ TEST_CASE("all-reduces change protocol and algorithm at the sizes of NCCL's tuni
   CHECK(way("p5.48xlarge", 1e9) == "nvls");
 }
 
-// Regions of sizes that EFA's plugin has found for itself (aws/aws-ofi-nccl@2daf7d30 src/tuner/nccl_ofi_regions.cpp): the
-// choice by latencies and rates changes within a factor of three of them.
+// Limits of sizes that EFA's plugin found itself (aws/aws-ofi-nccl@2daf7d30 src/tuner/nccl_ofi_regions.cpp):
+// the choice by latencies and rates changes within a factor of three of them.
 TEST_CASE("algorithms over EFA change near the regions of its plugin", "[models][collective]") {
   struct Change {
     const char* machine;
@@ -144,8 +146,8 @@ TEST_CASE("algorithms over EFA change near the regions of its plugin", "[models]
   }
 }
 
-// The switch reads all that every rank has, S, and S/8 of the sum is handed round by each: 9/8 S over a link each way,
-// at 0.85 of its rate. 8 + 20 us to start.
+// The switch reads all S bytes of every rank, and each rank distributes S/8 of the sum: 9/8 S over a link
+// each way, at 0.85 of its rate. 8 + 20 us to start.
 TEST_CASE("a switch that reduces takes every byte over a link little more than once",
           "[models][collective]") {
   const SwitchedBed bed(1, reducing_machine());
@@ -153,25 +155,26 @@ TEST_CASE("a switch that reduces takes every byte over a link little more than o
   CHECK(bed.of(CollectiveOp::all_reduce, s).algorithm == "nvls");
   CHECK(bed.seconds(CollectiveOp::all_reduce, s) == Approx(28e-6 + s * 9 / 8 / 0.85 / 2e11));
   CHECK(bed.seconds(CollectiveOp::all_reduce, s) < SwitchedBed(1).seconds(CollectiveOp::all_reduce, s));
-  // Only all-reduces.
+  // The switch only does all-reduces.
   CHECK(bed.of(CollectiveOp::all_gather, s, Algorithm("nvls")).algorithm == "ring");
 }
 
-// Up and down the chain of a node, 7 steps of 1 us each way, and up and down log2 of the nodes, rounded up, a step
-// taking 5 of Simple's 14 in the profile's 10 us.
+// Up and down the chain of a node, 7 steps of 1 us each way; and up and down log2 of the nodes, rounded up,
+// where a step takes 5/14 of Simple's 10 us in the profile.
 TEST_CASE("a tree's steps between nodes grow with the logarithm of the nodes", "[models][collective]") {
   for (const auto& [nodes, levels] : {std::pair(2, 1), {4, 2}, {5, 3}, {8, 3}, {9, 4}}) {
     CAPTURE(nodes);
     CHECK(SwitchedBed(nodes).seconds(CollectiveOp::all_reduce, 0, Algorithm("tree")) ==
           Approx(8e-6 + 14e-6 + 2 * levels * 10e-6 * 5 / 14));
   }
-  // A ring's grow with the nodes: of 2 (16 nodes of 8 - 1) steps 2 * 16 or one less lead to another node.
+  // The steps of a ring grow with the nodes: of 2 (16 nodes of 8 - 1) steps 2 * 16 or one less lead to
+  // another node.
   CHECK(SwitchedBed(16).of(CollectiveOp::all_reduce, 0).algorithm == "tree LL");
 }
 
 // Sixteen ranks on two nodes: fifteen steps of G/16, an eighth of it in each channel. Each channel leaves a
-// node through another NIC: G/128 a step at 2.5e10 bytes a second. A chunk changes nodes on two of its steps,
-// 10 us each. The own G/16 is copied.
+// node through another NIC: G/128 per step at 2.5e10 bytes a second. A chunk crosses between nodes on two of
+// its steps, 10 us each. The own G/16 is copied.
 TEST_CASE("between nodes all NICs carry a ring", "[models][collective]") {
   const SwitchedBed bed(2);
   const double g = 8e9;
@@ -179,15 +182,16 @@ TEST_CASE("between nodes all NICs carry a ring", "[models][collective]") {
         Approx(18e-6 + 13 * 3e-6 + 20e-6 + 15 * (g / 128) / 2.5e10 + 2 * (g / 16) / 2e12));
 }
 
-// One step: inside a node 1 us, between nodes the 10 us of Simple; 1 GB over its own link, or through its own NIC.
+// One step: inside a node 1 us, between nodes the 10 us of Simple; 1 GB over its own link, or through its own
+// NIC.
 TEST_CASE("a message of one rank to another takes one step", "[models][collective]") {
   CHECK(SwitchedBed(1).seconds(CollectiveOp::send_recv, 1e9) == Approx(8e-6 + 1e-6 + 1e9 / 2e11));
   CHECK(SwitchedBed(2).seconds(CollectiveOp::send_recv, 1e9) == Approx(8e-6 + 10e-6 + 1e9 / 2.5e10));
 }
 
-// Two nodes: a tree sends S once each way between them, an eighth through each NIC, while the links carry 9/8 S at
-// 0.85. Of the two the links take longer: 9/8 / 0.85 / 2e11 against 1/8 / 2.5e10. Start 28 us, up and down one level
-// of 20.9 / 14 of 10 us; the machine's network adds its latency twice a step.
+// Two nodes: a tree sends S once each way between them, an eighth through each NIC, while the links carry 9/8
+// S at 0.85. The links take longer: 9/8 / 0.85 / 2e11 against 1/8 / 2.5e10. Start 28 us, up and down one
+// level of 20.9 / 14 of 10 us; the machine's network adds its latency twice per step.
 TEST_CASE("a tree over nodes whose switches reduce works links and NICs at once", "[models][collective]") {
   topology::Instance machine = reducing_machine();
   machine.network_latency = Seconds(5e-6);
@@ -198,9 +202,9 @@ TEST_CASE("a tree over nodes whose switches reduce works links and NICs at once"
         Approx(28e-6 + 2 * (10e-6 * 20.9 / 14 + 10e-6) + s * 9 / 8 / 0.85 / 2e11));
 }
 
-// One rank on each of 64 nodes with a NIC of 50 GB/s: a ring of LL takes 6.6 + 63 * 2.7 us and half the NIC, trees of
-// their own for each rank's part 8 + 6 * 4 + 64 * 2.8 us and three quarters, a ring of Simple 8.4 + 63 * 14 us and all: LL
-// to 2.6 MB, trees to 103.5 MB.
+// One rank on each of 64 nodes with a NIC of 50 GB/s. A ring of LL takes 6.6 + 63 * 2.7 us and half the NIC;
+// trees, one for each rank's part, take 8 + 6 * 4 + 64 * 2.8 us and three quarters; a ring of Simple takes
+// 8.4 + 63 * 14 us and all of it: LL to 2.6 MB, trees to 103.5 MB.
 TEST_CASE("one rank of each node gathers small parts by trees", "[models][collective]") {
   const SwitchedBed bed(64);
   std::vector<int> ranks;
@@ -214,8 +218,8 @@ TEST_CASE("one rank of each node gathers small parts by trees", "[models][collec
   CHECK(of(104e6) == "ring");
 }
 
-// The same stages message by message: to a tick a step where no step leaves the node, and where all steps of a stage
-// do.
+// The same stages message by message: equal to one tick per step if no step of a stage leaves the node, and
+// if all of them do.
 TEST_CASE("collectives behind a switch take as long message by message", "[models][collective]") {
   const auto compare = [](const SwitchedBed& bed, CollectiveOp op, double bytes, Algorithm a) {
     CAPTURE(to_string(op), bytes, a.name(), bed.cluster.nodes);
@@ -237,8 +241,8 @@ TEST_CASE("collectives behind a switch take as long message by message", "[model
   }
 }
 
-// Every machine behind a switch: no collective beats its bytes over the data sheet's links and NICs, and of one
-// algorithm and protocol more bytes take no less time.
+// Every machine with a switch: no collective is faster than its bytes over the data sheet's links and NICs,
+// and with one algorithm and protocol more bytes take at least as long.
 TEST_CASE("no collective beats the bandwidth of its machine", "[models][collective]") {
   for (const std::string& name : test_catalog().instances()) {
     const topology::Instance machine = test_catalog().instance(name);
@@ -254,7 +258,7 @@ TEST_CASE("no collective beats the bandwidth of its machine", "[models][collecti
           CAPTURE(name, nodes, to_string(op), bytes);
           const Collective c = bed.of(op, bytes);
           const double t = c.seconds(bed.fabric).value;
-          // Each node takes in what the others have, one from each at least.
+          // Each node receives the data of the others, at least one part from each.
           const double ranks = bed.cluster.cores(), least = nodes > 1 ? (nodes - 1.0) / nodes : 0;
           REQUIRE(std::isfinite(t));
           REQUIRE(t >= bytes * (ranks - 1) / ranks / machine.link_per_direction.value *
@@ -272,7 +276,7 @@ TEST_CASE("no collective beats the bandwidth of its machine", "[models][collecti
 
 namespace {
 
-/// Absolute errors of the rows of catalog/measured-nccl.csv on so many nodes, by the catalogue's profiles.
+/// Absolute errors of the rows of catalog/measured-nccl.csv with so many nodes, by the catalogue's profiles.
 std::vector<double> errors_of_table(int nodes) {
   const std::string path = TRNPLAN_SOURCE_DIR "/catalog/measured-nccl.csv";
   const std::string text = read_text(path);

@@ -103,7 +103,7 @@ TEST_CASE("what is exposed of two layers, by hand", "[models][fsdp]") {
   // Simple's start, 8 us and what simple_start adds, and its steps of 1 us times chunk_step: of both alike.
   const double latency = profile[switched::collective_start] + profile[switched::simple_start] +
                          7 * profile[switched::step_latency] * profile[switched::chunk_step];
-  const auto beside = [&](double c, double t) {
+  const auto overlapped = [&](double c, double t) {
     const double f = profile[common::overlap_slowdown];
     return std::max(t, c + (t - latency) * (1 - 1 / f));
   };
@@ -114,10 +114,10 @@ TEST_CASE("what is exposed of two layers, by hand", "[models][fsdp]") {
                reduce = time(CollectiveOp::reduce_scatter, 4 * kLayer), up = alone(m.layer_forward()),
                down = alone(m.layer_backward());
   const double forward = time(CollectiveOp::all_gather, 2 * kRoot) +
-                         beside(alone(m.embedding_forward()), gather) + beside(up, gather) + up +
+                         overlapped(alone(m.embedding_forward()), gather) + overlapped(up, gather) + up +
                          alone(m.head_forward());
-  const double backward = alone(m.head_backward()) + beside(down, gather) + beside(down, reduce) +
-                          beside(alone(m.embedding_backward()), reduce) +
+  const double backward = alone(m.head_backward()) + overlapped(down, gather) + overlapped(down, reduce) +
+                          overlapped(alone(m.embedding_backward()), reduce) +
                           time(CollectiveOp::reduce_scatter, 4 * kRoot) +
                           alone(m.accumulate(local_parameters(job.architecture, s, 0)));
   const double end = 2 * profile[switched::collective_start] +

@@ -1,4 +1,4 @@
-// What the training loops of GPUs do otherwise than NxD's.
+// Differences between the training loops of GPUs and NxD's.
 #include <algorithm>
 #include <numeric>
 #include <string_view>
@@ -56,7 +56,7 @@ TEST_CASE("experts have as many places as their training loop gives them", "[mod
     CHECK(capacity_factor(a, s) == factor);
     a.capacity_factor = 1.5;
     CHECK(capacity_factor(a, s) == 1.5);
-    a.capacity_factor = 0;  // stated: as many as come
+    a.capacity_factor = 0;  // stated: as many places as tokens come
     CHECK(capacity_factor(a, s) == 0);
   }
 }
@@ -73,10 +73,10 @@ TEST_CASE("Megatron-DeepSpeed counts the ends of the model where blocks do not d
   CHECK(f.partition(of(72, 14336, 57344, 250880), 12) == std::vector<int>(12, 6));
 }
 
-// Hidden 2048, MLP 8192: a layer costs 4 * 2048^2 + 3 * 2048 * 8192 = 67.1e6, the head of 131072 words 268.4e6: four
-// layers. 16 layers and the head are 20 such: on two stages the first ends after 10, on four after 5, 10 and 15.
-// 126 layers on 16 stages: 8 between, 126 - 14 x 8 = 14 at the ends. 81 on 2: 41 and 40. 80 on 64: 2 between would leave
-// -44, so 1, and 18 at the ends.
+// Hidden 2048, MLP 8192: a layer costs 4 * 2048^2 + 3 * 2048 * 8192 = 67.1e6, the head of 131072 words
+// 268.4e6: as much as four layers. 16 layers and the head are 20 such units: on two stages the first ends
+// after 10, on four after 5, 10 and 15. 126 layers on 16 stages: 8 between, 126 - 14 x 8 = 14 at the ends. 81
+// on 2: 41 and 40. 80 on 64: 2 between would leave -44, so 1, and 18 at the ends.
 TEST_CASE("Megatron gives the ends of a pipeline what does not divide", "[models][framework]") {
   const auto cut = [](int layers, int stages) {
     return framework("megatron").partition(of(layers, 16384, 53248, 128256), stages);
@@ -107,8 +107,8 @@ TEST_CASE("nanotron cuts a model by the cost of its blocks", "[models][framework
   s.pipeline_parallel = 2;
   s.framework = stated_framework("nanotron");
   CHECK(layers_per_stage(a, s) == std::vector<int>{10, 6});
-  // 20 over 16 is 1.25 a stage: after 2, 3, 4 and 5 layers one, two, three and four shares are full. 16 layers are
-  // 12.8 shares: three stages are left to the head.
+  // 20 over 16 is 1.25 per stage: after 2, 3, 4 and 5 layers one, two, three and four shares are full. 16
+  // layers are 12.8 shares: the head takes the last three stages.
   CHECK(f.partition(a, 16) == std::vector<int>{2, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 1, 0, 0, 0});
 }
 
@@ -122,12 +122,12 @@ TEST_CASE("without a compiler a recomputed layer runs whole", "[models][framewor
     s.framework = stated_framework(name);
     return count(LayerModel(job, s, profile).layer_backward(), "down");
   };
-  CHECK(downs("nxd") == 2);  // of the gradient alone
+  CHECK(downs("nxd") == 2);  // for the gradient only
   CHECK(downs("megatron-deepspeed") == 3);
   CHECK(downs("nanotron") == 3);
 }
 
-TEST_CASE("nanotron reduces all of its gradients in fp32 beside the backward pass", "[models][framework]") {
+TEST_CASE("nanotron reduces all of its gradients in fp32 during the backward pass", "[models][framework]") {
   const Framework& f = framework("nanotron");
   Strategy s;
   for (const bool zero1 : {false, true}) {
@@ -140,9 +140,9 @@ TEST_CASE("nanotron reduces all of its gradients in fp32 beside the backward pas
   CHECK_FALSE(framework("megatron-deepspeed").reduces_with_backward({}));
 }
 
-// 18 bytes a parameter, with the distributed optimizer 6 + 12 / (DP x CP). Buckets of 40 M parameters up to 40 ranks,
-// of 1 M for each rank above: in fp32 160 MB and 256 MB.
-TEST_CASE("Megatron reduces fp32 gradients in buckets beside the last backward pass", "[models][framework]") {
+// 18 bytes per parameter, with the distributed optimizer 6 + 12 / (DP x CP). Buckets of 40 M parameters up to
+// 40 ranks, of 1 M for each rank above: in fp32 160 MB and 256 MB.
+TEST_CASE("Megatron reduces fp32 gradients in buckets during the last backward pass", "[models][framework]") {
   const Framework& f = framework("megatron");
   Strategy s;
   s.data_parallel = 8;
@@ -186,9 +186,9 @@ TEST_CASE("a framework says what its loss keeps of a logit", "[models][memory]")
   CHECK(head("nanotron") == Bytes(12.0 * 8192 * 128256 / 8));
 }
 
-// Llama-3 8B, 8192 tokens, TP 8 with sequence parallel: 1024 tokens a rank, h 4096, k and v 1024 wide each, f 14336. Fused:
-// two norms keep their inputs and outputs, 8 h; q and the output of attention 4 h; k and v 4 x 1024; gate, up and product
-// 6 f. Eager: 26 h + 8 f as counted for the operators one by one.
+// Llama-3 8B, 8192 tokens, TP 8 with sequence parallel: 1024 tokens a rank, h 4096, k and v 1024 wide each, f
+// 14336. Fused: two norms keep their inputs and outputs, 8 h; q and the output of attention 4 h; k and v 4 x
+// 1024; gate, up and product 6 f. Eager: 26 h + 8 f, counted operator by operator.
 TEST_CASE("fused kernels keep less of a layer than operators one at a time", "[models][memory]") {
   Job job = job_of("llama3-8b", 1, 8192, 64);
   job.cluster.instance = gpu_machine();
@@ -200,13 +200,15 @@ TEST_CASE("fused kernels keep less of a layer than operators one at a time", "[m
   };
   CHECK(stage("megatron").per_layer == Bytes(1024.0 * (12 * 4096 + 4 * 1024 + 6 * 14336)));
   CHECK(stage("nanotron").per_layer == Bytes(1024.0 * (26 * 4096 + 8 * 14336)));
-  // Backward: the input gathered again and its gradient, 2 T h each, gradients inside the MLP of 12 f, a bucket of 25 MiB.
+  // Backward: the input gathered again and its gradient, 2 T h each, gradients inside the MLP of 12 f, a
+  // bucket of 25 MiB.
   CHECK(stage("nanotron").moments[1].staging ==
         Bytes(4.0 * 8192 * 4096 + 12.0 * 1024 * 14336 + 25.0 * 1024 * 1024));
   CHECK(stage("megatron").moments[1].staging == Bytes(4.0 * 8192 * 4096 + 6.0 * 1024 * 14336));
 }
 
-// PP 2, TP 4: the message is 2 T h / 4. The one received is the first layer's input; Megatron drops the one sent.
+// PP 2, TP 4: the message is 2 T h / 4. The received one is the first layer's input; Megatron drops the sent
+// one.
 TEST_CASE("a micro-batch in flight keeps the message it sent, or not", "[models][memory]") {
   Job job = job_of("llama3-8b", 1, 8192, 64);
   job.cluster.instance = gpu_machine();
@@ -220,7 +222,8 @@ TEST_CASE("a micro-batch in flight keeps the message it sent, or not", "[models]
   CHECK(kept("megatron") == Bytes(0));
 }
 
-// Weights 2, fp32 sums 4, and 2 in the buckets of DistributedDataParallel, which a single replica does not have.
+// Weights 2, fp32 sums 4, and 2 in the buckets of DistributedDataParallel, which a single replica does not
+// need.
 TEST_CASE("nanotron holds buckets of gradients where it has replicas", "[models][memory]") {
   const Framework& f = framework("nanotron");
   Strategy s;
@@ -230,8 +233,8 @@ TEST_CASE("nanotron holds buckets of gradients where it has replicas", "[models]
   CHECK(f.state_bytes(s).shard == 12);
 }
 
-// Of a product n x k times k x m of 8-bit elements: 2 n k m at 0.9 gemm_share of the FP8 peak, casts of both operands
-// (3 bytes an element of each) and three starts of kernels.
+// A product n x k times k x m of 8-bit elements: 2 n k m at 0.9 gemm_share of the FP8 peak, casts of both
+// operands (3 bytes per element) and three kernel starts.
 TEST_CASE("a product in FP8 has its rate and its casts", "[models][gpu]") {
   const topology::Core core = gpu_machine().core;
   const Profile profile = gpu_profile();
@@ -249,8 +252,8 @@ TEST_CASE("a product in FP8 has its rate and its casts", "[models][gpu]") {
   CHECK(fp8.flops == device.matmul(on, {n, k, m}).flops);
 }
 
-// Four ranks: the last block of a sequence sees its own half and three whole blocks, 3.5; two pieces from either end half of
-// each of the four, 2. So of attention alone the balanced ranks take 4 / 7.
+// Four ranks: the last block of a sequence sees its own half and three whole blocks, 3.5; two pieces from
+// either end see half of each of the four, 2. So for attention alone the balanced ranks take 4 / 7.
 TEST_CASE("context parallel in balanced pieces has the average of causal scores", "[models][gpu]") {
   Job job = job_of("llama3-8b", 1, 65536, 8);
   job.cluster.instance = gpu_machine();

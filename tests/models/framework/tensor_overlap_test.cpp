@@ -1,5 +1,6 @@
-// Frameworks that put collectives beside work: tensor-parallel ones beside products, gathers of weights beside the first
-// forward pass, messages beside both; and what else tells Megatron's recipes and TorchTitan's variants apart.
+// Frameworks that overlap collectives with work: tensor-parallel ones with products, gathers of weights with
+// the first forward pass, messages with both; and the other differences of Megatron's recipes and
+// TorchTitan's variants.
 #include <string>
 #include <vector>
 
@@ -42,10 +43,10 @@ double step(const Job& job, const std::string& text) {
 
 }  // namespace
 
-// Forward: both gathers stand before the product they feed. Both reduce-scatters go in four pieces, three beside the
-// product that makes them. Backward: of 4 gathers and 2 reduce-scatters all stand beside a product, none in pieces.
-TEST_CASE("tensor-parallel collectives stand beside the products they feed or follow",
-          "[models][framework]") {
+// Forward: both gathers come before the product that they feed. Both reduce-scatters go in four pieces, three
+// of them during the product that makes them. Backward: all of 4 gathers and 2 reduce-scatters overlap a
+// product, none in pieces.
+TEST_CASE("tensor-parallel collectives overlap the products they feed or follow", "[models][framework]") {
   const Job job = on_gpus(1, 16);
   const Profile profile = gpu_profile();
   const Strategy s = strategy_of(job, "tp=8,framework=megatron-bridge"),
@@ -61,19 +62,19 @@ TEST_CASE("tensor-parallel collectives stand beside the products they feed or fo
     repeats.push_back(forward[i].repeat);
   }
   CHECK(repeats == std::vector<int>{1, 3, 1, 1, 3, 1});
-  int beside = 0;
-  for (const Operator& o : backward) beside += o.overlapped ? 1 : 0;
-  CHECK(beside == 6);
+  int overlapped = 0;
+  for (const Operator& o : backward) overlapped += o.overlapped ? 1 : 0;
+  CHECK(overlapped == 6);
   CHECK(tensor_bytes(forward) == Approx(tensor_bytes(plain.layer_forward())));
   CHECK(tensor_bytes(backward) == Approx(tensor_bytes(plain.layer_backward())));
-  // Over two nodes there is no such buffer.
+  // Between two nodes there is no such buffer.
   const Job two = on_gpus(2, 16);
   for (const Operator& o :
        LayerModel(two, strategy_of(two, "tp=16,kv=2,framework=megatron-bridge"), profile).layer_forward())
     CHECK_FALSE(o.overlapped);
 }
 
-TEST_CASE("what is hidden of a collective is no more than the product beside it takes", "[models]") {
+TEST_CASE("no more of a collective is hidden than its product takes", "[models]") {
   const Job job = on_gpus(1, 16);
   Profile slow = gpu_profile();
   const Strategy bridge = strategy_of(job, "tp=8,framework=megatron-bridge");
@@ -81,7 +82,8 @@ TEST_CASE("what is hidden of a collective is no more than the product beside it 
     return simulate_step(job, strategy_of(job, std::string("tp=8,framework=") + framework), p).step.value;
   };
   CHECK(seconds("megatron-bridge", slow) < seconds("megatron", slow));
-  // With links a thousand times slower collectives are all there is; hidden is at most the work of the step.
+  // With links a thousand times slower almost all time is collectives; at most the work of the step is
+  // hidden.
   double work = 0;
   for (const OperatorList& list :
        {LayerModel(job, bridge, slow).layer_forward(), LayerModel(job, bridge, slow).layer_backward()}) {
@@ -93,7 +95,7 @@ TEST_CASE("what is hidden of a collective is no more than the product beside it 
   CHECK(hidden < work * 8 * 16 * 1.5);
 }
 
-TEST_CASE("weights gathered beside the first forward pass shorten a step by no more than their gathers",
+TEST_CASE("weights gathered during the first forward pass shorten a step by no more than their gathers",
           "[models]") {
   const char* text = GENERATE("tp=8", "tp=2,pp=4", "tp=4,pp=2,vpp=4", "tp=1");
   CAPTURE(text);
@@ -111,7 +113,7 @@ TEST_CASE("weights gathered beside the first forward pass shorten a step by no m
   int gathers = 0;
   for (const Timeline::Slice& slice : t.slices) gathers += slice.name == "weights";
   CHECK(gathers >= job.architecture.layers);
-  // Every rank's trace has its own layers' gathers once.
+  // Every rank's trace contains its own layers' gathers once.
   const RankTracer tracer(model);
   std::int64_t nodes = 0;
   int traced = 0;
@@ -125,7 +127,7 @@ TEST_CASE("weights gathered beside the first forward pass shorten a step by no m
   CHECK(nodes <= size.fixed + size.per_micro_batch * (64 / s.data_parallel));
 }
 
-// The first forward passes are others than those that follow; of the rest rounds are counted.
+// The first forward passes differ from the later ones; the later ones are counted in rounds.
 TEST_CASE("a step whose first pass gathers weights is counted in rounds", "[models]") {
   const char* text = GENERATE("tp=2,pp=4", "tp=4,pp=2,vpp=2");
   CAPTURE(text);
@@ -147,7 +149,7 @@ TEST_CASE("interleaved messages of Megatron's recipes occupy no queue", "[models
   CHECK(f.sends_beside_work(s));
 }
 
-// Weights that were cast before cost no cast: 3 bytes an element and a kernel less.
+// Weights that were cast before cost no cast: 3 bytes per element and a kernel less.
 TEST_CASE("weights in FP8 are cast once a step or by each product", "[models][gpu]") {
   const topology::Core core = gpu_machine().core;
   const Profile profile = gpu_profile();
@@ -177,7 +179,7 @@ TEST_CASE("Megatron's recipes count the ends of the model where layers do not di
   parts.front() = parts.back() = 1;
   CHECK(f.partition(a, 64) == parts);
   a.layers = 127;
-  // As Megatron's own: two between, 127 - 62 x 2 = 3 at the ends.
+  // As in Megatron's own: two between, 127 - 62 x 2 = 3 at the ends.
   CHECK(f.partition(a, 64).front() == 2);
   CHECK(f.partition(a, 64).back() == 1);
 }

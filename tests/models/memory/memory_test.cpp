@@ -111,7 +111,7 @@ TEST_CASE("the parts add up to the peak and precision changes the states", "[mod
   const double n = local_parameters(job.architecture, s, 0);
   struct Case {
     Precision precision;
-    double states;  // bytes a parameter, D = 1
+    double states;  // bytes per parameter, D = 1
   };
   const auto c = GENERATE(values<Case>({{Precision::mixed_precision, 18},
                                         {Precision::autocast, 18},
@@ -124,7 +124,8 @@ TEST_CASE("the parts add up to the peak and precision changes the states", "[mod
 }
 
 // Published cases (aws-neuron/aws-neuron-sdk benchmarks, neuronx-distributed-training examples/conf, and the
-// tutorial of 2026-01-17): what ran must fit as the search asks for, what ran out of memory must not.
+// tutorial of 2026-01-17): a layout that ran must fit as the search requires; one that ran out of memory must
+// not.
 TEST_CASE("published layouts fit or not", "[models][memory]") {
   struct Case {
     const char* model;
@@ -205,16 +206,16 @@ TEST_CASE("activations of Llama-3 70B by recompute policy", "[models][memory]") 
   CHECK(std::abs(layers / 80 / 1e6 - c.megabytes_a_layer) < 0.05);
 }
 
-// Korthikanti et al. 2022, table 2: activations of a layer by what is parallel and what recomputed,
+// Korthikanti et al. 2022, table 2: activations of a layer by parallelism and recomputation,
 //   none                          s b h (34 + 5 a s / h)
 //   tensor                        s b h (10 + 24 / t + 5 a s / (h t))
 //   tensor and sequence           s b h (34 / t + 5 a s / (h t))
 //   with selective recomputation  the same without the last term
 //   full recomputation            2 s b h; with sequence parallel divided by t, as its input is
-// Here three counts differ: the fp32 copies and normalised values of both norms are kept (+8 beside the 10,
-// not in the 24), masks of dropout are not (-2 there, -1 of the 5), and the softmax is kept in fp32 and bf16
-// (6) instead of bf16 with the dropped product (2 + 2).
-TEST_CASE("activations beside those of Korthikanti et al.", "[models][memory]") {
+// Three counts differ here: the fp32 copies and normalised values of both norms are kept (+8 to the 10, not
+// in the 24), masks of dropout are not (-2 there, -1 of the 5), and the softmax is kept in fp32 and bf16 (6)
+// instead of bf16 with the dropped product (2 + 2).
+TEST_CASE("activations agree with those of Korthikanti et al.", "[models][memory]") {
   const Job job = job_of("gpt3-175b", 1, 2048, 64);
   const double s = 2048, h = 12288, a = 96, b = 2;
   struct Row {
@@ -236,16 +237,16 @@ TEST_CASE("activations beside those of Korthikanti et al.", "[models][memory]") 
   Strategy strategy = strategy_of(job, std::string(row.text) + ",flash=false");
   strategy.micro_batch = static_cast<int>(b);
   const double layer = memory_of(job, strategy, datasheet()).stages[0].moments[1].activations.value / 96;
-  const double norms = row.outside == 10 || row.inside == 34 ? 8 - 2 : 0;  // where they are kept
+  const double norms = row.outside == 10 || row.inside == 34 ? 8 - 2 : 0;  // if they are kept
   const double outside = row.outside + (row.outside == 10 ? norms : 0),
                inside = row.inside + (row.inside == 34 ? norms : 0);
   const double scores = row.scores == 5 ? 5 - 1 - 4 + 6 : 0;
   CHECK(layer == s * b * h * (outside + inside / row.t) + scores * a * s * s * b / row.t);
 }
 
-// The same, section 4.2.3: the first stage of 1F1B holds p micro-batches of L / p layers, as much as all
-// layers of one; interleaved with v chunks 1 + (p - 1) / (p v) times that.
-TEST_CASE("activations of the first stage beside those of Korthikanti et al.", "[models][memory]") {
+// Section 4.2.3 of the same paper: the first stage of 1F1B holds p micro-batches of L / p layers, as much as
+// all layers of one micro-batch; interleaved with v chunks 1 + (p - 1) / (p v) times that.
+TEST_CASE("activations of the first stage agree with those of Korthikanti et al.", "[models][memory]") {
   Job job = job_of("gpt3-175b", 8, 2048, 64);
   const auto in_layers = [&](const std::string& text) {
     const StageMemory m = memory_of(job, strategy_of(job, text + ",flash=false"), datasheet()).stages[0];
@@ -274,7 +275,7 @@ TEST_CASE("interleaved schedule", "[models][memory]") {
   CHECK(residencies(a, s, 512)[0].most.layers == 23 * 5);
   CHECK(residencies(a, s, 8)[0].most.passes == 16);  // m = PP: all forwards first
   CHECK(residencies(a, s, 8)[7].most.layers == 80);
-  CHECK(local_parameters(a, s, 0) == 316'112'896);  // as without: 10 layers and the embedding
+  CHECK(local_parameters(a, s, 0) == 316'112'896);  // as without it: 10 layers and the embedding
   const double layer = 26 * 8192.0 * 8192 / 32;
   CHECK(m.stages[0].moments[1].activations.value == layer * 115 + 23 * 3 * 4'194'304.0);
 }
@@ -290,7 +291,7 @@ TEST_CASE("interleaved schedule with chunks of unequal length", "[models][memory
   for (const int m : {8, 12, 40}) {
     for (int stage = 0; stage < 4; ++stage) {
       CAPTURE(m, stage);
-      // Every event of the stage one by one: which layers are alive after each forward.
+      // Every event of the stage, one at a time: the layers alive after each forward.
       const auto length = [&](int chunk) { return parts[static_cast<std::size_t>(4 * chunk + stage)]; };
       const int warm_up = std::min(2 * (3 - stage) + 2 * 4, 3 * m);
       int alive = 0, most = 0, chunks = 0, most_chunks = 0;
@@ -309,7 +310,7 @@ TEST_CASE("interleaved schedule with chunks of unequal length", "[models][memory
   }
 }
 
-// Sequence 8192 over CP 2: half the tokens a rank, and ZeRO-1 over DP * CP instead of DP.
+// Sequence 8192 over CP 2: half the tokens per rank, and ZeRO-1 over DP * CP instead of DP.
 TEST_CASE("context parallel", "[models][memory]") {
   const Job job = job_of("llama3-70b", 16, 8192, 1024);
   const std::string rest = ",recompute=CoreAttention+LlamaMLP";
@@ -319,7 +320,7 @@ TEST_CASE("context parallel", "[models][memory]") {
     CHECK(halves.stages[i].moments[1].activations.value == whole.stages[i].moments[1].activations.value / 2);
     CHECK(halves.stages[i].optimizer.value == whole.stages[i].optimizer.value);  // DP 2 CP 1, DP 1 CP 2
   }
-  // Staging of a layer's backward: 2 gathered, the MLP made anew, and 12 q x of K, V and their gradients.
+  // Staging of a layer's backward: 2 gathered, the MLP recomputed, and 12 q x of K, V and their gradients.
   const double x = 4096.0 / 32;
   CHECK(halves.stages[0].moments[1].staging.value == 2 * 2 * 4096.0 * 8192 + 8 * 28672 * x + 12 * 8192 * x);
 }
@@ -362,7 +363,7 @@ TEST_CASE("mixture of experts", "[models][memory]") {
         32 * (layer - 2 * (8192 + 4 * 448) * 8192.0) + passing);
 }
 
-// BERT-Large, data parallel without ZeRO-1, as AWS trains it: 2 + 2 + 4 bytes a parameter whatever DP.
+// BERT-Large, data parallel without ZeRO-1, as AWS trains it: 2 + 2 + 4 bytes per parameter whatever DP.
 TEST_CASE("BERT-Large, data parallel", "[models][memory]") {
   const Job job = job_of("bert-large", 16, 128, 8192);
   const Strategy s = strategy_of(job, "tp=1,mbs=16,zero1=false,precision=bf16SR");
@@ -417,8 +418,9 @@ TEST_CASE("probability of fitting", "[models][memory]") {
   CHECK(probability_of_fitting(m, m.peak() - Bytes(1024), profile) == 0);
 }
 
-// Three layers cost 4 h^2 + 3 h f = 243e6 each, the head h V = 525e6: of 1,254e6 the first stage takes its half with the third
-// layer. The second has the final norm and the head, whose gradient in fp32 is all that its step needs besides.
+// Three layers cost 4 h^2 + 3 h f = 243e6 each, the head h V = 525e6: of 1,254e6 the first stage reaches its
+// half with the third layer. The second has the final norm and the head; its step needs no other buffer than
+// the head's gradient in fp32.
 TEST_CASE("a stage without layers has none of a layer's weights in its buffers", "[models][memory]") {
   Job job = job_of("llama3-8b", 1, 4096, 64);
   job.architecture.layers = 3;
@@ -427,7 +429,7 @@ TEST_CASE("a stage without layers has none of a layer's weights in its buffers",
   s.framework = "nanotron";
   s.pipeline_parallel = 2;
   s.data_parallel = 4;
-  job.architecture.experts = 8;  // whose weights, 8 x 4096 x 2 x 14,336, are larger than the head's
+  job.architecture.experts = 8;  // with weights, 8 x 4096 x 2 x 14,336, that are larger than the head's
   job.architecture.experts_per_token = 2;
   const Memory memory = memory_of(job, s, test_catalog().profile("h100"));
   REQUIRE(memory.stages[1].layers == 0);

@@ -1,4 +1,4 @@
-// The framework `overlapped`, a second one beside NxD's, through the interface of the step model.
+// The framework `overlapped`, a second one besides NxD's, through the interface of the step model.
 #include <cmath>
 
 #include "models/framework/framework.h"
@@ -21,7 +21,7 @@ Strategy early(Strategy s) {
   return s;
 }
 
-/// What NxD's step spends on reducing gradients.
+/// Time that NxD's step spends on reducing gradients.
 double reduction(const StepReport& r) {
   double sum = 0;
   for (const auto& [name, seconds] : r.by_operator) {
@@ -32,7 +32,7 @@ double reduction(const StepReport& r) {
 
 }  // namespace
 
-TEST_CASE("gradients reduced beside the last backward pass shorten a step by no more than their reduction",
+TEST_CASE("gradients reduced during the last backward pass shorten a step by no more than their reduction",
           "[models]") {
   struct Case {
     const char* strategy;
@@ -57,7 +57,7 @@ TEST_CASE("gradients reduced beside the last backward pass shorten a step by no 
   CHECK(overlapped.step < nxd.step);
   CHECK(overlapped.step.value >= nxd.step.value - reduction(nxd));
   CHECK(model.lower_bound() <= overlapped.step);
-  // The forms of a step share nothing but the engine, and agree on this too.
+  // The forms of a step share only the engine, and agree on this too.
   CHECK(model.simulate({.expand = true}).step == overlapped.step);
   CHECK(model.simulate({.unfolded = true}).step == overlapped.step);
   CHECK(model.simulate({.flat = true}).step == overlapped.step);
@@ -71,7 +71,7 @@ TEST_CASE("without replicas there is nothing to overlap", "[models]") {
   }
 }
 
-TEST_CASE("reductions beside a pass are in timelines, traces and memory", "[models]") {
+TEST_CASE("reductions during a pass are in timelines, traces and memory", "[models]") {
   const Job job = small_job(1, 16);
   const Strategy s = early(strategy_of(job, "tp=8"));
   const StepModel model(job, s, datasheet(), topology::ChipGraph(job.cluster.instance));

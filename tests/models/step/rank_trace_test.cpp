@@ -66,7 +66,7 @@ TEST_CASE("one stage: every second, FLOP and byte of the simulation", "[models][
   for (const RankTrace::Node& n : tracer.trace(0).nodes) {
     if (n.kind == NodeKind::compute) seconds[std::string(n.name)] += to_seconds(n.length).value;
   }
-  seconds.erase("launch");  // of buckets too, which the report has under the collective's name
+  seconds.erase("launch");  // includes those of buckets, which the report lists under the collective's name
   const StepReport report = model.simulate();
   std::size_t found = 0;
   for (const auto& [name, time] : report.by_operator) {
@@ -136,7 +136,7 @@ TEST_CASE("stages: work of each, messages between them", "[models][rank_trace]")
   CHECK(nodes > most * 9 / 10);
 }
 
-// The whole flat program is what the trace's few micro-batches are continued to.
+// The few micro-batches of the trace are continued to the whole flat program.
 TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace]") {
   struct Case {
     const char* text;
@@ -161,7 +161,7 @@ TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace
     ++next;
   });
   CHECK(next == whole.segments.size());
-  // Of the program: the tasks that are messages between stages. Of the traces: the tags of their sends.
+  // From the program: the tasks that are messages between stages. From the traces: the tags of their sends.
   std::set<int> messages, sent;
   for (sim::TaskId t = 0; t < whole.program.tasks().size(); ++t) {
     const StepProgram::Source& source = whole.of(t);
@@ -185,7 +185,7 @@ TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace
   CHECK(ends == messages.size());
 }
 
-TEST_CASE("ring attention: to the next rank, from the one before, beside the work", "[models][rank_trace]") {
+TEST_CASE("ring attention: to the next rank, from the one before, during the work", "[models][rank_trace]") {
   const Job job = small_job(1, 4);
   const StepModel model = model_of(job, "tp=8,cp=4");
   const RankTracer tracer(model);
@@ -207,8 +207,8 @@ TEST_CASE("ring attention: to the next rank, from the one before, beside the wor
   }
 }
 
-// Every rank does its nodes one after the other; a message is there once it is sent, a collective when all
-// its members have come to it.
+// Every rank runs its nodes one after the other; a message is there once it is sent, and a collective once
+// all its members have reached it.
 TEST_CASE("all ranks together come to an end", "[models][rank_trace]") {
   struct Case {
     const char* text;

@@ -28,8 +28,8 @@ Strategy v_of(const Job& job, int pipeline) {
       job, "tp=1,pp=" + std::to_string(pipeline) + ",mbs=1,framework=fsdp-eager,recompute=none,schedule=zbv");
 }
 
-/// The end of the step, of passes, launches and messages alone, as a clock for each stage has it. Each message is taken
-/// to have its link for itself.
+/// The end of the step by passes, launches and messages alone, with a clock per stage. Each message is
+/// assumed to have its link for itself.
 SimTime by_hand(const StepParts& p) {
   using Kind = StageAction::Kind;
   const int stages = p.stages, parts = 2 * stages;
@@ -96,7 +96,7 @@ SimTime by_hand(const StepParts& p) {
 
 }  // namespace
 
-// Catches: a message that goes the wrong way or where one stage holds both parts, a pass of the wrong chunk, the
+// Catches: a message in the wrong direction or between parts on one stage, a pass of the wrong chunk, the
 // embedding or the head on another stage, gradients that are reduced early.
 TEST_CASE("a V on GPUs takes what its passes and messages take by hand", "[models]") {
   int exact = 0;
@@ -109,7 +109,7 @@ TEST_CASE("a V on GPUs takes what its passes and messages take by hand", "[model
       const StepModel model(job, s, test_catalog().profile(job.cluster.instance.family),
                             topology::ChipGraph(job.cluster.instance));
       const StepReport whole = model.simulate({.unfolded = true}), folded = model.simulate();
-      // Of few micro-batches an activation and a gradient may share a link for a moment.
+      // With few micro-batches an activation and a gradient may briefly share a link.
       const double hand = to_seconds(by_hand(model.parts())).value;
       CHECK(whole.step.value >= hand * (1 - 1e-9));
       CHECK(whole.step.value <= hand * (1 + 1e-4));
@@ -121,8 +121,8 @@ TEST_CASE("a V on GPUs takes what its passes and messages take by hand", "[model
   CHECK(exact >= 12);
 }
 
-// Catches: activations freed with the gradient of the input, a head on another stage than the first, or a peak of the
-// timeline that the memory model does not know.
+// Catches: activations freed with the gradient of the input, a head on another stage than the first, or a
+// peak of the timeline that the memory model lacks.
 TEST_CASE("memory of a V is what its timeline holds, alike on all stages", "[models][memory]") {
   const Job job = on_gpus("llama3-8b", 1, 64);
   const models::Profile profile = test_catalog().profile(job.cluster.instance.family);
@@ -138,7 +138,8 @@ TEST_CASE("memory of a V is what its timeline holds, alike on all stages", "[mod
       CAPTURE(m.stage);
       CHECK(m.in_flight == 2 * pipeline);
       CHECK(m.layers == 32 / pipeline);
-      // In flight are as many layers as on the first stage of 1F1B, and the gradients of those whose weights wait.
+      // As many layers are in flight as on the first stage of 1F1B, plus the gradients of those with waiting
+      // weights.
       const double held = m.per_layer.value * 32 + m.per_pass.value * 2 * pipeline;
       const double most = std::max(held + m.per_deferred.value * (32 / (2 * pipeline)),
                                    (held * (pipeline + m.stage) / (2 * pipeline)) +
@@ -160,7 +161,7 @@ TEST_CASE("memory of a V is what its timeline holds, alike on all stages", "[mod
   }
 }
 
-// Catches: a V that is written where blocks are compiled or recomputed, which PyTorch refuses or does in another way.
+// Catches: a written V with compiled or recomputed blocks, which PyTorch refuses or runs differently.
 TEST_CASE("a V is of blocks that are neither compiled nor recomputed", "[models]") {
   const Job job = on_gpus("llama3-8b", 1, 64);
   Strategy s = v_of(job, 4);

@@ -206,7 +206,8 @@ TEST_CASE("judging one strategy", "[planner]") {
   }
 }
 
-// Catches: a fix that recomputes in a split backward, of which no time is known, in place of a strategy that has one.
+// Catches: a fix that recomputes in a split backward, for which no time is known, in place of a strategy with
+// a time.
 TEST_CASE("what is proposed in place of a strategy that is timed is timed too", "[planner]") {
   models::Job job = job_of("llama3-70b", 4, 4096, 64);
   job.cluster.instance = test_catalog().instance("p5.48xlarge");
@@ -253,7 +254,7 @@ TEST_CASE("what NxD's sends and kernels cannot do is not a rule on GPUs", "[plan
   CHECK(breaks(job, s, "context-parallel"));
 }
 
-// Without a peak a product would take for ever, and every plan longer than the clock.
+// Without a peak a product would take for ever, and every plan would be longer than the clock.
 TEST_CASE("FP32 is refused on GPUs whose peak in it nobody states", "[planner]") {
   models::Job job = job_of("llama3-8b", 1, 4096, 64);
   job.cluster.instance = gpu_machine();

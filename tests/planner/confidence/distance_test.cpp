@@ -8,8 +8,8 @@
 
 using namespace trnplan;
 using planner::Distance;
-using planner::KnownRun;
-using planner::KnownRuns;
+using planner::RecordedRun;
+using planner::RecordedRuns;
 
 namespace {
 
@@ -17,7 +17,7 @@ planner::DistanceParameters shipped() {
   return io::recommending_from(read_document(test_catalog().file("recommending.json"))).distance;
 }
 
-KnownRun run_of(const std::string& id, const models::Job& job, const std::string& strategy) {
+RecordedRun run_of(const std::string& id, const models::Job& job, const std::string& strategy) {
   return {id,
           job.architecture.name,
           job.architecture,
@@ -29,12 +29,12 @@ KnownRun run_of(const std::string& id, const models::Job& job, const std::string
 }
 
 /// 8B on one node with TP 32, and on four with TP 8 and PP 4; an encoder's batch of 16 is of another kind.
-KnownRuns some() {
+RecordedRuns some() {
   const models::Job one = job_of("llama3-8b", 1, 8192, 1024), four = job_of("llama3-8b", 4, 8192, 1024);
   models::Job encoder = job_of("bert-large", 1, 512, 1024);
-  return KnownRuns({run_of("one", one, "tp=32"), run_of("four", four, "tp=8,pp=4,recompute=LlamaMLP"),
-                    run_of("encoder", encoder, "mbs=16")},
-                   shipped());
+  return RecordedRuns({run_of("one", one, "tp=32"), run_of("four", four, "tp=8,pp=4,recompute=LlamaMLP"),
+                       run_of("encoder", encoder, "mbs=16")},
+                      shipped());
 }
 
 bool has(const std::vector<std::string>& words, const std::string& word) {
@@ -67,7 +67,7 @@ TEST_CASE("what was tried in another combination counts half", "[planner][distan
 // Micro-batch 2 is 1.5 and cuts by hand are 1, both untried by any decoder.
 TEST_CASE("what no run of the kind has is said", "[planner][distance]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  const KnownRuns runs = some();
+  const RecordedRuns runs = some();
   const double plain = runs.value(job, strategy_of(job, "tp=8,pp=4"));
   const Distance d = runs.distance(job, strategy_of(job, "tp=8,pp=4,mbs=2,cuts=5/14/23"));
   CHECK(d.value == Approx(plain + 2.5));
@@ -79,7 +79,7 @@ TEST_CASE("what no run of the kind has is said", "[planner][distance]") {
 }
 
 TEST_CASE("nothing is added up to the distance that fits bridge", "[planner][distance]") {
-  const KnownRuns runs = some();
+  const RecordedRuns runs = some();
   const double typical = runs.parameters().typical;
   CHECK(runs.time_log_sd(0, 0.07) == 0);
   CHECK(runs.time_log_sd(typical, 0.07) == 0);
@@ -88,7 +88,7 @@ TEST_CASE("nothing is added up to the distance that fits bridge", "[planner][dis
 
 TEST_CASE("without any run of the kind a plan is alone", "[planner][distance]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  const KnownRuns none({}, shipped());
+  const RecordedRuns none({}, shipped());
   const Distance d = none.distance(job, strategy_of(job, "tp=8"));
   CHECK(d.nearest == -1);
   CHECK(d.value == none.parameters().alone);
@@ -97,7 +97,7 @@ TEST_CASE("without any run of the kind a plan is alone", "[planner][distance]") 
 
 TEST_CASE("equal runs count once, in the order they are given", "[planner][distance]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  const KnownRuns runs({run_of("a", job, "tp=32"), run_of("b", job, "tp=32")}, shipped());
+  const RecordedRuns runs({run_of("a", job, "tp=32"), run_of("b", job, "tp=32")}, shipped());
   REQUIRE(runs.runs().size() == 1);
   CHECK(runs.words(0) == "llama3-8b on 1 node, TP 32 (a)");
 }
@@ -123,7 +123,7 @@ TEST_CASE("runs tell of their own kind of device alone, and of their framework",
   CHECK(alone.nearest == -1);
   CHECK(alone.value == shipped().alone);
   CHECK(has(alone.untested, "any decoder"));
-  const KnownRuns runs({run_of("gpu", gpus, "tp=8,framework=megatron")}, shipped());
+  const RecordedRuns runs({run_of("gpu", gpus, "tp=8,framework=megatron")}, shipped());
   CHECK(runs.value(gpus, strategy_of(job, "tp=8,framework=megatron")) == 0);
   const Distance other = runs.distance(gpus, strategy_of(job, "tp=8,framework=fsdp,shard=zero3"));
   CHECK(has(other.untested, "framework fsdp"));

@@ -104,22 +104,22 @@ TEST_CASE("an observation against a plan is reported once, as is memory that was
 TEST_CASE("memory is reported only for the strategy and model that ran", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const models::Strategy bf16 = strategy_of(job, "tp=16,recompute=CoreAttention");
-  const auto told = [&](const models::Strategy& ran) {
+  const auto reported = [&](const models::Strategy& ran) {
     return !planner::remarks_on({memory_full(job, ran)}, job, bf16).empty();
   };
-  CHECK(told(bf16));
+  CHECK(reported(bf16));
   // describe() contains none of these: each takes other memory.
   for (const char* text : {"tp=16,recompute=CoreAttention,precision=fp32",
                            "tp=16,recompute=CoreAttention,kv=4", "tp=16,recompute=CoreAttention,bucket=20"}) {
     CAPTURE(text);
     const models::Strategy ran = strategy_of(job, text);
     CHECK(models::describe(ran) == models::describe(bf16));
-    CHECK_FALSE(told(ran));
+    CHECK_FALSE(reported(ran));
   }
-  CHECK_FALSE(told(strategy_of(job, "tp=16,recompute=CoreAttention,flash=false")));
+  CHECK_FALSE(reported(strategy_of(job, "tp=16,recompute=CoreAttention,flash=false")));
   models::Strategy named_otherwise = bf16;  // the same program
   named_otherwise.recompute.core_attention = false;
-  CHECK(told(named_otherwise));
+  CHECK(reported(named_otherwise));
   // Another config.json under the same name.
   models::Job wider = job;
   wider.architecture.intermediate *= 2;

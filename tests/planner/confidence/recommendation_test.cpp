@@ -12,9 +12,9 @@
 
 using namespace trnplan;
 using planner::Advisor;
-using planner::KnownRun;
-using planner::KnownRuns;
 using planner::Plan;
+using planner::RecordedRun;
+using planner::RecordedRuns;
 using planner::RiskAdvisor;
 using planner::RiskAttitude;
 
@@ -27,13 +27,13 @@ struct Setting {
   planner::RecommendingParameters parameters =
       io::recommending_from(read_document(test_catalog().file("recommending.json")));
   planner::MeasuringTimes times{Seconds(1500), Seconds(300), Seconds(300)};
-  KnownRuns known;
+  RecordedRuns known;
 
   Setting(const std::string& model, int nodes, int sequence, int batch, const std::string& ran)
       : job(job_of(model, nodes, sequence, batch)) {
-    known = KnownRuns({{"ran", model, job.architecture, job.cluster.instance.name,
-                        job.cluster.instance.traits.accelerator, nodes, sequence, strategy_of(job, ran)}},
-                      parameters.distance);
+    known = RecordedRuns({{"ran", model, job.architecture, job.cluster.instance.name,
+                           job.cluster.instance.traits.accelerator, nodes, sequence, strategy_of(job, ran)}},
+                         parameters.distance);
   }
   RiskAdvisor advisor(RiskAttitude attitude, double sure = 0.9) const {
     return {job, profile, known, parameters, times, attitude, sure};
@@ -136,8 +136,8 @@ TEST_CASE("the neutral choice is the safest plan indistinguishable from the best
   std::vector<const Plan*> eligible;
   double least_safe = std::numeric_limits<double>::infinity();
   for (const Plan& p : plans) {
-    const bool dear = expected(p) > (1 + advisor.most_given_up()) * expected(first);
-    if (p.strategy != first.strategy && (dear || advisor.is_surely_better(first, p))) continue;
+    const bool costly = expected(p) > (1 + advisor.most_given_up()) * expected(first);
+    if (p.strategy != first.strategy && (costly || advisor.is_surely_better(first, p))) continue;
     eligible.push_back(&p);
     least_safe = std::min(least_safe, safe(p));
   }

@@ -292,21 +292,21 @@ WhatIfQuestion of_two_types(double trn1_usd, double p5_usd) {
 // 10^11 tokens take 10^5 s, 27.78 h, on 4 trn1 and half of that on 4 p5. At 21.50 and 55.04 USD that is 2,389 and 3,058
 // USD: trn1. At 40 USD p5 costs 2,222: p5. The prices are even at 2 x 21.50 = 43.
 TEST_CASE("the recommended type changes with prices", "[planner][whatif]") {
-  const WhatIfResult dear = ask(of_two_types(21.5, 55.04), two_types);
-  REQUIRE(dear.recommended == 0);
-  REQUIRE(dear.standings.size() == 2);
-  CHECK(*dear.points[0].run.usd == Approx(2389).epsilon(0.01));
-  CHECK(*dear.points[1].run.usd == Approx(3058).epsilon(0.01));
-  CHECK(*dear.standings[1].break_even == Approx(43).epsilon(0.005));
-  CHECK(dear.standings[1].against == "trn1.32xlarge");
-  CHECK(*dear.standings[0].break_even == Approx(55.04 / 2).epsilon(0.005));
-  CHECK(dear.standings[0].cheapest + dear.standings[1].cheapest == Approx(1));
-  CHECK(dear.standings[0].cheapest > 0.5);
-  CHECK(dear.because.find("Take 4 x trn1.32xlarge, the cheapest: 23.") == 0);
+  const WhatIfResult expensive = ask(of_two_types(21.5, 55.04), two_types);
+  REQUIRE(expensive.recommended == 0);
+  REQUIRE(expensive.standings.size() == 2);
+  CHECK(*expensive.points[0].run.usd == Approx(2389).epsilon(0.01));
+  CHECK(*expensive.points[1].run.usd == Approx(3058).epsilon(0.01));
+  CHECK(*expensive.standings[1].break_even == Approx(43).epsilon(0.005));
+  CHECK(expensive.standings[1].against == "trn1.32xlarge");
+  CHECK(*expensive.standings[0].break_even == Approx(55.04 / 2).epsilon(0.005));
+  CHECK(expensive.standings[0].cheapest + expensive.standings[1].cheapest == Approx(1));
+  CHECK(expensive.standings[0].cheapest > 0.5);
+  CHECK(expensive.because.find("Take 4 x trn1.32xlarge, the cheapest: 23.") == 0);
   const WhatIfResult cheap = ask(of_two_types(21.5, 40), two_types);
   CHECK(cheap.recommended == 1);
   CHECK(cheap.standings[1].cheapest > 0.5);
-  CHECK(cheap.standings[1].cheapest < dear.standings[0].cheapest + 0.5);
+  CHECK(cheap.standings[1].cheapest < expensive.standings[0].cheapest + 0.5);
 }
 
 // Within 0.8 days, 69,120 s, only p5 with 5 x 10^4 s is done; within 2 days both are, and the cheaper is taken.

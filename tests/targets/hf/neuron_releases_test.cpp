@@ -1,4 +1,5 @@
-// What folders pin of the Neuron SDK, against what its publisher's manifest has (tests/targets/hf/versions.csv).
+// Packages of the Neuron SDK that folders pin, compared with its publisher's manifest
+// (tests/targets/hf/versions.csv).
 #include <fstream>
 #include <map>
 #include <regex>
@@ -68,7 +69,7 @@ models::Strategy strategy_for(const models::Job& job) {
 
 }  // namespace
 
-// Catches a version that its publisher never published, as torch-neuronx 2.9.0.2.11.0 was one.
+// Catches a version that was never published, for example torch-neuronx 2.9.0.2.11.0.
 TEST_CASE("every version of the catalogue is in the manifest, for that release", "[targets]") {
   const Manifest known = manifest();
   REQUIRE(known.size() > 100);
@@ -85,7 +86,7 @@ TEST_CASE("every version of the catalogue is in the manifest, for that release",
   }
 }
 
-// A target that spells a version of its own, or takes one of another release, shows here.
+// Catches a target that spells a version of its own, or takes one of another release.
 TEST_CASE("every target pins what the release has", "[targets]") {
   const Manifest known = manifest();
   for (const char* name : {"nxdt", "nxd", "bert"}) {
@@ -96,10 +97,10 @@ TEST_CASE("every target pins what the release has", "[targets]") {
       int found = 0;
       for (auto [package, version] : pinned_words(targets::find(name)->preparation(job, s))) {
         std::replace(package.begin(), package.end(), '_', '-');
-        if (package.find("neuron") == std::string::npos) continue;  // of PyPI
+        if (package.find("neuron") == std::string::npos) continue;  // from PyPI
         INFO(name << ' ' << r.release << ' ' << package << ' ' << version);
         ++found;
-        if (package == "neuronx-distributed-training") continue;  // of the version, below
+        if (package == "neuronx-distributed-training") continue;  // for the version, see below
         CHECK(known.at({r.release, package}).versions.contains(version));
       }
       CHECK(found >= 3);
@@ -119,7 +120,8 @@ TEST_CASE("which NxDT a release has is what the manifest says", "[targets]") {
   }
 }
 
-// By the manifest, of 2.28.1; torch-neuronx of the newest PyTorch, not of 2.7 or 2.8, which that release has too.
+// From the manifest of 2.28.1: torch-neuronx for the newest PyTorch, not for 2.7 or 2.8, which that release
+// has too.
 TEST_CASE("where nothing is stated 2.28 is pinned, which AWS says to stay on", "[targets]") {
   const models::Job job = job_for("nxdt");
   const planner::Preparation p = targets::find("nxdt")->preparation(job, strategy_for(job));
@@ -137,7 +139,7 @@ TEST_CASE("where nothing is stated 2.28 is pinned, which AWS says to stay on", "
   CHECK(nxd.python == "python3.12");
 }
 
-// numpy<=1.25.2 of its requirements has wheels up to Python 3.11.
+// Its requirement numpy<=1.25.2 has wheels up to Python 3.11.
 TEST_CASE("NxDT runs on a Python that its numpy has, and apex is installed", "[targets]") {
   models::Job job = job_for("nxdt");
   for (const models::NeuronRelease& r : job.neuron_releases->releases) {
@@ -165,7 +167,7 @@ TEST_CASE("a version of NxDT alone names a release that has it", "[targets]") {
   CHECK(nxdt.neuron_release(job) == "2.30");
 }
 
-TEST_CASE("a release is found by its numbers, else the nearest is told", "[targets]") {
+TEST_CASE("a release is found by its numbers, else the nearest is named", "[targets]") {
   const models::Job known = job_for("nxdt");
   const auto released = [&](const char* wanted) {
     return models::nearest_release(*known.neuron_releases, wanted)->release;
@@ -185,12 +187,13 @@ TEST_CASE("a release is found by its numbers, else the nearest is told", "[targe
         "The packages of Neuron SDK 2.40 are not known: those of 2.31.1, the nearest known release, are "
         "pinned.");
   CHECK(nxdt.preparation(job, strategy_for(job)).remarks.front() == planner::release_doubt(nxdt, job));
-  job.neuron_releases = nullptr;  // an own catalogue that has none
+  job.neuron_releases = nullptr;  // a user's catalogue without releases
   CHECK(planner::pinned_release(nxdt, job) == nullptr);
   CHECK(planner::release_doubt(nxdt, job).empty());
 }
 
-// Catches: a word that neuron_stack() says and the catalogue does not, whose target pins no release and has no ending.
+// Catches: a neuron_stack() that is not in the catalogue, so that its target pins no release and has no
+// ending.
 TEST_CASE("the stack of every target is in the catalogue", "[targets]") {
   const auto releases = test_catalog().neuron_releases();
   int said = 0;
@@ -203,7 +206,8 @@ TEST_CASE("the stack of every target is in the catalogue", "[targets]") {
   CHECK(said > 0);
 }
 
-// A machine on which one target lasts has no end; who plans for a target that ends is told what follows there.
+// A machine on which one target lasts has no end; a user who plans for a target that ends learns what
+// replaces it.
 TEST_CASE("what trains with PyTorch/XLA alone is frozen", "[targets]") {
   const auto machine = [](const char* name) { return test_catalog().instance(name).traits; };
   const auto releases = test_catalog().neuron_releases();

@@ -24,7 +24,7 @@ planner::Plan plan_of(const models::Job& job, const std::string& strategy) {
   return *judged.plan;
 }
 
-std::string told(const std::vector<targets::Change>& changes) {
+std::string text_of(const std::vector<targets::Change>& changes) {
   std::string text;
   for (const targets::Change& c : changes)
     text += c.key.substr(c.key.rfind('.') + 1) + " " + c.from + ">" + c.to + "; ";
@@ -46,7 +46,7 @@ TEST_CASE("a baseline is predicted on the plan's cluster and compared key by key
   CHECK(b.plan->report.step == plan_of(job, "tp=32,kv=4").report.step);
   CHECK(targets::speedup(winner, b) == Approx(b.plan->report.step / winner.report.step));
   CHECK(targets::speedup(winner, b) > 1.2);
-  CHECK(told(b.changes) ==
+  CHECK(text_of(b.changes) ==
         "num_nodes 4>1; model_parallel_size 32>8; tensor_model_parallel_size 32>8; kv_replicator 4>1; "
         "activations_checkpoint_recompute [CoreAttention]>[CoreAttention, LlamaMLP]; ");
   for (const targets::Change& c : b.changes) CHECK(c.at.line > 0);
@@ -61,7 +61,7 @@ TEST_CASE("the config of a plan needs no change for it", "[planner][baseline]") 
     const models::Strategy s = strategy_of(job, text);
     const NxdtConfig config = targets::to_nxdt(job, s);
     CAPTURE(text);
-    CHECK(told(targets::changes_to(job, s, config, job.architecture)) == "");
+    CHECK(text_of(targets::changes_to(job, s, config, job.architecture)) == "");
   }
 }
 
@@ -79,9 +79,9 @@ TEST_CASE("keys that do not change the program are not mentioned", "[planner][ba
     return k.key == "distributed_strategy.virtual_pipeline_model_parallel_size" ||
            k.key == "distributed_strategy.zero1";
   });
-  CHECK(told(targets::changes_to(job, s, config, job.architecture)) == "");
+  CHECK(text_of(targets::changes_to(job, s, config, job.architecture)) == "");
   s = strategy_of(job, "tp=8,pp=2,cuts=15");
-  const std::string changes = told(targets::changes_to(job, s, config, job.architecture));
+  const std::string changes = text_of(targets::changes_to(job, s, config, job.architecture));
   CHECK(changes.find("pipeline_cuts null>[\"model.layers.15\"]") != std::string::npos);
   CHECK(changes.find("checkpoint_recompute") == std::string::npos);
 }
@@ -97,7 +97,7 @@ TEST_CASE("a refused baseline says why, and what to change all the same", "[plan
   const Baseline b = targets::baseline_of(job, config, job.architecture, datasheet(), &winner);
   REQUIRE_FALSE(b.broken.empty());
   CHECK(b.broken[0].rule == "replica-group");
-  CHECK(told(b.changes).find("tensor_model_parallel_size 16>8") != std::string::npos);
+  CHECK(text_of(b.changes).find("tensor_model_parallel_size 16>8") != std::string::npos);
 }
 
 TEST_CASE("a baseline that does not fit is not compared by speed", "[planner][baseline]") {

@@ -206,7 +206,7 @@ TEST_CASE("a single interpolation keeps the type of its target, a mixed one is t
 
 TEST_CASE("what cannot be resolved keeps its text", "[io][nxdt]") {
   for (const char* text :
-       {"${nowhere}", "${oc.env:HOME}", "${base}/${.name}", "${multiply:a, 2}", "${multiply:2}",
+       {"${absent}", "${oc.env:HOME}", "${base}/${.name}", "${multiply:a, 2}", "${multiply:2}",
         "${multiply:9999999999, 9999999999}", "${a", "${}", "${.}", "${....}", "${${${a}}", "\\${n}",
         "${null_key}/x", "${section}", "${n:}", "${:}"}) {
     CAPTURE(text);

@@ -103,9 +103,9 @@ TEST_CASE("the emitted YAML equals the shipped one key by key", "[launch]") {
   for (const Shipped& s : kShipped) {
     const NxdtConfig theirs = shipped(s.name);
     const auto changes = differences(theirs, emitted(theirs, s.instance));
-    std::string told;
-    for (const auto& [key, change] : changes) told += key + ": " + change + "\n";
-    INFO(s.name << "\n" << told);
+    std::string lines;
+    for (const auto& [key, change] : changes) lines += key + ": " + change + "\n";
+    INFO(s.name << "\n" << lines);
     CHECK(keys_of(changes) == s.differ);
   }
 }

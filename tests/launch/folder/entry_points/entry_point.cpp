@@ -139,7 +139,7 @@ const Node* EntryPoint::plus_key(const std::string& key) const {
 void EntryPoint::check_override(const Given& g, const Node& config, std::vector<std::string>& faults) const {
   const Node* stands = config.find(g.name);
   if (g.plus && stands != nullptr) {
-    faults.push_back(g.name + ": stands in the config already, so it takes no plus");
+    faults.push_back(g.name + ": is in the config already, so it takes no plus");
   } else if (!g.plus && stands == nullptr) {
     faults.push_back(g.name + ": is not in the config: it needs a plus, or there is none such");
   } else if (const Node* entry = g.plus ? plus_key(g.name) : stands; entry == nullptr) {

@@ -19,7 +19,7 @@ std::string truth(bool b) {
   return b ? "true" : "false";
 }
 
-/// By hand: which rule of the target says each assertion of the table.
+/// Assertions of the table with the rule of the target for each, by hand.
 const std::vector<GpuAssertion>& megatron_assertions() {
   static const std::vector<GpuAssertion> all = {
       {"world % (TP*PP*CP)", {"ranks"}},
@@ -74,7 +74,7 @@ targets::Stated stated(const std::string& value) {
   return one;
 }
 
-/// Of a recipe of the table.
+/// Value of a key in a recipe of the table.
 std::string of_recipe(const EntryPoint& entry, const std::string& recipe, const char* key) {
   const Node* found = entry.recipes().find(recipe);
   if (found != nullptr) found = found->find(key);
@@ -105,10 +105,10 @@ std::vector<planner::StartFault> start_faults_of(const std::string& entry, const
                                     [&](const targets::StartKey& k) { return key == k.name; });
     const bool off =
         value == "false" && (known == table.keys.end() || known->kind == targets::KeyKind::toggle);
-    // The table has an empty list as an empty text.
+    // The table stores an empty list as an empty text.
     if (value != "null" && !value.empty() && !off) all[key] = stated(value);
   }
-  // Of each folder's environment another test asks.
+  // Another test checks each folder's environment.
   all[targets::kMaxConnections] = stated("1");
   const targets::StartFacts facts{run.world, run.job.cluster.instance.core, run.job.architecture, true};
   return targets::start_faults(table, targets::Settings(all, table.keys), facts, "run");
@@ -193,8 +193,8 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--no-create-attention-mask-in-dataloader"] = "true";
   a["--vocab-size"] = text(m.vocabulary);
   const char *beta1 = "0.9", *beta2 = "0.95", *clip = "1";
-  // NVIDIA/Megatron-LM@d98e8a6 examples/mixtral/train_mixtral_8x7b_distributed.sh; of a Llama the script for Llama 3 with
-  // the rates that TorchTitan's configs have, to a tenth, and initializer_range of its config.json.
+  // NVIDIA/Megatron-LM@d98e8a6 examples/mixtral/train_mixtral_8x7b_distributed.sh; for a Llama the script for
+  // Llama 3 with the rates of TorchTitan's configs, to a tenth, and initializer_range of its config.json.
   const std::string script = llama ? "llama3-8B fp8 8xH100" : "gpt3-175B";
   if (recipe == "mixtral") {
     a["--lr"] = "1e-4";
@@ -213,12 +213,13 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   }
   a["--weight-decay"] = of_recipe(entry, script, "weight_decay");
   a["--lr-decay-style"] = of_recipe(entry, script, "lr_decay_style");
-  // Samples of 8192 tokens over the job's batch; of the other scripts 0.001 of their steps.
+  // Samples of 8192 tokens over the job's batch; for the other scripts 0.001 of their steps.
   const std::int64_t per_step = std::int64_t{run.job.training.sequence} * run.job.training.global_batch;
   const std::int64_t steps = llama ? 1953125000LL * 8192 / per_step : 500000;
   a["--train-iters"] = text(steps);
   a["--lr-warmup-iters"] = text(llama ? 3906252LL * 8192 / per_step : 500);
-  // The last of 100 to 200 that divides the steps, so that the last step is saved too; 200 where none does.
+  // The last number from 100 to 200 that divides the steps, so that the last step is saved too; 200 if none
+  // does.
   int every = 200;
   while (every > 100 && steps % every != 0) --every;
   a["--save-interval"] = text(steps % every == 0 ? every : 200);
@@ -264,7 +265,8 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a[kParallel + "pipeline_parallel_degree"] = text(s.pipeline_parallel);
   if (s.context_parallel > 1) a[kParallel + "context_parallel_load_balancer"] = "headtail";
   a[kParallel + "disable_loss_parallel"] = "false";
-  // Predicted is what runs: of the three loops one is not compiled, and one takes TP's collectives apart.
+  // The prediction is for the loop that runs: of the three loops one is not compiled, and one splits TP's
+  // collectives.
   a[kParallel + "enable_async_tensor_parallel"] = s.framework == "fsdp-async-tp" ? "true" : "false";
   a["--compile.enable"] = s.framework == "fsdp-eager" ? "false" : "true";
   a["--compile.components"] = "[model,loss]";
@@ -272,7 +274,7 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a[kParallel + "fsdp_reshard_after_forward"] =
       s.sharding == models::Sharding::gradients ? "never" : "default";
   if (s.pipeline_parallel > 1) {
-    const models::Schedule schedule = models::settled_schedule(s);
+    const models::Schedule schedule = models::effective_schedule(s);
     a[kParallel + "pipeline_parallel_schedule"] =
         schedule == models::Schedule::gpipe           ? "GPipe"
         : schedule == models::Schedule::interleaved   ? "Interleaved1F1B"

@@ -1,9 +1,9 @@
-#include "api/known_runs.h"
+#include "api/recorded_runs.h"
 
 #include <algorithm>
 #include <map>
 
-#include "api/known_layouts.h"
+#include "api/recorded_layouts.h"
 #include "calibrate/data/run_jobs.h"
 #include "io/catalog/catalog.h"
 #include "logs/table/measured_runs.h"
@@ -14,7 +14,7 @@ namespace trnplan::api {
 
 namespace {
 
-using planner::KnownRun;
+using planner::RecordedRun;
 
 /// Models of the catalogue, each read once; cases of other models are skipped.
 class Models {
@@ -36,7 +36,7 @@ class Models {
   std::map<std::string, models::Architecture> read_;
 };
 
-KnownRun of_case(const logs::MemoryCase& c, models::Architecture model) {
+RecordedRun of_case(const logs::MemoryCase& c, models::Architecture model) {
   if (c.layers > 0) model.layers = c.layers;
   return {c.id,    c.model,    std::move(model), c.instance, topology::Accelerator::neuron_core,
           c.nodes, c.sequence, c.strategy,       !c.shipped};
@@ -49,16 +49,16 @@ bool is_model(const planner::Observation& o, const models::Architecture& a) {
 
 }  // namespace
 
-std::vector<KnownRun> known_runs(const io::Catalog& catalog,
-                                 const std::vector<planner::Observation>& observations,
-                                 const models::Architecture& own_model, bool gpus) {
+std::vector<RecordedRun> recorded_runs(const io::Catalog& catalog,
+                                       const std::vector<planner::Observation>& observations,
+                                       const models::Architecture& own_model, bool gpus) {
   const std::vector<std::string> machines = catalog.machines();
   const auto accelerator_of = [&](const std::string& instance) {
     const bool known = std::find(machines.begin(), machines.end(), instance) != machines.end();
     return known ? catalog.instance(instance).traits.accelerator : topology::Accelerator::neuron_core;
   };
   const auto table = [&](const char* name) { return read_text(catalog.file(name)); };
-  std::vector<KnownRun> all;
+  std::vector<RecordedRun> all;
   for (const planner::Observation& o : observations) {
     if (o.rule != "memory" || !o.accepted || !is_model(o, own_model)) continue;
     all.push_back({o.file, o.model, own_model, o.instance, accelerator_of(o.instance), o.nodes, o.sequence,
@@ -80,7 +80,7 @@ std::vector<KnownRun> known_runs(const io::Catalog& catalog,
   for (const auto& c : logs::parse_memory_cases(table("memory-cases.csv"), "memory-cases.csv")) add(c);
   for (const auto& c : logs::memory_cases_of(rows, catalog.machines())) add(c);
   if (!gpus) return all;
-  for (KnownLayout& l : known_layouts(catalog)) {
+  for (RecordedLayout& l : recorded_layouts(catalog)) {
     if (!l.fitted) continue;
     const topology::Cluster& cluster = l.job.cluster;
     all.push_back({l.id, l.model, std::move(l.job.architecture), cluster.instance.name,

@@ -17,7 +17,7 @@
 
 namespace trnplan::planner {
 
-struct KnownJob {
+struct ComparedJob {
   std::string id, source;
   std::string known;      ///< "ran", "ran out of memory", "kept a limit of 2.58 GiB a core"
   bool compiled = false;  ///< it ran, so its graphs compiled
@@ -25,10 +25,10 @@ struct KnownJob {
   models::Strategy strategy;
 };
 
-class KnownJobs {
+class ComparedJobs {
  public:
   /// Counts the instructions of all graphs that compiled. Cost: microseconds a job.
-  KnownJobs(std::vector<KnownJob> jobs, const models::Profile& profile);
+  ComparedJobs(std::vector<ComparedJob> jobs, const models::Profile& profile);
 
   /// The nearest job on the same kind of device; the first of equally near ones; nullopt if there is none.
   /// Cost: microseconds.
@@ -42,7 +42,7 @@ class KnownJobs {
   [[nodiscard]] LargestGraph largest_graph(const models::Job& job) const;
 
  private:
-  std::vector<KnownJob> jobs_;
+  std::vector<ComparedJob> jobs_;
   std::vector<LargestGraph> largest_;  ///< one for each device
 };
 

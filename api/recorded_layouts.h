@@ -10,7 +10,7 @@
 
 namespace trnplan::api {
 
-struct KnownLayout {
+struct RecordedLayout {
   std::string id, source, model;
   bool fitted = true;  ///< false = it ran out of memory
   models::Job job;
@@ -19,6 +19,6 @@ struct KnownLayout {
 
 /// Runs of quality A and B that state their strategy, in the order of the table; the first of equal layouts.
 /// Throws InputError. Cost: some tens of milliseconds.
-[[nodiscard]] std::vector<KnownLayout> known_layouts(const io::Catalog& catalog);
+[[nodiscard]] std::vector<RecordedLayout> recorded_layouts(const io::Catalog& catalog);
 
 }  // namespace trnplan::api

@@ -1,4 +1,4 @@
-#include "api/known_jobs.h"
+#include "api/compared_jobs.h"
 
 #include <map>
 #include <memory>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "api/known_layouts.h"
+#include "api/recorded_layouts.h"
 #include "logs/table/measured_runs.h"
 #include "text/document.h"
 
@@ -57,9 +57,10 @@ calibrate::Lookup case_lookup(const io::Catalog& catalog) {
           }};
 }
 
-planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Profile& profile, bool gpus) {
+planner::ComparedJobs load_compared_jobs(const io::Catalog& catalog, const models::Profile& profile,
+                                         bool gpus) {
   const calibrate::Lookup lookup = case_lookup(catalog);
-  std::vector<planner::KnownJob> jobs;
+  std::vector<planner::ComparedJob> jobs;
   for (const MemoryCase& c : memory_cases(catalog)) {
     if (!c.left_out.empty()) continue;
     calibrate::CaseJob published = calibrate::job_of(c, lookup);
@@ -68,7 +69,7 @@ planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Pro
                     models::canonical(published.strategy)});
   }
   if (!gpus) return {std::move(jobs), profile};
-  for (KnownLayout& l : known_layouts(catalog)) {
+  for (RecordedLayout& l : recorded_layouts(catalog)) {
     const models::Strategy strategy = models::canonical(l.strategy);
     jobs.push_back(
         {l.id, l.source, l.fitted ? "ran" : "ran out of memory", false, std::move(l.job), strategy});
@@ -76,8 +77,8 @@ planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Pro
   return {std::move(jobs), profile};
 }
 
-void tell_nearest(planner::Plan& plan, const planner::KnownJobs& known, const models::Job& job) {
-  plan.known = known.nearest(planner::settled(job, plan), plan.strategy);
+void tell_nearest(planner::Plan& plan, const planner::ComparedJobs& known, const models::Job& job) {
+  plan.known = known.nearest(planner::as_planned(job, plan), plan.strategy);
 }
 
 }  // namespace trnplan::api

@@ -1,4 +1,4 @@
-#include "planner/confidence/known_jobs.h"
+#include "planner/confidence/compared_jobs.h"
 
 #include "models/step/graph_size.h"
 #include "tests/catch.h"
@@ -9,7 +9,7 @@ using namespace trnplan::planner;
 
 namespace {
 
-KnownJob known(const char* id, const models::Job& job, const char* strategy, bool ran) {
+ComparedJob known(const char* id, const models::Job& job, const char* strategy, bool ran) {
   return {id, "somewhere", ran ? "ran" : "ran out of memory", ran, job, strategy_of(job, strategy)};
 }
 
@@ -18,7 +18,7 @@ KnownJob known(const char* id, const models::Job& job, const char* strategy, boo
 // TP 8 against 32 is 2 away, DP 4 against 1 half of one, micro-batch 2 against 1 one; recompute LlamaMLP against none one.
 TEST_CASE("the nearest known job, and what sets a plan apart from it", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  const KnownJobs jobs({known("A", job, "tp=32", true), known("B", job, "tp=8", false)}, datasheet());
+  const ComparedJobs jobs({known("A", job, "tp=32", true), known("B", job, "tp=8", false)}, datasheet());
   const Experience same = jobs.nearest(job, strategy_of(job, "tp=32")).value();
   CHECK(same.id == "A");
   CHECK(same.distance == 0);
@@ -32,13 +32,13 @@ TEST_CASE("the nearest known job, and what sets a plan apart from it", "[planner
   CHECK(wide.differences.size() == 2);
   CHECK(wide.differences.front() == "micro-batch 2 against 1");
 
-  const KnownJobs one({known("A", job, "tp=32", true)}, datasheet());
+  const ComparedJobs one({known("A", job, "tp=32", true)}, datasheet());
   CHECK(one.nearest(job, strategy_of(job, "tp=8"))->distance == Approx(2.5));
 }
 
 TEST_CASE("the largest graph known is of what ran, on the same device", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  const KnownJobs jobs({known("A", job, "tp=32", true), known("B", job, "tp=8", false)}, datasheet());
+  const ComparedJobs jobs({known("A", job, "tp=32", true), known("B", job, "tp=8", false)}, datasheet());
   const Experience e = jobs.nearest(job, strategy_of(job, "tp=8")).value();
   CHECK(e.largest_graph_id == "A");
   CHECK(e.largest_graph == models::largest_graph(job, strategy_of(job, "tp=32"), datasheet()).expected);
@@ -49,7 +49,7 @@ TEST_CASE("the largest graph known is of what ran, on the same device", "[planne
 
 TEST_CASE("jobs on another kind of device are no cases", "[planner]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  const KnownJobs one({known("A", job, "tp=32", true)}, datasheet());
+  const ComparedJobs one({known("A", job, "tp=32", true)}, datasheet());
   job.cluster.instance.traits.accelerator = topology::Accelerator::gpu;
   CHECK_FALSE(one.nearest(job, strategy_of(job, "tp=8")));
 }

@@ -1,4 +1,4 @@
-#include "api/known_layouts.h"
+#include "api/recorded_layouts.h"
 
 #include <map>
 #include <set>
@@ -13,7 +13,7 @@
 
 namespace trnplan::api {
 
-std::vector<KnownLayout> known_layouts(const io::Catalog& catalog) {
+std::vector<RecordedLayout> recorded_layouts(const io::Catalog& catalog) {
   const calibrate::LayoutRules rules = io::scoring_from(read_document(catalog.file("scoring.json")));
   const std::vector<logs::LayoutRun> runs = logs::parse_layout_runs(read_text(catalog.file("gpu-runs.csv")),
                                                                     "gpu-runs.csv", logs::RunTable::gpu_runs);
@@ -23,14 +23,15 @@ std::vector<KnownLayout> known_layouts(const io::Catalog& catalog) {
     return known != machines.end() ? known->second
                                    : machines.emplace(name, catalog.instance(name)).first->second;
   };
-  std::set<std::pair<std::string, std::string>> told;  // group and strategy
-  std::vector<KnownLayout> all;
+  std::set<std::pair<std::string, std::string>> seen_strategies;  // group and strategy
+  std::vector<RecordedLayout> all;
   for (const logs::LayoutRun& run : runs) {
     const bool good = run.quality == "A" || run.quality == "B";
     if (!good || !run.faults.empty() || (!run.step_seconds && !run.memory_bytes && !run.out_of_memory))
       continue;
     calibrate::LayoutJob asked = calibrate::layout_job(run, rules, instance_named);
-    if (!asked.refused.empty() || !told.emplace(calibrate::layout_group(run), asked.strategy).second)
+    if (!asked.refused.empty() ||
+        !seen_strategies.emplace(calibrate::layout_group(run), asked.strategy).second)
       continue;
     try {
       models::Strategy strategy = io::parse_strategy(asked.strategy, asked.job);

@@ -1,4 +1,4 @@
-#include "planner/confidence/known_jobs.h"
+#include "planner/confidence/compared_jobs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +62,7 @@ double billions(const Job& job) {
   return static_cast<double>(models::parameters(job.architecture)) / 1e9;
 }
 
-Difference difference(const Job& job, const Strategy& s, const KnownJob& known) {
+Difference difference(const Job& job, const Strategy& s, const ComparedJob& known) {
   const Strategy& t = known.strategy;
   Difference d;
   const double here = billions(job), there = billions(known.job);
@@ -102,7 +102,7 @@ Difference difference(const Job& job, const Strategy& s, const KnownJob& known) 
   return d;
 }
 
-std::string words_of(const KnownJob& k) {
+std::string words_of(const ComparedJob& k) {
   const Strategy& s = k.strategy;
   std::string text = fmt::format("{} on {} x {}, TP {} PP {}", k.job.architecture.name, k.job.cluster.nodes,
                                  k.job.cluster.instance.name, s.tensor_parallel, s.pipeline_parallel);
@@ -113,8 +113,9 @@ std::string words_of(const KnownJob& k) {
 
 }  // namespace
 
-KnownJobs::KnownJobs(std::vector<KnownJob> jobs, const models::Profile& profile) : jobs_(std::move(jobs)) {
-  for (const KnownJob& k : jobs_) {
+ComparedJobs::ComparedJobs(std::vector<ComparedJob> jobs, const models::Profile& profile)
+    : jobs_(std::move(jobs)) {
+  for (const ComparedJob& k : jobs_) {
     if (!k.compiled) continue;
     const std::string& device = k.job.cluster.instance.core.device;
     const double size = models::largest_graph(k.job, k.strategy, profile).expected;
@@ -127,17 +128,17 @@ KnownJobs::KnownJobs(std::vector<KnownJob> jobs, const models::Profile& profile)
   }
 }
 
-KnownJobs::LargestGraph KnownJobs::largest_graph(const Job& job) const {
+ComparedJobs::LargestGraph ComparedJobs::largest_graph(const Job& job) const {
   const auto of = std::find_if(largest_.begin(), largest_.end(), [&](const LargestGraph& l) {
     return l.device == job.cluster.instance.core.device;
   });
   return of == largest_.end() ? LargestGraph{} : *of;
 }
 
-std::optional<Experience> KnownJobs::nearest(const Job& job, const Strategy& strategy) const {
-  const KnownJob* near = nullptr;
+std::optional<Experience> ComparedJobs::nearest(const Job& job, const Strategy& strategy) const {
+  const ComparedJob* near = nullptr;
   Difference least;
-  for (const KnownJob& k : jobs_) {
+  for (const ComparedJob& k : jobs_) {
     if (k.job.cluster.instance.traits.accelerator != job.cluster.instance.traits.accelerator) continue;
     Difference d = difference(job, strategy, k);
     if (near != nullptr && d.distance() >= least.distance()) continue;

@@ -1,4 +1,4 @@
-#include "api/unlearnable.h"
+#include "api/learning_keys.h"
 
 #include <algorithm>
 #include <string>
@@ -54,7 +54,7 @@ constexpr Key kKeys[] = {
 
 }  // namespace
 
-void refuse_unlearnable(const io::JobReading& reading, const planner::Target& target) {
+void refuse_learning_keys(const io::JobReading& reading, const planner::Target& target) {
   if (reading.job.learning == models::Learning{} && reading.job.run == models::RunFiles{}) return;
   std::vector<Diagnostic> faults;
   for (const models::Job& stated : clusters_of(reading.job)) {
@@ -74,8 +74,8 @@ void refuse_unlearnable(const io::JobReading& reading, const planner::Target& ta
         Diagnostic fault{place->second, key.name,
                          "target " + std::string(target.name()) + " cannot do it: " + v.message, v.fix};
         // A key that is judged together with another is identified by the part that is its own.
-        const auto told = [&](const Diagnostic& d) { return d.problem == fault.problem; };
-        if (std::none_of(faults.begin(), faults.end(), told)) faults.push_back(std::move(fault));
+        const auto same_problem = [&](const Diagnostic& d) { return d.problem == fault.problem; };
+        if (std::none_of(faults.begin(), faults.end(), same_problem)) faults.push_back(std::move(fault));
       }
     }
     if (!faults.empty()) throw InputError(std::move(faults));

@@ -1,0 +1,134 @@
+#include "sim/transfers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "sim/indexed_heap.h"
+
+namespace trnplan::sim {
+
+namespace {
+
+constexpr auto kBefore = [](const auto& x, const auto& y) { return x < y; };
+
+}  // namespace
+
+struct Transfers::Placed {
+  Transfers& transfers;
+  void operator()(const End& e, std::size_t i) const {
+    transfers.place_[e.bundle] = static_cast<std::uint32_t>(i);
+  }
+};
+
+void Transfers::start(std::span<const Weight> weights, double scale, std::uint32_t owner) {
+  network_.add(weights, scale, owner);
+  forecast_reshaped();
+}
+
+Moment Transfers::next() const {
+  Moment first;
+  if (!due_.empty()) first = {due_time_, Phase::completion, due_.front().sequence};
+  if (ends_.empty()) return first;
+  return std::min(first, {ends_.front().at, Phase::completion, ends_.front().sequence});
+}
+
+std::uint32_t Transfers::finish_next() {
+  // Bundles whose turn has come give up what ends now, which then goes by owner.
+  while (!ends_.empty() &&
+         (due_.empty() || (ends_.front().at == due_time_ && ends_.front().sequence <= due_.front().sequence)))
+    take_due();
+  if (due_time_ == kNever) throw std::overflow_error("a transfer ends beyond the simulation clock");
+  std::pop_heap(due_.begin(), due_.end(), Due::later);
+  const Due first = due_.back();
+  due_.pop_back();
+  network_.remove(first.flow);
+  forecast_reshaped();
+  return first.owner;
+}
+
+void Transfers::take_due() {
+  const FlowNetwork::BundleId b = ends_.front().bundle;
+  due_time_ = ends_.front().at;
+  do {
+    const FlowNetwork::Handle flow = network_.first(b);
+    due_.push_back({network_.sequence(b), network_.owner(flow), flow});
+    std::push_heap(due_.begin(), due_.end(), Due::later);
+    network_.take_out_first(b);
+  } while (network_.first(b) != FlowNetwork::kNone && end_of(network_.first(b)) <= due_time_);
+  forecast_reshaped();
+}
+
+void Transfers::settle(SimTime now, std::uint64_t sequence) {
+  changed_bundles_ = network_.settle(now, sequence);
+  // Where most move the heap is made anew.
+  const bool most = changed_bundles_.size() > 16 && changed_bundles_.size() * 4 > ends_.size();
+  for (const FlowNetwork::BundleId b : changed_bundles_) {
+    if (most) {
+      put(b);
+    } else {
+      forecast(b);
+    }
+  }
+  if (most) indexed_heap::make(ends_, kBefore, Placed{*this});
+  forecast_reshaped();
+}
+
+const std::vector<std::pair<std::uint32_t, double>>& Transfers::changed() {
+  changed_.clear();
+  for (const FlowNetwork::BundleId b : changed_bundles_) {
+    network_.visit_flows(
+        b, [&](FlowNetwork::Handle h) { changed_.emplace_back(network_.owner(h), network_.rate(h)); });
+  }
+  std::sort(changed_.begin(), changed_.end());
+  return changed_;
+}
+
+std::vector<Transfers::Moving> Transfers::moving() const {
+  std::vector<Moving> all;
+  for (const Due& d : due_) all.push_back({{due_time_, Phase::completion, d.sequence}, d.owner, d.flow});
+  for (const End& e : ends_) {
+    network_.visit_flows(e.bundle, [&](FlowNetwork::Handle h) {
+      all.push_back({{end_of(h), Phase::completion, e.sequence}, network_.owner(h), h});
+    });
+  }
+  std::sort(all.begin(), all.end(), [](const Moving& a, const Moving& b) {
+    return a.end != b.end ? a.end < b.end : a.owner < b.owner;
+  });
+  return all;
+}
+
+SimTime Transfers::end_of(FlowNetwork::Handle flow) const {
+  const SimTime since = network_.since(network_.bundle(flow));
+  const double ticks = std::ceil(network_.ticks_left(flow));
+  if (!(ticks < static_cast<double>(kNever.ps - since.ps) * (1 - 0x1p-52))) return kNever;
+  return since + SimTime{static_cast<std::int64_t>(ticks)};
+}
+
+/// Writes the entry of a bundle that has flows with a rate, wherever it is; its place in `ends_`.
+std::size_t Transfers::put(FlowNetwork::BundleId b) {
+  if (b >= place_.size()) place_.resize(b + 1, kNone);
+  if (network_.first(b) == FlowNetwork::kNone) return kNone;  // joined by another
+  const End end{end_of(network_.first(b)), network_.sequence(b), b};
+  if (place_[b] == kNone) {
+    place_[b] = static_cast<std::uint32_t>(ends_.size());
+    ends_.push_back(end);
+  } else {
+    ends_[place_[b]] = end;
+  }
+  return place_[b];
+}
+
+/// Brings the entry of a bundle up to date.
+void Transfers::forecast(FlowNetwork::BundleId b) {
+  if (network_.first(b) != FlowNetwork::kNone && network_.has_rate(b))
+    return indexed_heap::update(ends_, put(b), kBefore, Placed{*this});
+  if (b >= place_.size() || place_[b] == kNone) return;
+  indexed_heap::erase(ends_, std::exchange(place_[b], kNone), kBefore, Placed{*this});
+}
+
+void Transfers::forecast_reshaped() {
+  network_.visit_reshaped([&](FlowNetwork::BundleId b) { forecast(b); });
+}
+
+}  // namespace trnplan::sim
