@@ -22,7 +22,7 @@ says() { check "standard error does not say: $1" grep -Eq -- "$1" "$err"; }
 
 mkfifo "$work/pipe"
 run 2 plan "$work/pipe" --out new
-says 'pipe: .*no regular file'
+says 'pipe: .*not a regular file'
 says '^  fix: .'
 run 2 plan /dev/zero --out new
 # A gigabyte is refused by its size: there is no memory to read it.

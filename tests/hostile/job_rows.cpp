@@ -92,7 +92,7 @@ std::vector<Edit> job_rows() {
       {"job", "pin:", "!!python/object:os.system x\npin:", "job.yaml:5:4: this is not valid YAML: illega"},
       {"job", "pin:", "&a [*a]\npin:", "job.yaml:4:1: this is not valid YAML: end of"},
       {"job", kWhole, "", "job.yaml: the job is empty"},
-      {"job", kWhole, std::string("\000", 1), "job.yaml:1:1: a control character (code 0) s"},
+      {"job", kWhole, std::string("\000", 1), "job.yaml:1:1: a control character (code 0) is"},
       {"job", kWhole, std::string("") + repeat("- ", 5000) + "",
        "job.yaml:1:129: lists and maps are nested mo"},
       {"job", kWhole, std::string("") + repeat("{", 5000) + "",

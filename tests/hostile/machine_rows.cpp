@@ -39,7 +39,7 @@ std::vector<Edit> machine_rows() {
       {"sinfo", kWhole, "NODELIST STATE\nn[1-3 idle\n", "sinfo.txt:2:1: NODELIST"},
       {"instance", kWhole, "", "mine.json:1:1: name"},
       {"instance", kWhole, "{}", "mine.json:1:1: name"},
-      {"instance", kWhole, "[]", "catalog/instances/mine.json:1:1: a list stan"},
+      {"instance", kWhole, "[]", "catalog/instances/mine.json:1:1: a list is here"},
       {"instance", "\"value\": 16", "\"value\": NaN", "catalog/instances/mine.json:20:14: this is not valid"},
       {"instance", "\"value\": 16", "\"value\": 1e400",
        "catalog/instances/mine.json:20:19: this is not valid"},

@@ -96,10 +96,8 @@ void add_titan(std::vector<Edit>& rows) {
     put("data_parallel_replicate_degree", "1", "1000000",
         "the degrees make 8000000 ranks, the cluster has 8");
     put("data_parallel_shard_degree", "2", "65536", "the degrees make 262144 ranks, the cluster has 8");
-    put("pipeline_parallel_first_stage_less_layers", "1", "4096",
-        "no 2 stages of which the first has 4096 and the last 1 less");
-    put("pipeline_parallel_last_stage_less_layers", "1", "40",
-        "no 2 stages of which the first has 1 and the last 40 less");
+    put("pipeline_parallel_first_stage_less_layers", "1", "4096", "32 layers cannot form 2 stages");
+    put("pipeline_parallel_last_stage_less_layers", "1", "40", "32 layers cannot form 2 stages");
     put("local_batch_size", "2", "1000000", "training.global_batch_size: 8 is not a multiple of 1000000");
   }
   std::string unknown = "[model]\nflavor = \"8B\"\n[training]\n",
