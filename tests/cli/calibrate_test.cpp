@@ -63,11 +63,11 @@ TEST_CASE("tables of nccom-test", "[cli]") {
   cli.prints(R"(^v\.txt: 0 of 1 rows)");
   cli.prints("^2 points: ");
   // Who talks to whom.
-  cli.refuse(R"(permute-r8\.txt:[0-9]+:[0-9]+: --custom-src-target-pairs says who)",
+  cli.refuse(R"(permute-r8\.txt:[0-9]+:[0-9]+: --custom-src-target-pairs changes who)",
              "calibrate $tables/permute-r8.txt");
   nccom(cli, "groups.txt", "nccom-test -r 8 --data-parallel-dimension 2 allr",
         {"1024 256 fp32 70.0 0.01 0.02"});
-  cli.expect(0, R"(groups\.txt:2:1: left out: --data-parallel-dimension says)",
+  cli.expect(0, R"(groups\.txt:2:1: left out: --data-parallel-dimension changes who talks)",
              "calibrate $work/groups.txt $work/r8.txt");
   // Tables without a command.
   nccom(cli, "bare.txt", "", {"1024 256 fp32 70.0 0.01 0.01", "65536 16384 fp32 75.0 0.87 0.76"});
@@ -192,7 +192,7 @@ TEST_CASE("training logs", "[cli]") {
   cli.write("bare.out", cli.read("$logs/nxd-llama3-70b.txt") + cli.read("$work/bare.txt"));
   cli.expect(0, R"(^trnplan: .*bare\.out:6:1: left out: the operation of this table is not stated)",
              "calibrate $work/bare.out");
-  cli.refuse(R"(README\.md: nothing in it is known)", "calibrate $source/README.md $logs/nxd-llama3-70b.txt");
+  cli.refuse(R"(README\.md: nothing in it is recognised)", "calibrate $source/README.md $logs/nxd-llama3-70b.txt");
   cli.write("packed", "\037\213\010");
   cli.refuse("packed: packed with gzip", "calibrate $work/packed");
   cli.write("huge", "");

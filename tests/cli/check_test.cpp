@@ -53,7 +53,7 @@ TEST_CASE("what Megatron-LM refuses at its start is refused, each at its flag", 
   for (const char* line :
        {"train\\.sh:2:19: error: heads: --hidden-size: 4095 is not a multiple of 32 heads",
         "train\\.sh:3:27: error: heads: --num-query-groups: 32 heads cannot form 64 groups",
-        "train\\.sh:4:3: error: value: --recompute-granularity: \"everything\" is none",
+        "train\\.sh:4:3: error: value: --recompute-granularity: \"everything\" is not one of",
         "train\\.sh:4:38: error: precision: --fp16: --fp16 and --bf16 exclude each other",
         "train\\.sh:5:36: error: layers: --num-layers-per-virtual-pipeline-stage: a stage has 16",
         "train\\.sh:6:13: error: schedule: --min-lr: 1e-3 is above --lr, 1e-4",
@@ -279,5 +279,5 @@ TEST_CASE("a folder for one scheduler lacks nothing of another", "[cli]") {
     cli.says_no("is missing");
   }
   cli.run("launch $work/by-eks --dry-run");
-  cli.says("the folder was written for eks alone");
+  cli.says("the folder was written for eks only");
 }

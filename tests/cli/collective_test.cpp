@@ -91,14 +91,14 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
   cli.refuse_usage("--maxbytes: is empty", "collective all_reduce -b 1K -e ''");
   cli.refuse("--maxbytes: 1024 is below --minbytes 2048", "collective all_reduce -b 2K -e 1K");
   for (const std::string factor : {"1", "0.5", "0", "-2", "nan", "inf"}) {
-    cli.refuse_usage("--stepfactor: .*no number", "collective all_reduce -b 1K -e 1M -f " + factor);
+    cli.refuse_usage("--stepfactor: .*not a number", "collective all_reduce -b 1K -e 1M -f " + factor);
   }
   cli.refuse("--stepfactor: .*more than 200 rows", "collective all_reduce -b 1K -e 1G -f 1.01");
   cli.refuse("--stepfactor: .*more than 200 rows", "collective all_reduce -b 1K -e 1G -f 1.0000000000000002");
   cli.refuse("--minbytes: no factor leads from 0", "collective all_reduce -b 0 -e 1K");
   cli.refuse_usage("--stepfactor", "collective all_reduce -b 1K -f 2");
   cli.refuse_usage("--datatype.*fp31", "collective all_reduce -b 1K -d fp31");
-  cli.refuse("op: .*no collective", "collective allreduc --bytes x --ranks 33");  // all faults at once
+  cli.refuse("op: .*not a collective", "collective allreduc --bytes x --ranks 33");  // all faults at once
   CHECK(count(cli.last.err, "\n  fix: ") == 3);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("collectives", "[cli]") {
   cli.expect(0, "fix: use 2 or 8 ranks", "collective allr --bytes 1M --ranks 4");
   cli.expect(0, "one-rank: one rank on each of 2 nodes", "collective allr --bytes 1M --ranks 2 --nodes 2");
   cli.expect(0, "ring: chips 0 to 15 form a ring", "collective allr --bytes 1M");
-  cli.expect(3, "partial-chips: chip 2 takes part", "collective allr --bytes 1M --ranks 5");
+  cli.expect(3, "partial-chips: only some cores of chip 2 take part", "collective allr --bytes 1M --ranks 5");
   for (const std::string extreme :
        {"--ranks 1 --bytes 0", "--bytes 0", "--bytes 1", "--bytes 1125899906842624",
         "--bytes 4194304T --nodes 1875", "-b 0 -e 0", "-b 1 -e 4194304T -f 4 --ranks 1 --in-graph"}) {

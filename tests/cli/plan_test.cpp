@@ -53,7 +53,7 @@ TEST_CASE("pins that break a rule are the mistake of the user, a refused strateg
                         // 4096 cores: TP 32 x PP 32 leaves DP 4 at least
                         Near{"llama3-8b", 128, 1021, "context_parallel: 1", {1020}}}) {
     cli.write_job("batch.yaml", n.model, n.nodes, n.batch, n.pins);
-    cli.expect(3, "^Batch +with " + std::to_string(n.batch) + " none", "plan $work/batch.yaml");
+    cli.expect(3, "^Batch +with " + std::to_string(n.batch) + " no strategy is legal", "plan $work/batch.yaml");
     const int near = number(cli.last.out + cli.last.err, R"(nearest .* is ([0-9]+)\n)");
     CHECK(n.nearest.contains(near));
     cli.write_job("batch.yaml", n.model, n.nodes, near, n.pins);
@@ -74,7 +74,7 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
   cli.prints(R"(^Best .*, on [12] x trn1\.32xlarge, batch 1536, bf16SR)");
   cli.prints(R"(^ *\* +2 +trn1n\.32xlarge)");
   cli.expect(0, R"("on_front": true)", "plan $work/any.yaml --format json");
-  cli.expect(3, R"(cluster\.nodes is free: 2 are taken)", "simulate $work/any.yaml --strategy dp=4");
+  cli.expect(3, R"(cluster\.nodes is free: 2 are used)", "simulate $work/any.yaml --strategy dp=4");
   cli.expect(3, R"(^trn1n\.32xlarge$)",
              "whatif $work/any.yaml --nodes 1 --deadline 1d");  // types as the job has them
   cli.expect(0, R"(on 1 x trn1\.2xlarge|cluster has)", "plan $work/any.yaml --nodes 1");
@@ -157,7 +157,7 @@ TEST_CASE("one strategy, contradictions, extremes, probabilities", "[cli]") {
   cli.write_job("one.yaml", "llama3-8b", 1, 1024,
                 "tensor_parallel: 8, pipeline_parallel: 1, micro_batch: 1, sequence_parallel: true, "
                 "recompute: CoreAttention+LlamaMLP, context_parallel: 1, flash_attention: true");
-  cli.expect(0, "^1 strategies: 0 refused, 0 too large, 0 that cannot be faster, 1 simulated",
+  cli.expect(0, "^1 strategies: 0 refused, 0 too large, 0 cannot be faster, 1 simulated",
              "plan $work/one.yaml --details");
   cli.write_job("contradiction.yaml", "llama3-8b", 1, 1024, "tensor_parallel: 8, data_parallel: 8");
   cli.refuse(R"(contradiction\.yaml:4:[0-9]+: pin\.tensor_parallel: .*32 cores)",

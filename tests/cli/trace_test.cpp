@@ -59,7 +59,7 @@ TEST_CASE("traces and schedules", "[cli]") {
   cli.write_job("long.yaml", "llama3-8b", 1, 32768);
   cli.expect(
       0,
-      "wrote .*: (19[0-9]{4}|200000) slices .* operators of 0 of 32768 micro-batches, passes and messages of "
+      "wrote .*: (19[0-9]{4}|200000) slices .* operators of 0 of 32768 micro-batches, with passes and messages of "
       "the first [0-9]+ only;",
       "simulate $work/long.yaml --strategy tp=8,pp=4,vpp=2,recompute=full --trace $work/traces/long.pftrace");
   std::filesystem::remove(cli.work("traces/long.pftrace"));
