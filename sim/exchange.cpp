@@ -110,8 +110,8 @@ class Runner {
 
   void check(const std::vector<double>& capacity) const {
     for (const double c : capacity) {
-      if (!(c > 0) || !std::isfinite(c))
-        throw std::invalid_argument("a capacity must be positive and finite");
+      if (!is_capacity(c))
+        throw std::invalid_argument("a capacity must be positive and below 10^100 bytes/s");
     }
     for (const Exchange& e : exchanges_) {
       if (e.start.ps < 0) throw std::invalid_argument("an exchange must not start before time zero");
@@ -124,10 +124,15 @@ class Runner {
           if (m.from >= e.members || m.to >= e.members) {
             throw std::invalid_argument("a message names a member that does not exist");
           }
+          const Weight* last = nullptr;
           for (const Weight& w : m.flow.weights) {
             if (w.resource >= capacity.size() || !(w.bytes > 0) || !std::isfinite(w.bytes)) {
               throw std::invalid_argument("a message's bytes must be positive, on a known resource");
             }
+            if (last != nullptr && last->resource >= w.resource) {
+              throw std::invalid_argument("a message's weights must ascend by resource, each once");
+            }
+            last = &w;
           }
         }
       }

@@ -195,7 +195,7 @@ FlowNetwork::BundleId FlowNetwork::split(BundleId from) {
   clocks_[id].since = clocks_[from].since;
   clocks_[id].sequence = clocks_[from].sequence;
   clocks_[id].settled = clocks_[from].settled;
-  if (clocks_[from].crowd != nullptr) crowd(id).moved = clocks_[from].crowd->moved;
+  crowd(id).moved = crowd(from).moved;
   for (const Use& use : old.uses) add_use(id, use.resource, use.share);
   if (old.noted) {
     b.noted = true;
@@ -345,7 +345,7 @@ void FlowNetwork::let_rest(ResourceId id) {
   }
 }
 
-bool FlowNetwork::same_uses(BundleId a, BundleId b) {
+bool FlowNetwork::same_uses(BundleId a, BundleId b) const {
   const auto& x = bundles_[a].uses;
   const auto& y = bundles_[b].uses;
   return x.size() == y.size() && std::all_of(x.begin(), x.end(), [&](const Use& use) {

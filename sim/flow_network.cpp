@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <stdexcept>
 
 #include "sim/indexed_heap.h"
 
 namespace trnplan::sim {
 
 FlowNetwork::FlowNetwork(const std::vector<double>& capacity) : resources_(capacity.size()) {
-  double most = std::numeric_limits<double>::min();
+  double most = std::numeric_limits<double>::min(), least = std::numeric_limits<double>::max();
   for (std::size_t r = 0; r < capacity.size(); ++r) {
     resources_[r].capacity = capacity[r];
     most = std::max(most, capacity[r]);
+    least = std::min(least, capacity[r]);
   }
+  if (least * kMostRatio < most) throw std::invalid_argument("capacities differ by more than 2^80");
   exponent_ = std::ilogb(most) - 133;
 }
 
@@ -226,7 +229,6 @@ bool FlowNetwork::settle_lone() {
   }
   if (newest_ == kNone) return true;
   Bundle& b = bundles_[newest_];
-  if (b.level != kNew) return true;
   if (b.ceiling != kNew) return false;
   double level = kNew;
   for (const Use& use : b.uses) {
@@ -281,9 +283,13 @@ LongInteger FlowNetwork::clock_of(double level, std::uint64_t ticks) const {
     mantissa = shift > -64 ? mantissa >> -shift : 0;
     shift = 0;
   }
-  // Beyond 2^254 units no flow ends within the clock.
-  if (shift > 255 - 117) return {1, 190};
-  return {static_cast<LongInteger::Wide>(mantissa) * ticks, shift};
+  const LongInteger::Wide moved = static_cast<LongInteger::Wide>(mantissa) * ticks;
+  const auto high = static_cast<std::uint64_t>(moved >> 64);
+  const int width = high > 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(moved));
+  // No flow that has 2^254 units to go ends within the clock.
+  constexpr int kMostBits = 254;
+  if (width + shift > kMostBits) return {LongInteger::Wide{1} << 64, kMostBits - 64};
+  return {moved, shift};
 }
 
 /// The level takes back the hair, as filling::rate_at does.
@@ -311,7 +317,6 @@ void FlowNetwork::advance_clock(BundleId id, SimTime now) {
   if (++first.changes < kYoung) return;
   constexpr std::uint64_t kTicksPerSecond = 1'000'000'000'000;
   first.end = clock_of(first.left * first.scale, kTicksPerSecond);
-  if (c.crowd != nullptr) first.end += c.crowd->moved;
 }
 
 void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
@@ -319,7 +324,7 @@ void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
     Bundle& b = bundles_[id];
     Clock& c = clocks_[id];
     b.noted = false;
-    if (b.count == 0 || b.level == c.settled) continue;
+    if (b.level == c.settled) continue;
     advance_clock(id, now);
     c.since = now;
     c.sequence = sequence;

@@ -10,9 +10,9 @@
 // Bundles  Flows that must have the same level are solved as one, and share a clock of how far they have come
 //          (long_integer.h). Flows start alone. Where solving them costs much, two things make bundles:
 //          - A resource that stops nobody is *idle*: it is left out of the solution until a level passes its
-//            ceiling. The level at which a resource is full were all its flows to rise alike is the lowest at
-//            which it can stop any (property 2 of fair_share.h), so while no flow of it is above, the
-//            solution without it is the solution with it, to the last bit.
+//            ceiling. By property 2 of fair_share.h it stops nobody below the level at which it would be full
+//            if all its flows rose alike. The ceiling is at most that level, so while all its flows are below
+//            the ceiling, leaving it out changes no bit.
 //          - Bundles that have the same shares of the same other resources become one.
 // Cost     settle(): O(k log k) in the weights of the bundles solved anew, plus the users of their resources.
 // Threads  None; one network belongs to one run.
@@ -37,7 +37,8 @@ class FlowNetwork {
   using Handle = std::uint32_t;
   using BundleId = std::uint32_t;
 
-  /// Capacities in bytes/s, positive, by ResourceId.
+  /// Capacities in bytes/s, positive, by ResourceId. Throws std::invalid_argument if the largest is more than
+  /// 2^80 times the smallest: clocks would lose bits of low levels.
   explicit FlowNetwork(const std::vector<double>& capacity);
 
   /// A flow with weights, all on resources of this network. It has no rate before settle(). Handles of
@@ -95,13 +96,16 @@ class FlowNetwork {
 
  private:
   static constexpr double kNew = std::numeric_limits<double>::infinity();
+  static constexpr double kMostRatio = 0x1p80;
 
   struct IdleUse {
     ResourceId resource;
     std::uint32_t place;  ///< in the resource's users
     std::uint64_t share;
   };
-  /// A flow counts its progress by itself until its rate has changed so many times; then it may join others.
+  /// Changes of its rate until which a flow counts its progress by itself, as a double, which is cheaper: most
+  /// flows end before. Then it is exact and may join others. The count is the flow's, so bundles change no
+  /// result.
   static constexpr std::uint8_t kYoung = 32;
 
   struct MovingFlow {
@@ -207,7 +211,7 @@ class FlowNetwork {
   void let_rest(ResourceId r);
   void join_equal();
   void join(BundleId into, BundleId b);
-  bool same_uses(BundleId a, BundleId b);
+  bool same_uses(BundleId a, BundleId b) const;
 
   LongInteger clock_of(double level, std::uint64_t ticks) const;
 

@@ -1,6 +1,6 @@
 // A heap whose entries know their place, so that one can be moved or taken out wherever it is.
 //
-// A vector in the order of a heap of four: the first entry comes before all others. `before(a, b)` orders
+// A vector in the order of a 4-ary heap: the first entry comes before all others. `before(a, b)` orders
 // entries, `placed(entry, index)` is called for every entry that moves.
 // Cost     O(log n) each.
 #pragma once

@@ -28,7 +28,7 @@ void Transfers::start(std::span<const Weight> weights, double scale, std::uint32
 
 Moment Transfers::next() const {
   Moment first;
-  if (!due_.empty()) first = {due_time_, Phase::completion, due_.front().sequence};
+  if (!due_.empty()) first = {due_time_, Phase::completion, due_sequence_};
   if (ends_.empty()) return first;
   return std::min(first, {ends_.front().at, Phase::completion, ends_.front().sequence});
 }
@@ -36,7 +36,7 @@ Moment Transfers::next() const {
 std::uint32_t Transfers::finish_next() {
   // Bundles whose turn has come give up what ends now, which then goes by owner.
   while (!ends_.empty() &&
-         (due_.empty() || (ends_.front().at == due_time_ && ends_.front().sequence <= due_.front().sequence)))
+         (due_.empty() || (ends_.front().at == due_time_ && ends_.front().sequence == due_sequence_)))
     take_due();
   if (due_time_ == kNever) throw std::overflow_error("a transfer ends beyond the simulation clock");
   std::pop_heap(due_.begin(), due_.end(), Due::later);
@@ -50,9 +50,10 @@ std::uint32_t Transfers::finish_next() {
 void Transfers::take_due() {
   const FlowNetwork::BundleId b = ends_.front().bundle;
   due_time_ = ends_.front().at;
+  due_sequence_ = ends_.front().sequence;
   do {
     const FlowNetwork::Handle flow = network_.first(b);
-    due_.push_back({network_.sequence(b), network_.owner(flow), flow});
+    due_.push_back({network_.owner(flow), flow});
     std::push_heap(due_.begin(), due_.end(), Due::later);
     network_.take_out_first(b);
   } while (network_.first(b) != FlowNetwork::kNone && end_of(network_.first(b)) <= due_time_);
@@ -86,7 +87,7 @@ const std::vector<std::pair<std::uint32_t, double>>& Transfers::changed() {
 
 std::vector<Transfers::Moving> Transfers::moving() const {
   std::vector<Moving> all;
-  for (const Due& d : due_) all.push_back({{due_time_, Phase::completion, d.sequence}, d.owner, d.flow});
+  for (const Due& d : due_) all.push_back({{due_time_, Phase::completion, due_sequence_}, d.owner, d.flow});
   for (const End& e : ends_) {
     network_.visit_flows(e.bundle, [&](FlowNetwork::Handle h) {
       all.push_back({{end_of(h), Phase::completion, e.sequence}, network_.owner(h), h});

@@ -56,12 +56,9 @@ class Transfers {
     bool operator<(const End& o) const { return at != o.at ? at < o.at : sequence < o.sequence; }
   };
   struct Due {
-    std::uint64_t sequence;
     std::uint32_t owner;
     FlowNetwork::Handle flow;
-    static bool later(const Due& a, const Due& b) {
-      return a.sequence != b.sequence ? a.sequence > b.sequence : a.owner > b.owner;
-    }
+    static bool later(const Due& a, const Due& b) { return a.owner > b.owner; }
   };
   static constexpr std::uint32_t kNone = 0xffffffffu;
   /// The end of the clock: the flow does not get there in time.
@@ -78,7 +75,8 @@ class Transfers {
   std::vector<End> ends_;             ///< a heap with one entry a bundle that has flows
   std::vector<std::uint32_t> place_;  ///< by bundle, in `ends_`
   SimTime due_time_;
-  std::vector<Due> due_;  ///< a heap of flows that end at `due_time_`, taken out of their bundles
+  std::uint64_t due_sequence_ = 0;
+  std::vector<Due> due_;  ///< a heap of flows taken out of their bundles, which end at that time and sequence
   std::vector<FlowNetwork::BundleId> changed_bundles_;
   std::vector<std::pair<std::uint32_t, double>> changed_;
 };

@@ -51,11 +51,4 @@ std::string graph_warning(const planner::Plan& plan, std::optional<double> compi
 /// Whole lines; not yet wrapped.
 std::string plan_answer(const Answer& a);
 
-/// Refusals closest to common first attempts: plain strategies that nearly work; one per layout and rule, at
-/// most `of_one_rule` per rule.
-std::vector<const planner::Refusal*> nearest_refusals(const std::vector<planner::Refusal>& list,
-                                                      std::size_t most, int of_one_rule);
-/// True for a memory refusal that no setting of the layout would fix.
-bool is_far(const planner::Refusal& r);
-
 }  // namespace trnplan::cli

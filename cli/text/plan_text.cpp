@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/text/refused_text.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "planner/plan/strategy_grammar.h"

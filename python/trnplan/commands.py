@@ -39,13 +39,6 @@ def _read(cls: Type[R], answered: Tuple[str, List[str]]) -> R:
     return records.result(cls, json.loads(answered[0]), answered[1])
 
 
-def _kept(found: R, unwritten: "List[errors.RawFault]") -> R:
-    """Returns the result; raises an InputError that contains it if one of its files could not be written."""
-    if unwritten:
-        raise errors.input_error(unwritten, found)
-    return found
-
-
 def plan(
     job: Job,
     *,
@@ -108,7 +101,7 @@ def plan(
         .paths(profile=profile, out=out, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.plan(arguments.values, progress)
-    return _kept(records.result(PlanResult, json.loads(document), remarks, page), unwritten)
+    return errors.kept(records.result(PlanResult, json.loads(document), remarks, page), unwritten)
 
 
 def simulate(
@@ -148,7 +141,7 @@ def simulate(
     if "strategy" in answer:  # the plan's keys are next to the violations
         of_plan = {key: value for key, value in answer.items() if key not in ("schema_version", "violations")}
         object.__setattr__(judged, "plan", records.build(Plan, of_plan))
-    return _kept(judged, unwritten)
+    return errors.kept(judged, unwritten)
 
 
 def whatif(
@@ -207,7 +200,7 @@ def whatif(
         .paths(reliability=reliability, profile=profile, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.whatif(arguments.values)
-    return _kept(records.result(WhatIfResult, json.loads(document), remarks, page), unwritten)
+    return errors.kept(records.result(WhatIfResult, json.loads(document), remarks, page), unwritten)
 
 
 def check(
@@ -326,7 +319,7 @@ def validate(
     document, remarks, page, unwritten = _native.validate(arguments.values)
     answer = json.loads(document)
     cls = next(cls for key, cls in _VALIDATIONS.items() if key in answer)
-    return _kept(records.result(cls, answer, remarks, page), unwritten)
+    return errors.kept(records.result(cls, answer, remarks, page), unwritten)
 
 
 def collective(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Iterable, Optional, Tuple
+from typing import Any, Iterable, List, Optional, Tuple, TypeVar
 
 __all__ = ["Fault", "InputError", "MissingPackage"]
 
@@ -84,3 +84,13 @@ def _fault(raw: RawFault) -> Fault:
 def input_error(raw: Iterable[RawFault], result: Any = None) -> InputError:
     """Makes the error from the faults of the native module."""
     return InputError(map(_fault, raw), result)
+
+
+R = TypeVar("R")
+
+
+def kept(found: R, unwritten: "List[RawFault]") -> R:
+    """Returns the result; raises an InputError that contains it if one of its files could not be written."""
+    if unwritten:
+        raise input_error(unwritten, found)
+    return found

@@ -8,6 +8,7 @@
 #include "tests/seeds.h"
 #include "tests/sim/random_flows.h"
 
+using namespace trnplan;
 using namespace trnplan::sim;
 
 namespace {

@@ -109,8 +109,8 @@ TEST_CASE("every fault of a collectives table", "[calibrate]") {
   } catch (const InputError& e) {
     std::vector<std::string> where;
     for (const auto& f : e.faults()) where.push_back(std::to_string(f.at.line) + " " + f.key);
-    CHECK(where == std::vector<std::string>{"2 op", "3 ranks", "3 bytes", "3 measured_us", "4 nodes",
-                                            "4 build", "4 id", "5 ", "6 ranks", "6 bytes", "6 measured_us",
+    CHECK(where == std::vector<std::string>{"2 op", "3 ranks", "3 bytes", "3 measured_us", "4 id", "4 nodes",
+                                            "4 build", "5 ", "6 ranks", "6 bytes", "6 measured_us",
                                             "6 source"});
     CHECK(e.faults()[0].at.column == 3);
     CHECK(e.faults()[0].fix == "write all_reduce");
