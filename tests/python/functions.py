@@ -291,7 +291,7 @@ class Others(Check):
             self.assertTrue(checked.nearest)
         of_text = trnplan.check(text)  # without a config.json in its folder, and without a name
         self.assertEqual(of_text.verdict, "refused")
-        self.refused(lambda: trnplan.check("model: llama3-8b\ntraining: {}\n"), "no NxDT config", "<config>")
+        self.refused(lambda: trnplan.check("model: llama3-8b\ntraining: {}\n"), "not an NxDT config", "<config>")
 
     def test_check_scripts(self) -> None:
         """Neither target nor env reached the request: a call could not state a script's target or its variables."""
@@ -430,8 +430,8 @@ class Surface(Check):
         self.refused(lambda: trnplan.plan(JOB, force=1), "force")  # type: ignore[arg-type]
         self.refused(lambda: trnplan.plan(""), "job")
         self.refused(lambda: trnplan.plan("/no/\udcff.yaml"), "cannot be read")  # a byte that is no UTF-8
-        self.refused(lambda: trnplan.plan("/no/\ud800.yaml"), "job", "no text")
-        self.refused(lambda: trnplan.plan({"model": "\ud800"}), "no text")
+        self.refused(lambda: trnplan.plan("/no/\ud800.yaml"), "job", "not a text")
+        self.refused(lambda: trnplan.plan({"model": "\ud800"}), "not a text")
         self.refused(lambda: trnplan.calibrate(["\ud800"]), "files")
         self.refused(lambda: trnplan.plan("llama3-8b\0"), "job")
         with self.assertRaises(TypeError):
