@@ -50,7 +50,8 @@ TEST_CASE("numbers of GPU machines have unit, kind and source", "[io][catalog]")
     check_sources(read_document(test_catalog().file("instances/" + i.name + ".json")), i.name);
 }
 
-TEST_CASE("GPU machines are eight chips around one switch, or four for each host of a rack", "[io][catalog]") {
+TEST_CASE("GPU machines are eight chips around one switch, or four for each host of a rack",
+          "[io][catalog]") {
   const std::vector<Instance> all = gpu_machines();
   CHECK(all.size() >= 11);
   for (const Instance& i : all) {
@@ -80,9 +81,10 @@ TEST_CASE("GPU machines are eight chips around one switch, or four for each host
 // EC2's network of a node in Gbit/s (aws/karpenter-provider-aws@1d927085 zz_generated.bandwidth.go), however many
 // devices share a GPU; and the FP8 peak, which is twice the BF16 one from sm90 on and absent on A100.
 TEST_CASE("the network of EC2's GPU instances adds up", "[io][catalog]") {
-  const std::pair<const char*, double> gbit[] = {
-      {"p4d.24xlarge", 400},   {"p4de.24xlarge", 400},     {"p5.48xlarge", 3200},     {"p5e.48xlarge", 3200},
-      {"p5en.48xlarge", 3200}, {"p6-b200.48xlarge", 3200}, {"p6-b300.48xlarge", 6400}, {"u-p6e-gb200x72", 28800}};
+  const std::pair<const char*, double> gbit[] = {{"p4d.24xlarge", 400},      {"p4de.24xlarge", 400},
+                                                 {"p5.48xlarge", 3200},      {"p5e.48xlarge", 3200},
+                                                 {"p5en.48xlarge", 3200},    {"p6-b200.48xlarge", 3200},
+                                                 {"p6-b300.48xlarge", 6400}, {"u-p6e-gb200x72", 28800}};
   for (const auto& [name, network] : gbit) {
     CAPTURE(name);
     const Instance i = test_catalog().instance(name);
