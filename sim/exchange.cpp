@@ -40,12 +40,42 @@ struct ExchangeEvent {
   std::uint32_t id = 0;  ///< exchange, message slot
 };
 
+void check(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges) {
+  for (const double c : capacity) {
+    if (!is_capacity(c))
+      throw std::invalid_argument("a capacity must lie between 10^-100 and 10^100 bytes/s");
+  }
+  for (const Exchange& e : exchanges) {
+    if (e.start.ps < 0) throw std::invalid_argument("an exchange must not start before time zero");
+    for (const Round& round : e.rounds) {
+      if (round.repeat < 0 || round.latency.ps < 0) {
+        throw std::invalid_argument("a round's repeat and latency must not be negative");
+      }
+      for (const Message& m : round.messages) {
+        if (m.latency.ps < 0) throw std::invalid_argument("a message's latency must not be negative");
+        if (m.from >= e.members || m.to >= e.members) {
+          throw std::invalid_argument("a message names a member that does not exist");
+        }
+        const Weight* last = nullptr;
+        for (const Weight& w : m.flow.weights) {
+          if (w.resource >= capacity.size() || !(w.bytes > 0) || !std::isfinite(w.bytes)) {
+            throw std::invalid_argument("a message's bytes must be positive, on a known resource");
+          }
+          if (last != nullptr && last->resource >= w.resource) {
+            throw std::invalid_argument("a message's weights must ascend by resource, each once");
+          }
+          last = &w;
+        }
+      }
+    }
+  }
+}
+
 class Runner {
  public:
   /// Each of these messages stands for `parts` of them.
   Runner(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges, std::uint32_t parts)
       : exchanges_(exchanges), parts_(parts), transfers_(capacity) {
-    check(capacity);
     for (const Exchange& e : exchanges) {
       State& s = states_.emplace_back();
       s.at.resize(e.members);
@@ -107,37 +137,6 @@ class Runner {
     bool awaited = false;     ///< pipelined: the receiver stands at the repeat of the next to arrive
     std::uint64_t early = 0;  ///< pipelined: arrived before the receiver came to their repeat
   };
-
-  void check(const std::vector<double>& capacity) const {
-    for (const double c : capacity) {
-      if (!is_capacity(c))
-        throw std::invalid_argument("a capacity must be positive and below 10^100 bytes/s");
-    }
-    for (const Exchange& e : exchanges_) {
-      if (e.start.ps < 0) throw std::invalid_argument("an exchange must not start before time zero");
-      for (const Round& round : e.rounds) {
-        if (round.repeat < 0 || round.latency.ps < 0) {
-          throw std::invalid_argument("a round's repeat and latency must not be negative");
-        }
-        for (const Message& m : round.messages) {
-          if (m.latency.ps < 0) throw std::invalid_argument("a message's latency must not be negative");
-          if (m.from >= e.members || m.to >= e.members) {
-            throw std::invalid_argument("a message names a member that does not exist");
-          }
-          const Weight* last = nullptr;
-          for (const Weight& w : m.flow.weights) {
-            if (w.resource >= capacity.size() || !(w.bytes > 0) || !std::isfinite(w.bytes)) {
-              throw std::invalid_argument("a message's bytes must be positive, on a known resource");
-            }
-            if (last != nullptr && last->resource >= w.resource) {
-              throw std::invalid_argument("a message's weights must ascend by resource, each once");
-            }
-            last = &w;
-          }
-        }
-      }
-    }
-  }
 
   void handle(const ExchangeEvent& p) {
     switch (p.kind) {
@@ -276,6 +275,7 @@ class Runner {
 
 ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges,
                           Folding folding) {
+  check(capacity, exchanges);
   if (folding == Folding::where_same) {
     if (const auto one = fold(capacity, exchanges))
       return Runner(one->capacity, one->exchanges, one->parts).run();

@@ -63,7 +63,7 @@ using RateObserver = std::function<void(SimTime at, TaskId task, double rate)>;
 ///          (sim/flow_network.h); changes at one instant are settled together.
 /// Rounding A flow ends at the first tick at which it is done; each change of its rate may add one tick.
 /// Errors   std::logic_error when tasks wait for each other in a circle (says which), std::overflow_error
-///          beyond the clock (106 days).
+///          beyond the clock (106 days), or for capacities more than 2^80 apart (sim/flow_network.h).
 /// Threads  Any number of runs at once: nothing is shared.
 /// Cost     O(tasks log tasks) plus the solves.
 Run execute(const Program& program, const RateObserver& observer = {});

@@ -16,7 +16,8 @@ FlowNetwork::FlowNetwork(const std::vector<double>& capacity) : resources_(capac
     most = std::max(most, capacity[r]);
     least = std::min(least, capacity[r]);
   }
-  if (least * kMostRatio < most) throw std::invalid_argument("capacities differ by more than 2^80");
+  if (least * kMostRatio < most)
+    throw std::overflow_error("capacities differ by more than the clocks of flows can count: 2^80");
   exponent_ = std::ilogb(most) - 133;
 }
 
@@ -286,7 +287,8 @@ LongInteger FlowNetwork::clock_of(double level, std::uint64_t ticks) const {
   const LongInteger::Wide moved = static_cast<LongInteger::Wide>(mantissa) * ticks;
   const auto high = static_cast<std::uint64_t>(moved >> 64);
   const int width = high > 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(moved));
-  // No flow that has 2^254 units to go ends within the clock.
+  // No flow that has 2^254 units to go ends within the clock. A shift is at most 162, within LongInteger's 191: 139 of a level,
+  // 2^57 times the largest capacity, and more of the bytes that a flow has to go in a second.
   constexpr int kMostBits = 254;
   if (width + shift > kMostBits) return {LongInteger::Wide{1} << 64, kMostBits - 64};
   return {moved, shift};

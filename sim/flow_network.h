@@ -37,7 +37,7 @@ class FlowNetwork {
   using Handle = std::uint32_t;
   using BundleId = std::uint32_t;
 
-  /// Capacities in bytes/s, positive, by ResourceId. Throws std::invalid_argument if the largest is more than
+  /// Capacities in bytes/s, positive, by ResourceId. Throws std::overflow_error if the largest is more than
   /// 2^80 times the smallest: clocks would lose bits of low levels.
   explicit FlowNetwork(const std::vector<double>& capacity);
 

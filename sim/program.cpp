@@ -9,7 +9,7 @@ namespace trnplan::sim {
 ResourceId Program::add_resource(std::string name, BytesPerSecond capacity) {
   if (!is_capacity(capacity.value)) {
     throw std::invalid_argument("resource " + name +
-                                ": the capacity must be positive and below 10^100 bytes/s");
+                                ": the capacity must lie between 10^-100 and 10^100 bytes/s");
   }
   resources_.push_back({std::move(name), capacity});
   return static_cast<ResourceId>(resources_.size() - 1);

@@ -143,6 +143,8 @@ TEST_CASE("edges of an exchange", "[sim]") {
     CHECK_THROWS_AS(run_exchanges({1}, {{1, {}, {{1, {}, {{0, 1, {}}}}}}}), std::invalid_argument);
     CHECK_THROWS_AS(run_exchanges({1}, {{1, {}, {{1, {}, {{0, 0, {{{1, 1}}}}}}}}}), std::invalid_argument);
     CHECK_THROWS_AS(run_exchanges({1}, {{1, {}, {{-1, {}, {}}}}}), std::invalid_argument);
+    const Round twice{1, {}, {{0, 0, {{{0, 1}, {0, 1}}}}}};
+    CHECK_THROWS_AS(run_exchanges({1}, {{1, {}, {twice}}}), std::invalid_argument);
   }
   SECTION("beyond the clock") {
     CHECK_THROWS_AS(run_exchanges({1}, {ring(1, 1, 0x1p50)}), std::overflow_error);
