@@ -26,28 +26,21 @@ std::optional<bool> stated(MapReader& fields, const char* key) {
   return fields.boolean(key, false);
 }
 
-/// "key=value,key=value" of the grammar of strategies.
+/// Refuses what --strategy would.
 void check_keys(MapReader& fields, std::string_view keys) {
   if (keys.empty()) return;
-  std::set<std::string_view> seen;
   models::Pin unused;
-  for (std::size_t from = 0, to = 0; to != std::string_view::npos; from = to + 1) {
-    to = keys.find(',', from);
-    const std::string_view one = keys.substr(from, to - from);
-    const std::size_t equals = std::min(one.find('='), one.size());
-    const std::string_view name = one.substr(0, equals), value = one.substr(std::min(equals + 1, one.size()));
-    const models::StrategyKey* key = models::brief_strategy_key(name);
-    if (key == nullptr) {
-      fields.fault("keys", in_quotes(name) + " is not a key of a strategy",
+  std::set<std::string, std::less<>> seen;
+  models::read_pairs(keys, unused, seen, [&](const models::WrongPair& pair) {
+    using Why = models::WrongPair::Why;
+    if (pair.why == Why::twice)
+      fields.fault("keys", in_quotes(pair.name) + " is given twice", "keep one of them");
+    else if (pair.key == nullptr)
+      fields.fault("keys", in_quotes(pair.name) + " is not a key of a strategy",
                    "write keys of --strategy, for example shard=zero1");
-      continue;
-    }
-    const auto read = models::value_of(*key, value);
-    if (!read || !key->pin(unused, *read))
-      fields.fault("keys", in_quotes(one) + ": no such value", "write one that --strategy takes");
-    if (!seen.insert(name).second)
-      fields.fault("keys", in_quotes(name) + " is given twice", "keep one of them");
-  }
+    else
+      fields.fault("keys", in_quotes(pair.part) + ": no such value", "write one that --strategy takes");
+  });
 }
 
 calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faults) {

@@ -22,17 +22,6 @@ using models::Strategy;
 
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t from = 0;
-  while (true) {
-    const std::size_t to = text.find(separator, from);
-    parts.push_back(text.substr(from, to - from));
-    if (to == std::string::npos) return parts;
-    from = to + 1;
-  }
-}
-
 using models::StrategyKey;
 
 /// The chunks of a schedule that has virtual stages, and as many always.
@@ -41,17 +30,26 @@ std::optional<int> only_chunks(models::Schedule s) {
   return least > 1 && least == most ? std::optional(least) : std::nullopt;
 }
 
+/// First part that is not a number.
+std::string wrong_cut(const std::string& cuts) {
+  for (std::size_t from = 0, to = 0; to != std::string::npos; from = to + 1) {
+    to = cuts.find('/', from);
+    std::string cut = cuts.substr(from, to - from);
+    if (!parse_whole(cut)) return cut;
+  }
+  return cuts;
+}
+
 class StrategyParser {
  public:
   explicit StrategyParser(Job job) : job_(std::move(job)) {}
 
   Strategy parse(const std::string& text) {
+    job_.pin.schedule.reset();  // that of the job is left to the degrees
     if (text.empty())
       fault("", "the strategy is empty", "write for example tp=8,pp=1,recompute=CoreAttention+LlamaMLP");
-    job_.pin.schedule.reset();  // that of the job is left to the degrees
-    for (const std::string& part : split(text, ',')) {
-      if (!text.empty()) read(part);
-    }
+    else
+      models::read_pairs(text, job_.pin, seen_, [&](const models::WrongPair& pair) { refuse(pair); });
     if (seen_.contains("zero1") && seen_.contains("shard"))
       fault("shard", "repeats zero1", "keep one of them");
     if (!faults_.empty()) throw InputError(std::move(faults_));
@@ -74,17 +72,20 @@ class StrategyParser {
     faults_.push_back({{"--strategy", 0, 0}, std::string(key), std::move(problem), std::move(fix)});
   }
 
-  void read(const std::string& part) {
-    const std::size_t equals = part.find('=');
-    const std::string name = part.substr(0, equals);
-    if (equals == std::string::npos) return fault(name, "no value", "write key=value, for example tp=8");
-    if (name.empty()) return fault(part, "no key", "write key=value, for example tp=8");
-    if (!seen_.insert(name).second) return fault(name, "given twice", "keep one of them");
-    const StrategyKey* key = models::brief_strategy_key(name);
-    if (key == nullptr) return unknown(name);
-    const std::string value = part.substr(equals + 1);
-    const auto read = models::value_of(*key, value);
-    if (!read || !key->pin(job_.pin, *read)) return no_value(*key, value);
+  void refuse(const models::WrongPair& pair) {
+    const std::string name(pair.name);
+    switch (pair.why) {
+      case models::WrongPair::Why::no_value:
+        return fault(name, "no value", "write key=value, for example tp=8");
+      case models::WrongPair::Why::no_key:
+        return fault(pair.part, "no key", "write key=value, for example tp=8");
+      case models::WrongPair::Why::twice:
+        return fault(name, "given twice", "keep one of them");
+      case models::WrongPair::Why::unknown:
+        return unknown(name);
+      case models::WrongPair::Why::value:
+        return no_value(*pair.key, std::string(pair.value));
+    }
   }
 
   void no_value(const StrategyKey& key, const std::string& value) {
@@ -100,12 +101,8 @@ class StrategyParser {
         return fault(key.brief, fmt::format("\"{}\" is neither true nor false", printable(value)),
                      fmt::format("write {0}=true or {0}=false", key.brief));
       case StrategyKey::Kind::cuts:
-        for (const std::string& cut : split(value, '/')) {
-          if (!parse_whole(cut))
-            return fault(key.brief, fmt::format("\"{}\" is not a layer number", printable(cut)),
-                         "write for example cuts=18/39/60");
-        }
-        return;
+        return fault(key.brief, fmt::format("\"{}\" is not a layer number", printable(wrong_cut(value))),
+                     "write for example cuts=18/39/60");
       case StrategyKey::Kind::word:
       case StrategyKey::Kind::loop:
         return no_word(key, value);
@@ -145,7 +142,7 @@ class StrategyParser {
   }
 
   Job job_;
-  std::set<std::string> seen_;
+  std::set<std::string, std::less<>> seen_;
   std::vector<Diagnostic> faults_;
 };
 

@@ -235,6 +235,8 @@ std::string text_of(const StrategyValue& value) {
   return std::visit(Words{}, value);
 }
 
+namespace {
+
 std::optional<StrategyValue> value_of(const Key& key, std::string_view text) {
   switch (key.kind) {
     case Key::Kind::whole: {
@@ -260,6 +262,36 @@ std::optional<StrategyValue> value_of(const Key& key, std::string_view text) {
       break;
   }
   return std::string(text);
+}
+
+}  // namespace
+
+void read_pairs(std::string_view text, Pin& pin, std::set<std::string, std::less<>>& seen,
+                const std::function<void(const WrongPair&)>& wrong) {
+  for (std::size_t from = 0, to = 0; to != std::string_view::npos; from = to + 1) {
+    to = text.find(',', from);
+    const std::string_view part = text.substr(from, to - from);
+    const std::size_t equals = part.find('=');
+    WrongPair pair{WrongPair::Why::no_value, part, part.substr(0, equals), {}, nullptr};
+    if (equals == std::string_view::npos) {
+      wrong(pair);
+      continue;
+    }
+    pair.value = part.substr(equals + 1);
+    pair.key = brief_strategy_key(pair.name);
+    if (pair.name.empty()) {
+      pair.why = WrongPair::Why::no_key;
+    } else if (!seen.emplace(pair.name).second) {
+      pair.why = WrongPair::Why::twice;
+    } else if (pair.key == nullptr) {
+      pair.why = WrongPair::Why::unknown;
+    } else if (const auto value = value_of(*pair.key, pair.value); value && pair.key->pin(pin, *value)) {
+      continue;
+    } else {
+      pair.why = WrongPair::Why::value;
+    }
+    wrong(pair);
+  }
 }
 
 }  // namespace trnplan::models

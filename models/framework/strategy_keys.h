@@ -2,7 +2,9 @@
 // the pages, and how each is read and printed. A new key is a member of Strategy and Pin, and a row.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,7 +74,16 @@ void apply_pins(const Pin& pin, Strategy& s);
 
 /// Text of a value in the grammar: "8", "true", "CoreAttention+LlamaMLP", "7/15/23".
 [[nodiscard]] std::string text_of(const StrategyValue& value);
-/// Value that the grammar writes so; nullopt if it is no value of the key's kind. Words are checked by `pin`.
-[[nodiscard]] std::optional<StrategyValue> value_of(const StrategyKey& key, std::string_view text);
+/// A part of "key=value,key=value" that cannot be read.
+struct WrongPair {
+  enum class Why { no_value, no_key, twice, unknown, value } why;
+  std::string_view part, name, value;
+  const StrategyKey* key;  ///< null for an unknown name
+};
+
+/// Reads "key=value,key=value" by the brief names into `pin`, adds the names to `seen` and reports each part that is
+/// wrong, in order. Cuts are joined by "/".
+void read_pairs(std::string_view text, Pin& pin, std::set<std::string, std::less<>>& seen,
+                const std::function<void(const WrongPair&)>& wrong);
 
 }  // namespace trnplan::models

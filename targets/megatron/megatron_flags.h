@@ -29,7 +29,8 @@ struct MegatronWriter {
   }
 };
 
-/// Sets members. A number whose flag is not stated stays as it is, a toggle is off, and of two words it is not the usual one.
+/// Sets members. A number whose flag is not stated stays as it is; a toggle is off. Of two words, anything but
+/// the usual word gives the other one.
 struct MegatronReader {
   RunValues& values;
 

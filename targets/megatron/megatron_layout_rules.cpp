@@ -13,8 +13,7 @@ namespace {
 Broken ranks_divide(const Settings& s, const StartFacts& f) {
   if (f.ranks <= 0 || degrees_fit(s, f)) return {};
   const std::int64_t size = model_parallel(s);
-  auto [problem, fix] = undivided_ranks(size, f.ranks);
-  return Breach{std::move(problem), std::move(fix)};
+  return undivided_ranks(size, f.ranks);
 }
 
 Broken ranks_divide_for_experts(const Settings& s, const StartFacts& f) {

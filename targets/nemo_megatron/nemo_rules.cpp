@@ -96,8 +96,7 @@ std::int64_t degrees_of(const Settings& s) {
 
 std::optional<Breach> ranks_divide(const Settings& s, const StartFacts& f) {
   if (f.ranks <= 0 || f.ranks % degrees_of(s) == 0) return {};
-  auto [problem, fix] = undivided_ranks(degrees_of(s), f.ranks);
-  return Breach{std::move(problem), std::move(fix)};
+  return undivided_ranks(degrees_of(s), f.ranks);
 }
 
 std::optional<Breach> batch_divides(const Settings& s, const StartFacts& f) {
@@ -105,8 +104,7 @@ std::optional<Breach> batch_divides(const Settings& s, const StartFacts& f) {
   const std::int64_t batch = s.whole("model.global_batch_size"),
                      slice = saturating_product({s.whole("model.micro_batch_size"), f.ranks / degrees_of(s)});
   if (batch % slice == 0) return {};
-  auto [problem, fix] = undivided_batch(batch, slice);
-  return Breach{std::move(problem), std::move(fix)};
+  return undivided_batch(batch, slice);
 }
 
 }  // namespace

@@ -72,8 +72,7 @@ std::optional<Breach> ranks_divide(const Settings& s, const StartFacts& f) {
       {s.whole("--tensor_parallel_size"), std::max<std::int64_t>(1, s.whole("--pipeline_parallel_size")),
        s.whole("--context_parallel_size")});
   if (f.ranks <= 0 || f.ranks % degrees == 0) return {};
-  auto [problem, fix] = undivided_ranks(degrees, f.ranks);
-  return Breach{std::move(problem), std::move(fix)};
+  return undivided_ranks(degrees, f.ranks);
 }
 
 std::optional<Breach> micro_batches_divide(const Settings& s, const StartFacts&) {

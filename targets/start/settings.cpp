@@ -43,16 +43,6 @@ std::vector<std::string> split_words(std::string_view text) {
   return all;
 }
 
-Complaint undivided_ranks(std::int64_t degrees, std::int64_t ranks) {
-  return {fmt::format("TP x PP x CP is {}, which does not divide {} ranks", degrees, ranks),
-          fmt::format("fix the degrees, or give --nodes for a multiple of {} ranks", degrees)};
-}
-
-Complaint undivided_batch(std::int64_t batch, std::int64_t slice) {
-  return {fmt::format("{} is not a multiple of {} sequences", batch, slice),
-          fmt::format("write {}", next_multiple(batch, slice))};
-}
-
 Settings::Settings(StatedByName stated, const std::vector<StartKey>& keys)
     : stated_(std::move(stated)), keys_(keys) {
   for (const StartKey& k : keys_) {

@@ -54,15 +54,6 @@ struct StartKey {
   return (n / of + 1) * of;
 }
 
-/// A problem, and its fix.
-struct Complaint {
-  std::string problem, fix;
-};
-/// Complaint that the product of the degrees does not divide the ranks.
-[[nodiscard]] Complaint undivided_ranks(std::int64_t degrees, std::int64_t ranks);
-/// Complaint that a global batch is no multiple of the sequences that all replicas take at once.
-[[nodiscard]] Complaint undivided_batch(std::int64_t batch, std::int64_t slice);
-
 class Settings {
  public:
   /// Requires: `keys` outlives it. A value that only a shell knows ("$N") counts as not readable, and is no

@@ -1,5 +1,7 @@
 #include "targets/start/start_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -68,6 +70,16 @@ planner::KeyPlace place_of_rule(std::span<const RuleKey> keys, std::string_view 
   const auto own = std::find_if(keys.begin(), keys.end(), [&](const RuleKey& k) { return k.rule == rule; });
   const std::string_view key = own == keys.end() ? keys.back().key : own->key;
   return {std::string(key), settings.at(key, file)};
+}
+
+Breach undivided_ranks(std::int64_t degrees, std::int64_t ranks) {
+  return {fmt::format("TP x PP x CP is {}, which does not divide {} ranks", degrees, ranks),
+          fmt::format("fix the degrees, or give --nodes for a multiple of {} ranks", degrees)};
+}
+
+Breach undivided_batch(std::int64_t batch, std::int64_t slice) {
+  return {fmt::format("{} is not a multiple of {} sequences", batch, slice),
+          fmt::format("write {}", next_multiple(batch, slice))};
 }
 
 }  // namespace trnplan::targets

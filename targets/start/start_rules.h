@@ -2,6 +2,7 @@
 // applies them to a person's file, the tests to emitted files.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +35,11 @@ struct Breach {
   bool understood = false;
 };
 
+/// Breach of a product of degrees that does not divide the ranks.
+[[nodiscard]] Breach undivided_ranks(std::int64_t degrees, std::int64_t ranks);
+/// Breach of a global batch that is no multiple of the sequences that all replicas take at once.
+[[nodiscard]] Breach undivided_batch(std::int64_t batch, std::int64_t slice);
+
 struct StartRule {
   const char* word;  ///< the id of its row in api/rules
   const char* name;  ///< of this rule alone
@@ -42,7 +48,8 @@ struct StartRule {
   std::string keys;
   std::optional<Breach> (*broken)(const Settings&, const StartFacts&);
   const char* source;
-  /// True for a rule without which degrees, batch, sequence and layers describe no run, so readers ask it too. It
+  /// True for a rule without which degrees, batch, length of the run, sequence, layers or recomputation
+  /// describe no run, so readers ask it too. It
   /// needs only the number of ranks of the machine, and only facts of the model that a reader has.
   bool of_layout = false;
 };

@@ -12,6 +12,7 @@
 #include "targets/megatron/megatron_rules.h"
 #include "targets/registry.h"
 #include "targets/torchtitan/titan_rules.h"
+#include "tests/api/start_breaks.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/launch/folder/entry_points/entry_point.h"
@@ -33,16 +34,6 @@ class Dice {
 
  private:
   std::mt19937_64 engine_;
-};
-
-/// A run of a file: its settings by name, as they stand there.
-struct Start {
-  std::string instance;
-  int nodes = 1;
-  std::map<std::string, std::string> settings;
-  bool connections = true;  ///< CUDA_DEVICE_MAX_CONNECTIONS=1 is exported
-  int ranks() const { return 8 * nodes; }
-  int number(const std::string& key) const { return std::stoi(settings.at(key)); }
 };
 
 std::string script_of(const Start& s) {
@@ -213,318 +204,6 @@ Start legal_toml(unsigned seed) {
   return s;
 }
 
-/// A way to break one assertion, and what has to be said of it.
-struct Break {
-  const char *rule, *key;
-  std::function<void(Start&)> edit;
-  bool understood = false;  ///< what is meant is plain, so that it is predicted
-};
-
-std::function<void(Start&)> with(std::vector<std::pair<std::string, std::string>> settings,
-                                 std::vector<std::string> without = {}) {
-  return [settings = std::move(settings), without = std::move(without)](Start& s) {
-    for (const std::string& key : without) s.settings.erase(key);
-    for (const auto& [key, value] : settings) s.settings[key] = value;
-  };
-}
-
-const std::vector<Break>& script_breaks() {
-  static const std::vector<Break> all = {
-      {"heads", "--hidden-size", with({{"--hidden-size", "4095"}})},
-      {"heads", "--num-attention-heads", with({{"--num-attention-heads", "33"}, {"--kv-channels", "128"}})},
-      {"heads", "--num-query-groups", with({{"--num-query-groups", "64"}})},
-      {"heads", "--num-query-groups",
-       with({{"--num-query-groups", "3"}, {"--num-attention-heads", "24"}, {"--kv-channels", "128"}})},
-      {"divisibility", "--tensor-model-parallel-size", with({{"--tensor-model-parallel-size", "3"}})},
-      {"batch", "--global-batch-size",
-       [](Start& s) {
-         s.settings["--global-batch-size"] = std::to_string(s.number("--global-batch-size") * 64 + 1);
-         s.settings["--micro-batch-size"] = "2";
-       }},
-      {"value", "--global-batch-size", with({{"--global-batch-size", "0"}})},
-      {"value", "--recompute-granularity", with({{"--recompute-granularity", "everything"}})},
-      {"value", "--lr-decay-style", with({{"--lr-decay-style", "cosin"}})},
-      {"value", "--save-interval", with({{"--save", "/here"}, {"--save-interval", "0"}})},
-      {"checkpoint", "--save", with({{"--save", "/here"}}, {"--save-interval"})},
-      {"precision", "--fp16", with({{"--fp16", ""}})},
-      {"precision", "--fp8-format", with({{"--fp8-format", "hybrid"}, {"--fp4-format", "e2m1"}})},
-      {"precision", "--fp8-format",
-       [](Start& s) {
-         s.instance = "p4de.24xlarge";
-         s.settings["--fp8-format"] = "hybrid";
-       }},
-      {"precision", "--fp8-format",
-       [](Start& s) {
-         s.instance = "p5.48xlarge";
-         with({{"--fp8-format", "e4m3"}, {"--fp8-recipe", "mxfp8"}})(s);
-       }},
-      {"precision", "--fp8-param-gather", with({{"--fp8-param-gather", ""}}, {"--fp8-format"})},
-      {"precision", "--fp8-param-gather",
-       with({{"--fp8-param-gather", ""}, {"--fp8-format", "hybrid"}}, {"--use-distributed-optimizer"})},
-      {"schedule", "--min-lr", with({{"--min-lr", "1"}})},
-      {"schedule", "--train-samples", with({{"--train-samples", "6400"}})},
-      {"schedule", "--train-iters", with({{"--lr-decay-samples", "640"}})},
-      {"schedule", "--lr-warmup-iters", with({{"--lr-warmup-iters", "5000"}})},
-      {"schedule", "--lr-decay-style", with({{"--lr-decay-style", "WSD"}})},
-      {"weight-decay", "--weight-decay-incr-style", with({{"--weight-decay-incr-style", "linear"}})},
-      {"layers", "--num-layers",
-       with({{"--num-layers", "31"}, {"--pipeline-model-parallel-size", "2"}},
-            {"--num-virtual-stages-per-pipeline-rank", "--num-layers-per-virtual-pipeline-stage"})},
-      {"layers", "--num-layers-per-virtual-pipeline-stage",
-       with({{"--pipeline-model-parallel-size", "2"}, {"--num-layers-per-virtual-pipeline-stage", "3"}},
-            {"--num-virtual-stages-per-pipeline-rank"})},
-      {"layers", "--num-virtual-stages-per-pipeline-rank",
-       with({{"--pipeline-model-parallel-size", "2"}, {"--num-virtual-stages-per-pipeline-rank", "3"}},
-            {"--num-layers-per-virtual-pipeline-stage"})},
-      {"layers", "--decoder-first-pipeline-num-layers",
-       with({{"--pipeline-model-parallel-size", "4"}, {"--decoder-first-pipeline-num-layers", "7"}},
-            {"--num-virtual-stages-per-pipeline-rank", "--num-layers-per-virtual-pipeline-stage"})},
-      {"interleaved", "--num-virtual-stages-per-pipeline-rank",
-       with({{"--pipeline-model-parallel-size", "1"}, {"--num-virtual-stages-per-pipeline-rank", "2"}},
-            {"--num-layers-per-virtual-pipeline-stage"})},
-      {"interleaved", "--num-virtual-stages-per-pipeline-rank",
-       with({{"--num-virtual-stages-per-pipeline-rank", "2"},
-             {"--num-layers-per-virtual-pipeline-stage", "1"}})},
-      {"interleaved", "--global-batch-size",
-       [](Start& s) {
-         with({{"--tensor-model-parallel-size", "2"},
-               {"--pipeline-model-parallel-size", "4"},
-               {"--context-parallel-size", "1"},
-               {"--num-virtual-stages-per-pipeline-rank", "2"},
-               {"--micro-batch-size", "1"}},
-              {"--num-layers-per-virtual-pipeline-stage"})(s);
-         s.settings["--global-batch-size"] = std::to_string(s.ranks() / 8 * 6);
-       }},
-      {"context-parallel", "--seq-length",
-       with({{"--seq-length", "4098"}, {"--context-parallel-size", "2"}})},
-      {"sequence-parallel", "--seq-length",
-       with({{"--seq-length", "4095"}, {"--context-parallel-size", "1"}})},
-      {"sequence-parallel", "--tp-comm-overlap", with({{"--tp-comm-overlap", ""}}, {"--sequence-parallel"})},
-      {"positions", "--max-position-embeddings", with({{"--max-position-embeddings", "1024"}})},
-      {"zero1", "--overlap-param-gather",
-       with({{"--overlap-param-gather", ""}}, {"--use-distributed-optimizer"})},
-      {"zero1", "--overlap-param-gather", with({{"--overlap-param-gather", ""}}, {"--overlap-grad-reduce"})},
-      {"fsdp", "--use-megatron-fsdp", with({{"--use-megatron-fsdp", ""}})},
-      {"fsdp", "--ckpt-format", with({{"--ckpt-format", "fsdp_dtensor"}})},
-      {"fsdp", "--use-torch-fsdp2", with({{"--use-torch-fsdp2", ""}})},
-      {"fsdp", "--ckpt-format", with({{"--ckpt-format", "torch_dcp"}})},
-      {"environment", "CUDA_DEVICE_MAX_CONNECTIONS",
-       [](Start& s) {
-         s.connections = true;
-         with({{"--use-megatron-fsdp", ""}, {"--ckpt-format", "fsdp_dtensor"}})(s);
-       }},
-      {"environment", "--tensor-model-parallel-size",
-       [](Start& s) {
-         s.instance = "p5.48xlarge";
-         s.connections = false;
-       }},
-      {"recompute", "--recompute-granularity",
-       with({{"--recompute-granularity", "full"}}, {"--recompute-method", "--recompute-num-layers"})},
-      {"recompute", "--recompute-method",
-       with({{"--recompute-granularity", "selective"}, {"--recompute-method", "uniform"}},
-            {"--recompute-num-layers"})},
-      {"recompute", "--recompute-num-layers",
-       with({{"--recompute-granularity", "selective"}, {"--recompute-num-layers", "1"}},
-            {"--recompute-method"})},
-      {"recompute", "--recompute-modules",
-       with({{"--recompute-granularity", "selective"}, {"--recompute-modules", "core_attn attention"}},
-            {"--recompute-method", "--recompute-num-layers"})},
-      {"batch", "--step-batch-size-schedule", with({{"--step-batch-size-schedule", "0:16"}}), true},
-      {"recompute", "--recompute-modules",
-       [](Start& s) {
-         s.instance = "p5.48xlarge";
-         with({{"--recompute-granularity", "selective"},
-               {"--recompute-modules", "layernorm"},
-               {"--fp8-format", "hybrid"}},
-              {"--recompute-method", "--recompute-num-layers"})(s);
-       }},
-      {"heads", "--multi-latent-attention", with({{"--multi-latent-attention", ""}})},
-      {"context-parallel", "--transformer-impl",
-       with({{"--transformer-impl", "local"}, {"--context-parallel-size", "2"}})},
-      {"fsdp", "--use-megatron-fsdp",
-       with({{"--use-megatron-fsdp", ""}, {"--ckpt-format", "fsdp_dtensor"}, {"--optimizer", "lion"}})},
-      {"precision", "--fp16-lm-cross-entropy", with({{"--fp16-lm-cross-entropy", ""}})},
-      {"activation", "--swiglu", with({{"--squared-relu", ""}})},
-      {"recompute", "--distribute-saved-activations", with({{"--distribute-saved-activations", ""}})},
-      {"recompute", "--cpu-offloading-num-layers",
-       with({{"--cpu-offloading-num-layers", "4"}, {"--recompute-granularity", "selective"}},
-            {"--recompute-method", "--recompute-num-layers"})},
-      {"schedule", "--lr-warmup-init", with({{"--lr-warmup-init", "1"}})},
-      {"logging", "--log-memory-interval", with({{"--log-memory-interval", "150"}})},
-      {"moe", "--moe-expert-capacity-factor",
-       with({{"--num-experts", "8"},
-             {"--moe-expert-capacity-factor", "1"},
-             {"--moe-router-load-balancing-type", "sinkhorn"}})},
-      {"moe", "--moe-ffn-hidden-size", with({{"--moe-ffn-hidden-size", "1024"}})},
-      {"gone", "--warmup", with({{"--warmup", "100"}})},
-      {"gone", "--checkpoint-activations", with({{"--checkpoint-activations", ""}})},
-      {"attention", "--position-embedding-type", with({{"--position-embedding-type", "mrope"}})},
-      {"divisibility", "--expert-model-parallel-size",
-       with({{"--num-experts", "30"}, {"--expert-model-parallel-size", "3"}})},
-      {"moe", "--expert-model-parallel-size", with({{"--expert-model-parallel-size", "2"}})},
-      {"moe", "--expert-model-parallel-size",
-       with({{"--expert-model-parallel-size", "2"}, {"--num-experts", "7"}})},
-      {"moe", "--moe-router-topk", with({{"--num-experts", "8"}, {"--moe-router-topk", "1"}})},
-      {"gone", "--batch-size", with({{"--batch-size", "4"}})},
-      {"gone", "--model-parallel-size", with({{"--model-parallel-size", "4"}})},
-      {"attention", "--attention-backend", with({{"--attention-backend", "local"}})},
-      {"fused-loss", "--cross-entropy-fusion-impl",
-       with({{"--cross-entropy-fusion-impl", "te"}, {"--cross-entropy-loss-fusion", ""}})},
-  };
-  return all;
-}
-
-const std::vector<Break>& toml_breaks() {
-  static const std::string kPipelines = "parallelism.pipeline_parallel_";
-  static const std::vector<Break> all = {
-      {"batch", "training.global_batch_size", with({{"training.global_batch_size", "0"}})},
-      {"batch", "training.global_batch_size",
-       [](Start& s) {
-         s.settings["training.local_batch_size"] = "4";
-         s.settings["training.global_batch_size"] = "4001";
-       }},
-      {"divisibility", "parallelism.data_parallel_shard_degree",
-       with({{"parallelism.data_parallel_shard_degree", "0"}})},
-      {"divisibility", "parallelism.data_parallel_shard_degree",
-       with({{"parallelism.data_parallel_shard_degree", "3"}})},
-      {"divisibility", "parallelism.data_parallel_shard_degree",
-       with({{"parallelism.tensor_parallel_degree", "5"}})},
-      {"divisibility", "parallelism.data_parallel_replicate_degree",
-       [](Start& s) {
-         with({{"parallelism.tensor_parallel_degree", "2"},
-               {"parallelism.pipeline_parallel_degree", "1"},
-               {"parallelism.context_parallel_degree", "1"},
-               {"parallelism.data_parallel_shard_degree", "1"}})(s);
-         s.settings["parallelism.data_parallel_replicate_degree"] = std::to_string(s.ranks() / 2);
-       }},
-      {"value", "parallelism.tensor_parallel_degree", with({{"parallelism.tensor_parallel_degree", "0"}})},
-      {"value", "parallelism.fsdp_reshard_after_forward",
-       with({{"parallelism.fsdp_reshard_after_forward", "\"sometimes\""}})},
-      {"value", "activation_checkpoint.mode", with({{"activation_checkpoint.mode", "\"op\""}})},
-      {"value", "lr_scheduler.decay_type", with({{"lr_scheduler.decay_type", "\"cosin\""}})},
-      {"value", "optimizer.name", with({{"optimizer.name", "\"SGD\""}})},
-      {"value", "checkpoint.enable", with({{"checkpoint.enable", "\"yes\""}})},
-      {"precision", "model.converters", with({{"model.converters", "\"float8\""}})},
-      {"precision", "model.converters",
-       [](Start& s) {
-         s.instance = "p5.48xlarge";
-         with({{"model.converters", "[\"float8\"]"}})(s);
-       },
-       true},
-      {"pipeline-schedule", "parallelism.pipeline_parallel_degree",
-       [](Start& s) {
-         with({{"model.name", "\"qwen3\""},
-               {kPipelines + "degree", "2"},
-               {kPipelines + "schedule", "\"1F1B\""}},
-              {kPipelines + "layers_per_stage", kPipelines + "first_stage_less_layers",
-               kPipelines + "last_stage_less_layers"})(s);
-       }},
-      {"precision", "model.converters",
-       with({{"model.converters", "[\"quantize.linear.float8\", \"quantize.grouped_mm.mx\"]"}})},
-      {"precision", "model.converters",
-       [](Start& s) {
-         s.instance = "p4de.24xlarge";
-         s.settings["model.converters"] = "[\"quantize.linear.float8\"]";
-       }},
-      {"precision", "model.converters",
-       [](Start& s) {
-         s.instance = "p5.48xlarge";
-         s.settings["model.converters"] = "[\"quantize.linear.mx\"]";
-       }},
-      {"precision", "quantize.linear.float8.recipe_name",
-       with({{"model.converters", "[\"quantize.linear.float8\"]"},
-             {"quantize.linear.float8.recipe_name", "\"rowwise\""},
-             {"quantize.linear.float8.enable_fsdp_float8_all_gather", "true"}})},
-      {"compile", "parallelism.enable_async_tensor_parallel",
-       [](Start& s) {
-         with({{"parallelism.enable_async_tensor_parallel", "true"},
-               {"parallelism.tensor_parallel_degree", "2"},
-               {"compile.enable", "false"}})(s);
-       }},
-      {"recompute", "activation_checkpoint.mode",
-       with({{"activation_checkpoint.mode", "\"memory_budget\""}, {"compile.enable", "false"}})},
-      {"recompute", "activation_checkpoint.selective_ac_option",
-       with({{"activation_checkpoint.mode", "\"selective\""},
-             {"activation_checkpoint.selective_ac_option", "\"ops\""}})},
-      {"checkpoint", "checkpoint.keep_latest_k",
-       with({{"checkpoint.enable", "true"}, {"checkpoint.keep_latest_k", "1"}})},
-      {"checkpoint", "checkpoint.initial_load_model_only",
-       with({{"checkpoint.enable", "true"},
-             {"checkpoint.initial_load_in_hf", "true"},
-             {"checkpoint.initial_load_model_only", "false"}})},
-      {"sequence-parallel", "training.seq_len", with({{"training.seq_len", "4095"}})},
-      {"heads", "parallelism.tensor_parallel_degree", with({{"parallelism.tensor_parallel_degree", "16"}})},
-      {"batch", "training.local_batch_size",
-       with({{kPipelines + "degree", "2"},
-             {kPipelines + "microbatch_size", "3"},
-             {"training.local_batch_size", "4"}})},
-      {"pipeline-schedule", "parallelism.pipeline_parallel_schedule",
-       with({{kPipelines + "degree", "2"}, {kPipelines + "schedule", "\"2F2B\""}})},
-      {"pipeline-schedule", "parallelism.pipeline_parallel_schedule",
-       with({{kPipelines + "degree", "2"},
-             {kPipelines + "schedule", "\"ZBVZeroBubble\""},
-             {"compile.enable", "true"}})},
-      {"layers", "parallelism.pipeline_parallel_layers_per_stage",
-       with({{kPipelines + "degree", "2"},
-             {kPipelines + "schedule", "\"1F1B\""},
-             {kPipelines + "first_stage_less_layers", "0"},
-             {kPipelines + "last_stage_less_layers", "0"},
-             {kPipelines + "layers_per_stage", "8"}})},
-      {"layers", "parallelism.pipeline_parallel_layers_per_stage",
-       with({{kPipelines + "degree", "2"},
-             {kPipelines + "schedule", "\"Interleaved1F1B\""},
-             {kPipelines + "first_stage_less_layers", "0"},
-             {kPipelines + "last_stage_less_layers", "0"},
-             {kPipelines + "layers_per_stage", "11"}})},
-      {"moe", "parallelism.expert_tensor_parallel_degree",
-       with({{"parallelism.expert_parallel_degree", "2"},
-             {"parallelism.expert_tensor_parallel_degree", "3"}})},
-      {"optimizer", "optimizer.early_step_in_backward",
-       with({{"optimizer.early_step_in_backward", "true"}, {kPipelines + "degree", "2"}})},
-      {"context-parallel", "parallelism.context_parallel_load_balancer",
-       with({{"parallelism.context_parallel_load_balancer", "\"\""}})},
-  };
-  return all;
-}
-
-/// It runs, but not as the file says, or what it lacks may stand elsewhere.
-const std::vector<Break>& script_doubts() {
-  static const std::vector<Break> all = {
-      {"sequence-parallel", "--sequence-parallel",
-       with({{"--tensor-model-parallel-size", "1"}, {"--pipeline-model-parallel-size", "4"}})},
-      {"schedule", "--train-iters", with({}, {"--train-iters"})},
-      {"schedule", "--lr", with({}, {"--lr"})},
-      // 65536 x 65536 bytes, 4.3 GB of 80 GiB.
-      {"attention", "--seq-length",
-       with({{"--seq-length", "65536"},
-             {"--max-position-embeddings", "131072"},
-             {"--micro-batch-size", "1"}})},
-  };
-  return all;
-}
-
-/// It runs, but in FP32, or slower than what it asks for.
-const std::vector<Break>& toml_doubts() {
-  static const std::vector<Break> all = {
-      {"precision", "parallelism.tensor_parallel_degree",
-       [](Start& s) {
-         s.nodes = 1;
-         with({{"parallelism.tensor_parallel_degree", "8"},
-               {"parallelism.pipeline_parallel_degree", "1"},
-               {"parallelism.context_parallel_degree", "1"},
-               {"parallelism.data_parallel_replicate_degree", "1"},
-               {"parallelism.data_parallel_shard_degree", "-1"}},
-              {"training.global_batch_size"})(s);
-       }},
-      {"compile", "model.converters",
-       [](Start& s) {
-         s.instance = "p5.48xlarge";
-         with({{"model.converters", "[\"quantize.linear.float8\"]"}, {"compile.enable", "false"}})(s);
-       }},
-  };
-  return all;
-}
-
 api::CheckResult checked(const TestFolder& folder, const Start& s, bool toml) {
   api::CheckRequest request;
   request.file = folder.write(toml ? "job.toml" : "train.sh", toml ? toml_of(s) : script_of(s));
@@ -570,8 +249,6 @@ void taken(const TestFolder& folder, const Start& s, bool toml) {
   }
 }
 
-}  // namespace
-
 /// Rules of the target's table that a file breaks, by name.
 void add_broken(std::set<std::string>& names, Start s, const Break& b, bool toml) {
   b.edit(s);
@@ -584,6 +261,8 @@ void add_broken(std::set<std::string>& names, Start s, const Break& b, bool toml
        targets::find(toml ? "torchtitan" : "megatron")->start_faults(file, cluster))
     names.insert(f.name);
 }
+
+}  // namespace
 
 TEST_CASE("every assertion of the GPU frameworks refuses what breaks it", "[start]") {
   const TestFolder folder;
