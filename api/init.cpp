@@ -183,9 +183,11 @@ class Questions {
     }
     if (open.empty()) return;
     std::string said = request_.ask ? request_.ask(question, shown) : "";
+    // Commas belong to the lists of types and nodes.
+    const bool lists = values.front() == &a_.instance;
     for (const std::size_t i : open) {
       const std::size_t start = std::min(said.find_first_not_of(" ,"), said.size());
-      const std::size_t end = std::min(said.find(' ', start), said.size());
+      const std::size_t end = std::min(said.find_first_of(lists ? " " : " ,", start), said.size());
       std::string word = said.substr(start, end - start);
       if (word.ends_with(',')) word.pop_back();
       take(*values[i], std::move(word), "");
@@ -240,8 +242,9 @@ std::string list_or_scalar(const std::string& value) {
   return list.empty() ? scalar(value) : "[" + list + scalar(value.substr(from)) + "]";
 }
 
-void add(std::string& text, const char* key, const Sourced& entry) {
-  const std::string line = fmt::format("{}: {}", key, list_or_scalar(entry.value));
+void add(std::string& text, const char* key, const Sourced& entry,
+         std::string (*written)(const std::string&) = &scalar) {
+  const std::string line = fmt::format("{}: {}", key, written(entry.value));
   if (entry.from.empty())
     text += line;
   else
@@ -262,8 +265,8 @@ std::string job_text(const Answers& a) {
   else
     add(text, "  tokens", a.tokens);
   text += "cluster:\n";
-  add(text, "  instance", a.instance);
-  add(text, "  nodes", a.nodes);
+  add(text, "  instance", a.instance, &list_or_scalar);
+  add(text, "  nodes", a.nodes, &list_or_scalar);
   add(text, "objective", a.objective);
   return text;
 }

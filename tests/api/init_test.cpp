@@ -116,6 +116,22 @@ TEST_CASE("several types and numbers of nodes are lists of the job", "[api]") {
   CHECK(job.space.instances.size() == 2);
 }
 
+TEST_CASE("commas separate answers, and are letters of a model's path", "[api]") {
+  const TestFolder folder;
+  api::InitRequest request;
+  request.model =
+      folder.write("my,dir/config.json", read_text(TRNPLAN_SOURCE_DIR "/tests/golden/tiny-config.json"));
+  request.out = folder / "job.yaml";
+  request.ask = [](const std::string& question, const std::string&) {
+    return question.starts_with("Sequence") ? "512,64" : "";
+  };
+  const std::string text = api::init(request).text;
+  CHECK(text.find("sequence: 512") != std::string::npos);
+  CHECK(text.find("global_batch: 64") != std::string::npos);
+  models::Job job;
+  CHECK(remarks_on(request.out, job).empty());
+}
+
 TEST_CASE("what is read is not written over, and a stated type needs no known GPU", "[api]") {
   const TestFolder folder;
   api::InitRequest request;
