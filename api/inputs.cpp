@@ -163,7 +163,7 @@ void remark_release(const models::Profile& profile, const models::Software& soft
             fmt::join(known, ", ")),
         "release");
   } else if (software.framework.empty()) {
-    remarks.add(fmt::format("{}: a release is known for a framework, and the job states none "
+    remarks.add(fmt::format("{}: each release is known for one framework, and the job states none "
                             "(software.framework), so step and interval are those without a release",
                             release),
                 "release");

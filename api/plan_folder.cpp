@@ -33,7 +33,7 @@ std::string remedy(const planner::Target& own, const models::Job& job, const mod
       continue;
     others += (others.empty() ? "" : " or ") + std::string(target->name());
   }
-  return others.empty() ? "drop --out: no target can train this model"
+  return others.empty() ? "drop --out: trnplan writes no config that trains this model"
                         : "plan with --target " + others + ", or drop --out";
 }
 

@@ -8,7 +8,6 @@ namespace trnplan::api {
 
 /// Published runs on the catalogue's default instance, and the nccom-test points of 2023, which predate trn2,
 /// without those that the table excludes. Keeps a reference to `catalog`. Throws InputError.
-/// the table leaves out. Keeps a reference to `catalog`. Throws InputError.
 [[nodiscard]] calibrate::Published published(const io::Catalog& catalog);
 
 }  // namespace trnplan::api

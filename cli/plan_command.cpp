@@ -123,8 +123,8 @@ void add_plan(CLI::App& app, Run& chosen) {
       ->capture_default_str();
   command
       ->add_option("--sure", o->request.sure,
-                   "probability from which the first plan counts as better than the second; below it, a "
-                   "measurement that would decide is named")
+                   "probability from which it counts as known which of the first two plans is better; "
+                   "below it, a measurement that would decide is named")
       ->check(decimal_number(0.5, 0.9999))
       ->capture_default_str();
   add_risk(*command, o->request.risk);

@@ -91,7 +91,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
       ->required();
   command
       ->add_option("--tokens", o->request.tokens,
-                   "tokens of the whole run, for example 2T, instead of the job's. Without both, the tokens "
+                   "tokens of the whole run, for example 2T, instead of the job's. With neither, the tokens "
                    "that the run reaches within deadline and budget are shown")
       ->check(not_empty());
   command->add_option("--deadline", o->request.deadline, "for example 30d; exit code 3: no cluster keeps it")

@@ -1,5 +1,5 @@
 // Conversion of a table of layouts (logs/table/layout_runs.h) to jobs and strategies, by rules in data
-// (catalog/scoring.json): the machine of a source's GPUs, the model that trained, and the meaning of its
+// (catalog/scoring.json): the machine of a source's GPUs, the framework that trained, and the meaning of its
 // words for sharding, recompute and precision. Nothing here knows a source, a machine or a framework.
 #pragma once
 

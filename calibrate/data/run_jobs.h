@@ -35,7 +35,7 @@ struct MeasuredStep {
   models::Job job;
   models::Strategy strategy;
   double seconds = 0;  ///< from step to step, if that is known
-  /// S, for a log that reports less than a whole step, without the time between two; else 0.
+  /// Seconds, for a log that reports less than a whole step, without the time between two; else 0.
   double printed = 0;
   double log_sd = 0;     ///< of the seconds, besides that of repeated runs
   bool at_most = false;  ///< only a bound is known: the step took at most this long

@@ -57,7 +57,7 @@ std::string health_text(const io::HealthReport& r) {
     text +=
         "all of them: check the fabric as a whole (EFA, placement group), or state the right --instance\n";
   text += fmt::format(
-      "slow: longer than {:.3g} times (--slow-factor) the time of the fastest quarter of such runs or the "
+      "slow: longer than {:.3g} times (--slow-factor) the time of the fastest quarter of such runs or of the "
       "upper end of the predicted 90 % interval, whichever is less ({}, profile {})\n",
       r.factor, r.instance, r.profile);
   return text;

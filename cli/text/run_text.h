@@ -17,7 +17,7 @@ std::string count_text(double value);
 /// "714,192 USD".
 std::string usd_text(double usd);
 
-/// "30.0 days, 123,840 USD: with 50 % at least 382B tokens, with 90 % at least 300B"; or upper bounds of the
+/// "30.0 days, 123,840 USD: 50 % likely at least 382B tokens, 90 % likely at least 300B"; or upper bounds of the
 /// time for its tokens: one-sided bounds.
 std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& question);
 

@@ -49,8 +49,8 @@ std::string plan_details(const planner::Plan& plan, bool whole_run, int width);
 /// "T005 ran: gpt3-6.7b on ...; here TP 4 against 8": the nearest published job, and its differences from the
 /// plan.
 std::string nearest_case_text(const planner::Experience& known);
-/// "its graph is 1.4 times the largest known to compile, of 3.1 million instructions (T005)"; "" if it is not
-/// larger.
+/// "its graph is 1.4 times as large as the largest that is known to compile, 3.1 million instructions (run T005 of
+/// the catalogue)"; "" if it is not larger.
 std::string beyond_known_graphs(const planner::Plan& plan);
 /// Operators that take most of the critical path, and the change of the step with each part of the machine.
 std::string critical_path(const planner::Plan& plan);

@@ -159,7 +159,8 @@ const Record<FitScore>& record() {
        {"unknown", &F::unknown, "not predicted, counted as wrong"},
        {"oom_caught", &F::oom_caught, "did not fit and were predicted not to"},
        {"oom", &F::oom, "did not fit"},
-       {"missed", [](const F& f) { return f.oom - f.oom_caught; }, "did not fit but were predicted to"},
+       {"missed", [](const F& f) { return f.oom - f.oom_caught; },
+        "did not fit and were not predicted not to: predicted to fit, or not predicted"},
        {"fitting", &F::fitting},
        {"false_refusals", &F::false_refusals, "fitted and were refused"}});
   return described;

@@ -63,7 +63,7 @@ std::string kubernetes_row_of(const ClusterKinds& kinds, bool compiles) {
 
 std::string first_step_of(const ClusterKinds& kinds, const topology::Cluster& cluster) {
   if (!kinds.slurm && kinds.kubernetes.empty())
-    return fmt::format("{}; this folder needs nothing else on it.", io::hosts_text(cluster));
+    return fmt::format("{}; the folder runs there without a scheduler.", io::hosts_text(cluster));
   if (!kinds.slurm && kinds.hyperpod_eks) {
     return "A cluster, if you have none: `hyperpod-eks.json`, for `aws sagemaker create-cluster "
            "--cli-input-json file://hyperpod-eks.json`.";

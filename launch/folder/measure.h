@@ -19,8 +19,8 @@ struct MeasureUse {
   std::vector<std::string> options;  ///< of `trnplan plan`, without job and profile
 };
 
-/// Rule for reading the results: "Measured, plan 2 is the better choice when its step is below 0.998 times that
-/// of plan 1."; "" if tables are measured.
+/// Rule for reading the results: "By the measurement plan 2 is the better choice if its step is below 0.998
+/// times that of plan 1."; "" if tables are measured.
 std::string rule_text(const planner::Experiment& measurement);
 
 /// measure.sh for the folder of the first plan, with that folder's settings. It measures under Slurm, or without

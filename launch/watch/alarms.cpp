@@ -44,9 +44,10 @@ void look_for_spike(const CurveReading& curve, const char* kind, const char* wha
 
 void look_for_rise(const CurveReading& norms, io::WatchReport& r) {
   if (norms.lost) {
-    r.alarms.push_back(
-        {"gradient-norm", "the gradient norm is NaN", "a value overflowed: the step is useless",
-         "go back to a checkpoint from before it, and check the loss of the steps before", std::nullopt, 0});
+    r.alarms.push_back({"gradient-norm", "the gradient norm is not a finite number",
+                        "a value overflowed: the step is useless",
+                        "go back to a checkpoint from before it, and check the loss of the steps before",
+                        std::nullopt, 0});
     return;
   }
   if (!norms.above) return;

@@ -126,7 +126,6 @@ struct Description {
 /// (Neuron's by Profile::algorithms). `bytes` is G, S, or the total that each rank sends. An algorithm that
 /// cannot run on the shape is replaced by ring. A group of one rank has no stages. Cost: O(relations); all
 /// but mesh between nodes and one-step have O(l * stages).
-/// mesh between nodes and one-step have O(l * stages).
 Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape, Bytes bytes,
                      Algorithm algorithm);
 

@@ -58,7 +58,7 @@ class FitTest {
   FitTest(double, Profile&&) = delete;
 
   /// True if the counted bytes stay within the limit and probability_of_fitting() >= p: a plan does not
-  /// depend on bytes that a compiler may save.
+  /// depend on bytes that a compiler may drop.
   [[nodiscard]] bool fits(const StageMemory& m, Bytes limit) const;
 
  private:

@@ -22,6 +22,7 @@ class ResourceUse {
  public:
   /// One track for each counted kind.
   using Tracks = std::array<std::uint32_t, kCounted.size()>;
+  /// Keeps a reference to `fabric`.
   ResourceUse(const Fabric& fabric, std::vector<Tracks> of_stages)
       : fabric_(fabric), tracks_(std::move(of_stages)) {}
 

@@ -59,7 +59,6 @@ struct Timeline {
 /// counter has only new maxima, and the other counters have nothing. `expand` is StepOptions::expand; the
 /// timeline is the same. Cost: a simulation, O(operators) where layers run inside the step
 /// (StepReport::expanded), and O(slices log slices).
-/// O(slices log slices).
 Timeline timeline(const StepModel& model, const Job& job, const Strategy& strategy, const Profile& profile,
                   std::size_t most_slices = 200'000, bool expand = false);
 

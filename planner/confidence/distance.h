@@ -102,7 +102,7 @@ class RecordedRuns {
   /// Distance of a strategy of the job, on the job's cluster. Cost: O(runs), a microsecond; with words tens
   /// of them.
   [[nodiscard]] double value(const models::Job& job, const models::Strategy& s) const;
-  /// The same as if all runs had been on the job's instance type; value() if no run of its kind was.
+  /// The same as if all runs had been on the job's instance type; equals value() if there is no run of its kind.
   [[nodiscard]] double value_on_one_machine(const models::Job& job, const models::Strategy& s) const;
   [[nodiscard]] Distance distance(const models::Job& job, const models::Strategy& s) const;
 

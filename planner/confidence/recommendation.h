@@ -1,8 +1,8 @@
 // Value of a plan with its risk (docs/models.md, "Recommendation").
 //
 //   works = P(fits) P(compiles) P(runs at all)            given its distance from recorded runs
-//   mean  = exp(sd^2 / 2), slow = exp(kNinetyPercent sd)  sd of its time beyond every plan's interval
-//   safe cost      cost slow / works                      as if a try that fails earned nothing
+//   mean  = exp(sd^2 / 2), slow = exp(kNinetyPercent sd)  sd of its time, added to that of its interval
+//   safe cost      cost slow / works                      as if no plan followed a try that fails
 //   expected cost  works cost mean + (1 - works) (fallback + failed)
 //                  a try that fails costs `failed`, and the next plan, `fallback`, runs in its place
 //   failed         (compile + start + failed_try) over the tokens of the run, or, if these are not

@@ -66,7 +66,7 @@ struct RunAnswer {
   double tokens_50 = 0, tokens_90 = 0;
   /// Median for the tokens; if tokens are asked for, the available time.
   Seconds time{};
-  Interval time_90;                      ///< seconds; if tokens are asked for, twice the available time
+  Interval time_90;                      ///< seconds; if tokens are asked for, both ends are `time`
   Seconds time_at_90{};                  ///< time in which the tokens are done with 90 %
   std::optional<double> usd, usd_at_90;  ///< of `time` and `time_at_90`; absent without a price
   double in_time = 1;                    ///< probability of keeping the deadline; 1 without one

@@ -67,8 +67,8 @@ struct WhatIfPoint {
   /// No other point is as fast (or reaches as much), as cheap and as small, and better in one of these.
   bool pareto = false;
 
-  /// True if the median run keeps the deadline and its price the budget; if tokens are asked for, if some are
-  /// reached.
+  /// True if the median run keeps the deadline and its price the budget and, where tokens are asked
+  /// for, some are reached.
   bool keeps(const WhatIfQuestion& q) const;
   /// The same with 90 % instead of at the median.
   bool keeps_surely(const WhatIfQuestion& q) const;

@@ -27,8 +27,8 @@ namespace trnplan::planner {
 /// thread gets. For one thread at a time. Keeps references to its arguments.
 class CandidatePart {
  public:
-  /// `target` null: everything can be expressed; `beyond_target`: nothing can, and only the target's rules
-  /// hold.
+  /// `target` null: everything can be expressed; `beyond_target`: nothing can be expressed, and of the
+  /// target only its rules apply.
   CandidatePart(const models::Job& job, const models::Profile& profile, const topology::ChipGraph& graph,
                 double fit_probability, const Target* target, bool beyond_target);
 

@@ -124,9 +124,9 @@ void need_schedule(const models::Learning& l, const Recipe& shipped, const Learn
 void need_fixed(const std::optional<double>& stated, const std::optional<Learnable::Fixed>& fixed,
                 const char* what, const char* key, std::vector<planner::Violation>& broken) {
   if (!stated || !fixed || fixed->value == stated) return;
-  broken.push_back(target_lacks(
-      fixed->value ? fmt::format("{} other than {}", what, *fixed->value) : fmt::format("a stated {}", what),
-      fmt::format("leave {} out: the script does not read it", key)));
+  broken.push_back(target_lacks(fixed->value ? fmt::format("a {} other than {}", what, *fixed->value)
+                                             : fmt::format("a stated {}", what),
+                                fmt::format("leave {} out: the script does not read it", key)));
 }
 
 std::string names_of(const std::vector<std::string_view>& all) {
@@ -181,8 +181,8 @@ void need_learning(const models::Job& job, const Recipe& shipped, const Learnabl
   if (l == models::Learning{} && job.run == models::RunFiles{}) return;
   need_schedule(l, shipped, can, broken);
   need_optimizer(l, can, broken);
-  need_fixed(l.gradient_clip, can.clipping, "a norm for clipping gradients", "gradient_clip", broken);
-  need_fixed(l.weight_decay, can.decay, "a weight decay", "weight_decay", broken);
+  need_fixed(l.gradient_clip, can.clipping, "norm for clipping gradients", "gradient_clip", broken);
+  need_fixed(l.weight_decay, can.decay, "weight decay", "weight_decay", broken);
   need_keeping(job.run, steps_of(job.training, shipped), can, broken);
   need_sense(job, shipped, broken);
 }

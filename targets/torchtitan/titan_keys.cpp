@@ -191,7 +191,7 @@ void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults) {
   for (const auto& section : known) sections.push_back(section.first);
   for (const Node::Entry& section : root.entries) {
     if (known.contains(section.key) && !section.value.is_map())
-      faults.push_back({section.value.at, section.key, "is a section, and no value",
+      faults.push_back({section.value.at, section.key, "is a section, not a value",
                         "write its keys below [" + section.key + "]"});
   }
   const Node* custom = root.at_path("job.custom_config_module");

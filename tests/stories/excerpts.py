@@ -175,7 +175,7 @@ class Page:
         made = self.remade()
         if made == self.lines:
             return
-        if update:
+        if update and not self.faults:
             self.path.write_text("\n".join(made) + "\n")
             print(f"rewrote {self.name}")
         else:
@@ -224,7 +224,7 @@ def main(trnplan, folder, wanted):
     trnplan = pathlib.Path(trnplan).resolve()
     update = bool(os.environ.get("TRNPLAN_UPDATE_GOLDEN"))
     pages = [source / "README.md", source / "CONTRIBUTING.md", *sorted((source / "docs").rglob("*.md"))]
-    faults, commands = [], 0
+    faults, commands = [f"{name}: no such page" for name in wanted if source / name not in pages], 0
     for path in pages:
         if wanted and str(path.relative_to(source)) not in wanted:
             continue

@@ -13,6 +13,7 @@ import sys
 FLOORS = "units text topology sim models logs planner calibrate targets io launch api cli python".split()
 OTHER = "tests bench examples docs catalog".split()
 SUFFIXES = {".h", ".cpp", ".py", ".pyi", ".sh", ".js", ".css", ".yaml", ".md", ".in", ".out", ".cmake", ".txt"}
+PRINTED = {"command", "expected-output"}  # of examples
 # Files that quote others: measured tables, logs and configs of frameworks; the list itself.
 QUOTED = re.compile(r"(^|/)(fixtures|corpus|seeds|shipped|words)/|^catalog/.*\.(json|csv)$|/expected-folder/")
 # A comment may open with none of these.
@@ -25,7 +26,7 @@ OPENINGS = set(
 def files(root: pathlib.Path) -> list[pathlib.Path]:
     found = [root / name for name in ("README.md", "CONTRIBUTING.md", "dev")]
     for folder in FLOORS + OTHER:
-        found += sorted(p for p in (root / folder).rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        found += sorted(p for p in (root / folder).rglob("*") if (p.suffix in SUFFIXES or p.name in PRINTED) and p.is_file())
     return [p for p in found if not QUOTED.search(p.relative_to(root).as_posix()) and "build" not in p.relative_to(root).parts]
 
 
