@@ -1,5 +1,5 @@
-// Layouts that were published or shipped for twelve jobs, and those that `plan` recommends (docs/accuracy.md, "AWS's own
-// choices"), as Markdown. Prints nothing else; the same input gives the same bytes.
+// Layouts that were published or shipped for twelve jobs, and those that `plan` recommends, as Markdown: the table of
+// docs/accuracy.md, "AWS's own choices". Prints nothing else; the same input gives the same bytes.
 //   build/release/bench/trnplan_published_layouts [PROFILE]
 #include <cmath>
 #include <cstdio>
