@@ -63,7 +63,7 @@ stray=$(grep -rnE '#include <(yaml-cpp|toml\+\+|nlohmann)/' --include='*.cpp' "$
 named=$(grep -rnE --include='*.h' --include='*.cpp' 'family (==|!=)|family\.starts_with|Family::' models planner calibrate launch cli topology || true)
 [[ -z $named ]] || complain "a family asked by its name: $named"
 # A framework or target is asked for its traits too; who reads its name looks it up in a table.
-named=$(grep -rnE --include='*.h' --include='*.cpp' '(framework|stack|target)(\.name\(\))? *(==|!=) *"[a-z]|fuses_softmax\(|\{"nxdt", ' \
+named=$(grep -rnE --include='*.h' --include='*.cpp' '(framework|stack|target)(\.name\(\))? *(==|!=) *"[a-z]|\{"nxdt", ' \
   models planner topology io launch api cli || true)
 [[ -z $named ]] || complain "a framework asked by its name: $named"
 # What forwards to another floor is included there.

@@ -2,7 +2,9 @@
 // Transformer Engine. Source: NVIDIA/Megatron-LM@d98e8a64 megatron/core.
 //
 //   sends        1F1B: batched isend and irecv, waited for at once, so exposed; interleaved: overlapping the
-//                work, as with overlap_p2p_comm (pipeline_parallel/p2p_communication.py, schedules.py)
+//                work, as with overlap_p2p_comm (pipeline_parallel/p2p_communication.py, schedules.py).
+//                Without sequence parallel each rank sends all of a message: from 2021-02 (72e4230b) to 2023-03
+//                (3c92fa93) each sent its part, and the receivers gathered it
 //   gradients    added up in fp32 in one contiguous buffer by the product that makes them; a bucket is
 //                reduced in fp32 during the last backward pass as soon as it is full
 //                (distributed/param_and_grad_buffer.py, distributed/distributed_data_parallel.py;
@@ -71,6 +73,9 @@ class Megatron final : public Nxd {
     return machine.accelerator == topology::Accelerator::gpu;
   }
   bool has_flash_attention(const Architecture&) const override { return true; }
+  /// Unless --no-masked-softmax-fusion is given (megatron/training/arguments.py). The kernel takes up to 4096
+  /// keys (megatron/core/fusions/fused_softmax.py); plain attention over more is predicted too short.
+  bool fuses_softmax() const override { return true; }
   bool overlaps_layers(const Strategy& s) const override {
     return s.context_parallel > 1 || tensor_overlap(s);
   }

@@ -10,7 +10,7 @@ constexpr double kElementBytes = 2;
 
 }  // namespace
 
-/// False: its softmax is one fused kernel between two products (megatron/fused_kernels).
+/// False: its attention is two products with a fused softmax between them (megatron/fused_kernels).
 bool MegatronDeepSpeed::has_flash_attention(const Architecture&) const {
   return false;
 }

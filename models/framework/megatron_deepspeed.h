@@ -2,7 +2,9 @@
 // reduced and weights gathered after the last backward pass.
 //
 //   sends        batched isend and irecv, waited for at once
-//                (megatron/core/pipeline_parallel/p2p_communication.py)
+//                (megatron/core/pipeline_parallel/p2p_communication.py); activations and gradients are cut
+//                over the tensor-parallel ranks and gathered by those that receive them (pipe_partitioned,
+//                grad_partitioned: deepspeedai/DeepSpeed@edaa7221:deepspeed/runtime/pipe/engine.py)
 //   recompute    full: every block again, with its last product and all-reduce
 //   ZeRO-1       gradients of 2 bytes reduced, weights gathered after the step, neither overlapped
 //                (DeepSpeed runtime/zero/stage_1_and_2.py, overlap_comm off)
@@ -26,6 +28,8 @@ class MegatronDeepSpeed : public Nxd {
   }
   bool recomputes_classes() const override { return false; }
   bool has_flash_attention(const Architecture& a) const override;
+  bool fuses_softmax() const override { return true; }
+  bool scatters_messages() const override { return true; }
   bool overlaps_layers(const Strategy& s) const override;
   PassLaunches launches(const Strategy& s) const override;
   LogitBytes logit_bytes() const override { return kEagerLogits; }

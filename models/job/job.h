@@ -44,7 +44,7 @@ struct Software {
 /// Behaviour of a software stack that models and checks need. The table is in models/job/stack.cpp.
 struct StackTraits {
   std::string_view name;  ///< as Software::framework; "" = unknown: treated as NxDT
-  /// True if softmax of plain attention is one kernel (NEURON_FUSE_SOFTMAX=1).
+  /// True if softmax of plain attention is one kernel because the stack sets NEURON_FUSE_SOFTMAX=1.
   bool fuses_softmax = false;
   bool trains_encoders = false;  ///< and nothing else
   /// True if its published runs have dropout on attention probabilities that their tables do not state.

@@ -20,8 +20,8 @@ ElementKind both_norms(const ElementKinds& kinds) {
   return {2 * kinds.norm.passes, 2 * kinds.norm.streams};
 }
 
-// HBM bytes per attention score without flash attention, in bf16 with an fp32 softmax. Fused into one kernel
-// (NEURON_FUSE_SOFTMAX=1): scores written (2), read and normalised (2 + 2), probabilities read (2); backward
+// HBM bytes per attention score without flash attention, in bf16 with an fp32 softmax. Fused into one kernel:
+// scores written (2), read and normalised (2 + 2), probabilities read (2); backward
 // their gradient written (2), the softmax's backward (read 2 + 2, write 2), its result read twice (4), the
 // probabilities once (2). As separate operators, each reads the output of the one before it: scores written
 // (2), scaled and masked (2 + 2), maximum (2), exponents in fp32 (2 + 4), their sum (4), division (4 + 2),
@@ -53,7 +53,8 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   mlp_width_ = a_.intermediate / t;
   vocabulary_ = std::ceil(a_.vocabulary / t);
   element_bytes_ = on_.element_bytes();
-  score_bytes_ = stack_of(job.software).fuses_softmax ? kFusedSoftmax : kPlainSoftmax;
+  const bool fused = stack_of(job.software).fuses_softmax || framework_of(strategy).fuses_softmax();
+  score_bytes_ = fused ? kFusedSoftmax : kPlainSoftmax;
   if (a_.dropout) {
     score_bytes_.forward += kDropoutBytesForward;
     score_bytes_.again += kDropoutBytesForward;
