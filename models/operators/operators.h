@@ -88,12 +88,17 @@ class LayerModel {
     double forward, again, backward;
   };
 
-  /// Bytes of one boundary activation, as sent between pipeline stages: the sequence shard (SP) or all of it.
+  /// Bytes of one boundary activation that a rank sends to the next pipeline stage: its part of the sequence
+  /// (SP), its part of all elements (Framework::scatters_messages()), or all of it.
   Bytes boundary() const;
+  /// Gather of such a message, or of its gradient, by the ranks that received parts of it. Empty if they
+  /// received what they need.
+  OperatorList gather_message() const;
   /// cos and sin tables that NxD passes along with the forward message of Llama models.
   Bytes pass_along() const;
 
  private:
+  bool scatters_messages() const;
   Operator matmul(std::string_view name, double n, double k, double width) const;
   void matmul_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
   /// Product with weights of a decoder layer, in FP8 if the strategy says so.

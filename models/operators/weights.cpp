@@ -46,8 +46,22 @@ OperatorList LayerModel::optimizer(double parameters, int shards) const {
   return {memory("adamw", Category::optimizer, parameters * (per.update + per.update_shard / shards))};
 }
 
+bool LayerModel::scatters_messages() const {
+  return framework_of(s_).scatters_messages() && !s_.sequence_parallel && s_.tensor_parallel > 1;
+}
+
 Bytes LayerModel::boundary() const {
-  return Bytes(element_bytes_ * shard_tokens_ * a_.hidden);
+  const int parts = scatters_messages() ? s_.tensor_parallel : 1;
+  return Bytes(element_bytes_ * shard_tokens_ * a_.hidden / parts);
+}
+
+OperatorList LayerModel::gather_message() const {
+  if (!scatters_messages()) return {};
+  return {{.name = "message",
+           .category = Category::pipeline,
+           .process_group = ProcessGroup::tensor,
+           .op = CollectiveOp::all_gather,
+           .bytes = Bytes(element_bytes_ * tokens_ * a_.hidden)}};
 }
 
 Bytes LayerModel::pass_along() const {

@@ -123,7 +123,7 @@ class GroupClass {
 
   /// Times of the layers of one micro-batch, and of the work before and after them.
   struct Chains {
-    SimTime layer, layer_back, embedding, embedding_back, head, head_back;
+    SimTime layer, layer_back, embedding, embedding_back, head, head_back, message;
     std::array<SimTime, 4> turns{}, turns_back{};  ///< by LayerTurn, if weights are gathered by unit
   };
   using Key = std::tuple<int, bool, Recompute, bool, Precision, const Framework*, UnitKey>;
@@ -245,6 +245,7 @@ struct StageCosts::Shared {
     c.embedding_back = chain(on, model.embedding_backward(), s);
     c.head = chain(on, model.head_forward(), s);
     c.head_back = chain(on, model.head_backward(), s);
+    c.message = chain(on, model.gather_message(), s);
     return on.chains.emplace(key, c).first->second;
   }
 };
@@ -349,10 +350,14 @@ StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const 
     if (part == 0) {
       up += c.embedding;
       down += c.embedding_back;
+    } else {
+      up += c.message;
     }
     if (part == last_part) {
       up += c.head;
       down += c.head_back;
+    } else {
+      down += c.message;
     }
     for (const int below : {part - 1, part}) {
       if (meetings || framework_of(strategy_).sends_beside_work(strategy_)) continue;

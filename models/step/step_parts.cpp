@@ -92,6 +92,11 @@ class StageBuilder {
     Chunk c;
     launch(c.forward, launches.forward);
     launch(c.backward, launches.backward);
+    const auto gather = [&](Pass& pass) {
+      append(
+          pass, Part::message, "message", [&] { return model.gather_message(); }, 1);
+    };
+    if (!first(chunk)) gather(c.forward);
     if (first(chunk))
       append(
           c.forward, Part::embedding, "embedding", [&] { return model.embedding_forward(); }, 1);
@@ -120,6 +125,7 @@ class StageBuilder {
       append(
           pass, Part::gradients, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
     };
+    if (!last(chunk)) gather(c.backward);
     if (split) {
       launch(c.weights, launches.weights);
       backward(c.backward, "head back", "layer back", "embedding back", "add",

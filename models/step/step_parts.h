@@ -58,7 +58,8 @@ void each_turn(bool turns, int layers, const Visit& visit) {
 
 /// Operators in sequence, repeated `times` times.
 struct Chain {
-  enum class Part { embedding, layer, head, gradients } part = Part::layer;  ///< gradients: adding them up
+  /// message: gathering what another stage sent; gradients: adding them up.
+  enum class Part { message, embedding, layer, head, gradients } part = Part::layer;
   std::shared_ptr<const Items> items;
   std::shared_ptr<const ChainRun> run;
   int times = 1;
@@ -90,10 +91,10 @@ struct Chunk {
 struct BesidePass {
   Items layer, head, embedding;
 
-  /// The items of one turn of a chain; none for the chain that adds up gradients.
+  /// The items of one turn of a chain; none for chains without weights.
   const Items& of(Chain::Part part) const {
     static const Items kNothing;
-    if (part == Chain::Part::gradients) return kNothing;
+    if (part == Chain::Part::gradients || part == Chain::Part::message) return kNothing;
     if (part == Chain::Part::layer) return layer;
     return part == Chain::Part::head ? head : embedding;
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/random/mersenne_twister.hpp>
@@ -11,6 +12,7 @@
 #include "models/collective/collective.h"
 #include "models/collective/switched_parameters.h"
 #include "models/framework/framework.h"
+#include "models/operators/operators.h"
 #include "models/step/step.h"
 #include "tests/catch.h"
 #include "tests/models/gpu_machine.h"
@@ -58,7 +60,8 @@ TEST_CASE("steps on GPUs are the same folded and flat, and no shorter than their
   if (chunks) job.architecture.layers = 8;
   Strategy s = strategy_of(job, "tp=" + std::to_string(tensor) + ",pp=" + std::to_string(pipeline) +
                                     (chunks ? ",vpp=2" : "") + (pick({0, 1}) == 1 ? ",zero1=false" : "") +
-                                    (pick({0, 1}) == 1 ? ",recompute=full" : ""));
+                                    (pick({0, 1}) == 1 ? ",recompute=full" : "") +
+                                    (pick({0, 0, 1}) == 1 ? ",sp=false" : ""));
   const std::vector<std::string_view> names = framework_names();
   s.framework = stated_framework(names[static_cast<std::size_t>(
       boost::random::uniform_int_distribution<int>(0, static_cast<int>(names.size()) - 1)(random))]);
@@ -71,6 +74,52 @@ TEST_CASE("steps on GPUs are the same folded and flat, and no shorter than their
   CHECK(model.simulate({.flat = true}).step == folded.step);
   CHECK(model.simulate({.unfolded = true}).step == folded.step);
   CHECK(model.lower_bound() <= folded.step);
+}
+
+// 2048 tokens of 4096 elements of 2 bytes are 16 MiB. DeepSpeed's ranks send an eighth each and gather the rest, also
+// with sequence parallel, whose ranks have an eighth anyway; Megatron's send all of it.
+TEST_CASE("messages between stages are cut over tensor-parallel ranks", "[models]") {
+  const Job job = short_gpu_job(2, 8);
+  const Profile profile = gpu_profile();
+  const auto sent = [&](const char* text) {
+    const Strategy s = strategy_of(job, std::string("tp=8,pp=2,") + text);
+    const LayerModel model(job, s, profile);
+    const OperatorList gather = model.gather_message();
+    double gathered = 0;
+    for (const Operator& o : gather) {
+      CHECK(o.process_group == ProcessGroup::tensor);
+      CHECK(o.op == CollectiveOp::all_gather);
+      gathered += o.bytes.value;
+    }
+    return std::pair(model.boundary().value, gathered);
+  };
+  const double all = 16 << 20;
+  CHECK(sent("sp=false,framework=megatron-deepspeed") == std::pair(all / 8, all));
+  CHECK(sent("sp=true,framework=megatron-deepspeed") == std::pair(all / 8, 0.0));
+  CHECK(sent("sp=false,framework=megatron") == std::pair(all, 0.0));
+}
+
+// Fused, a score moves 8 bytes forward and 14 backward through a memory of 2 TB/s; one operator at a time 26 and 30.
+// 4 GPUs of a tensor-parallel group have 8 of 32 heads: 8 x 2048^2 scores a layer.
+TEST_CASE("softmax is fused where the training loop or the stack says so", "[models]") {
+  Job job = short_gpu_job(1, 8);
+  const double scores = 8 * 2048.0 * 2048;
+  const auto attention = [&](const char* framework, const char* stack) {
+    job.software.framework = stack;
+    const Strategy s = strategy_of(job, std::string("tp=4,flash=false,framework=") + framework);
+    const Profile profile = gpu_profile();
+    const LayerModel model(job, s, profile);
+    double seconds = 0;
+    for (const OperatorList& list : {model.layer_forward(), model.layer_backward()}) {
+      for (const Operator& o : list) seconds += o.name == "attention" ? o.seconds.value : 0;
+    }
+    return seconds;
+  };
+  const double more = (26 + 30 - 8 - 14) * scores / 2e12;
+  for (const char* loop : {"megatron", "megatron-deepspeed"}) {
+    CHECK(attention(loop, "megatron") == attention(loop, "nxdt"));
+  }
+  CHECK(attention("nanotron", "megatron") - attention("nanotron", "nxdt") == Approx(more));
 }
 
 // Busy 3, host 4: (3^6 + 4^6)^(1/6) = (729 + 4096)^(1/6) = 4.11070, 1.11070 more than 3. Far below the host vanishes.
