@@ -53,7 +53,7 @@ logs::LayoutRun sample() {
 TEST_CASE("a row becomes a job on the machine of its source", "[calibrate]") {
   const LayoutJob job = job_of_run(sample());
   CHECK(job.refused.empty());
-  CHECK(job.job.cluster.instance.name == "dgx-a100-80gb");
+  CHECK(job.job.cluster.instance.name == "vtrain-a100");
   CHECK(job.job.cluster.nodes == 1);
   // Padded to a multiple of 128 for each of 4 ranks: 99 times 512.
   CHECK(job.job.architecture.vocabulary == 50688);
