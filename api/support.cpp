@@ -39,8 +39,7 @@ std::string lack_of(const planner::Target& target, const models::Job& job, const
   const models::Job own = on_stack(job, stacks_on({}, job, choice).front(), choice, profile);
   const models::Strategy usual = planner::default_strategy(own);
   if (target.expresses(own, usual)) return "";
-  if (!planner::beyond_mending(target, own, usual) && !planner::space_of(own, &target).beyond_target)
-    return "";
+  if (!planner::beyond_mending(target, own, usual) && !planner::is_beyond_target(own, &target)) return "";
   return planner::inexpressible(target, own, usual).value_or("none of its strategies");
 }
 

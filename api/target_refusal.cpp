@@ -36,7 +36,7 @@ std::optional<TargetRefusal> target_refusal(const PlanRequest& o, const PlanResu
     if (has_rule(*other, job, *broken) ||
         !planner::feasible(job, profile, o.allow_doubtful, o.fit_probability, other))
       continue;
-    refusal.others.push_back({std::string(other->name()), !planner::space_of(job, other).beyond_target});
+    refusal.others.push_back({std::string(other->name()), !planner::is_beyond_target(job, other)});
   }
   if (refusal.others.empty()) return std::nullopt;
   return refusal;

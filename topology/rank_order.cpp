@@ -1,5 +1,8 @@
 #include "topology/rank_order.h"
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace trnplan::topology {
@@ -22,7 +25,7 @@ std::string_view to_string(GroupKind kind) {
 
 /// A rule is a permutation of the row-major ranks that moves ranks by an `extent`, which cluster and degrees
 /// determine. Without an extent the order is row-major. The permutation stays inside blocks that are no
-/// larger than a pipeline stage.
+/// larger than a pipeline stage, and is the same in each: kPartsOfBlock extents.
 struct RankRule {
   int (*extent)(const Cluster& cluster, const Degrees& degrees);
   int (*rank_of)(int contiguous, int extent);
@@ -32,6 +35,8 @@ struct RankRule {
 };
 
 namespace {
+
+constexpr int kPartsOfBlock = 4;
 
 int no_extent(const Cluster&, const Degrees&) {
   return 0;
@@ -169,57 +174,72 @@ std::vector<std::vector<int>> RankOrder::kv_groups_of(const std::vector<int>& te
 }
 
 std::vector<std::vector<int>> RankOrder::kv_groups(int replicas) const {
+  return replicas < 2 ? std::vector<std::vector<int>>{} : kv_groups_in(groups(GroupKind::tensor), replicas);
+}
+
+std::vector<std::vector<int>> RankOrder::kv_groups_in(const std::vector<std::vector<int>>& tensor_groups,
+                                                      int replicas) const {
   std::vector<std::vector<int>> all;
-  if (replicas < 2) return all;
-  for (const std::vector<int>& group : groups(GroupKind::tensor)) {
+  for (const std::vector<int>& group : tensor_groups) {
     for (std::vector<int>& copies : kv_groups_of(group, replicas)) all.push_back(std::move(copies));
   }
   return all;
 }
 
 std::vector<std::vector<int>> RankOrder::groups(GroupKind kind) const {
-  const Degrees& d = degrees_;
-  std::vector<std::vector<int>> all;
-  const auto collect = [&](int degree, int outer, auto&& member) {
-    if (degree < 2) return;
-    all.reserve(static_cast<std::size_t>(outer));
-    for (int o = 0; o < outer; ++o) {
-      std::vector<int>& group = all.emplace_back();
-      group.reserve(static_cast<std::size_t>(degree));
-      for (int i = 0; i < degree; ++i) group.push_back(member(o, i));
-    }
-  };
+  return groups_within(kind, std::numeric_limits<int>::max());
+}
+
+std::vector<std::vector<int>> RankOrder::distinct_groups(GroupKind kind, int cores) const {
+  return groups_within(kind, std::lcm(cores, std::max(1, kPartsOfBlock * extent_)));
+}
+
+namespace {
+
+/// Groups by their row-major ranks: in each of `blocks` blocks of `block` ranks one starts at each of the
+/// first `starts`, and goes on in strides.
+struct Spread {
+  int blocks = 0, block = 1, starts = 1, degree = 1, stride = 1;
+};
+
+Spread spread_of(GroupKind kind, const Degrees& d) {
+  const int replica = d.context * d.tensor, stage = d.data * replica;
   switch (kind) {
     case GroupKind::kv_replicas:
       break;  // needs `replicas`: see kv_groups()
     case GroupKind::tensor:
-      collect(d.tensor, d.pipeline * d.data * d.context, [&](int o, int i) {
-        return rank(o / (d.data * d.context), o / d.context % d.data, o % d.context, i);
-      });
-      break;
+      return {d.pipeline * d.data * d.context, d.tensor, 1, d.tensor, 1};
     case GroupKind::context:
-      collect(d.context, d.pipeline * d.data * d.tensor, [&](int o, int i) {
-        return rank(o / (d.data * d.tensor), o / d.tensor % d.data, i, o % d.tensor);
-      });
-      break;
+      return {d.pipeline * d.data, replica, d.tensor, d.context, d.tensor};
     case GroupKind::data:
-      collect(d.data, d.pipeline * d.context * d.tensor, [&](int o, int i) {
-        return rank(o / (d.context * d.tensor), i, o / d.tensor % d.context, o % d.tensor);
-      });
-      break;
-    case GroupKind::pipeline: {
-      const int pairs = d.pipeline > 2 ? d.pipeline : d.pipeline - 1;
-      all.reserve(static_cast<std::size_t>(pairs) * static_cast<std::size_t>(d.data * d.context * d.tensor));
-      for (int p = 0; p < pairs; ++p) {
-        for (int o = 0; o < d.data * d.context * d.tensor; ++o) {
-          const int data = o / (d.context * d.tensor), context = o / d.tensor % d.context,
-                    tensor = o % d.tensor;
-          all.push_back({rank(p, data, context, tensor), rank((p + 1) % d.pipeline, data, context, tensor)});
-        }
-      }
-      break;
+      return {d.pipeline, stage, replica, d.data, replica};
+    case GroupKind::pipeline:
+      return {d.pipeline - 1, stage, stage, std::min(2, d.pipeline), stage};
+  }
+  return {};
+}
+
+}  // namespace
+
+/// Groups whose first row-major ranks differ by a multiple of `period`, which is a whole number of blocks of
+/// the rule, differ by that shift.
+std::vector<std::vector<int>> RankOrder::groups_within(GroupKind kind, int period) const {
+  const auto placed = [&](int contiguous) {
+    return extent_ == 0 ? contiguous : rule_->rank_of(contiguous, extent_);
+  };
+  const Spread s = spread_of(kind, degrees_);
+  std::vector<std::vector<int>> all;
+  if (s.degree < 2) return all;
+  const int starts = std::min(s.starts, period);
+  for (int b = 0; b < s.blocks && (b == 0 || b * s.block % period != 0); ++b) {
+    for (int i = 0; i < starts; ++i) {
+      std::vector<int>& group = all.emplace_back();
+      group.reserve(static_cast<std::size_t>(s.degree));
+      for (int k = 0; k < s.degree; ++k) group.push_back(placed(b * s.block + i + k * s.stride));
     }
   }
+  if (kind != GroupKind::pipeline || degrees_.pipeline == 2) return all;
+  for (int i = 0; i < starts; ++i) all.push_back({placed(s.blocks * s.block + i), placed(i)});
   return all;
 }
 

@@ -64,16 +64,23 @@ class RankOrder {
   /// groups are the pairs in which NxD sends and receives: (s, s+1) and, for more than two stages, the
   /// closing pair (last, 0); aws-neuron/neuronx-distributed, src/neuronx_distributed/pipeline/comm.py.
   std::vector<std::vector<int>> groups(GroupKind kind) const;
+  /// The first of all groups that differ only by a shift of whole nodes of `cores` ranks, in the same order.
+  /// A few may be alike. Cost: that of the groups returned, at most those of a few nodes.
+  std::vector<std::vector<int>> distinct_groups(GroupKind kind, int cores) const;
 
   /// Ranks that hold copies of the same KV heads when each head is replicated `replicas` times: ranks j, j +
   /// T/r, j + 2T/r, ... of each tensor-parallel group, or r adjacent ones if Traits::adjacent_kv_copies is
   /// set (trn2; parallel_state.py:1605-1645). Empty for one replica. Throws std::invalid_argument when
   /// `replicas` does not divide TP.
   std::vector<std::vector<int>> kv_groups(int replicas) const;
-  /// The same groups of one tensor-parallel group.
+  /// The same groups of some tensor-parallel groups, and of one.
+  std::vector<std::vector<int>> kv_groups_in(const std::vector<std::vector<int>>& tensor_groups,
+                                             int replicas) const;
   std::vector<std::vector<int>> kv_groups_of(const std::vector<int>& tensor_group, int replicas) const;
 
  private:
+  std::vector<std::vector<int>> groups_within(GroupKind kind, int period) const;
+
   Degrees degrees_;
   const RankRule* rule_;  ///< never null
   int extent_ = 0;        ///< distance by which the rule moves ranks; 0: row-major

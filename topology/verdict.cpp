@@ -306,14 +306,13 @@ class Rulings {
   std::size_t last_ = 0;
 };
 
-/// Calls `visit` with the verdict on every group.
-template <class Visit>
-void judge_groups(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order, int kv_replicas,
-                  Visit&& visit) {
+/// Calls `visit` with the verdict on every group, which `groups_of(kind)` lists.
+template <class GroupsOf, class Visit>
+void judge_groups(const Cluster& cluster, const ChipGraph& graph, GroupsOf&& groups_of, Visit&& visit) {
   for (const GroupKind kind : {GroupKind::tensor, GroupKind::kv_replicas, GroupKind::context, GroupKind::data,
                                GroupKind::pipeline}) {
     Rulings rulings(cluster, graph, kind);
-    auto groups = kind == GroupKind::kv_replicas ? order.kv_groups(kv_replicas) : order.groups(kind);
+    auto groups = groups_of(kind);
     for (std::vector<int>& ranks : groups) {
       const GroupVerdict& ruling = rulings.of(ranks);
       visit(ruling, std::move(ranks));
@@ -331,8 +330,11 @@ void note_worst(PlacementVerdict& result, const GroupVerdict& group) {
 
 PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
                            int kv_replicas) {
+  const auto groups_of = [&](GroupKind kind) {
+    return kind == GroupKind::kv_replicas ? order.kv_groups(kv_replicas) : order.groups(kind);
+  };
   PlacementVerdict result;
-  judge_groups(cluster, graph, order, kv_replicas, [&](const GroupVerdict& ruling, std::vector<int> ranks) {
+  judge_groups(cluster, graph, groups_of, [&](const GroupVerdict& ruling, std::vector<int> ranks) {
     GroupVerdict group = ruling;
     group.ranks = std::move(ranks);
     note_worst(result, group);
@@ -343,8 +345,13 @@ PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const
 
 PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
                              int kv_replicas) {
+  const auto groups_of = [&](GroupKind kind) {
+    const int cores = cluster.instance.cores();
+    if (kind != GroupKind::kv_replicas) return order.distinct_groups(kind, cores);
+    return order.kv_groups_in(order.distinct_groups(GroupKind::tensor, cores), kv_replicas);
+  };
   PlacementVerdict result;
-  judge_groups(cluster, graph, order, kv_replicas,
+  judge_groups(cluster, graph, groups_of,
                [&](const GroupVerdict& ruling, const std::vector<int>&) { note_worst(result, ruling); });
   return result;
 }

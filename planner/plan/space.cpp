@@ -326,10 +326,38 @@ std::vector<Strategy> enumerate(const Job& job) {
   return sorted_once(std::move(found));
 }
 
+namespace {
+
+constexpr unsigned kBetweenLooks = 1 << 12;  ///< strategies between two calls of `stop`
+
+bool limits(const Target* target, const Job& job) {
+  return target != nullptr && target->trains_on(job.cluster.instance.traits);
+}
+
+}  // namespace
+
+bool is_beyond_target(const Job& job, const Target* target, const std::function<bool()>& stop) {
+  if (!limits(target, job)) return false;
+  unsigned seen = 0;
+  bool expressed = false;
+  Enumeration(job, [&](const Strategy& s) {
+    expressed = target->expresses(job, s);
+    return !expressed && (++seen % kBetweenLooks != 0 || !stop || !stop());
+  }).run();
+  return !expressed && seen > 0;
+}
+
+void each_in_space(const Job& job, const Target* target, bool beyond_target,
+                   const std::function<bool(const Strategy&)>& found) {
+  const bool limited = !beyond_target && limits(target, job);
+  Enumeration(job, [&](const Strategy& s) {
+    return (limited && !target->expresses(job, s)) || found(s);
+  }).run();
+}
+
 Space space_of(const Job& job, const Target* target, const std::function<bool()>& stop) {
-  constexpr unsigned kBetweenLooks = 1 << 12;  // strategies between two calls of `stop`
   constexpr std::ptrdiff_t kKept = 1 << 16;
-  const bool limited = target != nullptr && target->trains_on(job.cluster.instance.traits);
+  const bool limited = limits(target, job);
   unsigned seen = 0;
   const auto walk = [&](Space& space, bool says_all) {
     space.complete = Enumeration(job, [&](Strategy s) {

@@ -52,6 +52,12 @@ struct Space {
 };
 /// Strategies of enumerate() that the target can express; null: all. `stop` is called now and then.
 Space space_of(const models::Job& job, const Target* target, const std::function<bool()>& stop = {});
+/// Space::beyond_target alone. Cost: up to the first strategy that the target can express.
+bool is_beyond_target(const models::Job& job, const Target* target, const std::function<bool()>& stop = {});
+/// Calls `found` with the strategies of space_of(), in no order and some more than once, until it returns
+/// false. `beyond_target`: as is_beyond_target() says. Cost: that of the strategies visited, without a list.
+void each_in_space(const models::Job& job, const Target* target, bool beyond_target,
+                   const std::function<bool(const models::Strategy&)>& found);
 
 /// The global batch of a strategy: the job's. Where the job gives a range, it is the largest that the
 /// data-parallel ranks and the micro-batch divide, because more micro-batches never take longer per token;

@@ -76,11 +76,14 @@ Feasibility CandidatePart::feasibility_of(const Strategy& s, bool accept_doubt) 
 
 bool CandidatePart::feasible(int batch, bool accept_doubt, const std::function<bool()>& stop) {
   job_.training.global_batch = batch;
-  for (const Strategy& s : space_of(job_, target_, stop).strategies) {
+  const Job asked = job_;  // job_ gets the batch of each strategy
+  bool found = false;
+  each_in_space(asked, target_, is_beyond_target(asked, target_, stop), [&](const Strategy& s) {
     if (stop && stop()) return false;
-    if (feasibility_of(s, accept_doubt) == Feasibility::legal) return true;
-  }
-  return false;
+    found = feasibility_of(s, accept_doubt) == Feasibility::legal;
+    return !found;
+  });
+  return found;
 }
 
 void CandidatePart::refine(Candidate& c, Bytes limit) {

@@ -35,28 +35,30 @@ bool computes_within(Seconds longest, models::ComputeBounds& bounds, const Strat
 bool may_reach(const Job& job, const models::Profile& profile, bool accept_doubt, double fit_probability,
                double tokens_per_second, const Target* target) {
   const topology::ChipGraph graph(job.cluster.instance);
-  Space space = space_of(job, target);
-  CandidatePart part(job, profile, graph, fit_probability, target, space.beyond_target);
+  const bool beyond_target = is_beyond_target(job, target);
+  CandidatePart part(job, profile, graph, fit_probability, target, beyond_target);
   models::ComputeBounds bounds(job, profile);
   Job with_batch = job;
-  for (Strategy& s : space.strategies) {
+  bool reaches = false;
+  each_in_space(job, target, beyond_target, [&](const Strategy& s) {
     with_batch.training.global_batch = batch_of(job, s);
     const models::Training& t = with_batch.training;
     // Bounds are rounded to whole ticks.
     const Seconds longest(static_cast<double>(t.global_batch) * t.sequence / tokens_per_second * (1 + 1e-9));
-    if (!computes_within(longest, bounds, s, models::micro_batches(t, s))) continue;
-    Candidate c{std::move(s)};
+    if (!computes_within(longest, bounds, s, models::micro_batches(t, s))) return true;
+    Candidate c{s};
     part.classify(c, accept_doubt);
-    if (c.feasibility == Feasibility::legal && c.bound <= longest) return true;
-  }
-  return false;
+    reaches = c.feasibility == Feasibility::legal && c.bound <= longest;
+    return !reaches;
+  });
+  return reaches;
 }
 
 int first_feasible_batch(const Job& job, const models::Profile& profile, bool accept_doubt,
                          double fit_probability, const std::vector<int>& batches, const Target* target,
                          const std::function<bool()>& stop) {
   const topology::ChipGraph graph(job.cluster.instance);
-  const bool beyond_target = target != nullptr && space_of(job, target, stop).beyond_target;
+  const bool beyond_target = is_beyond_target(job, target, stop);
   CandidatePart part(job, profile, graph, fit_probability, target, beyond_target);
   for (const int batch : batches) {
     if (part.feasible(batch, accept_doubt, stop)) return batch;

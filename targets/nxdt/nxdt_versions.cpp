@@ -35,17 +35,38 @@ const std::vector<NxdtVersion>& nxdt_versions() {
   return versions;
 }
 
+namespace {
+
+/// A row with its texts as numbers: a search asks for a version with every strategy.
+struct Numbered {
+  const NxdtVersion* row;
+  Number version, first_release, last_release;
+};
+
+const std::vector<Numbered>& numbered_versions() {
+  static const std::vector<Numbered> all = [] {
+    std::vector<Numbered> numbered;
+    for (const NxdtVersion& v : nxdt_versions())
+      numbered.push_back({&v, number_of(v.version), number_of(v.first_release), number_of(v.last_release)});
+    return numbered;
+  }();
+  return all;
+}
+
+}  // namespace
+
 const NxdtVersion* find_version(std::string_view version) {
-  for (const NxdtVersion& v : nxdt_versions()) {
-    if (number_of(v.version) == number_of(version)) return &v;
+  const Number wanted = number_of(version);
+  for (const Numbered& v : numbered_versions()) {
+    if (v.version == wanted) return v.row;
   }
   return nullptr;
 }
 
 const NxdtVersion* version_of_release(std::string_view release) {
   const Number wanted = number_of(release);
-  for (const NxdtVersion& v : nxdt_versions()) {
-    if (number_of(v.first_release) <= wanted && wanted <= number_of(v.last_release)) return &v;
+  for (const Numbered& v : numbered_versions()) {
+    if (v.first_release <= wanted && wanted <= v.last_release) return v.row;
   }
   return nullptr;
 }

@@ -1,5 +1,6 @@
 #include "topology/rank_order.h"
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
@@ -176,4 +177,37 @@ TEST_CASE("the trn2 orders are bijections that agree with their stages", "[topol
   CHECK(ranks.size() == static_cast<std::size_t>(cluster.cores()));
   CHECK(*ranks.begin() == 0);
   CHECK(*ranks.rbegin() == cluster.cores() - 1);
+}
+
+// A search judges distinct groups only: one that is left out must differ by whole nodes from one that is kept,
+// and the first of each kind must be kept. Catches a period that is no whole number of blocks of the order, and
+// the closing pairs of the pipeline.
+TEST_CASE("groups that are not distinct are shifts of earlier ones by whole nodes", "[topology]") {
+  constexpr int kCores = 32;
+  const auto shifted = [](const Group& a, const Group& b) {
+    if (a.size() != b.size() || (b[0] - a[0]) % kCores != 0) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (b[i] - a[i] != b[0] - a[0]) return false;
+    return true;
+  };
+  for (const Degrees& d :
+       {Degrees{.tensor = 8, .context = 2, .data = 6, .pipeline = 3},
+        Degrees{.tensor = 4, .data = 8, .pipeline = 9}, Degrees{.tensor = 32, .data = 3, .pipeline = 3},
+        Degrees{.tensor = 2, .context = 4, .data = 18, .pipeline = 2}, Degrees{.data = 288},
+        Degrees{.pipeline = 288}}) {
+    const RankOrder order(nodes(9), d);
+    for (const GroupKind kind :
+         {GroupKind::tensor, GroupKind::context, GroupKind::data, GroupKind::pipeline}) {
+      const auto kept = order.distinct_groups(kind, kCores);
+      auto next = kept.begin();
+      for (const Group& group : order.groups(kind)) {
+        if (next != kept.end() && *next == group) {
+          ++next;
+          continue;
+        }
+        CHECK(std::any_of(kept.begin(), next, [&](const Group& k) { return shifted(k, group); }));
+      }
+      CHECK(next == kept.end());
+    }
+  }
 }
