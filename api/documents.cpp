@@ -1,5 +1,6 @@
 #include "api/documents.h"
 
+#include "io/output/cluster_json.h"
 #include "io/output/collective_json.h"
 #include "io/output/fit_json.h"
 #include "io/output/memory_json.h"
@@ -24,6 +25,10 @@ std::string document(const SimulateResult& r) {
 
 std::string document(const WhatIfAnswered& r) {
   return io::whatif_json(r.result, r.question, r.job, r.reliability.name);
+}
+
+std::string document(const planner::ClusterAnswer& r) {
+  return io::cluster_json(r);
 }
 
 std::string document(const CheckResult& r) {

@@ -5,6 +5,7 @@
 
 #include "api/calibrate.h"
 #include "api/check.h"
+#include "api/cluster.h"
 #include "api/collective.h"
 #include "api/explain.h"
 #include "api/plan.h"
@@ -22,6 +23,7 @@ namespace trnplan::api {
 /// Contains only the broken rules for a strategy without a program.
 [[nodiscard]] std::string document(const SimulateResult& result);
 [[nodiscard]] std::string document(const WhatIfAnswered& result);
+[[nodiscard]] std::string document(const planner::ClusterAnswer& result);
 [[nodiscard]] std::string document(const CheckResult& result);
 /// `instance`: the machine that was measured.
 [[nodiscard]] std::string document(const CalibrateResult& result, const std::string& instance);

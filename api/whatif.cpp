@@ -23,23 +23,13 @@ namespace {
 /// Most points: each is a search.
 constexpr std::size_t kMostPoints = 64;
 
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', at), list.size());
-    parts.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return parts;
-}
-
 /// Reads options that CLI11 takes as texts, and collects all their faults.
 class Reader {
  public:
   /// "4..128" doubles up to 128; "4,8,16" lists; both may be mixed.
   std::vector<int> nodes(const std::string& text) {
     std::set<int> all;
-    for (const std::string& part : parts_of(text)) {
+    for (const std::string& part : comma_parts(text)) {
       const auto some = parse_doubling(part, topology::kMostNodes);
       if (!some) {
         fault("--nodes", in_quotes(part) + " is not a number or range of nodes",
@@ -87,7 +77,7 @@ class Reader {
     std::vector<topology::Instance> all;
     std::set<std::string> seen;
     const std::vector<std::string> known = catalog.instances();
-    for (const std::string& name : parts_of(text)) {
+    for (const std::string& name : comma_parts(text)) {
       if (!seen.insert(name).second) {
         fault("--instances", in_quotes(name) + " is given twice", "list each type once");
       } else if (name == job.cluster.instance.name) {

@@ -6,7 +6,7 @@ install(TARGETS ${floors} EXPORT trnplanTargets ARCHIVE DESTINATION ${CMAKE_INST
 install(TARGETS trnplan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 foreach(floor IN ITEMS units text topology sim models logs planner calibrate targets io launch api)
   install(DIRECTORY ${floor}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trnplan/${floor} FILES_MATCHING PATTERN "*.h"
-          PATTERN "fit_problem.h" EXCLUDE PATTERN "json_tree.h" EXCLUDE PATTERN "record.h" EXCLUDE PATTERN "described.h" EXCLUDE PATTERN "comparison_json.h" EXCLUDE)
+          PATTERN "fit_problem.h" EXCLUDE PATTERN "json_tree.h" EXCLUDE PATTERN "record.h" EXCLUDE PATTERN "described.h" EXCLUDE PATTERN "comparison_json.h" EXCLUDE PATTERN "draws.h" EXCLUDE)
 endforeach()
 # The manual page is what the program says of itself.
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/trnplan.1 COMMAND trnplan help --man >${PROJECT_BINARY_DIR}/trnplan.1 DEPENDS trnplan)

@@ -1,5 +1,6 @@
 #include "text/parse.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -68,6 +69,16 @@ bool is_version(std::string_view text) {
   return text.size() < 20 && text.find_first_not_of("0123456789.") == std::string_view::npos &&
          text.find("..") == std::string_view::npos && point != std::string_view::npos && point > 0 &&
          text.back() != '.';
+}
+
+std::vector<std::string> comma_parts(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    parts.emplace_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
 }
 
 std::optional<int> parse_whole(std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,9 @@ inline constexpr const char* kUsdFix = "write an amount of USD above 0, for exam
 /// True for numbers with points between them, such as "2.28": a release of a Neuron SDK, a version of a
 /// framework.
 bool is_version(std::string_view text);
+
+/// The parts of a text between its commas; at least one, which may be empty.
+std::vector<std::string> comma_parts(std::string_view text);
 
 /// A whole number without suffix, sign or fraction: "32". nullopt for any other text, and above 2^31 - 1.
 std::optional<int> parse_whole(std::string_view text);

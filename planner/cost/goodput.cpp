@@ -1,17 +1,15 @@
 #include "planner/cost/goodput.h"
-#include "units/quantity.h"
 
 #include <algorithm>
-#include <boost/random/exponential_distribution.hpp>
-#include <boost/random/mersenne_twister.hpp>
-#include <boost/random/normal_distribution.hpp>
-#include <boost/random/uniform_01.hpp>
 #include <cmath>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "planner/cost/draws.h"
+#include "units/quantity.h"
 
 namespace trnplan::planner {
 
@@ -34,22 +32,6 @@ constexpr Named kParameters[] = {{"failure_rate", "1/day"},
                                  {"load_ratio", "1"},
                                  {"asynchronous_stall", "s"}};
 static_assert(std::size(kParameters) == kReliabilityParameters);
-
-/// Random numbers that are the same everywhere: the distributions of <random> differ between standard
-/// libraries, those of Boost.Random do not.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-
-  double uniform() { return boost::random::uniform_01<double>()(engine_); }
-  double exponential(double mean) {
-    return mean * boost::random::exponential_distribution<double>()(engine_);
-  }
-  double normal() { return boost::random::normal_distribution<double>()(engine_); }
-
- private:
-  boost::random::mt19937_64 engine_;
-};
 
 Seconds recovery_of(const FailureModel& m, Random& random) {
   Seconds length = m.recovery;
@@ -149,26 +131,6 @@ class RunSimulation {
   std::optional<std::pair<Seconds, Seconds>> written_;  ///< when it is safe, and the work in it
   SimulatedRun run_;
 };
-
-/// Draws every parameter from its distribution.
-Reliability sample(const Reliability& r, Random& random) {
-  Reliability drawn;
-  for (std::size_t i = 0; i < kReliabilityParameters; ++i) {
-    const models::Value& v = r.values[i];
-    drawn.values[i].median = v.median * std::exp(v.log_sd * random.normal());
-    if (is_share(static_cast<P>(i))) drawn.values[i].median = std::min(drawn.values[i].median, 1.0);
-  }
-  return drawn;
-}
-
-/// The 5th and 95th percentile, by nearest rank.
-Interval percentiles(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto at = [&](double share) {
-    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-  };
-  return {at(0.05), at(0.95)};
-}
 
 constexpr double kMostEvents = 1e6;
 /// Least progress of a simulated run: below it, a run takes so long that the closed form gives the same.
@@ -281,7 +243,7 @@ GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape&
   Random random(options.seed);
   std::vector<double> goodputs, uptimes;
   for (int i = 0; i < options.draws; ++i) {
-    const FailureModel drawn = failure_model(sample(reliability, random), run);
+    const FailureModel drawn = failure_model(drawn_from(reliability, random), run);
     const auto [good, up] = run_once(drawn, e.interval, run.work, random);
     goodputs.push_back(good);
     uptimes.push_back(up);

@@ -721,6 +721,67 @@ class BillLine(Record):
     basis: str
 
 @dataclass(frozen=True, repr=False)
+class OverRuns(Record):
+    median: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+
+@dataclass(frozen=True, repr=False)
+class ClusterJob(Record):
+    name: str
+    model: str
+    nodes: int
+    strategy: str
+    tokens: float
+    priority: int
+    step_seconds: float
+    step_low_seconds: float
+    step_high_seconds: float
+    step_together_seconds: float
+    step_together_most_seconds: float
+    spine_share: float
+    checkpoint_steps: int
+    days: OverRuns
+    waiting_hours: OverRuns
+    recovering_hours: OverRuns
+    failures: OverRuns
+    goodput: OverRuns
+    goodput_alone: float
+    usd: Optional[OverRuns]
+
+@dataclass(frozen=True, repr=False)
+class ClusterOption(Record):
+    value: int
+    days: OverRuns
+    ended: float
+    usd: Optional[float]
+
+@dataclass(frozen=True, repr=False)
+class ClusterOptions(Record):
+    rows: List[ClusterOption]
+    recommended: int
+
+@dataclass(frozen=True, repr=False)
+class ClusterResult(Record):
+    instance: str
+    nodes: int
+    spares: int
+    oversubscription: float
+    scheduler: str
+    reliability: str
+    repair_hours: Optional[float]
+    repair_slots: int
+    usd_per_node_hour: Optional[float]
+    runs: int
+    days: OverRuns
+    ended: float
+    use: OverRuns
+    usd: Optional[float]
+    jobs: List[ClusterJob]
+    spares_asked: Optional[ClusterOptions]
+    checkpoint_steps_asked: Optional[ClusterOptions]
+
+@dataclass(frozen=True, repr=False)
 class Estimate(Record):
     median: float
     log_sd: float

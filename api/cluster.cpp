@@ -1,0 +1,296 @@
+#include "api/cluster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/predictor.h"
+#include "api/resolve.h"
+#include "io/catalog/reliability.h"
+#include "io/input/cluster_jobs.h"
+#include "io/input/strategy_text.h"
+#include "models/memory/host_memory.h"
+#include "planner/check/judge.h"
+#include "planner/cost/prices.h"
+#include "planner/plan/strategy_grammar.h"
+#include "text/diagnostic.h"
+#include "text/parse.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using planner::ClusterAnswer;
+using planner::ClusterJob;
+using planner::ClusterSetup;
+
+constexpr int kMostOptions = 64, kMostInterval = 1'000'000'000;
+
+/// "0..8" is every number of them.
+std::optional<std::vector<int>> every(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  const auto low = parse_whole(text.substr(0, dots));
+  const auto high = dots == std::string::npos ? low : parse_whole(text.substr(dots + 2));
+  if (!low || !high || *high < *low || *high - *low >= kMostOptions || *high > topology::kMostNodes)
+    return std::nullopt;
+  std::vector<int> all;
+  for (int n = *low; n <= *high; ++n) all.push_back(n);
+  return all;
+}
+
+std::optional<std::vector<int>> doubling_or_best(const std::string& text) {
+  if (text == "best") return std::vector<int>{0};
+  return parse_doubling(text, kMostInterval);
+}
+
+/// Values of an option, ascending; none if it is not stated.
+std::vector<int> values_of(const std::string& text, const char* option, const char* fix,
+                           std::optional<std::vector<int>> (*parse)(const std::string&),
+                           std::vector<Diagnostic>& faults) {
+  std::set<int> all;
+  if (text.empty()) return {};
+  for (const std::string& part : comma_parts(text)) {
+    const auto some = parse(part);
+    if (some)
+      all.insert(some->begin(), some->end());
+    else
+      faults.push_back(
+          {{io::kCommandLine, 0, 0}, option, in_quotes(part) + " is not a number or range", fix});
+  }
+  if (all.size() > kMostOptions)
+    faults.push_back({{io::kCommandLine, 0, 0},
+                      option,
+                      fmt::format("{} values are asked for", all.size()),
+                      fmt::format("ask for at most {}", kMostOptions)});
+  return {all.begin(), all.end()};
+}
+
+/// A job of the file, resolved, with its strategy.
+struct Member {
+  std::shared_ptr<const ResolvedJob> resolved;
+  models::Job job;  ///< on its own nodes, alone
+  models::Strategy strategy;
+  models::StepReport report;
+};
+
+/// Oversubscription of the spine as `nodes` of the cluster's nodes see it.
+double seen_by(const io::StatedCluster& c, int nodes) {
+  return std::max(1.0, c.oversubscription * nodes / c.nodes);
+}
+
+class Builder {
+ public:
+  Builder(const ClusterRequest& request, const io::StatedCluster& stated, Remarks& remarks)
+      : request_(request), stated_(stated), remarks_(remarks) {}
+
+  std::vector<Member> members() {
+    std::vector<Member> all;
+    for (std::size_t i = 0; i < stated_.jobs.size(); ++i) {
+      try {
+        all.push_back(member(stated_.jobs[i], i));
+      } catch (const InputError& e) {
+        faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
+      }
+    }
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+    return all;
+  }
+
+ private:
+  [[nodiscard]] InputError fault(std::size_t i, const char* key, std::string problem, std::string fix) const {
+    return InputError(Diagnostic{stated_.jobs[i].at, fmt::format("jobs[{}].{}", i, key), std::move(problem),
+                                 std::move(fix)});
+  }
+
+  Member member(const io::StatedClusterJob& j, std::size_t i) {
+    Asked asked;
+    asked.job.job = j.job;
+    asked.job.texts = request_.texts;
+    asked.job.options.instance = stated_.instance.name;
+    asked.job.options.nodes = fmt::to_string(j.nodes);
+    asked.job.options.tokens = j.tokens;
+    asked.job.options.sequence = j.sequence;
+    asked.job.options.global_batch = j.global_batch;
+    asked.profile = request_.profile;
+    ResolveOptions options;
+    options.one_strategy = !j.strategy.empty();
+    options.amend = [&](io::JobReading& reading, const io::Catalog&) {
+      if (reading.job.cluster.instance.nics > 0)
+        reading.job.cluster.oversubscription = seen_by(stated_, j.nodes);
+      reading.job.deadline = {};
+      reading.job.budget = 0;
+    };
+    Member m;
+    m.resolved = std::make_shared<const ResolvedJob>(resolve(asked, options, remarks_));
+    m.job = m.resolved->job();
+    if (!(m.job.training.tokens > 0))
+      throw fault(i, "tokens", "neither this nor training.tokens of its job is stated",
+                  "write for example tokens: 2T");
+    choose(m, j, i);
+    return m;
+  }
+
+  void choose(Member& m, const io::StatedClusterJob& j, std::size_t i) {
+    const Predictor predictor(*m.resolved, request_.risk);
+    if (j.strategy.empty()) {
+      const Recommendation found = predictor.recommend(m.job, {.top = 1, .explain = false});
+      const planner::Plan* plan = found.search.recommended_plan();
+      if (plan == nullptr)
+        throw fault(i, "nodes", fmt::format("no strategy fits {} nodes", j.nodes),
+                    "see trnplan plan of the job for what would");
+      m.job = planner::as_planned(m.job, *plan);
+      m.strategy = plan->strategy;
+      m.report = plan->report;
+      return;
+    }
+    m.strategy = io::parse_strategy(j.strategy, m.job);
+    const Prediction p = predictor.predict(m.job, m.strategy);
+    if (p.judgement.refused() || !p.judgement.plan) {
+      const bool broken = !p.judgement.broken.empty();
+      throw fault(i, "strategy",
+                  broken ? p.judgement.broken.front().rule + ": " + p.judgement.broken.front().message
+                         : planner::why_no_plan(p.judgement),
+                  broken ? p.judgement.broken.front().fix : "choose another, or leave it out");
+    }
+    m.report = p.judgement.plan->report;
+  }
+
+  const ClusterRequest& request_;
+  const io::StatedCluster& stated_;
+  Remarks& remarks_;
+  std::vector<Diagnostic> faults_;
+};
+
+/// Share of a step that its collectives between nodes take along the critical path.
+double share_on_spine(const Member& m) {
+  using models::Category;
+  Seconds on{};
+  const auto add = [&](Category c) { on += m.report.breakdown[static_cast<std::size_t>(c)]; };
+  for (const Category c :
+       {Category::data_parallel, Category::pipeline, Category::expert_parallel, Category::context_parallel})
+    add(c);
+  if (m.strategy.tensor_parallel > m.job.cluster.instance.cores()) add(Category::tensor_parallel);
+  return std::min(1.0, on / m.report.step);
+}
+
+ClusterJob job_of(const Member& m, const io::StatedClusterJob& stated) {
+  ClusterJob j;
+  j.name = stated.name;
+  j.nodes = stated.nodes;
+  j.priority = stated.priority;
+  j.submitted = stated.start;
+  j.step = m.report.step;
+  j.shorter = std::log(m.report.step / m.report.low);
+  j.longer = std::log(m.report.high / m.report.step);
+  const models::Training& t = m.job.training;
+  j.steps = std::ceil(t.tokens / (static_cast<double>(t.sequence) * t.global_batch));
+  j.checkpoint = models::checkpoint_bytes(m.job, m.strategy);
+  j.asynchronous = stated.asynchronous;
+  return j;
+}
+
+/// Fills what jobs on one spine add to each other's steps.
+void share_spine(const io::StatedCluster& c, const std::vector<Member>& members, ClusterAnswer& a) {
+  const std::size_t n = members.size();
+  a.setup.slowed.assign(n, std::vector<Seconds>(n));
+  for (std::size_t j = 0; j < n; ++j) {
+    planner::AnsweredClusterJob& answered = a.jobs[j];
+    answered.together = answered.together_most = a.setup.jobs[j].step;
+    const Predictor predictor(*members[j].resolved);
+    std::map<double, Seconds> steps;  // by what the spine looks like
+    for (std::size_t k = 0; k < n; ++k) {
+      if (k == j || c.jobs[j].nodes < 2 || c.jobs[k].nodes < 2) continue;
+      models::Job at = members[j].job;
+      const double seen = seen_by(c, c.jobs[j].nodes + c.jobs[k].nodes);
+      if (at.cluster.instance.nics == 0 || !(seen > at.cluster.oversubscription)) continue;
+      at.cluster.oversubscription = seen;
+      if (!steps.contains(seen)) {
+        const Prediction p = predictor.predict(at, members[j].strategy);
+        steps[seen] = p.judgement.plan ? p.judgement.plan->report.step : a.setup.jobs[j].step;
+      }
+      const Seconds more = std::max(steps[seen] - a.setup.jobs[j].step, Seconds{});
+      a.setup.slowed[j][k] = a.jobs[k].on_spine * more;
+      answered.together += a.setup.slowed[j][k];
+      answered.together_most += more;
+    }
+  }
+}
+
+planner::Reliability reliability_of(const io::Catalog& catalog, const io::StatedCluster& c,
+                                    const Files& files) {
+  planner::Reliability r =
+      io::reliability_from(c.reliability.empty() ? read_document(catalog.file("reliability.json"))
+                                                 : parse_document(files.text(c.reliability), c.reliability));
+  if (c.storage_speed)
+    r.value(planner::ReliabilityParameter::storage_throughput) = {*c.storage_speed * 1e9, 0, "stated"};
+  return r;
+}
+
+void remark_rule(const io::StatedCluster& c, Remarks& remarks) {
+  const std::optional<int> restarts = c.rule->settings().restarts;
+  if (restarts) {
+    remarks.add(
+        fmt::format("after {} restarts a job whose nodes are whole waits for a person, as "
+                    "TRNPLAN_RESTARTS in settings.env says; scheduler.restarts states another number",
+                    *restarts));
+  }
+  if (c.jobs.size() > 1 && c.oversubscription > 1)
+    remarks.add(
+        "how much jobs on one spine slow each other is estimated: traffic hidden behind computing does "
+        "not count");
+}
+
+}  // namespace
+
+ClusterAnswer cluster(const ClusterRequest& request, Remarks& remarks) {
+  std::vector<Diagnostic> faults;
+  const std::vector<int> spares =
+      values_of(request.spares, "--spares", "write 0..8 or 0,2,4", &every, faults);
+  const std::vector<int> intervals = values_of(request.checkpoint_steps, "--checkpoint-steps",
+                                               "write 50..800, 100,200 or best", &doubling_or_best, faults);
+  if (!faults.empty()) throw InputError(std::move(faults));
+  const io::Catalog catalog = io::Catalog::standard();
+  const io::StatedCluster stated = io::read_cluster_jobs(request.file, catalog, request.texts);
+  const planner::Reliability reliability = reliability_of(catalog, stated, request.texts);
+  const std::vector<Member> members = Builder(request, stated, remarks).members();
+
+  ClusterAnswer a;
+  a.instance = stated.instance.name;
+  a.scheduler = stated.scheduler;
+  a.reliability = reliability.name;
+  a.oversubscription = stated.oversubscription;
+  a.runs = request.runs;
+  planner::PriceOptions prices;
+  prices.pricing = planner::pricing_of(request.pricing, 1);
+  prices.usd_per_node_hour = stated.usd_per_node_hour;
+  if (const auto bill = planner::bill_of(stated.instance, 1, prices))
+    a.usd_per_node_hour = bill->usd_per_hour();
+  a.setup = {stated.nodes, stated.spares, stated.repair, stated.repair_slots, {}, {}, stated.rule};
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Member& m = members[i];
+    ClusterJob job = job_of(m, stated.jobs[i]);
+    job.every_steps = stated.jobs[i].checkpoint_steps > 0 ? stated.jobs[i].checkpoint_steps
+                                                          : planner::best_checkpoint_steps(job, reliability);
+    planner::AnsweredClusterJob answered;
+    answered.model = m.job.architecture.name;
+    answered.strategy = planner::strategy_grammar(m.job, m.strategy);
+    answered.tokens = m.job.training.tokens;
+    answered.low = m.report.low;
+    answered.high = m.report.high;
+    answered.on_spine = stated.jobs[i].nodes > 1 ? share_on_spine(m) : 0;
+    a.setup.jobs.push_back(std::move(job));
+    a.jobs.push_back(std::move(answered));
+  }
+  share_spine(stated, members, a);
+  remark_rule(stated, remarks);
+  const planner::SamplingOptions sampling{request.runs, static_cast<std::uint64_t>(request.seed)};
+  a.estimate = planner::estimate_cluster(a.setup, reliability, sampling);
+  a.spares = planner::ask_spares(a.setup, reliability, spares, a.usd_per_node_hour, sampling);
+  a.checkpoints = planner::ask_checkpoints(a.setup, reliability, intervals, a.usd_per_node_hour, sampling);
+  return a;
+}
+
+}  // namespace trnplan::api

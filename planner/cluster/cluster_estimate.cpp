@@ -1,0 +1,83 @@
+#include "planner/cluster/cluster_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "planner/cost/draws.h"
+#include "units/normal.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+RunShape shape_of(const ClusterJob& job) {
+  RunShape run;
+  run.nodes = job.nodes;
+  run.step = job.step;
+  run.checkpoint = job.checkpoint;
+  run.asynchronous = job.asynchronous;
+  return run;
+}
+
+/// Factor of a job's step at the standard normal value `z`.
+double stretch_at(const std::vector<ClusterJob>& jobs, double z) {
+  double width = 0;
+  for (const ClusterJob& job : jobs) width = std::max(width, z > 0 ? job.longer : job.shorter);
+  return std::exp(z * width / kNinetyPercent);
+}
+
+OverRuns over(const std::vector<ClusterRun>& runs, const std::function<double(const ClusterRun&)>& of) {
+  std::vector<double> values;
+  values.reserve(runs.size());
+  for (const ClusterRun& run : runs) values.push_back(of(run));
+  std::sort(values.begin(), values.end());
+  return {percentile(values, 0.5), {percentile(values, 0.05), percentile(values, 0.95)}};
+}
+
+JobEstimate job_over(const std::vector<ClusterRun>& runs, std::size_t j) {
+  const auto of = [&](auto get) {
+    return over(runs, [=](const ClusterRun& run) { return get(run.jobs[j]); });
+  };
+  JobEstimate e;
+  e.wall = of([](const JobRun& r) { return r.wall.value; });
+  e.queued = of([](const JobRun& r) { return r.queued.value; });
+  e.recovering = of([](const JobRun& r) { return r.recovering.value; });
+  e.failures = of([](const JobRun& r) { return static_cast<double>(r.failures); });
+  e.node_seconds = of([](const JobRun& r) { return r.node_seconds; });
+  e.goodput = of([](const JobRun& r) { return r.goodput; });
+  return e;
+}
+
+}  // namespace
+
+ClusterEstimate estimate_cluster(const ClusterSetup& setup, const Reliability& reliability,
+                                 const SamplingOptions& options) {
+  Random seeds(options.seed);
+  std::vector<ClusterRun> runs;
+  for (int i = 0; i < std::max(options.draws, 1); ++i) {
+    Random random(seeds.seed());
+    const Reliability drawn = drawn_from(reliability, random);
+    const double stretch = stretch_at(setup.jobs, random.normal());
+    runs.push_back(simulate_cluster(setup, drawn, random.seed(), stretch));
+  }
+  ClusterEstimate e;
+  for (std::size_t j = 0; j < setup.jobs.size(); ++j) {
+    e.jobs.push_back(job_over(runs, j));
+    const ClusterJob& job = setup.jobs[j];
+    e.jobs.back().alone = goodput(failure_model(reliability, shape_of(job)), job.every_steps * job.step);
+  }
+  e.span = over(runs, [](const ClusterRun& run) { return run.span.value; });
+  e.use = over(runs, [](const ClusterRun& run) { return run.use; });
+  const auto ended = std::count_if(runs.begin(), runs.end(),
+                                   [](const ClusterRun& run) { return run.span.value < kInfinity; });
+  e.ended = static_cast<double>(ended) / static_cast<double>(runs.size());
+  return e;
+}
+
+int best_checkpoint_steps(const ClusterJob& job, const Reliability& reliability) {
+  return best_steps(failure_model(reliability, shape_of(job)), job.step);
+}
+
+}  // namespace trnplan::planner
