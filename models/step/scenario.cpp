@@ -16,4 +16,12 @@ double Scenario::factor(int rank) const {
   return product;
 }
 
+Seconds most_work(const std::vector<CoreWork>& work, int stage) {
+  Seconds most{};
+  for (const CoreWork& w : work) {
+    if (w.stage == stage) most = std::max(most, w.work);
+  }
+  return most;
+}
+
 }  // namespace trnplan::models

@@ -29,4 +29,7 @@ struct CoreWork {
   Seconds work{};  ///< of one core in one step, without collectives, messages and waiting
 };
 
+/// The work of the busiest cores of a stage; 0 without any.
+[[nodiscard]] Seconds most_work(const std::vector<CoreWork>& work, int stage);
+
 }  // namespace trnplan::models
