@@ -20,7 +20,10 @@ std::string document(const PlanResult& r) {
 
 std::string document(const SimulateResult& r) {
   const planner::Judgement& judged = r.judgement;
-  return judged.plan ? io::plan_json(*judged.plan, judged.broken) : io::refusal_json(judged.broken);
+  if (!judged.plan) return io::refusal_json(judged.broken);
+  if (!r.scenario) return io::plan_json(*judged.plan, judged.broken);
+  const io::ShownScenario scenario{&r.scenario->scenario, &r.scenario->report, &r.scenario->work};
+  return io::plan_json(*judged.plan, judged.broken, &scenario);
 }
 
 std::string document(const WhatIfAnswered& r) {

@@ -6,6 +6,7 @@
 
 #include "api/rehearsal.h"
 #include "io/catalog/catalog.h"
+#include "io/input/scenario_text.h"
 #include "io/input/strategy_text.h"
 #include "io/output/atomic_write.h"
 #include "io/trace/chrome_trace.h"
@@ -51,6 +52,14 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
                   timeline.micro_batches, left_out));
 }
 
+ScenarioStep scenario_step(const std::string& text, const models::Job& job, const models::Strategy& strategy,
+                           const models::Profile& profile) {
+  const models::Scenario scenario = io::read_scenario(text, job.cluster, {"--scenario", 0, 0});
+  const topology::ChipGraph graph(job.cluster.instance);
+  const models::StepModel model(job, strategy, profile, graph);
+  return {text, model.simulate({.scenario = scenario}), model.core_work(scenario)};
+}
+
 /// Adds a remark if the schedule is a what-if.
 void remark_schedule(const models::Strategy& strategy, Remarks& remarks) {
   const models::Schedule schedule = models::effective_schedule(strategy);
@@ -70,7 +79,7 @@ void remark_broken(const planner::Judgement& judgement, Remarks& remarks) {
 }
 
 std::vector<std::string> paths_of(const SimulateRequest& r) {
-  return {r.job.job, r.profile, r.trace};
+  return {r.job.job, r.profile, r.trace, io::is_scenario_file(r.scenario) ? r.scenario : ""};
 }
 
 SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
@@ -79,6 +88,9 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     format_of(r.trace);
     rehearse_files(folder_of(r.trace), {std::filesystem::path(r.trace).filename().string()}, r.force);
   }
+  if (!r.scenario.empty() && !r.trace.empty())
+    throw InputError(
+        {{"--scenario", 0, 0}, "", "--trace draws the step of an ideal machine", "leave one out"});
   const ResolvedJob resolved = resolve(r, {.one_strategy = true}, remarks);
   SimulateResult out;
   out.strategy = io::parse_strategy(r.strategy, resolved.job());
@@ -91,6 +103,8 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   out.outlook = std::move(p.outlook);
   remark_broken(out.judgement, remarks);
   if (out.judgement.plan) remark_release(out.profile, out.job.software, remarks);
+  if (!r.scenario.empty() && out.judgement.plan)
+    out.scenario = scenario_step(r.scenario, out.job, out.strategy, out.profile);
   if (r.trace.empty()) return out;
   if (out.judgement.plan)
     write_trace(r, out.job, out.strategy, out.profile, remarks);

@@ -8,6 +8,7 @@
 #include "api/predictor.h"
 #include "api/resolve.h"
 #include "models/parameters/profile.h"
+#include "models/step/step.h"
 #include "models/step/timeline.h"
 #include "planner/check/judge.h"
 #include "planner/confidence/recommendation.h"
@@ -17,6 +18,7 @@ namespace trnplan::api {
 
 struct SimulateRequest : Asked {
   std::string strategy;
+  std::string scenario;  ///< slower cores, or a file that says which (io/input/scenario_text.h); empty = none
   std::optional<models::Schedule> schedule;  ///< overrides the strategy's
   std::string trace;                         ///< file for the timeline, .pftrace or .json; empty = none
   bool force = false;                        ///< overwrites `trace`
@@ -24,12 +26,20 @@ struct SimulateRequest : Asked {
 /// Files and folders that it reads, and those that it writes except a report.
 [[nodiscard]] std::vector<std::string> paths_of(const SimulateRequest& request);
 
+/// The step of a plan in a scenario.
+struct ScenarioStep {
+  std::string scenario;  ///< as it was asked for
+  models::StepReport report;
+  std::vector<models::CoreWork> work;  ///< by stage, then ascending by factor
+};
+
 struct SimulateResult {
   models::Job job;
   models::Strategy strategy;
   planner::Judgement judgement;
   models::Profile profile;   ///< of the prediction
   planner::Outlook outlook;  ///< of the plan, if there is one; its interval is already widened
+  std::optional<ScenarioStep> scenario;
 };
 
 /// Simulates a refused strategy too, if that makes sense. Writes `trace`. Throws InputError.

@@ -1,4 +1,9 @@
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "api/documents.h"
 #include "api/simulate.h"
@@ -7,6 +12,7 @@
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
+#include "cli/text/table.h"
 #include "cli/text/text.h"
 
 namespace trnplan::cli {
@@ -28,15 +34,37 @@ std::vector<std::string> schedules() {
   return all;
 }
 
+/// The step in a scenario, and for how long the cores of each factor wait for the busiest ones.
+std::string scenario_text(const api::ScenarioStep& s, Seconds ideal, bool stages) {
+  Table table({{"cores"}, {"factor"}, {"work, s"}, {"waiting for the busiest, s"}});
+  Table by_stage({{"stage"}, {"cores"}, {"factor"}, {"work, s"}, {"waiting for the busiest, s"}});
+  for (const models::CoreWork& w : s.work) {
+    std::vector<std::string> cells = {
+        std::to_string(w.cores), fmt::format("{:.4g}", w.factor), fmt::format("{:.3f}", w.work.value),
+        fmt::format("{:.3f}", (models::most_work(s.work, w.stage) - w.work).value)};
+    if (!stages) {
+      table.row(std::move(cells));
+      continue;
+    }
+    cells.insert(cells.begin(), std::to_string(w.stage));
+    by_stage.row(std::move(cells));
+  }
+  return fmt::format("With {}: {} s a step, {:.3f} times as long as on the ideal machine below.\n",
+                     printable(s.scenario), seconds_text(s.report.step), s.report.step / ideal) +
+         (stages ? by_stage : table).text() + "\n";
+}
+
 int run(const SimulateOptions& o) {
   api::check_report(o.report, api::paths_of(o.request));
   Remarks remarks = printed_remarks();
   const api::SimulateResult result = api::simulate(o.request, remarks);
-  const auto& [job, strategy, judgement, profile, outlook] = result;
+  const auto& [job, strategy, judgement, profile, outlook, scenario] = result;
   if (o.common.json()) {
     print(api::document(result));
   } else if (judgement.plan) {
-    print_text(job_line(job) + strategy_words(strategy) + "\n" +
+    const std::string slower =
+        scenario ? scenario_text(*scenario, judgement.plan->report.step, strategy.pipeline_parallel > 1) : "";
+    print_text(job_line(job) + strategy_words(strategy) + "\n" + slower +
                plan_details(*judgement.plan, false, text_width()) + critical_path(*judgement.plan));
   }
   if (!o.report.path.empty()) api::write_simulate_report(o.report, o.request, result, remarks.all());
@@ -59,6 +87,11 @@ void add_simulate(CLI::App& app, Run& chosen) {
                    "file for the timeline: .pftrace or .json, for ui.perfetto.dev")
       ->check(not_empty());
   command->add_flag("--force", o->request.force, "overwrite the files of --trace and --report");
+  command
+      ->add_option("--scenario", o->request.scenario,
+                   "slower parts of the machine, numbered from 0, each with the factor of the time of its "
+                   "work: slow-node=3:1.2,slow-core=17:1.1; or a .yaml file, slow-node: {3: 1.2}")
+      ->check(not_empty());
   add_report(*command, o->report.path);
   command
       ->add_option(

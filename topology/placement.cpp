@@ -1,6 +1,7 @@
 #include "topology/placement.h"
 
 #include <map>
+#include <utility>
 
 namespace trnplan::topology {
 
@@ -13,6 +14,13 @@ Placement::Placement(const Cluster& cluster, const RankOrder& order) : Placement
     const auto [it, fresh] = known.try_emplace(std::move(stages), static_cast<int>(representatives_.size()));
     if (fresh) representatives_.push_back(node);
     class_of_node_.push_back(it->second);
+  }
+}
+
+Placement::Placement(const Cluster& cluster, std::vector<int> class_of_node) : Placement(cluster) {
+  class_of_node_ = std::move(class_of_node);
+  for (int node = 0; node < static_cast<int>(class_of_node_.size()); ++node) {
+    if (class_of_node_[static_cast<std::size_t>(node)] == classes()) representatives_.push_back(node);
   }
 }
 

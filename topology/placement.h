@@ -14,6 +14,8 @@ namespace trnplan::topology {
 class Placement {
  public:
   Placement(const Cluster& cluster, const RankOrder& order);
+  /// Nodes with equal numbers are alike. The numbers count from 0, each after those before it.
+  Placement(const Cluster& cluster, std::vector<int> class_of_node);
   /// A placement with one class: every node does the same.
   static Placement uniform(const Cluster& cluster);
   /// A placement with a class for each node, for simulations that leave out no node.

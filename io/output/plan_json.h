@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/step/scenario.h"
 #include "planner/confidence/experiment.h"
 #include "planner/confidence/recommendation.h"
 #include "planner/cost/run_forecast.h"
@@ -25,8 +26,15 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
                         const planner::Confidence* confidence = nullptr,
                         const planner::ForecastRun* run = nullptr,
                         const std::vector<planner::Outlook>& outlooks = {});
-/// One plan object, as `simulate` prints it and `plan --out` writes it. `broken` may be empty.
-std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
+/// The step of a plan in a scenario; refers to its parts.
+struct ShownScenario {
+  const std::string* text;
+  const models::StepReport* report;
+  const std::vector<models::CoreWork>* work;
+};
+/// One plan object, as `simulate` prints it and `plan --out` writes it. `broken` may be empty, `scenario` null.
+std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {},
+                      const ShownScenario* scenario = nullptr);
 /// Replaces a plan object if a strategy cannot be simulated: only the reasons.
 std::string refusal_json(const std::vector<planner::Violation>& broken);
 /// A legal config near a refused one, and the changes that lead to it.

@@ -301,7 +301,20 @@ namespace {
 struct ShownSimulation {
   const Plan& plan;
   const std::vector<planner::Violation>& broken;
+  const ShownScenario* scenario;  ///< may be null
 };
+
+/// Work of some cores, and that of the busiest ones of their stage.
+struct ShownWork {
+  models::CoreWork of;
+  Seconds most;
+};
+
+std::vector<ShownWork> shown_work(const ShownScenario& s) {
+  std::vector<ShownWork> all;
+  for (const models::CoreWork& w : *s.work) all.push_back({w, models::most_work(*s.work, w.stage)});
+  return all;
+}
 
 const Plan& plan_of_simulation(const ShownSimulation& s) {
   return s.plan;
@@ -310,17 +323,47 @@ const Plan& plan_of_simulation(const ShownSimulation& s) {
 }  // namespace
 
 template <>
+const Record<ShownWork>& record() {
+  static const Record<ShownWork> described(
+      "CoreWork", "Cores of a pipeline stage whose work takes equally long.",
+      {{"stage", [](const ShownWork& w) { return w.of.stage; }},
+       {"factor", [](const ShownWork& w) { return w.of.factor; }, "of the time of their work"},
+       {"cores", [](const ShownWork& w) { return w.of.cores; }},
+       {"work_seconds", [](const ShownWork& w) { return w.of.work; },
+        "of one core in a step, without collectives, messages and waiting"},
+       {"waits_seconds", [](const ShownWork& w) { return w.most - w.of.work; },
+        "by which that is less than the work of the busiest cores of the stage"}});
+  return described;
+}
+
+template <>
+const Record<ShownScenario>& record() {
+  static const Record<ShownScenario> described(
+      "Scenario", "A step on a machine that is not ideal.",
+      {{"scenario", [](const ShownScenario& s) { return *s.text; }, "as it was asked for"},
+       {"step_seconds", [](const ShownScenario& s) { return s.report->step; }},
+       {"tokens_per_second", [](const ShownScenario& s) { return s.report->tokens_per_second; }},
+       {"breakdown_seconds", [](const ShownScenario& s) { return s.report->breakdown; },
+        "along the critical path"},
+       {"work", &shown_work}});
+  return described;
+}
+
+template <>
 const Record<ShownSimulation>& record() {
   static const Record<ShownSimulation> described(
       "Simulation", "One plan, with the rules that it breaks.", &plan_of_simulation,
       {{"violations",
         [](const ShownSimulation& s) { return s.broken.empty() ? std::nullopt : std::optional(s.broken); },
-        "doubts included", Absent::left_out}});
+        "doubts included", Absent::left_out},
+       {"scenario", &ShownSimulation::scenario, "with `--scenario`; all other keys are of the ideal machine",
+        Absent::left_out}});
   return described;
 }
 
-std::string plan_json(const Plan& plan, const std::vector<planner::Violation>& broken) {
-  return document_of(ShownSimulation{plan, broken});
+std::string plan_json(const Plan& plan, const std::vector<planner::Violation>& broken,
+                      const ShownScenario* scenario) {
+  return document_of(ShownSimulation{plan, broken, scenario});
 }
 
 std::string refusal_json(const std::vector<planner::Violation>& broken) {

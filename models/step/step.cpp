@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
 #include "models/device/devices.h"
@@ -119,8 +120,11 @@ void charge_report(StepReport& report, const Attribution& path, double pace) {
 StepReport StepModel::simulate(StepOptions options) const {
   const StepParts& p = *parts_;
   StepReport report;
-  report.expanded = options.flat || options.expand || p.must_expand;
-  const std::unique_ptr<Layout> layout = options.flat ? lane_per_core(p) : lane_per_stage(p);
+  const bool ideal = options.scenario.is_ideal();
+  report.expanded = options.flat || options.expand || p.must_expand || !ideal;
+  const std::unique_ptr<Layout> layout = options.flat ? lane_per_core(p, options.scenario)
+                                         : ideal      ? lane_per_stage(p)
+                                                      : lane_per_class(p, options.scenario);
   const StepTimes times = options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
                                                            : time_folded(p, *layout, report.expanded);
   report.folded = times.folded;
@@ -152,6 +156,38 @@ StepReport StepModel::simulate(StepOptions options) const {
   }
   report.hfu = executed / report.step / peak;
   return report;
+}
+
+namespace {
+
+/// Work of a core of a stage in one step.
+SimTime work_of_stage(const StepParts& p, int stage, double factor) {
+  SimTime once, ends;
+  const auto add = [&](const Items& items, int times) {
+    for (const Item& item : items) {
+      if (!item.is_transfer()) once += stretched(item, factor) * times;
+    }
+  };
+  for (const Chunk& chunk : p.work(stage).chunks) {
+    for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
+      if (pass->launch) once += pass->launch->length;
+      for (const Chain& chain : pass->chains) add(*chain.items, chain.times);
+    }
+  }
+  ends += stretched(p.work(stage).optimizer, factor) + p.work(stage).end.length;
+  return once * p.micro_batches + ends;
+}
+
+}  // namespace
+
+std::vector<CoreWork> StepModel::core_work(const Scenario& scenario) const {
+  const StepParts& p = *parts_;
+  std::map<std::pair<int, double>, int> cores;
+  for (int r = 0; r < p.job.cluster.cores(); ++r) ++cores[{p.order.stage_of(r), scenario.factor(r)}];
+  std::vector<CoreWork> all;
+  for (const auto& [key, count] : cores)
+    all.push_back({key.first, key.second, count, to_seconds(work_of_stage(p, key.first, key.second))});
+  return all;
 }
 
 StepReport simulate_step(const Job& job, const Strategy& strategy, const Profile& profile,

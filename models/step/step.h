@@ -24,6 +24,7 @@
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
 #include "models/report/step_report.h"
+#include "models/step/scenario.h"
 #include "topology/chip_graph.h"
 
 namespace trnplan::models {
@@ -33,6 +34,7 @@ struct StepOptions {
   bool flat = false;      ///< one device per core, every group on every node; same result to the tick
   bool expand = false;    ///< every operator a task, no remembered sub-programs; same to the tick
   bool unfolded = false;  ///< every micro-batch run, no steady rounds counted; same to the tick
+  Scenario scenario;      ///< slower cores; ideal: none
 };
 
 /// Thrown when a step without a rhythm has too many micro-batches to run one by one.
@@ -70,6 +72,9 @@ class StepModel {
   /// repeat, and if unfolded or flat, all micro-batches are run: O(PP * micro-batches), or O(cores * layers *
   /// micro-batches) if flat. Above 4 million tasks the step is extrapolated instead, if it grows evenly.
   StepReport simulate(StepOptions options = {}) const;
+
+  /// The work of all cores, by stage, then ascending by factor. Cost: O(cores + operators).
+  std::vector<CoreWork> core_work(const Scenario& scenario) const;
 
   /// The parts, for models/step/timeline.h.
   const StepParts& parts() const { return *parts_; }

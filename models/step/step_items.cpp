@@ -59,6 +59,21 @@ void attribute_beyond(Attribution& attribution, const Item& item, SimTime beyond
             to_sim_time(to_seconds(beyond) / (slowdown - 1)).ps);
 }
 
+SimTime stretched(const Item& item, double factor) {
+  if (factor == 1) return item.length;
+  const auto ticks = [&](Category c) { return item.fixed.category[static_cast<std::size_t>(c)]; };
+  const SimTime slow{ticks(Category::compute) + ticks(Category::optimizer)};
+  return item.length + to_sim_time(to_seconds(slow) * factor) - slow;
+}
+
+void attribute_stretch(Attribution& attribution, const Item& item, SimTime stretch,
+                       const ParameterSchema& schema) {
+  if (stretch.ps == 0) return;
+  const auto most = std::max_element(item.fixed.parameter.begin(), item.fixed.parameter.end());
+  attribution.add(item.name, item.transfer_category,
+                  schema.at(static_cast<std::size_t>(most - item.fixed.parameter.begin())), stretch);
+}
+
 Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also) {
   Item item;
   item.name = name;

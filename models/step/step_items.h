@@ -72,6 +72,12 @@ using Items = std::vector<Item>;
 /// that it takes t (1 - 1/f) longer, with t the transfer's time. That scales with the resource that limits
 /// the transfer, and grows by t/f for each unit of log f, which also counts for overlap_slowdown.
 void attribute_beyond(Attribution& attribution, const Item& item, SimTime beyond, double slowdown);
+/// Length of an item of work on a core whose work takes `factor` times as long: its compute and optimizer do,
+/// not what the host or a message takes.
+SimTime stretched(const Item& item, double factor);
+/// Attributes the time of work beyond its length on an ideal core.
+void attribute_stretch(Attribution& attribution, const Item& item, SimTime stretch,
+                       const ParameterSchema& schema);
 /// An item of work. `also` is a second parameter that the length scales with, or none.
 Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also = {});
 /// The items of `collective` repeated `call.repeat` times in a row: its phases, each for all repeats

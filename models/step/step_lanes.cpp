@@ -1,9 +1,10 @@
 #include "models/step/step_lanes.h"
-#include "units/index.h"
-
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <utility>
+
+#include "units/index.h"
 
 namespace trnplan::models {
 
@@ -41,27 +42,85 @@ class LanePerStage : public Layout {
   std::unordered_map<std::pair<const Item*, Fabric::Id>, std::vector<Share>, Hash> known_;
 };
 
+std::vector<StageGroups> groups_of_stages(const StepLayout& layout) {
+  std::vector<StageGroups> groups;
+  for (int stage = 0; stage < layout.stages; ++stage) groups.push_back(layout.groups_of(stage));
+  return groups;
+}
+
+class LanePerClass : public Layout {
+ public:
+  LanePerClass(const StepParts& parts, const Scenario& scenario)
+      : parts_(parts),
+        groups_(groups_of_stages(parts)),
+        columns_(columns_of_ranks(parts)),
+        classes_(column_classes(parts, scenario, groups_)),
+        placement_(parts.job.cluster, classes_.group_of_nodes),
+        fabric_(parts.job.cluster, parts.graph, placement_, parts.profile) {}
+  int lanes(int) const override { return classes_.classes(); }
+  double factor(int stage, int lane) const override { return classes_.factor(stage, lane); }
+  const Fabric& fabric() const override { return fabric_; }
+
+  const std::vector<Share>& shares(int stage, const Item& item) override {
+    return remember(stage, item, groups_[at(stage)].of(item.call.process_group), 0);
+  }
+  const std::vector<Share>& pair_shares(int boundary, const Item& item) override {
+    return remember(-1 - boundary, item, parts_.pairs_of(boundary), classes_.classes());
+  }
+
+ private:
+  /// `above`: added to the lanes of a group's ranks after the first.
+  const std::vector<Share>& remember(int where, const Item& item, const Groups& groups, int above) {
+    const auto [it, fresh] = known_.try_emplace({where, item.call});
+    if (!fresh) return it->second;
+    // By the classes of all members, in the order of the groups: those with as many of each do the same.
+    std::map<std::vector<int>, std::size_t> number;
+    std::vector<std::pair<std::vector<int>, Groups>> alike;
+    for (const std::vector<int>& group : groups) {
+      if (std::none_of(group.begin(), group.end(), [&](int r) { return placement_.represents(r); })) continue;
+      std::vector<int> key;
+      for (const int r : group) key.push_back(classes_.of_column[at(columns_[at(r)])]);
+      std::sort(key.begin(), key.end());
+      const auto [found, first] = number.try_emplace(key, alike.size());
+      if (first) alike.emplace_back(std::move(key), Groups{});
+      alike[found->second].second.push_back(group);
+    }
+    for (const auto& [key, same] : alike) {
+      std::vector<int> lanes(key);
+      lanes.erase(std::unique(lanes.begin(), lanes.end()), lanes.end());
+      if (above > 0) lanes.push_back(above + lanes.front());
+      const Phase phase = collective(fabric_, item.call.op, same, item.call.bytes).phases.at(item.call.phase);
+      Fabric::Load load = phase.load;
+      for (auto& [id, bytes] : load) bytes *= item.call.repeat;
+      it->second.push_back({std::move(lanes), std::move(load), phase.scale * item.call.repeat});
+    }
+    return it->second;
+  }
+
+  const StepParts& parts_;
+  std::vector<StageGroups> groups_;
+  std::vector<int> columns_;
+  ColumnClasses classes_;
+  topology::Placement placement_;
+  Fabric fabric_;
+  std::map<std::pair<int, Call>, std::vector<Share>> known_;
+};
+
 class LanePerCore : public Layout {
  public:
-  explicit LanePerCore(const StepParts& parts)
+  LanePerCore(const StepParts& parts, const Scenario& scenario)
       : parts_(parts),
         placement_(topology::Placement::flat(parts.job.cluster)),
         fabric_(parts.job.cluster, parts.graph, placement_, parts.profile),
-        lane_of_(at(parts.job.cluster.cores())) {
-    for (int stage = 0; stage < parts.stages; ++stage) {
-      groups_.push_back(parts.groups_of(stage));
-      int lane = 0;
-      for (int d = 0; d < parts.strategy.data_parallel; ++d) {
-        for (int c = 0; c < parts.strategy.context_parallel; ++c) {
-          for (int t = 0; t < parts.strategy.tensor_parallel; ++t) {
-            lane_of_[at(parts.order.rank(stage, d, c, t))] = lane++;
-          }
-        }
-      }
-      lanes_ = lane;
-    }
+        lane_of_(columns_of_ranks(parts)),
+        lanes_(static_cast<int>(lane_of_.size()) / parts.stages),
+        groups_(groups_of_stages(parts)),
+        factors_(lane_of_.size(), 1) {
+    for (int r = 0; r < parts.job.cluster.cores(); ++r)
+      factors_[at(parts.order.stage_of(r) * lanes_ + lane_of_[at(r)])] = scenario.factor(r);
   }
   int lanes(int) const override { return lanes_; }
+  double factor(int stage, int lane) const override { return factors_[at(stage * lanes_ + lane)]; }
   const Fabric& fabric() const override { return fabric_; }
 
   const std::vector<Share>& shares(int stage, const Item& item) override {
@@ -99,8 +158,9 @@ class LanePerCore : public Layout {
   topology::Placement placement_;
   Fabric fabric_;
   std::vector<int> lane_of_;  ///< by rank, within its stage
-  int lanes_ = 1;
+  int lanes_;
   std::vector<StageGroups> groups_;
+  std::vector<double> factors_;  ///< by stage, then lane
   std::map<std::pair<int, Call>, std::vector<Share>> known_;
 };
 
@@ -110,8 +170,12 @@ std::unique_ptr<Layout> lane_per_stage(const StepParts& parts) {
   return std::make_unique<LanePerStage>(parts);
 }
 
-std::unique_ptr<Layout> lane_per_core(const StepParts& parts) {
-  return std::make_unique<LanePerCore>(parts);
+std::unique_ptr<Layout> lane_per_class(const StepParts& parts, const Scenario& scenario) {
+  return std::make_unique<LanePerClass>(parts, scenario);
+}
+
+std::unique_ptr<Layout> lane_per_core(const StepParts& parts, const Scenario& scenario) {
+  return std::make_unique<LanePerCore>(parts, scenario);
 }
 
 }  // namespace trnplan::models

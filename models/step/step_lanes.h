@@ -1,10 +1,12 @@
 // The lanes of a step's program that take part in a transfer: one lane per stage where all its ranks do the
-// same, or one per core. Internal to the step model.
+// same, one per class of ranks where some are slower, or one per core. Internal to the step model.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "models/step/column_classes.h"
+#include "models/step/scenario.h"
 #include "models/step/step_parts.h"
 
 namespace trnplan::models {
@@ -19,7 +21,10 @@ class Layout {
     double scale = 0;
   };
   virtual ~Layout() = default;
+  /// The same for all stages.
   virtual int lanes(int stage) const = 0;
+  /// Factor of the time of a lane's work.
+  virtual double factor(int /*stage*/, int /*lane*/) const { return 1; }
   virtual const Fabric& fabric() const = 0;
   /// The transfers of an item of a stage, with the stage's `shift` applied.
   virtual const std::vector<Share>& shares(int stage, const Item& item) = 0;
@@ -29,7 +34,9 @@ class Layout {
 
 /// A layout with one lane per stage.
 std::unique_ptr<Layout> lane_per_stage(const StepParts& parts);
+/// A layout with one lane per class of columns. Passes must be expanded.
+std::unique_ptr<Layout> lane_per_class(const StepParts& parts, const Scenario& scenario);
 /// A layout with one lane per core, for every node and every group.
-std::unique_ptr<Layout> lane_per_core(const StepParts& parts);
+std::unique_ptr<Layout> lane_per_core(const StepParts& parts, const Scenario& scenario = {});
 
 }  // namespace trnplan::models

@@ -146,7 +146,7 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
   }
   struct TagTimes {
     std::int64_t normal = 0, bubble = 0;
-    SimTime normal_beyond, bubble_beyond;
+    SimTime normal_beyond, bubble_beyond, stretch;
   };
   std::vector<TagTimes> tags(step.sources.size());
   for (Place at{0, 0}; at.first < path.size(); ++at.first) {
@@ -155,6 +155,8 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
       const sim::TaskId task = path[at.first].tasks[at.second];
       TagTimes& t = tags[step.program.tasks()[task].tag];
       const SimTime beyond = beyond_fixed(step.program, run, task) * n;
+      if (const Item* item = step.of(task).item)
+        t.stretch += (step.program.tasks()[task].fixed - item->length) * n;
       if (step.of(task).is<task::PassPart>() && (at < first || last < at)) {
         t.bubble += n;
         t.bubble_beyond += beyond;
@@ -169,6 +171,7 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
     if (item == nullptr) continue;
     times.path.add(item->fixed, tags[tag].normal);
     attribute_beyond(times.path, *item, tags[tag].normal_beyond, p.slowdown());
+    attribute_stretch(times.path, *item, tags[tag].stretch, *p.profile.schema);
     Attribution filling;
     filling.add(item->fixed, tags[tag].bubble);
     attribute_beyond(filling, *item, tags[tag].bubble_beyond, p.slowdown());
@@ -217,16 +220,16 @@ bool is_near(SimTime a, SimTime b) {
   return std::abs(static_cast<double>((a - b).ps)) <= kNear * static_cast<double>(b.ps);
 }
 
-/// The longest time of a stage for `unit` micro-batches in the steady part of a run; absent where that part
-/// is too short.
-std::optional<SimTime> slowest_pace(const StepRun& r, int stages, int unit) {
+/// The longest time of one of the `lanes` of all stages for `unit` micro-batches in the steady part of a run;
+/// absent where that part is too short.
+std::optional<SimTime> slowest_pace(const StepRun& r, int lanes, int unit) {
   const sim::Repeats& repeats = r.step.repeats;
   if (repeats.period == 0 || unit % r.step.micro_batches_of_period != 0) return std::nullopt;
   const sim::TaskId apart = repeats.period * static_cast<sim::TaskId>(unit / r.step.micro_batches_of_period);
   const sim::Program& program = r.step.program;
-  std::vector<bool> seen(static_cast<std::size_t>(stages));
+  std::vector<bool> seen(static_cast<std::size_t>(lanes));
   SimTime slowest;
-  int left = stages;
+  int left = lanes;
   for (sim::TaskId t = repeats.beyond; left > 0 && t-- > repeats.first + apart;) {
     const sim::Task& task = program.tasks()[t];
     if (task.device_count == 0) continue;
@@ -266,7 +269,7 @@ StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {
     const StepTimes &first = tried[n - 3], &second = tried[n - 2], &third = tried[n - 1];
     const std::int64_t units = std::int64_t{1} << (n - 3);  // of the first of the three
     const SimTime growth = third.end - second.end;          // of twice as many
-    const auto pace = slowest_pace(r, p.stages, unit);
+    const auto pace = slowest_pace(r, p.stages * layout.lanes(0), unit);
     if (!pace || !is_alike(second, third) || !is_near((second.end - first.end) * 2, growth)) return;
     if (!is_near(std::max(*pace * units * 2, growth), growth)) return;
     grown_step = grown(second, third, p.micro_batches / unit - 4 * units, 2 * units);

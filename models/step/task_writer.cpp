@@ -87,7 +87,7 @@ sim::FlowId TaskWriter::flow_of(const Layout::Share& share) {
 void TaskWriter::work(int stage, const Item& item, const Source& source) {
   const std::uint32_t t = tag(source);
   for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
-    out.program.add_work(device(stage, lane), item.length, t);
+    out.program.add_work(device(stage, lane), stretched(item, layout_.factor(stage, lane)), t);
   }
 }
 

@@ -116,6 +116,7 @@ py::tuple simulate(const py::dict& given) {
   Arguments a(given);
   a.job(r.job);
   a.text("strategy", r.strategy);
+  a.text("scenario", r.scenario);
   a.text("profile", r.profile);
   a.text("trace", r.trace);
   const api::ReportFile report = report_of(a, api::paths_of(r));

@@ -114,6 +114,7 @@ def simulate(
     global_batch: Union[int, str, None] = None,
     precision: Optional[str] = None,
     release: Optional[str] = None,
+    scenario: Optional[str] = None,
     profile: Optional[Path] = None,
     trace: Optional[Path] = None,
     report: Optional[Path] = None,
@@ -122,6 +123,7 @@ def simulate(
     """Simulates one strategy of a job in detail.
 
     strategy: ``"tp=8,pp=4"``, a dict with these keys or those of docs/json.md, or the strategy of a result.
+    scenario: ``"slow-node=3:1.2,slow-core=17:1.1"``, or a .yaml file with these keys: ``scenario`` of the result.
     trace: a .pftrace or .json for the timeline, for ui.perfetto.dev. report: a .html for the page of ``to_html()``.
         force: overwrites these files.
 
@@ -129,7 +131,7 @@ def simulate(
     ``plan`` is None if there is no prediction. Raises InputError with every fault.
     """
     arguments = (
-        Arguments(strategy=strategy_text(strategy), force=force)
+        Arguments(strategy=strategy_text(strategy), scenario=scenario, force=force)
         .document("job", job)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, precision=precision,
                release=release)
@@ -139,7 +141,7 @@ def simulate(
     answer = json.loads(document)
     judged = records.result(SimulateResult, answer, remarks, page)
     if "strategy" in answer:  # the plan's keys are next to the violations
-        of_plan = {key: value for key, value in answer.items() if key not in ("schema_version", "violations")}
+        of_plan = {key: value for key, value in answer.items() if key not in ("schema_version", "violations", "scenario")}
         object.__setattr__(judged, "plan", records.build(Plan, of_plan))
     return errors.kept(judged, unwritten)
 

@@ -122,6 +122,38 @@ TEST_CASE("softmax is fused where the training loop or the stack says so", "[mod
   CHECK(attention("nanotron", "megatron") - attention("nanotron", "nxdt") == Approx(more));
 }
 
+// Eight replicas of one GPU each, whose gradients are reduced after the last backward pass: the others wait for the
+// slow one, whose work takes half as long again, and nothing hides it.
+TEST_CASE("a slow core of a ring adds its own delay to the step", "[models]") {
+  const Job job = short_gpu_job(1, 8);
+  const Strategy s = strategy_of(job, "tp=1,zero1=false,framework=megatron-deepspeed");
+  const Profile profile = gpu_profile();
+  const topology::ChipGraph graph(job.cluster.instance);
+  const StepModel model(job, s, profile, graph);
+  const StepReport ideal = model.simulate(), slow = model.simulate({.scenario = {{{5, 1, 1.5}}}});
+  const auto part = [&](const StepReport& r, Category c) {
+    return r.breakdown[static_cast<std::size_t>(c)].value;
+  };
+  const double work = part(ideal, Category::compute), update = part(ideal, Category::optimizer);
+  CHECK(slow.step.value - ideal.step.value == Approx((work + update) / 2).epsilon(1e-9));
+  CHECK(part(slow, Category::compute) == Approx(1.5 * work).epsilon(1e-9));
+  CHECK(part(slow, Category::data_parallel) == Approx(part(ideal, Category::data_parallel)).epsilon(1e-9));
+  const std::vector<CoreWork> cores = model.core_work({{{5, 1, 1.5}}});
+  REQUIRE(cores.size() == 2);
+  CHECK(cores[0].cores == 7);
+  CHECK(cores[1].factor == 1.5);
+  CHECK((cores[1].work - cores[0].work).value == Approx((work + update) / 2).epsilon(1e-9));
+}
+
+TEST_CASE("a factor of 1 changes nothing", "[models]") {
+  const Job job = short_gpu_job(2, 16);
+  const Strategy s = strategy_of(job, "tp=2,pp=2");
+  const Profile profile = gpu_profile();
+  const topology::ChipGraph graph(job.cluster.instance);
+  const StepModel model(job, s, profile, graph);
+  CHECK(model.simulate({.scenario = {{{3, 4, 1.0}}}}).step == model.simulate().step);
+}
+
 // Busy 3, host 4: (3^6 + 4^6)^(1/6) = (729 + 4096)^(1/6) = 4.11070, 1.11070 more than 3. Far below the host vanishes.
 TEST_CASE("a pass takes what the host needs beyond what the device is busy", "[models][device]") {
   CHECK(beyond_busy(Seconds(3), Seconds(4)).value == Approx(1.11070).epsilon(1e-5));

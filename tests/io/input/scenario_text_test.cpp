@@ -1,0 +1,63 @@
+// Scenarios as text and as files: what they mean, and all their faults at once.
+#include <string>
+#include <vector>
+
+#include "io/input/scenario_text.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+
+namespace {
+
+const SourcePos kPlace{"--scenario", 0, 0};
+
+std::vector<std::string> faults_of(const std::string& text) {
+  const topology::Cluster cluster = job_of("llama3-8b", 4, 8192, 1024).cluster;
+  std::vector<std::string> all;
+  try {
+    (void)io::read_scenario(text, cluster, kPlace);
+  } catch (const InputError& e) {
+    for (const Diagnostic& d : e.faults()) all.push_back(to_string(d));
+  }
+  return all;
+}
+
+}  // namespace
+
+// A trn1.32xlarge has 32 cores: node 3 is ranks 96 to 127. Core 100 is among them, so its factors multiply.
+TEST_CASE("a scenario says which cores are slower", "[io]") {
+  const topology::Cluster cluster = job_of("llama3-8b", 4, 8192, 1024).cluster;
+  const models::Scenario s = io::read_scenario("slow-node=3:1.5,slow-core=100:2", cluster, kPlace);
+  CHECK(s.factor(95) == 1);
+  CHECK(s.factor(96) == 1.5);
+  CHECK(s.factor(100) == 3);
+  CHECK(s.factor(127) == 1.5);
+  CHECK_FALSE(s.is_ideal());
+  CHECK(io::read_scenario("slow-node=0:1", cluster, kPlace).is_ideal());
+}
+
+TEST_CASE("all faults of a scenario are said at once", "[io]") {
+  const std::vector<std::string> faults =
+      faults_of("slow-nodes=1:2,slow-node=4:0.5,slow-core=-1:1e9,x,slow-node=1");
+  REQUIRE(faults.size() == 7);
+  CHECK(faults[0] == "--scenario: slow-nodes: unknown key\n  fix: did you mean slow-node?");
+  CHECK(faults[1] ==
+        "--scenario: slow-node: \"4\" is no node of the cluster\n  fix: write a number from 0 to 3");
+  CHECK(faults[6].find("is not KEY=NUMBER:FACTOR") != std::string::npos);
+  CHECK(faults_of("").size() == 1);
+}
+
+TEST_CASE("a scenario's file has the keys of the text", "[io]") {
+  const TestFolder folder;
+  const std::string path = folder.write("slow.yaml", "slow-node: {3: 1.5}\nslow-core:\n  100: 2\n");
+  const topology::Cluster cluster = job_of("llama3-8b", 4, 8192, 1024).cluster;
+  CHECK(io::read_scenario(path, cluster, kPlace).factor(100) == 3);
+  const std::string wrong =
+      folder.write("wrong.yaml", "slow-node: [3]\nslow-core: {200: 2, 1: fast}\nnic: {5: 0}\n");
+  const std::vector<std::string> faults = faults_of(wrong);
+  REQUIRE(faults.size() == 4);
+  CHECK(faults[0].find("wrong.yaml:1:12: slow-node: not a map of numbers and factors") != std::string::npos);
+  CHECK(faults[3].find("wrong.yaml:3:1: nic: unknown key") != std::string::npos);
+}

@@ -1,0 +1,91 @@
+// Steps with slower cores: classes of columns do the same as every core for itself.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "models/framework/framework.h"
+#include "models/framework/strategy_words.h"
+#include "models/step/step.h"
+#include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
+#include "tests/models/setup.h"
+#include "tests/property/sample.h"
+#include "tests/seeds.h"
+#include "units/sim_time.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+/// Up to three slow nodes or cores of a cluster, with one of a few factors.
+Scenario random_scenario(boost::random::mt19937& random, const topology::Cluster& cluster) {
+  const auto below = [&](int n) { return boost::random::uniform_int_distribution<int>(0, n - 1)(random); };
+  Scenario scenario;
+  const int cores = cluster.instance.cores();
+  for (int i = below(3); i >= 0; --i) {
+    const double factor = 1 + 0.1 * (1 + below(5));
+    if (below(2) == 0) {
+      scenario.slow.push_back({below(cluster.nodes) * cores, cores, factor});
+    } else {
+      scenario.slow.push_back({below(cluster.cores()), 1 + below(2), factor});
+    }
+  }
+  return scenario;
+}
+
+/// Ticks by which ends may differ where one flow stands for several: each change of a flow's rate may add one
+/// (sim/executor.h), and a step of the suite's jobs has few that decide.
+constexpr std::int64_t kRounded = 8;
+
+void check_classes(const Job& job, const Strategy& s, const Profile& profile, const Scenario& scenario) {
+  const topology::ChipGraph graph(job.cluster.instance);
+  const StepModel model(job, s, profile, graph);
+  const StepReport classes = model.simulate({.scenario = scenario});
+  const StepReport flat = model.simulate({.flat = true, .scenario = scenario});
+  CHECK(std::abs((to_sim_time(flat.step) - to_sim_time(classes.step)).ps) <= kRounded);
+  CHECK(model.simulate({.unfolded = true, .scenario = scenario}).step == classes.step);
+  Seconds sum{};
+  for (const Seconds part : classes.breakdown) sum += part;
+  CHECK(sum.value == Approx(classes.step.value).epsilon(1e-9));
+}
+
+}  // namespace
+
+TEST_CASE("classes of slow cores agree with every core for itself, on trn1", "[property]") {
+  const unsigned seed = GENERATE(from_range(seeds(1, 15)));
+  boost::random::mt19937 random(seed);
+  Sample sample = random_sample(seed);
+  const Scenario scenario = random_scenario(random, sample.job.cluster);
+  CAPTURE(seed, strategy_words(sample.strategy));
+  check_classes(sample.job, sample.strategy, test_catalog().profile("trn1-datasheet"), scenario);
+}
+
+TEST_CASE("classes of slow cores agree with every core for itself, on GPUs", "[property]") {
+  const unsigned seed = GENERATE(from_range(seeds(1, 15)));
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() +
+             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
+  };
+  const int nodes = pick({1, 2, 4}), tensor = pick({1, 2, 4, 8}), pipeline = pick({1, 1, 2, 4});
+  const int ranks = nodes * 8;
+  if (tensor * pipeline > ranks) return;
+  Job job = job_of("llama3-8b", nodes, 2048, ranks / (tensor * pipeline) * pick({4, 8}));
+  job.cluster.instance = gpu_machine();
+  job.architecture.layers = pick({4, 5, 8});
+  Strategy s = strategy_of(job, "tp=" + std::to_string(tensor) + ",pp=" + std::to_string(pipeline) +
+                                    (pick({0, 1}) == 1 ? ",zero1=false" : "") +
+                                    (pick({0, 0, 1}) == 1 ? ",sp=false" : ""));
+  const std::vector<std::string_view> names = framework_names();
+  s.framework = stated_framework(names[static_cast<std::size_t>(
+      boost::random::uniform_int_distribution<int>(0, static_cast<int>(names.size()) - 1)(random))]);
+  if (!StepModel::not_modelled(job, s).empty()) return;
+  const Scenario scenario = random_scenario(random, job.cluster);
+  CAPTURE(seed, nodes, tensor, pipeline, s.framework);
+  check_classes(job, s, gpu_profile(), scenario);
+}
