@@ -486,8 +486,25 @@ class Infeasible(Record):
     cheapest: Optional[Plan]
 
 @dataclass(frozen=True, repr=False)
+class CoreWork(Record):
+    stage: int
+    factor: float
+    cores: int
+    work_seconds: float
+    waits_seconds: float
+
+@dataclass(frozen=True, repr=False)
+class Scenario(Record):
+    scenario: str
+    step_seconds: float
+    tokens_per_second: float
+    breakdown_seconds: Breakdown
+    work: List[CoreWork]
+
+@dataclass(frozen=True, repr=False)
 class Simulation(Plan):
     violations: Optional[List[Violation]]
+    scenario: Optional[Scenario]
 
 @dataclass(frozen=True, repr=False)
 class Finding(Record):

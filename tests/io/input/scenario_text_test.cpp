@@ -13,7 +13,7 @@ namespace {
 
 const SourcePos kPlace{"--scenario", 0, 0};
 
-std::vector<std::string> faults_of(const std::string& text) {
+std::vector<std::string> scenario_faults(const std::string& text) {
   const topology::Cluster cluster = job_of("llama3-8b", 4, 8192, 1024).cluster;
   std::vector<std::string> all;
   try {
@@ -40,13 +40,13 @@ TEST_CASE("a scenario says which cores are slower", "[io]") {
 
 TEST_CASE("all faults of a scenario are said at once", "[io]") {
   const std::vector<std::string> faults =
-      faults_of("slow-nodes=1:2,slow-node=4:0.5,slow-core=-1:1e9,x,slow-node=1");
+      scenario_faults("slow-nodes=1:2,slow-node=4:0.5,slow-core=-1:1e9,x,slow-node=1");
   REQUIRE(faults.size() == 7);
   CHECK(faults[0] == "--scenario: slow-nodes: unknown key\n  fix: did you mean slow-node?");
   CHECK(faults[1] ==
         "--scenario: slow-node: \"4\" is no node of the cluster\n  fix: write a number from 0 to 3");
   CHECK(faults[6].find("is not KEY=NUMBER:FACTOR") != std::string::npos);
-  CHECK(faults_of("").size() == 1);
+  CHECK(scenario_faults("").size() == 1);
 }
 
 TEST_CASE("a scenario's file has the keys of the text", "[io]") {
@@ -56,7 +56,7 @@ TEST_CASE("a scenario's file has the keys of the text", "[io]") {
   CHECK(io::read_scenario(path, cluster, kPlace).factor(100) == 3);
   const std::string wrong =
       folder.write("wrong.yaml", "slow-node: [3]\nslow-core: {200: 2, 1: fast}\nnic: {5: 0}\n");
-  const std::vector<std::string> faults = faults_of(wrong);
+  const std::vector<std::string> faults = scenario_faults(wrong);
   REQUIRE(faults.size() == 4);
   CHECK(faults[0].find("wrong.yaml:1:12: slow-node: not a map of numbers and factors") != std::string::npos);
   CHECK(faults[3].find("wrong.yaml:3:1: nic: unknown key") != std::string::npos);
