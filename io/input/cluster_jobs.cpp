@@ -36,7 +36,7 @@ std::string count_text_of(MapReader& map, std::string_view key) {
 }
 
 /// A path in the file, from where the program runs; a name that is no file there stays what it is.
-std::string beside(const fs::path& file, const std::string& name, const Files& files) {
+std::string found_from(const fs::path& file, const std::string& name, const Files& files) {
   if (name.empty()) return name;
   const fs::path path = file.parent_path() / name;
   return files.has(path) || fs::path(name).has_extension() ? path.string() : name;
@@ -101,7 +101,8 @@ void read_machines(const Node& node, StatedCluster& c, const Catalog& catalog,
 int checkpoint_steps_of(MapReader& map) {
   const Node* node = map.raw("checkpoint_steps");
   if (node == nullptr || (node->kind == Node::Kind::scalar && node->scalar == "best")) return 0;
-  if (const auto whole = whole_of(*node); whole && *whole >= 1 && *whole <= kMostCheckpointSteps) return *whole;
+  if (const auto whole = whole_of(*node); whole && *whole >= 1 && *whole <= kMostCheckpointSteps)
+    return *whole;
   map.fault("checkpoint_steps", "this is neither a number of steps nor best",
             "write for example 200, or best");
   return 0;
@@ -114,7 +115,7 @@ StatedClusterJob read_cluster_job(const Node& node, std::size_t index, const fs:
   StatedClusterJob j;
   j.at = node.at;
   j.name = map.required_text("name");
-  j.job = beside(file, map.required_text("job"), files);
+  j.job = found_from(file, map.required_text("job"), files);
   j.nodes = map.required_whole("nodes", 1, topology::kMostNodes);
   if (j.nodes > c.nodes + c.spares) {
     map.fault("nodes",
@@ -168,7 +169,7 @@ StatedCluster read_cluster_jobs(const fs::path& path, const Catalog& catalog, co
   else
     map.fault("cluster", "this key is missing",
               "write for example cluster: {instance: trn1.32xlarge, nodes: 16}");
-  c.reliability = beside(path, map.text("reliability", ""), files);
+  c.reliability = found_from(path, map.text("reliability", ""), files);
   read_scheduler(map, c, faults);
   read_jobs(map, c, path, files, faults);
   map.finish();

@@ -9,6 +9,7 @@ namespace trnplan::fuzz {
 void bert_script_target(const std::uint8_t* data, std::size_t size);
 void catalog_file_target(const std::uint8_t* data, std::size_t size);
 void cluster_target(const std::uint8_t* data, std::size_t size);
+void cluster_jobs_target(const std::uint8_t* data, std::size_t size);
 void config_target(const std::uint8_t* data, std::size_t size);
 void detect_target(const std::uint8_t* data, std::size_t size);
 void evidence_target(const std::uint8_t* data, std::size_t size);
@@ -31,6 +32,7 @@ void plan_file_target(const std::uint8_t* data, std::size_t size);
 void profile_target(const std::uint8_t* data, std::size_t size);
 void reliability_target(const std::uint8_t* data, std::size_t size);
 void folder_settings_target(const std::uint8_t* data, std::size_t size);
+void scenario_target(const std::uint8_t* data, std::size_t size);
 void strategy_text_target(const std::uint8_t* data, std::size_t size);
 void titan_module_target(const std::uint8_t* data, std::size_t size);
 void titan_toml_target(const std::uint8_t* data, std::size_t size);
@@ -45,6 +47,7 @@ inline constexpr Target kTargets[] = {
     {"bert_script", bert_script_target},
     {"catalog_file", catalog_file_target},
     {"cluster", cluster_target},
+    {"cluster_jobs", cluster_jobs_target},
     {"config", config_target},
     {"detect", detect_target},
     {"evidence", evidence_target},
@@ -67,6 +70,7 @@ inline constexpr Target kTargets[] = {
     {"profile", profile_target},
     {"reliability", reliability_target},
     {"folder_settings", folder_settings_target},
+    {"scenario", scenario_target},
     {"strategy_text", strategy_text_target},
     {"titan_module", titan_module_target},
     {"titan_toml", titan_toml_target},

@@ -1,0 +1,35 @@
+// The jobs of a cluster over time, and a scenario as on the command line.
+#include <map>
+#include <string>
+
+#include "io/input/cluster_jobs.h"
+#include "io/input/scenario_text.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
+
+using namespace trnplan;
+
+void fuzz::cluster_jobs_target(const std::uint8_t* data, std::size_t size) {
+  static fuzz::InMemory files(std::map<std::string, std::string>{{"job.yaml", "model: llama3-8b\n"}});
+  files.put("cluster.yaml", fuzz::text_of(data, size));
+  fuzz::refusable([&] {
+    const io::StatedCluster c = io::read_cluster_jobs("cluster.yaml", fuzz::catalog(), files);
+    fuzz::ensure(c.rule != nullptr, "a cluster has a scheduler");
+    fuzz::ensure(!c.jobs.empty() && c.jobs.size() <= io::kMostClusterJobs, "a cluster has jobs");
+    for (const io::StatedClusterJob& j : c.jobs) {
+      fuzz::ensure(!j.name.empty() && j.nodes >= 1 && j.nodes <= c.nodes + c.spares,
+                   "a job fits the cluster");
+      fuzz::ensure(j.checkpoint_steps >= 0 && j.start.value >= 0, "numbers of a job are not negative");
+    }
+  });
+}
+
+void fuzz::scenario_target(const std::uint8_t* data, std::size_t size) {
+  static const topology::Cluster cluster{fuzz::catalog().instance("trn1.32xlarge"), 4};
+  const std::string text = fuzz::text_of(data, size);
+  if (io::is_scenario_file(text)) return;  // would be read from the disk
+  fuzz::refusable([&] {
+    const models::Scenario s = io::read_scenario(text, cluster, {"--scenario", 0, 0});
+    for (int r = 0; r < cluster.cores(); ++r) fuzz::ensure(s.factor(r) >= 1, "no core is faster");
+  });
+}
