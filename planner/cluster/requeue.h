@@ -1,4 +1,4 @@
-// What a scheduler does with a job after a failure. One rule a scheduler; simulate_cluster() asks it and knows
+// Rules for a job after a failure, by scheduler. One rule a scheduler; simulate_cluster() asks it and knows
 // none by name.
 //
 // Slurm (SchedMD/slurm@284c3b95; JobRequeue and --requeue, doc/man/man5/slurm.conf.5, doc/man/man1/sbatch.1):
