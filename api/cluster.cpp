@@ -27,7 +27,7 @@ using planner::ClusterAnswer;
 using planner::ClusterJob;
 using planner::ClusterSetup;
 
-constexpr int kMostOptions = 64, kMostInterval = 1'000'000'000;
+constexpr int kMostOptions = 64;
 
 /// "0..8" is every number of them.
 std::optional<std::vector<int>> every(const std::string& text) {
@@ -43,7 +43,7 @@ std::optional<std::vector<int>> every(const std::string& text) {
 
 std::optional<std::vector<int>> doubling_or_best(const std::string& text) {
   if (text == "best") return std::vector<int>{0};
-  return parse_doubling(text, kMostInterval);
+  return parse_doubling(text, planner::kMostCheckpointSteps);
 }
 
 /// Values of an option, ascending; none if it is not stated.
@@ -233,8 +233,8 @@ void remark_rule(const io::StatedCluster& c, Remarks& remarks) {
   const std::optional<int> restarts = c.rule->settings().restarts;
   if (restarts) {
     remarks.add(
-        fmt::format("after {} restarts a job whose nodes are whole waits for a person, as "
-                    "TRNPLAN_RESTARTS in settings.env says; scheduler.restarts states another number",
+        fmt::format("after {} restarts a job whose nodes are whole waits for a person; scheduler.restarts "
+                    "states another number",
                     *restarts));
   }
   if (c.jobs.size() > 1 && c.oversubscription > 1)

@@ -1,6 +1,8 @@
 #include "api/simulate.h"
 
 #include <filesystem>
+#include <stdexcept>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -52,12 +54,18 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
                   timeline.micro_batches, left_out));
 }
 
-ScenarioStep scenario_step(const std::string& text, const models::Job& job, const models::Strategy& strategy,
-                           const models::Profile& profile) {
-  const models::Scenario scenario = io::read_scenario(text, job.cluster, {"--scenario", 0, 0});
-  const topology::ChipGraph graph(job.cluster.instance);
-  const models::StepModel model(job, strategy, profile, graph);
-  return {text, model.simulate({.scenario = scenario}), model.core_work(scenario)};
+ScenarioStep scenario_step(const std::string& text, const models::Scenario& scenario,
+                           const SimulateResult& of) {
+  const topology::ChipGraph graph(of.job.cluster.instance);
+  const models::StepModel model(of.job, of.strategy, of.profile, graph);
+  try {
+    return {text, model.simulate({.scenario = scenario}), model.core_work(scenario)};
+  } catch (const std::overflow_error& e) {  // beyond the clock, or too many tasks
+    throw InputError({{"--scenario", 0, 0},
+                      "",
+                      std::string("the step cannot be simulated: ") + e.what(),
+                      "state smaller factors, or fewer parts"});
+  }
 }
 
 /// Adds a remark if the schedule is a what-if.
@@ -95,6 +103,9 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   SimulateResult out;
   out.strategy = io::parse_strategy(r.strategy, resolved.job());
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");
+  std::optional<models::Scenario> scenario;
+  if (!r.scenario.empty())
+    scenario = io::read_scenario(r.scenario, resolved.job().cluster, {"--scenario", 0, 0}, r.job.texts);
   remark_schedule(out.strategy, remarks);
   Prediction p = Predictor(resolved).predict(resolved.job(), out.strategy);
   out.job = std::move(p.job);
@@ -103,8 +114,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   out.outlook = std::move(p.outlook);
   remark_broken(out.judgement, remarks);
   if (out.judgement.plan) remark_release(out.profile, out.job.software, remarks);
-  if (!r.scenario.empty() && out.judgement.plan)
-    out.scenario = scenario_step(r.scenario, out.job, out.strategy, out.profile);
+  if (scenario && out.judgement.plan) out.scenario = scenario_step(r.scenario, *scenario, out);
   if (r.trace.empty()) return out;
   if (out.judgement.plan)
     write_trace(r, out.job, out.strategy, out.profile, remarks);

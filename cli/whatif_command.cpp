@@ -69,7 +69,7 @@ void add_failures(CLI::App& command, WhatIfOptions& o) {
   command
       .add_option("--checkpoint-steps", o.request.checkpoint_steps,
                   "steps between checkpoints; default: the best interval")
-      ->check(whole_number(1, 1'000'000'000));
+      ->check(whole_number(1, planner::kMostCheckpointSteps));
   command
       .add_option("--storage-gb-per-second", o.request.storage_speed,
                   "rate at which all nodes together write checkpoints")

@@ -94,14 +94,15 @@ std::string spine_text(const ClusterAnswer& a) {
   return text.empty() ? text : "Shared spine: while all train, a step takes longer: " + text + "\n";
 }
 
-std::string options_text(const ClusterOptions& o, const char* header, int width) {
+/// `zero`: what the value 0 stands for.
+std::string options_text(const ClusterOptions& o, const char* header, const char* zero, int width) {
   if (o.rows.empty()) return "";
   Table table({{"", true}, {header}, {"days"}, {"90 % interval"}, {"USD"}}, "", 0);
   for (std::size_t i = 0; i < o.rows.size(); ++i) {
     const ClusterOption& row = o.rows[i];
     table.row({static_cast<int>(i) == o.recommended ? "*" : " ",
-               row.value > 0 || header[0] == 's' ? fmt::to_string(row.value) : "best",
-               figure_in(row.span.median, kDay), between_text(row.span, kDay), usd_or_dash(row.usd)});
+               row.value > 0 ? fmt::to_string(row.value) : zero, figure_in(row.span.median, kDay),
+               between_text(row.span, kDay), usd_or_dash(row.usd)});
   }
   return "\n" + table.text(width);
 }
@@ -135,7 +136,8 @@ std::string cluster_text(const ClusterAnswer& a, int width) {
   if (a.estimate.span.median < kInfinity)
     text += fmt::format("Jobs make progress in {:.0f} % of the time of all nodes and spares.\n",
                         100 * a.estimate.use.median);
-  text += options_text(a.spares, "spares", width) + options_text(a.checkpoints, "checkpoint steps", width);
+  text += options_text(a.spares, "spares", "0", width) +
+          options_text(a.checkpoints, "checkpoint steps", "best", width);
   return text;
 }
 

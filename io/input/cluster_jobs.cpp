@@ -9,6 +9,7 @@
 #include "io/input/instance_names.h"
 #include "io/input/job_sections.h"
 #include "io/input/readers.h"
+#include "planner/cost/goodput.h"
 #include "text/diagnostic.h"
 #include "text/parse.h"
 
@@ -19,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMostOversubscription = 1000, kMostGigabytes = 1e6, kMostNodeUsd = 1e6;
-constexpr int kMostPriority = 1'000'000, kMostCheckpointSteps = 1'000'000'000, kMostRestarts = 1'000'000;
+constexpr int kMostPriority = 1'000'000, kMostRestarts = 1'000'000;
 
 std::optional<Seconds> duration_of(MapReader& map, std::string_view key) {
   const Node* node = map.raw(key);
@@ -101,7 +102,7 @@ void read_machines(const Node& node, StatedCluster& c, const Catalog& catalog,
 int checkpoint_steps_of(MapReader& map) {
   const Node* node = map.raw("checkpoint_steps");
   if (node == nullptr || (node->kind == Node::Kind::scalar && node->scalar == "best")) return 0;
-  if (const auto whole = whole_of(*node); whole && *whole >= 1 && *whole <= kMostCheckpointSteps)
+  if (const auto whole = whole_of(*node); whole && *whole >= 1 && *whole <= planner::kMostCheckpointSteps)
     return *whole;
   map.fault("checkpoint_steps", "this is neither a number of steps nor best",
             "write for example 200, or best");

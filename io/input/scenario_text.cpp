@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "text/document.h"
 #include "text/parse.h"
 
 namespace trnplan::io {
@@ -19,9 +18,7 @@ class ScenarioReader {
   explicit ScenarioReader(const topology::Cluster& cluster) : cluster_(cluster) {}
 
   void text(const std::string& text, const SourcePos& place) {
-    for (std::size_t from = 0, to = 0; to != std::string::npos; from = to + 1) {
-      to = text.find(',', from);
-      const std::string pair = text.substr(from, to - from);
+    for (const std::string& pair : comma_parts(text)) {
       const std::size_t equals = pair.find('='), colon = pair.find(':', equals);
       if (equals == std::string::npos || colon == std::string::npos) {
         fault(place, "", in_quotes(pair) + " is not KEY=NUMBER:FACTOR", kScenarioFix);
@@ -32,8 +29,8 @@ class ScenarioReader {
     }
   }
 
-  void file(const std::string& path) {
-    const Node root = read_document(path);
+  void file(const std::string& path, const Files& files) {
+    const Node root = parse_document(files.text(path), path);
     if (!root.is_map()) fault(root.at, "", "a scenario is a map", "write for example slow-node: {3: 1.2}");
     for (const Node::Entry& key : root.entries) {
       if (!key.value.is_map())
@@ -69,18 +66,20 @@ class ScenarioReader {
     const int cores = cluster_.instance.cores();
     const int units = key->whole_node ? cluster_.nodes : cluster_.cores();
     const std::optional<int> number = parse_whole(unit);
-    if (!number || *number >= units) {
+    const bool there = number && *number < units;
+    if (!there) {
       fault(of_unit, name, fmt::format("{} is no {} of the cluster", in_quotes(unit), key->unit),
             fmt::format("write a number from 0 to {}", units - 1));
     }
     const std::optional<double> times = parse_count(factor);
-    if (!times || *times < 1 || *times > kMostSlowdown) {
+    const bool slower = times && *times >= 1 && *times <= kMostSlowdown;
+    if (!slower) {
       fault(of_unit, name, in_quotes(factor) + " is not a factor of the time of work",
             fmt::format("write a number from 1 to {}, for example 1.2", kMostSlowdown));
     }
-    if (!number || !times) return;
+    if (!there || !slower) return;
     const int count = key->whole_node ? cores : 1;
-    out_.slow.push_back({key->whole_node ? *number * cores : *number, count, *times});
+    out_.slow.push_back({*number * count, count, *times});
   }
 
   const topology::Cluster& cluster_;
@@ -97,10 +96,10 @@ const std::vector<ScenarioKey>& scenario_keys() {
 }
 
 models::Scenario read_scenario(const std::string& text, const topology::Cluster& cluster,
-                               const SourcePos& place) {
+                               const SourcePos& place, const Files& files) {
   ScenarioReader reader(cluster);
   if (is_scenario_file(text))
-    reader.file(text);
+    reader.file(text, files);
   else
     reader.text(text, place);
   return reader.finish();

@@ -8,6 +8,7 @@
 
 #include "models/step/scenario.h"
 #include "text/diagnostic.h"
+#include "text/document.h"
 #include "topology/instance.h"
 
 namespace trnplan::io {
@@ -20,16 +21,15 @@ struct ScenarioKey {
 };
 [[nodiscard]] const std::vector<ScenarioKey>& scenario_keys();
 
-/// True for the name of a file.
+/// True for the name of a file: it ends in .yaml or .yml.
 [[nodiscard]] bool is_scenario_file(const std::string& text);
 
 /// Factors are from 1 to this.
 inline constexpr double kMostSlowdown = 1000;
 
-/// Reads pairs KEY=UNIT:FACTOR that commas join; a text that ends in .yaml or .yml is a file with a map of
-/// units and factors for each key. Keys may come more than once in a text; factors of one core multiply.
-/// Throws InputError with every fault: unknown keys, units that the cluster lacks, factors out of range.
+/// Reads pairs KEY=UNIT:FACTOR that commas join, or a file with a map of units and factors for each key. Keys
+/// may come more than once in a text; factors of one core multiply. `place`: of the text. Throws InputError with every fault: unknown keys, units that the cluster lacks, factors out of range.
 [[nodiscard]] models::Scenario read_scenario(const std::string& text, const topology::Cluster& cluster,
-                                             const SourcePos& place);
+                                             const SourcePos& place, const Files& files = disk());
 
 }  // namespace trnplan::io

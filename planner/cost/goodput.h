@@ -31,6 +31,9 @@ namespace trnplan::planner {
 /// The restart of the job: by an agent such as HyperPod's auto-resume, or by a person.
 enum class Recovery { automatic, manual };
 
+/// Most steps between checkpoints that a user may state.
+inline constexpr int kMostCheckpointSteps = 1'000'000'000;
+
 /// Properties of a run that matter for failures.
 struct RunShape {
   int nodes = 1;

@@ -157,7 +157,7 @@ py::tuple whatif(const py::dict& given) {
   a.number("storage_gib", r.storage_gib, 0, kMostMoney);
   a.number("storage_usd_per_gib_month", r.storage_price, 0, kMostMoney);
   a.number("other_usd_per_hour", r.other_price, 0, kMostMoney);
-  a.whole("checkpoint_steps", r.checkpoint_steps, 1, 1'000'000'000);
+  a.whole("checkpoint_steps", r.checkpoint_steps, 1, planner::kMostCheckpointSteps);
   a.flag("async_checkpoints", r.asynchronous);
   a.flag("allow_doubtful", r.allow_doubtful);
   a.risk(r.risk);
