@@ -12,15 +12,6 @@ namespace trnplan::planner {
 
 namespace {
 
-RunShape shape_of(const ClusterJob& job) {
-  RunShape run;
-  run.nodes = job.nodes;
-  run.step = job.step;
-  run.checkpoint = job.checkpoint;
-  run.asynchronous = job.asynchronous;
-  return run;
-}
-
 /// Factor of a job's step at the standard normal value `z`.
 double stretch_at(const std::vector<ClusterJob>& jobs, double z) {
   double width = 0;

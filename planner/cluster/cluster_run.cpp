@@ -95,18 +95,15 @@ class ClusterSimulation {
               setup.repair_slots) {
     Random seeds(seed);
     for (const ClusterJob& j : setup.jobs) {
-      RunShape shape;
-      shape.nodes = j.nodes;
-      shape.step = j.step;
-      shape.checkpoint = j.checkpoint;
-      shape.asynchronous = j.asynchronous;
-      jobs_.emplace_back(j, failure_model(r, shape), seeds.seed());
+      jobs_.emplace_back(j, failure_model(r, shape_of(j)), seeds.seed());
     }
   }
 
   ClusterRun run() {
     ClusterRun out;
-    while (next()) ++out.events;
+    while (next()) {
+    }
+    out.events = events_;
     double trained = 0;
     for (JobState& s : jobs_) {
       const Seconds work = s.job->steps * stretch_ * s.job->step;
@@ -150,7 +147,8 @@ class ClusterSimulation {
   bool next() {
     Event e = earliest();
     if (e.at > now_ && give_nodes()) e = earliest();
-    if (!(e.at < kLongestRun) || ++events_ > kMostClusterEvents || done()) return false;
+    if (!(e.at < kLongestRun) || events_ == kMostClusterEvents || done()) return false;
+    ++events_;
     now_ = e.at;
     if (e.ends != nullptr) {
       end_stage(*e.ends);
@@ -329,6 +327,15 @@ class ClusterSimulation {
 };
 
 }  // namespace
+
+RunShape shape_of(const ClusterJob& job) {
+  RunShape run;
+  run.nodes = job.nodes;
+  run.step = job.step;
+  run.checkpoint = job.checkpoint;
+  run.asynchronous = job.asynchronous;
+  return run;
+}
 
 ClusterRun simulate_cluster(const ClusterSetup& setup, const Reliability& reliability, std::uint64_t seed,
                             double stretch) {

@@ -46,6 +46,9 @@ struct ClusterJob {
   bool asynchronous = false;
 };
 
+/// The job as its failure model sees it (failure_model()).
+[[nodiscard]] RunShape shape_of(const ClusterJob& job);
+
 struct ClusterSetup {
   int nodes = 1;  ///< without spares
   int spares = 0;

@@ -51,15 +51,6 @@ ClusterSetup one_job(const ClusterJob& job, std::shared_ptr<const RequeueRule> b
   return setup;
 }
 
-RunShape shape(const ClusterJob& job) {
-  RunShape run;
-  run.nodes = job.nodes;
-  run.step = job.step;
-  run.checkpoint = job.checkpoint;
-  run.asynchronous = job.asynchronous;
-  return run;
-}
-
 /// Failures that never come.
 Reliability no_failures() {
   return certain(round_numbers(), {{P::failure_rate, 1e-12}});
@@ -83,7 +74,7 @@ std::pair<ClusterJob, Reliability> random_case(unsigned seed) {
                                             {P::restart, between(50, 500)},
                                             {P::manual_share, between(0.001, 0.02)},
                                             {P::storage_throughput, between(2e9, 2e10)}});
-  const RunShape run = shape(job);
+  const RunShape run = shape_of(job);
   job.every_steps = static_cast<int>(best_steps(failure_model(r, run), job.step) * between(0.5, 2)) + 1;
   return {job, r};
 }
@@ -99,7 +90,7 @@ TEST_CASE("one job without spares takes the time of the closed form", "[planner]
     CAPTURE(seed);
     const auto [job, r] = random_case(seed);
     const ClusterSetup setup = one_job(job, closed_form_rule());
-    const FailureModel m = failure_model(r, shape(job));
+    const FailureModel m = failure_model(r, shape_of(job));
     const double expected =
         job.steps * job.step.value / goodput(m, job.every_steps * job.step) - m.stall.value;
     const int runs = 400;
