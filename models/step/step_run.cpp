@@ -144,9 +144,12 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
     times.tasks += r.repeats * run.rhythm->tasks;
     times.events += r.repeats * static_cast<std::int64_t>(run.rhythm->events);
   }
+  struct Spent {
+    std::int64_t times = 0;
+    SimTime beyond, stretch;  ///< beyond the fixed part; of the fixed part, on slower cores
+  };
   struct TagTimes {
-    std::int64_t normal = 0, bubble = 0;
-    SimTime normal_beyond, bubble_beyond, stretch;
+    Spent normal, bubble;
   };
   std::vector<TagTimes> tags(step.sources.size());
   for (Place at{0, 0}; at.first < path.size(); ++at.first) {
@@ -154,27 +157,25 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
     for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
       const sim::TaskId task = path[at.first].tasks[at.second];
       TagTimes& t = tags[step.program.tasks()[task].tag];
-      const SimTime beyond = beyond_fixed(step.program, run, task) * n;
+      const bool fills = step.of(task).is<task::PassPart>() && (at < first || last < at);
+      Spent& spent = fills ? t.bubble : t.normal;
+      spent.times += n;
+      spent.beyond += beyond_fixed(step.program, run, task) * n;
       if (const Item* item = step.of(task).item)
-        t.stretch += (step.program.tasks()[task].fixed - item->length) * n;
-      if (step.of(task).is<task::PassPart>() && (at < first || last < at)) {
-        t.bubble += n;
-        t.bubble_beyond += beyond;
-      } else {
-        t.normal += n;
-        t.normal_beyond += beyond;
-      }
+        spent.stretch += (step.program.tasks()[task].fixed - item->length) * n;
     }
   }
+  const auto attribute = [&](Attribution& to, const Item& item, const Spent& spent) {
+    to.add(item.fixed, spent.times);
+    attribute_beyond(to, item, spent.beyond, p.slowdown());
+    attribute_stretch(to, item, spent.stretch, *p.profile.schema);
+  };
   for (std::size_t tag = 0; tag < tags.size(); ++tag) {
     const Item* item = step.sources[tag].item;
     if (item == nullptr) continue;
-    times.path.add(item->fixed, tags[tag].normal);
-    attribute_beyond(times.path, *item, tags[tag].normal_beyond, p.slowdown());
-    attribute_stretch(times.path, *item, tags[tag].stretch, *p.profile.schema);
+    attribute(times.path, *item, tags[tag].normal);
     Attribution filling;
-    filling.add(item->fixed, tags[tag].bubble);
-    attribute_beyond(filling, *item, tags[tag].bubble_beyond, p.slowdown());
+    attribute(filling, *item, tags[tag].bubble);
     const SimTime all = filling.total();
     filling.category = {};
     filling.category[static_cast<std::size_t>(Category::bubble)] = all.ps;
