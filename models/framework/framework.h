@@ -185,9 +185,9 @@ class Framework {
   /// True if, without sequence parallel, each tensor-parallel rank sends its part of a message between stages
   /// and the receivers gather it. Otherwise each rank sends all of it.
   [[nodiscard]] virtual bool scatters_messages() const { return false; }
-  /// True if softmax of plain attention is one kernel whatever the stack's settings are
+  /// True if softmax of plain attention over so many keys is one kernel whatever the stack's settings are
   /// (StackTraits::fuses_softmax).
-  [[nodiscard]] virtual bool fuses_softmax() const { return false; }
+  [[nodiscard]] virtual bool fuses_softmax(int /*keys*/) const { return false; }
   /// True if some collectives of a layer overlap its work, on an engine of their own.
   [[nodiscard]] virtual bool overlaps_layers(const Strategy& s) const = 0;
   /// Overlap of the tensor-parallel collectives; needs overlaps_layers(). Absent: they run in turn with the

@@ -73,9 +73,9 @@ class Megatron final : public Nxd {
     return machine.accelerator == topology::Accelerator::gpu;
   }
   bool has_flash_attention(const Architecture&) const override { return true; }
-  /// Unless --no-masked-softmax-fusion is given (megatron/training/arguments.py). The kernel takes up to 4096
-  /// keys (megatron/core/fusions/fused_softmax.py); plain attention over more is predicted too short.
-  bool fuses_softmax() const override { return true; }
+  /// Unless --no-masked-softmax-fusion is given (megatron/training/arguments.py). The kernel takes 17 to 4096
+  /// keys (megatron/core/fusions/fused_softmax.py, is_kernel_available).
+  bool fuses_softmax(int keys) const override { return keys > 16 && keys <= 4096; }
   bool overlaps_layers(const Strategy& s) const override {
     return s.context_parallel > 1 || tensor_overlap(s);
   }

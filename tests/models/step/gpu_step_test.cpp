@@ -119,6 +119,9 @@ TEST_CASE("softmax is fused where the training loop or the stack says so", "[mod
   for (const char* loop : {"megatron", "megatron-deepspeed"}) {
     CHECK(attention(loop, "megatron") == attention(loop, "nxdt"));
   }
+  const Framework& megatron = framework_of(strategy_of(job, "tp=4,framework=megatron"));
+  CHECK(megatron.fuses_softmax(4096));  // the kernel's last size
+  CHECK_FALSE(megatron.fuses_softmax(4097));
   CHECK(attention("nanotron", "megatron") - attention("nanotron", "nxdt") == Approx(more));
 }
 
