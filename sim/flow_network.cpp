@@ -286,7 +286,8 @@ LongInteger FlowNetwork::clock_of(double level, std::uint64_t ticks) const {
   }
   const LongInteger::Wide moved = static_cast<LongInteger::Wide>(mantissa) * ticks;
   const auto high = static_cast<std::uint64_t>(moved >> 64);
-  const int width = high > 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(moved));
+  const auto width_of = [](std::uint64_t word) { return static_cast<int>(std::bit_width(word)); };
+  const int width = high > 0 ? 64 + width_of(high) : width_of(static_cast<std::uint64_t>(moved));
   // No flow that has 2^254 units to go ends within the clock. A shift is at most 162, within LongInteger's 191: 139 of a level,
   // 2^57 times the largest capacity, and more of the bytes that a flow has to go in a second.
   constexpr int kMostBits = 254;
