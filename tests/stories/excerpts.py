@@ -233,13 +233,9 @@ def main(trnplan, folder, wanted):
         faults += page.faults
         commands += page.commands
     faults += dead_links(source, pages)
-    words = {False: 0, True: 0}  # by whether they are generated
-    for page in pages:
-        texts = re.split("<!-- keys of a job -->|<!-- end of keys -->", page.read_text())
-        for i, text in enumerate(texts):
-            words[page.name in GENERATED or i == 1] += len(text.split())
+    words = {made: sum(len(page.read_text().split()) for page in pages if (page.name in GENERATED) == made) for made in (False, True)}
     if words[False] > MOST_WORDS:
-        faults.append(f"{words[False]} words that are written by hand in the pages, {MOST_WORDS} at most")
+        faults.append(f"{words[False]} words in the pages that are written by hand, {MOST_WORDS} at most")
     for fault in faults:
         print(f"FAIL: {fault}")
     print(f"excerpts: {len(pages)} pages, {words[False]} words and {words[True]} generated; {commands} commands, {len(faults)} faults")
