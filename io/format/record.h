@@ -151,60 +151,75 @@ auto path(Outer outer, Inner inner) {
   };
 }
 
+/// The rows of a record, whatever C++ type it is written from: compiled once for all of them.
+class RecordRows {
+ public:
+  /// A key with the writer of its value, which is given the address of the object.
+  struct Row {
+    Row(std::string_view name, std::string type, std::string_view says, Absent absent,
+        void (*inside)(Description&), std::function<Json(const void*)> value);
+    Description::Key key;
+    void (*inside)(Description&);
+    std::function<Json(const void*)> value;
+  };
+
+  RecordRows(std::string_view name, std::string_view says);
+  void add(const Row& row);
+  /// Sets the keys of `object` that the rows have for the object at `t`.
+  void write(Json& object, const void* t) const;
+  [[nodiscard]] Description& description() { return described_; }
+  [[nodiscard]] const Description& description() const { return described_; }
+
+ private:
+  std::vector<Row> rows_;
+  Description described_;
+};
+
 /// The writer of a `T`, and the description of its keys.
 template <class T>
 class Record {
  public:
-  struct Field {
+  struct Field : RecordRows::Row {
     /// `get`, a member or a function of `T`, returns the value.
     template <class Get>
     Field(std::string_view name, Get get, std::string_view says = "", Absent absent = Absent::null)
-        : key{name, of<Get>::type(), says, absent}, inside(&of<Get>::add) {
-      write = [get, name, absent](Json& object, const T& t) {
-        Json value = of<Get>::json(std::invoke(get, t));
-        if (absent == Absent::left_out && value.is_null()) return;
-        object[std::string(name)] = std::move(value);
-      };
-    }
-    Description::Key key;
-    void (*inside)(Description&);
-    std::function<void(Json&, const T&)> write;
+        : Row(name, of<Get>::type(), says, absent, &of<Get>::add,
+              [get](const void* t) { return of<Get>::json(std::invoke(get, *static_cast<const T*>(t))); }) {}
 
    private:
     template <class Get>
     using of = Shown<std::remove_cvref_t<std::invoke_result_t<Get, const T&>>>;
   };
 
-  Record(std::string_view name, std::string_view says, std::vector<Field> fields)
-      : fields_(std::move(fields)) {
-    described_.name = name;
-    described_.says = says;
-    for (const Field& f : fields_) {
-      described_.keys.push_back(f.key);
-      f.inside(described_);
-    }
+  Record(std::string_view name, std::string_view says, std::initializer_list<Field> fields)
+      : rows_(name, says) {
+    for (const Field& f : fields) rows_.add(f);
+  }
+  Record(std::string_view name, std::string_view says, const std::vector<Field>& fields) : rows_(name, says) {
+    for (const Field& f : fields) rows_.add(f);
   }
   /// All keys of a record that `T` is, or holds, come before its own; `base` returns it.
   template <class Get>
-  Record(std::string_view name, std::string_view says, Get base, std::vector<Field> fields)
-      : Record(name, says, std::move(fields)) {
+  Record(std::string_view name, std::string_view says, Get base, std::initializer_list<Field> fields)
+      : Record(name, says, fields) {
     using Base = std::remove_cvref_t<std::invoke_result_t<Get, const T&>>;
-    described_.base = &record<Base>().description();
-    base_ = [base](Json& object, const T& t) { object.update(record<Base>()(base(t))); };
+    rows_.description().base = &record<Base>().description();
+    base_ = [base](Json& object, const void* t) {
+      object.update(record<Base>()(base(*static_cast<const T*>(t))));
+    };
   }
 
   [[nodiscard]] Json operator()(const T& t) const {
     Json object = Json::object();
-    if (base_) base_(object, t);
-    for (const Field& f : fields_) f.write(object, t);
+    if (base_) base_(object, &t);
+    rows_.write(object, &t);
     return object;
   }
-  [[nodiscard]] const Description& description() const { return described_; }
+  [[nodiscard]] const Description& description() const { return rows_.description(); }
 
  private:
-  std::vector<Field> fields_;
-  std::function<void(Json&, const T&)> base_;
-  Description described_;
+  RecordRows rows_;
+  std::function<void(Json&, const void*)> base_;
 };
 
 }  // namespace trnplan::io
