@@ -42,7 +42,7 @@ void explain(const CollectiveOptions& o, const api::CollectiveResult& result) {
         "--iters, --warmup_iters, --check and --hosts state how nccom-test runs; a predicted time does not "
         "depend on them (--nodes states the number of nodes)");
   }
-  if (!o.request.sweeps() || o.common.json()) return;
+  if (!o.request.sweeps() || o.common.format != "text") return;
   remark(
       "GB/s in this table are 10^9 bytes/s, as in nccom-test since 2025; older builds divide by 2^30 and "
       "print 7 % less, so compare the times");
@@ -55,6 +55,12 @@ void explain(const CollectiveOptions& o, const api::CollectiveResult& result) {
 
 /// Prints nodes slower than the prediction, instead of the prediction.
 int judge(const CollectiveOptions& o) {
+  if (o.common.rows()) {
+    throw InputError({{"command line", 0, 0},
+                      "--format",
+                      o.common.format + " has the rows of predicted collectives",
+                      "leave out --measured, or give --format json"});
+  }
   Remarks remarks = printed_remarks();
   api::HealthRequest request = o.health;
   request.op = o.request.op;
@@ -78,6 +84,8 @@ int run(const CollectiveOptions& o) {
   const std::string& type = o.request.datatype;
   if (o.common.json()) {
     print(api::document(result, o.request.sweeps()));
+  } else if (o.common.rows()) {
+    print_rows(o.common, api::document(result, true), io::collective_rows());
   } else if (o.request.sweeps() && !result.unreachable()) {  // as nccom-test prints it
     print(collective_table(timed, {type, api::element_bytes(type), o.in_graph, o.show_algorithm}));
   } else {
@@ -163,7 +171,8 @@ void add_collective(CLI::App& app, Run& chosen) {
   for (const char* other : {"--ranks", "--minbytes", "--maxbytes", "--datatype", "--show-algorithm",
                             "--in-graph", "--algorithm", "--nodes"})
     measured->excludes(command->get_option(other));
-  add_common(*command, o->common);
+  add_row_format(*command, o->common);
+  add_profile(*command, o->common);
   command->footer(
       "Exit code 3: the runtime would refuse the group, which is timed all the same; with --measured: a node "
       "is slow.\n"

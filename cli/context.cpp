@@ -47,14 +47,21 @@ void print_result(const Common& common, std::string_view result) {
     print_text(result);
 }
 
+void print_rows(const Common& common, std::string_view document, const io::DocumentRows& rows) {
+  print(common.format == "csv" ? io::csv_of(document, rows) : io::markdown_of(document, rows));
+}
+
 void check_document(const Common& common, bool force, const std::vector<std::string>& others) {
   api::check_apart("--json", common.document, others);
   if (!common.document.empty()) api::rehearse_file(common.document, force);
 }
 
 void print_answer(const Common& common, bool force, const std::function<std::string()>& text,
-                  const std::function<std::string()>& document) {
-  print_result(common, common.json() ? document() : text());
+                  const std::function<std::string()>& document, const io::DocumentRows* rows) {
+  if (common.rows() && rows != nullptr)
+    print_rows(common, document(), *rows);
+  else
+    print_result(common, common.json() ? document() : text());
   if (!common.document.empty()) io::write_file(common.document, printable_lines(document()), force);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/output/document_rows.h"
 #include "text/diagnostic.h"
 #include "text/remarks.h"
 
@@ -21,11 +22,12 @@ enum ExitCode : int {
 
 /// Options of every command.
 struct Common {
-  std::string format = "text";  ///< text or json
+  std::string format = "text";  ///< text or json; csv or markdown of commands that have rows
   std::string profile;          ///< a catalogue profile or a file; "" = the catalogue's
   std::string document;         ///< --json, if the command has it: file for the document
 
   bool json() const { return format == "json"; }
+  bool rows() const { return format == "csv" || format == "markdown"; }
 };
 
 /// Results go to standard output, remarks to standard error. Only printable text of both reaches a terminal,
@@ -38,11 +40,13 @@ void print_text(std::string_view text);
 std::string printable_lines(std::string_view text);
 /// Prints the text or the document, by the requested format.
 void print_result(const Common& common, std::string_view result);
-/// Likewise, and writes the document into the file of --json; `force` overwrites it. check_document() throws
-/// InputError, before any work, if that would fail, or if the file is among `others`, which the command also
-/// reads or writes.
+/// Prints the rows of a document as CSV or Markdown. Requires: that is the requested format.
+void print_rows(const Common& common, std::string_view document, const io::DocumentRows& rows);
+/// Prints the text, the document or its rows, by the requested format, and writes the document into the file
+/// of --json; `force` overwrites it. check_document() throws InputError, before any work, if that would fail,
+/// or if the file is among `others`, which the command also reads or writes.
 void print_answer(const Common& common, bool force, const std::function<std::string()>& text,
-                  const std::function<std::string()>& document);
+                  const std::function<std::string()>& document, const io::DocumentRows* rows = nullptr);
 void check_document(const Common& common, bool force, const std::vector<std::string>& others);
 /// Columns of standard output, for tables.
 int text_width();

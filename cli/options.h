@@ -31,14 +31,27 @@ inline void add_format(CLI::App& command, Common& common) {
       ->capture_default_str();
 }
 
-inline void add_common(CLI::App& command, Common& common) {
-  add_format(command, common);
+/// The same for a command with rows.
+inline void add_row_format(CLI::App& command, Common& common) {
+  command
+      .add_option("--format", common.format,
+                  "text, json, csv (every row, for a spreadsheet) or markdown (its main columns)")
+      ->check(CLI::IsMember({"text", "json", "csv", "markdown"}))
+      ->capture_default_str();
+}
+
+inline void add_profile(CLI::App& command, Common& common) {
   command
       .add_option("--profile", common.profile,
                   "parameters: trn1 (fitted to published runs), trn1-datasheet (its priors), another profile "
                   "of the catalogue, or a .json file written by calibrate")
       ->check(not_empty())
       ->default_str("the machine's");
+}
+
+inline void add_common(CLI::App& command, Common& common) {
+  add_format(command, common);
+  add_profile(command, common);
 }
 
 /// Adds --json FILE, for commands that should not compute a fit twice for text and JSON. Requires: `common`

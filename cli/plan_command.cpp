@@ -38,6 +38,7 @@ void show(const PlanOptions& o, const api::PlanResult& r) {
   const planner::ForecastRun* run = r.run ? &*r.run : nullptr;
   const targets::Baseline* today = r.baseline ? &*r.baseline : nullptr;
   if (o.common.json()) return print(api::document(r));
+  if (o.common.rows()) return print_rows(o.common, api::document(r), io::plan_rows());
   const std::string& folder = o.request.out;
   const auto refusal = api::target_refusal(o.request, r);
   const Answer answer{r.job,
@@ -143,7 +144,8 @@ void add_plan(CLI::App& app, Run& chosen) {
   command->add_option("--target", o->request.target, what_trains())->check(CLI::IsMember(targets::names()));
   command->add_flag("--force", o->request.force, "overwrite files in --out, and --report");
   add_report(*command, o->report.path);
-  add_common(*command, o->common);
+  add_row_format(*command, o->common);
+  add_profile(*command, o->common);
   command->footer(
       "Examples:\n"
       "  trnplan plan llama3-8b --nodes 4\n"

@@ -11,6 +11,7 @@
 #include "io/output/launch_json.h"
 #include "launch/scheduler/submission.h"
 #include "text/diagnostic.h"
+#include "text/document.h"
 
 namespace trnplan::cli {
 
@@ -32,6 +33,8 @@ int say_missing(const api::SweepResult& result) {
 void show_table(const SweepOptions& o, const api::SweepResult& result) {
   const std::string csv = result.csv.string(), sqlite = result.sqlite.string();
   const io::LaunchStory story{o.request.scheduler, false, true, {{"csv", csv}, {"sqlite", sqlite}}, {}, {}};
+  if (o.common.format == "csv") return print(read_text(csv));
+  if (o.common.rows()) return print_rows(o.common, io::document_of_csv(read_text(csv)), io::sweep_rows());
   print_result(o.common, o.common.json() ? io::launch_json(story)
                                          : fmt::format("{} points\n{}\n{}\n", result.points, printable(csv),
                                                        printable(sqlite)));
@@ -92,7 +95,8 @@ void add_sweep(CLI::App& app, Run& chosen) {
                    "USD for the whole run, for example 2.5M; shows how likely each point keeps it")
       ->check(not_empty());
   add_pricing(*command, o->request.pricing);
-  add_common(*command, o->common);
+  add_row_format(*command, o->common);
+  add_profile(*command, o->common);
   command->footer(
       "Points that exist are not computed again: run it again after a task was killed. The table does not "
       "depend on the scheduler. Exit code 3: points are missing; 4: the scheduler refused.\n"

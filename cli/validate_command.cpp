@@ -34,7 +34,7 @@ int run_scores(const ValidateOptions& o, const std::string& table) {
   const api::ScoreResult s = api::score(request, remarks);
   print_answer(
       o.common, o.report.force, [&] { return row_scores_text(s.scores, s.profiles, o.rows, text_width()); },
-      [&] { return api::document(s); });
+      [&] { return api::document(s); }, &io::validation_rows());
   if (!o.report.path.empty()) api::write_score_report(o.report, request, s, remarks.all());
   return kDone;
 }
@@ -46,7 +46,7 @@ int run_steps(const ValidateOptions& o) {
   const api::ValidateResult v = api::validate(request, remarks);
   print_answer(
       o.common, o.report.force, [&] { return step_validation_text(v.steps, o.rows); },
-      [&] { return api::document(v, leave_out); });
+      [&] { return api::document(v, leave_out); }, &io::validation_rows());
   if (!o.report.path.empty()) api::write_validate_report(o.report, request, v, remarks.all());
   return kDone;
 }
@@ -94,6 +94,12 @@ int run(const ValidateOptions& o) {
                       "runs",
                       "a table of runs is for step times",
                       "leave out --memory, --goodput and --collectives, or the file"});
+  }
+  if (another && o.common.rows()) {
+    throw InputError({{"command line", 0, 0},
+                      "--format",
+                      o.common.format + " has the rows of step times",
+                      "leave out --memory, --goodput and --collectives, or give --format json"});
   }
   if (another && !o.report.path.empty()) {
     throw InputError({{"command line", 0, 0},
@@ -157,7 +163,8 @@ void add_validate(CLI::App& app, Run& chosen) {
   add_report(*command, o->report.path);
   command->add_flag("--force", o->report.force, "overwrite the files of --report and --json");
   add_document(*command, o->common);
-  add_common(*command, o->common);
+  add_row_format(*command, o->common);
+  add_profile(*command, o->common);
   command->footer(
       "Each row is predicted by a fit to all published runs except those of its own configuration (model, "
       "nodes, layout, sequence, recompute, over all releases); cover: share of rows inside their 90 % "

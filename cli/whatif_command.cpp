@@ -36,10 +36,12 @@ int run(const WhatIfOptions& o) {
   Remarks remarks = printed_remarks();
   const api::WhatIfAnswered answered = api::whatif(o.request, remarks);
   const auto& [result, question, job, reliability] = answered;
-  print_result(o.common, o.common.json()
-                             ? api::document(answered)
-                             : whatif_text({result, question, job, reliability, next_words(o, answered)},
-                                           text_width()));
+  print_answer(
+      o.common, false,
+      [&] {
+        return whatif_text({result, question, job, reliability, next_words(o, answered)}, text_width());
+      },
+      [&] { return api::document(answered); }, &io::whatif_rows());
   if (!o.report.path.empty())
     api::write_whatif_report(o.report, o.request, words_of(o.request.job).options, answered, remarks.all());
   return result.recommended < 0 ? kNoPlan : kDone;
@@ -121,7 +123,8 @@ void add_whatif(CLI::App& app, Run& chosen) {
   add_failures(*command, *o);
   add_report(*command, o->report.path);
   command->add_flag("--force", o->report.force, "overwrite the file of --report");
-  add_common(*command, o->common);
+  add_row_format(*command, o->common);
+  add_profile(*command, o->common);
   command->footer(
       "Unless you state your own, the rates of failures, recovery and the shared file system come from "
       "publications about other systems. The time a job waits to be scheduled is not counted.\n"

@@ -23,6 +23,13 @@ std::size_t run_end(std::string_view text, std::size_t from, IsDelimiter is_deli
 
 }  // namespace
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 std::vector<CsvRecord> split_csv(std::string_view text) {
   std::vector<CsvRecord> records;
   CsvRecord record;

@@ -28,6 +28,9 @@ struct CsvRecord {
 /// blank lines.
 std::vector<CsvRecord> split_csv(std::string_view text);
 
+/// The text as a field of a CSV: in double quotes if it has a comma, a quote or a line end.
+[[nodiscard]] std::string csv_field(std::string_view text);
+
 /// Reads a CSV with a header line row by row and collects faults instead of throwing. Use:
 ///
 ///   CsvReader csv(text, name, {"id", "nodes"}, "see catalog/runs.md for the columns");

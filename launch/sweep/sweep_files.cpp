@@ -136,13 +136,6 @@ SweepGrid read_sweep(const std::filesystem::path& path, const Catalog& catalog, 
 
 namespace {
 
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 std::string field(const std::optional<double>& number) {
   return number ? fmt::format("{}", *number) : "";
 }
@@ -194,14 +187,14 @@ std::string sweep_csv_header() {
 }
 
 std::string sweep_csv_row(const SweepRow& r) {
-  std::string line = fmt::format("{},{},{},{},{},{},{},{}", r.index, field(r.point.instance), r.point.nodes,
-                                 r.point.sequence, r.point.global_batch, field(r.stack), field(r.strategy),
-                                 field(r.grammar));
+  std::string line = fmt::format("{},{},{},{},{},{},{},{}", r.index, csv_field(r.point.instance),
+                                 r.point.nodes, r.point.sequence, r.point.global_batch, csv_field(r.stack),
+                                 csv_field(r.strategy), csv_field(r.grammar));
   for (const std::optional<double>& number :
        {r.step_seconds, r.low, r.high, r.tokens_per_second, r.mfu, r.peak_bytes, r.fits, r.compiles, r.works,
         r.goodput, r.days, r.usd, r.budget_probability, r.checkpoint_interval_seconds})
     line += "," + field(number);
-  return line + "," + field(r.why) + "\n";
+  return line + "," + csv_field(r.why) + "\n";
 }
 
 std::string sweep_sqlite(const std::string& csv, const std::string& name) {
