@@ -178,6 +178,8 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
     name_nearest(result, o, resolved, predictor, p, strategy, config);
   result.no_prediction = planner::why_no_plan(judgement);
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
+  result.stack = p.stack;
+  result.job = p.job;
   for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
   if (!result.prediction)
     add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, at_hand(config));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/resolve.h"
 #include "api/stated_files.h"
 #include "io/output/plan_json.h"
 #include "planner/plan/plan.h"
@@ -31,6 +32,8 @@ struct CheckResult {
   std::string verdict;                     ///< "ok", "warn" or "refused"
   std::vector<targets::Finding> findings;  ///< errors first
   std::optional<planner::Plan> prediction;
+  StackRef stack;   ///< of the prediction
+  models::Job job;  ///< of the prediction
   std::vector<targets::NearConfig> nearest;  ///< if the strategy is refused
   std::string text;                          ///< of the file
   targets::NxdtConfig config;

@@ -188,6 +188,8 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   add_doubts(result.findings, judgement, at_hand);
   result.no_prediction = planner::why_no_plan(judgement);
   if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
+  result.stack = p.stack;
+  result.job = p.job;
   for (const std::string& feature : run->config.not_modelled)
     result.no_prediction = feature + " is not modelled";
   if (!result.prediction)

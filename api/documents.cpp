@@ -2,6 +2,7 @@
 
 #include "io/output/cluster_json.h"
 #include "io/output/collective_json.h"
+#include "io/output/compare_json.h"
 #include "io/output/fit_json.h"
 #include "io/output/memory_json.h"
 #include "io/output/plan_json.h"
@@ -32,6 +33,10 @@ std::string document(const WhatIfAnswered& r) {
 
 std::string document(const planner::ClusterAnswer& r) {
   return io::cluster_json(r);
+}
+
+std::string document(const planner::PlanComparison& r) {
+  return io::compare_json(r);
 }
 
 std::string document(const CheckResult& r) {

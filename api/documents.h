@@ -7,6 +7,7 @@
 #include "api/check.h"
 #include "api/cluster.h"
 #include "api/collective.h"
+#include "api/compare.h"
 #include "api/explain.h"
 #include "api/plan.h"
 #include "api/score.h"
@@ -24,6 +25,7 @@ namespace trnplan::api {
 [[nodiscard]] std::string document(const SimulateResult& result);
 [[nodiscard]] std::string document(const WhatIfAnswered& result);
 [[nodiscard]] std::string document(const planner::ClusterAnswer& result);
+[[nodiscard]] std::string document(const planner::PlanComparison& result);
 [[nodiscard]] std::string document(const CheckResult& result);
 /// `instance`: the machine that was measured.
 [[nodiscard]] std::string document(const CalibrateResult& result, const std::string& instance);

@@ -21,6 +21,7 @@ void add_topology(CLI::App& app, Run& run);
 void add_check(CLI::App& app, Run& run);
 void add_calibrate(CLI::App& app, Run& run);
 void add_cluster(CLI::App& app, Run& run);
+void add_compare(CLI::App& app, Run& run);
 void add_collective(CLI::App& app, Run& run);
 void add_validate(CLI::App& app, Run& run);
 void add_whatif(CLI::App& app, Run& run);

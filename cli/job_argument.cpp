@@ -36,14 +36,8 @@ const JobOption kOptions[] = {
     {JobPart::limits, "--budget", &io::JobOptions::budget, "USD for the whole run, for example 2.5M"},
 };
 
-}  // namespace
-
-void add_job_argument(CLI::App& command, JobArgument& argument, const std::vector<JobPart>& parts) {
-  command
-      .add_option("job", argument.job,
-                  "job.yaml, a model that trnplan models lists, an HF config.json or an NxDT YAML")
-      ->required()
-      ->check(not_empty());
+CLI::Option* add_job(CLI::App& command, const char* name, JobArgument& argument,
+                     const std::vector<JobPart>& parts) {
   for (const JobPart part : parts) {
     for (const JobOption& o : kOptions) {
       if (o.part == part)
@@ -52,6 +46,20 @@ void add_job_argument(CLI::App& command, JobArgument& argument, const std::vecto
             ->group("Values of the job, or replacements for them");
     }
   }
+  return command
+      .add_option(name, argument.job,
+                  "job.yaml, a model that trnplan models lists, an HF config.json or an NxDT YAML")
+      ->check(not_empty());
+}
+
+}  // namespace
+
+void add_job_argument(CLI::App& command, JobArgument& argument, const std::vector<JobPart>& parts) {
+  add_job(command, "job", argument, parts)->required();
+}
+
+void add_job_option(CLI::App& command, JobArgument& argument, const std::vector<JobPart>& parts) {
+  add_job(command, "--job", argument, parts);
 }
 
 api::JobWords words_of(const JobArgument& argument) {

@@ -24,6 +24,8 @@ enum class JobPart {
 
 /// Adds the argument and the options of `parts`.
 void add_job_argument(CLI::App& command, JobArgument& argument, const std::vector<JobPart>& parts);
+/// The same with the job as an option, --job, that may be missing.
+void add_job_option(CLI::App& command, JobArgument& argument, const std::vector<JobPart>& parts);
 
 /// The same job as words of another command line, which may run in another folder.
 api::JobWords words_of(const JobArgument& argument);

@@ -105,6 +105,7 @@ int run_cli(int argc, const char* const* argv) {
   add_collective(app, run);
   add_validate(app, run);
   add_whatif(app, run);
+  add_compare(app, run);
   add_cluster(app, run);
   add_launch(app, run);
   add_watch(app, run);

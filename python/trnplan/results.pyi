@@ -738,6 +738,34 @@ class BillLine(Record):
     basis: str
 
 @dataclass(frozen=True, repr=False)
+class ComparedPlan(Record):
+    name: str
+    plan: Plan
+    violations: List[Violation]
+
+@dataclass(frozen=True, repr=False)
+class KeyDifference(Record):
+    key: str
+    values: Tuple[str, str]
+
+@dataclass(frozen=True, repr=False)
+class PartSeconds(Record):
+    part: str
+    seconds: Tuple[float, float]
+
+@dataclass(frozen=True, repr=False)
+class CompareResult(Record):
+    sides: List[ComparedPlan]
+    differs: List[KeyDifference]
+    times_as_long: float
+    times_as_long_90: Tuple[float, float]
+    probability_first_is_faster: float
+    shared: bool
+    usd_per_1e9_tokens: List[Optional[float]]
+    by_cause: List[PartSeconds]
+    by_operator: List[PartSeconds]
+
+@dataclass(frozen=True, repr=False)
 class OverRuns(Record):
     median: Optional[float]
     low: Optional[float]

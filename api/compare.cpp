@@ -1,0 +1,138 @@
+#include "api/compare.h"
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "api/check.h"
+#include "api/predictor.h"
+#include "api/what_ran.h"
+#include "io/input/strategy_text.h"
+#include "text/diagnostic.h"
+#include "text/parse.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using planner::ComparedPlan;
+
+/// A plan with the profile of its prediction.
+struct Side {
+  ComparedPlan plan;
+  std::shared_ptr<const models::Profile> profile;
+};
+
+InputError fault(const std::string& name, std::string problem, std::string fix) {
+  return InputError({{io::kCommandLine, 0, 0}, in_quotes(name), std::move(problem), std::move(fix)});
+}
+
+Side side_of(const std::string& name, models::Job job, const StackRef& stack, planner::Plan plan,
+             std::vector<planner::Violation> broken = {}) {
+  return {{name, std::move(job), std::move(plan), std::move(broken)}, stack->profile};
+}
+
+Side predicted(const std::string& name, const ResolvedJob& resolved, const models::Strategy& strategy) {
+  Prediction p = Predictor(resolved).predict(resolved.job(), strategy);
+  if (!p.judgement.plan)
+    throw fault(name, "it cannot be simulated: " + planner::why_no_plan(p.judgement),
+                "compare another strategy");
+  return side_of(name, std::move(p.job), p.stack, *std::move(p.judgement.plan),
+                 std::move(p.judgement.broken));
+}
+
+/// "4xtrn1.32xlarge:tp=8" in parts.
+struct ClusterWords {
+  std::string nodes, instance, strategy;
+};
+std::optional<ClusterWords> cluster_words(const std::string& text) {
+  const std::size_t times = text.find('x'), colon = text.find(':');
+  if (times == std::string::npos || !parse_whole(text.substr(0, times))) return std::nullopt;
+  const std::string type = text.substr(times + 1, colon == std::string::npos ? colon : colon - times - 1);
+  return ClusterWords{text.substr(0, times), type, colon == std::string::npos ? "" : text.substr(colon + 1)};
+}
+
+Side on_cluster(const CompareRequest& r, const std::string& name, const ClusterWords& words,
+                Remarks& remarks) {
+  Asked asked = r;
+  asked.job.options.nodes = words.nodes;
+  asked.job.options.instance = words.instance;
+  const bool one = !words.strategy.empty();
+  const ResolvedJob resolved = resolve(asked, {.one_strategy = one}, remarks);
+  if (one) return predicted(name, resolved, io::parse_strategy(words.strategy, resolved.job()));
+  Recommendation best =
+      Predictor(resolved).recommend(resolved.job(), {.layouts = 0, .explain = false, .why_nothing = false});
+  const planner::Plan* plan = best.search.recommended_plan();
+  if (plan == nullptr)
+    throw fault(name, "the job has no plan there", "trnplan plan says why; compare another cluster");
+  return side_of(name, planner::as_planned(best.stack->job, *plan), best.stack, *plan);
+}
+
+Side of_config(const CompareRequest& r, const std::string& name) {
+  CheckRequest check;
+  check.file = name;
+  check.target = r.target;
+  check.profile = r.profile;
+  check.instance = r.job.options.instance;
+  check.release = r.job.options.release;
+  check.nodes = static_cast<int>(parse_whole(r.job.options.nodes).value_or(0));
+  CheckResult checked = api::check(check);
+  if (!checked.prediction)
+    throw fault(name, "there is no prediction: " + checked.no_prediction, "trnplan check says what is wrong");
+  std::vector<planner::Violation> broken;
+  for (const targets::Finding& f : checked.findings)
+    if (f.severity == targets::Severity::error) broken.push_back({f.rule, f.message, f.fix});
+  return side_of(name, std::move(checked.job), checked.stack, *std::move(checked.prediction),
+                 std::move(broken));
+}
+
+Side read_side(const CompareRequest& r, const std::string& name, Remarks& remarks) {
+  std::error_code none;
+  const std::filesystem::path path = name;
+  if (std::filesystem::exists(path / "plan.json", none)) {
+    const calibrate::WhatRan ran = ran_of_folder(name, io::Catalog::standard());
+    return predicted(name, resolve(ran.job, r, {.one_strategy = true}, remarks), *ran.strategy);
+  }
+  if (std::filesystem::exists(path, none)) return of_config(r, name);
+  if (r.job.job.empty())
+    throw fault(name, "it is no file, and a strategy or a cluster needs a job",
+                "add --job JOB, or correct the path");
+  if (const auto words = cluster_words(name)) return on_cluster(r, name, *words, remarks);
+  const ResolvedJob resolved = resolve(r, {.one_strategy = true}, remarks);
+  return predicted(name, resolved, io::parse_strategy(name, resolved.job()));
+}
+
+}  // namespace
+
+planner::PlanComparison compare(const CompareRequest& r, Remarks& remarks) {
+  std::vector<Diagnostic> faults;
+  std::set<std::string> said;  // both sides have the job's faults and remarks
+  Remarks once([&](const Remark& remark) {
+    const auto* fault = std::get_if<Diagnostic>(&remark);
+    if (said.insert(fault == nullptr ? std::get<std::string>(remark) : to_string(*fault)).second)
+      remarks.add(remark);
+  });
+  std::vector<Side> sides;
+  for (const std::string& name : {r.first, r.second}) {
+    try {
+      sides.push_back(read_side(r, name, once));
+    } catch (const InputError& e) {
+      for (const Diagnostic& d : e.faults())
+        if (said.insert(to_string(d)).second) faults.push_back(d);
+    }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  const ComparedPlan &first = sides[0].plan, &second = sides[1].plan;
+  if (first.job.architecture.name != second.job.architecture.name)
+    throw fault(r.second,
+                fmt::format("it trains {}, and {} trains {}", second.job.architecture.name, r.first,
+                            first.job.architecture.name),
+                "compare plans of one model");
+  return planner::compare_plans({first, second}, {sides[0].profile.get(), sides[1].profile.get()});
+}
+
+}  // namespace trnplan::api

@@ -1,0 +1,86 @@
+#include "planner/confidence/plan_comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "models/framework/strategy_keys.h"
+#include "units/normal.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+double tokens_of(const ComparedPlan& p) {
+  return static_cast<double>(p.plan.global_batch) * p.job.training.sequence;
+}
+
+std::vector<KeyDifference> differences(const ComparedPlan& a, const ComparedPlan& b) {
+  std::vector<KeyDifference> all;
+  const auto add = [&all](std::string_view key, std::string first, std::string second) {
+    if (first != second) all.push_back({std::string(key), {std::move(first), std::move(second)}});
+  };
+  add("instance", a.plan.instance, b.plan.instance);
+  add("nodes", std::to_string(a.plan.nodes), std::to_string(b.plan.nodes));
+  add("global_batch", std::to_string(a.plan.global_batch), std::to_string(b.plan.global_batch));
+  add("sequence", std::to_string(a.job.training.sequence), std::to_string(b.job.training.sequence));
+  for (const models::StrategyKey& key : models::strategy_keys())
+    add(key.name, models::text_of(key.stated(a.plan.strategy)), models::text_of(key.stated(b.plan.strategy)));
+  return all;
+}
+
+/// Sd of the log of a step, from its interval.
+double log_sd(const models::StepReport& r) {
+  return std::log(r.high / r.low) / (2 * kNinetyPercent);
+}
+
+std::vector<PartSeconds> causes(const models::StepReport& a, const models::StepReport& b, double scale) {
+  std::vector<PartSeconds> all;
+  for (std::size_t i = 0; i < a.breakdown.size(); ++i) {
+    const Seconds first = a.breakdown[i], second = scale * b.breakdown[i];
+    if (first.value > 0 || second.value > 0)
+      all.push_back({std::string(to_string(static_cast<models::Category>(i))), {first, second}});
+  }
+  return all;
+}
+
+std::vector<PartSeconds> operators(const models::StepReport& a, const models::StepReport& b, double scale) {
+  std::map<std::string, std::array<Seconds, 2>> by_name;
+  for (const auto& [name, seconds] : a.by_operator) by_name[name][0] = by_name[name][0] + seconds;
+  for (const auto& [name, seconds] : b.by_operator) by_name[name][1] = by_name[name][1] + scale * seconds;
+  std::vector<PartSeconds> all;
+  for (const auto& [name, seconds] : by_name) all.push_back({name, seconds});
+  const auto apart = [](const PartSeconds& p) { return std::abs((p.seconds[1] - p.seconds[0]).value); };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const PartSeconds& p, const PartSeconds& q) { return apart(p) > apart(q); });
+  return all;
+}
+
+}  // namespace
+
+PlanComparison compare_plans(std::array<ComparedPlan, 2> plans,
+                             const std::array<const models::Profile*, 2>& profiles) {
+  PlanComparison c;
+  c.plans = std::move(plans);
+  const auto& [first, second] = c.plans;
+  const models::StepReport &a = first.plan.report, &b = second.plan.report;
+  c.differs = differences(first, second);
+  c.step_scale = tokens_of(first) / tokens_of(second);
+  c.shared = first.plan.instance == second.plan.instance && profiles[0]->name == profiles[1]->name &&
+             first.job.software.framework == second.job.software.framework;
+  if (c.shared)
+    c.ratio = models::log_ratio(a, b, *profiles[0], c.step_scale);
+  else
+    c.ratio = {std::log(c.step_scale * b.step / a.step), std::hypot(log_sd(a), log_sd(b))};
+  c.by_cause = causes(a, b, c.step_scale);
+  c.by_operator = operators(a, b, c.step_scale);
+  return c;
+}
+
+std::array<double, 3> times_as_long(const models::LogRatio& ratio) {
+  const double half = kNinetyPercent * ratio.sd;
+  return {std::exp(ratio.mean - half), std::exp(ratio.mean), std::exp(ratio.mean + half)};
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,90 @@
+// compare: two plans of one job against each other.
+#include "api/compare.h"
+
+#include <string>
+
+#include "api/plan.h"
+#include "api/simulate.h"
+#include "tests/catch.h"
+#include "tests/folder.h"
+
+using namespace trnplan;
+
+namespace {
+
+constexpr const char* kOneNode = "examples/llama3-8b-one-node/job.yaml";
+
+planner::PlanComparison compared(const std::string& a, const std::string& b, const std::string& job = kOneNode) {
+  api::CompareRequest r;
+  r.first = a;
+  r.second = b;
+  r.job.job = job;
+  Remarks remarks;
+  return api::compare(r, remarks);
+}
+
+std::vector<Diagnostic> faults_of(const std::string& a, const std::string& b, const std::string& job = kOneNode) {
+  try {
+    (void)compared(a, b, job);
+  } catch (const InputError& e) {
+    return e.faults();
+  }
+  return {};
+}
+
+}  // namespace
+
+// A side that is another strategy than the one asked for; a ratio the wrong way round.
+TEST_CASE("both sides are what simulate says, and the ratio is theirs", "[api]") {
+  const planner::PlanComparison c = compared("tp=8,pp=4", "tp=32"), back = compared("tp=32", "tp=8,pp=4");
+  api::SimulateRequest simulate;
+  simulate.job.job = kOneNode;
+  simulate.strategy = "tp=32";
+  Remarks remarks;
+  const Seconds step = api::simulate(simulate, remarks).judgement.plan->report.step;
+  CHECK(c.plans[1].plan.report.step == step);
+  CHECK(c.shared);
+  const auto times = planner::times_as_long(c.ratio), inverse = planner::times_as_long(back.ratio);
+  CHECK(times[1] == Approx(step / c.plans[0].plan.report.step));
+  CHECK(times[0] == Approx(1 / inverse[2]));
+  CHECK(c.ratio.positive() + back.ratio.positive() == Approx(1));
+  Seconds sum{};
+  for (const planner::PartSeconds& p : c.by_cause) sum = sum + p.seconds[1];
+  CHECK(sum.value == Approx(step.value));
+  REQUIRE(c.differs.size() == 3);  // and the KV heads, which TP 32 copies
+  CHECK(c.differs[0].key == "tensor_parallel");
+  CHECK(c.differs[0].values == std::array<std::string, 2>{"8", "32"});
+}
+
+TEST_CASE("a strategy against itself, and against the same on a larger batch", "[api]") {
+  const planner::PlanComparison same = compared("tp=32", "1xtrn1.32xlarge:tp=32");
+  CHECK(same.differs.empty());
+  CHECK(planner::times_as_long(same.ratio) == std::array{1.0, 1.0, 1.0});
+  CHECK(same.ratio.positive() == 0.5);
+  // Four nodes take a quarter of the work each, and reduce gradients besides.
+  const planner::PlanComparison four = compared("tp=32", "4xtrn1.32xlarge:tp=32");
+  CHECK(four.step_scale == 1);
+  CHECK(planner::times_as_long(four.ratio)[1] > 0.25);
+  CHECK(planner::times_as_long(four.ratio)[1] < 0.3);
+}
+
+TEST_CASE("a folder is compared as it is", "[api]") {
+  const TestFolder folder;
+  api::PlanRequest plan;
+  plan.job.job = kOneNode;
+  plan.out = folder / "out";
+  plan.top = 1;
+  Remarks remarks;
+  const api::PlanResult planned = api::plan(plan, remarks);
+  const planner::PlanComparison c = compared(plan.out, "1xtrn1.32xlarge", "llama3-8b");
+  CHECK(c.plans[0].plan.report.step == planned.search.recommended_plan()->report.step);
+  CHECK(c.plans[0].plan.strategy == planned.search.recommended_plan()->strategy);
+}
+
+TEST_CASE("faults of both sides come at once, each side with its own", "[api]") {
+  const auto both = faults_of("tp=5", "no-such-file.yaml");
+  REQUIRE(both.size() >= 2);
+  CHECK(faults_of("tp=8", "tp=32", "").size() == 2);
+  const auto other = faults_of("tests/planner/fixtures/oom.yaml", "tp=8", "llama2-13b");
+  REQUIRE_FALSE(other.empty());
+}
