@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <stdexcept>
 
 #include "units/quantity.h"
 
@@ -25,7 +26,21 @@ double scale_of(const Flow& flow) {
   return most;
 }
 
+std::optional<SimTime> end_after(SimTime since, double ticks) {
+  const auto room = static_cast<double>(std::numeric_limits<std::int64_t>::max() - since.ps);
+  const double whole = std::ceil(ticks);
+  if (!(whole < room * (1 - 0x1p-52))) return std::nullopt;
+  return since + SimTime{static_cast<std::int64_t>(whole)};
+}
+
 }  // namespace filling
+
+SimTime LoneFlow::length() const {
+  if (bytes_ == 0) return {};
+  const auto end = filling::end_after({}, filling::ticks_at(filling::rate_at(level_, scale_), 1));
+  if (!end) throw std::overflow_error("a transfer ends beyond the simulation clock");
+  return *end;
+}
 
 std::vector<double> fair_rates(const std::vector<const Flow*>& active, const std::vector<double>& capacity) {
   std::vector<filling::Room> rooms(capacity.size());

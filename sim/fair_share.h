@@ -20,10 +20,14 @@
 //      Hence (l - u) / (r - s) >= l / r exactly, and so is the floor.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "sim/program.h"
+#include "units/sim_time.h"
 
 namespace trnplan::sim {
 
@@ -84,6 +88,39 @@ inline double rate_at(double level, double scale) {
   return level * (1 + 0x1p-50) / scale;
 }
 
+/// What is left to do, but for a hair that rounding of the level may have added (2^-48).
+inline double less_a_hair(double left) {
+  return left * (1 - 0x1p-48);
+}
+/// Ticks that progress takes at a rate.
+inline double ticks_at(double rate, double progress) {
+  return less_a_hair(progress) / rate * 1e12;
+}
+
+/// The first tick at which a transfer with that many ticks to go has ended; nullopt beyond the clock.
+std::optional<SimTime> end_after(SimTime since, double ticks);
+
 }  // namespace filling
+
+/// A flow that has its resources to itself: execute() gives it the same time, to the tick.
+class LoneFlow {
+ public:
+  /// `scale` as filling::scale_of() says.
+  explicit LoneFlow(double scale) : scale_(scale) {}
+  /// Adds a resource that the flow uses, with bytes > 0.
+  void use(double bytes, double capacity) {
+    if (bytes == bytes_ && capacity == capacity_) return;  // as on most links of a ring
+    bytes_ = bytes;
+    capacity_ = capacity;
+    const filling::Room room{.rising = filling::share_of(bytes, scale_)};
+    level_ = std::min(level_, room.level(capacity));
+  }
+  /// Zero without a resource. Throws std::overflow_error beyond the clock.
+  SimTime length() const;
+
+ private:
+  double scale_, bytes_ = 0, capacity_ = 0;
+  double level_ = std::numeric_limits<double>::infinity();
+};
 
 }  // namespace trnplan::sim

@@ -344,10 +344,10 @@ LongInteger FlowNetwork::left(const MovingFlow& f) const {
 
 double FlowNetwork::ticks_left(Handle h) const {
   const MovingFlow& f = flows_[h];
-  constexpr double kHair = 1 - 0x1p-48;
-  if (f.changes < kYoung) return f.left * kHair / rate(h) * 1e12;
+  if (f.changes < kYoung) return filling::ticks_at(rate(h), f.left);
   const LongInteger to_go = left(f);
-  return to_go.negative() ? 0 : to_go.scaled(exponent_) * kHair / raised(bundles_[f.bundle].level);
+  return to_go.negative() ? 0
+                          : filling::less_a_hair(to_go.scaled(exponent_)) / raised(bundles_[f.bundle].level);
 }
 
 FlowNetwork::Progress FlowNetwork::progress(Handle h, SimTime now) const {

@@ -49,8 +49,7 @@ FlowId Program::add_flow(std::vector<Weight> weights, double scale) {
   return static_cast<FlowId>(flows_.size() - 1);
 }
 
-TaskId Program::add_task(const std::vector<DeviceId>& devices, FlowId flow, SimTime fixed,
-                         std::uint32_t tag) {
+TaskId Program::add_task(std::span<const DeviceId> devices, FlowId flow, SimTime fixed, std::uint32_t tag) {
   if (fixed.ps < 0) throw std::invalid_argument("a task's length must not be negative");
   Task task{fixed, flow, tag, static_cast<std::uint32_t>(task_devices_.size()),
             static_cast<std::uint32_t>(devices.size())};
@@ -63,7 +62,7 @@ TaskId Program::add_task(const std::vector<DeviceId>& devices, FlowId flow, SimT
 }
 
 TaskId Program::add_work(DeviceId device, SimTime length, std::uint32_t tag) {
-  return add_task({device}, Task::kNoFlow, length, tag);
+  return add_task({&device, 1}, Task::kNoFlow, length, tag);
 }
 
 TaskId Program::add_transfer(const std::vector<DeviceId>& devices, FlowId flow, SimTime latency,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,7 +99,7 @@ class Program {
   const std::vector<Slowdown>& slowdowns() const { return slowdowns_; }
 
  private:
-  TaskId add_task(const std::vector<DeviceId>& devices, FlowId flow, SimTime fixed, std::uint32_t tag);
+  TaskId add_task(std::span<const DeviceId> devices, FlowId flow, SimTime fixed, std::uint32_t tag);
 
   std::vector<Resource> resources_;
   std::vector<std::string> devices_;

@@ -1,7 +1,6 @@
 #include "sim/transfers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "sim/indexed_heap.h"
@@ -100,10 +99,8 @@ std::vector<Transfers::Moving> Transfers::moving() const {
 }
 
 SimTime Transfers::end_of(FlowNetwork::Handle flow) const {
-  const SimTime since = network_.since(network_.bundle(flow));
-  const double ticks = std::ceil(network_.ticks_left(flow));
-  if (!(ticks < static_cast<double>(kNever.ps - since.ps) * (1 - 0x1p-52))) return kNever;
-  return since + SimTime{static_cast<std::int64_t>(ticks)};
+  return filling::end_after(network_.since(network_.bundle(flow)), network_.ticks_left(flow))
+      .value_or(kNever);
 }
 
 /// Writes the entry of a bundle that has flows with a rate, wherever it is; its place in `ends_`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "models/collective/collective_memory.h"
@@ -281,9 +282,9 @@ const CollectiveLoads& CollectiveMemory::of(const Fabric& fabric, CollectiveOp o
                                             Algorithm algorithm) {
   if (fabric.profile().algorithms != limits_) known_.clear();
   limits_ = fabric.profile().algorithms;
-  Key key{op, algorithm, bytes.value, groups};
-  const auto found = known_.find(key);
+  const auto found = known_.find(std::tie(op, algorithm, bytes.value, groups));
   if (found != known_.end()) return found->second;
+  Key key{op, algorithm, bytes.value, groups};
   return known_.emplace(std::move(key), loads_of(fabric, op, groups, bytes, algorithm)).first->second;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -47,7 +48,7 @@ class CollectiveMemory {
  private:
   using Key = std::tuple<CollectiveOp, Algorithm, double, std::vector<std::vector<int>>>;
   AlgorithmLimits limits_;
-  std::map<Key, CollectiveLoads> known_;
+  std::map<Key, CollectiveLoads, std::less<>> known_;
 };
 
 }  // namespace trnplan::models

@@ -1,13 +1,46 @@
+#include <algorithm>
 #include <map>
 
 #include "models/step/step_parts.h"
 #include "models/step/step_program.h"
 #include "sim/executor.h"
+#include "sim/fair_share.h"
 #include "sim/program.h"
 
 namespace trnplan::models {
 
+namespace {
+
+/// The transfer of an item alone; zero for work.
+SimTime transfer_alone(const Fabric& fabric, const Item& item) {
+  double scale = item.scale;
+  if (scale == 0) {
+    for (const auto& [id, bytes] : item.load) scale = std::max(scale, bytes);
+  }
+  sim::LoneFlow flow(scale);
+  for (const auto& [id, bytes] : item.load) flow.use(bytes, fabric.capacity(id).value);
+  return flow.length();
+}
+
+/// Items of which none overlaps another run one after the other.
+ChainRun run_in_turn(const Fabric& fabric, const Items& chain, double slowdown) {
+  ChainRun out;
+  out.spans.reserve(chain.size());
+  for (const Item& item : chain) {
+    const SimTime beyond = transfer_alone(fabric, item), start = out.length;
+    out.length += item.length + beyond;
+    out.spans.push_back({start, out.length, false});
+    out.attribution.add(item.fixed);
+    attribute_beyond(out.attribution, item, beyond, slowdown);
+  }
+  return out;
+}
+
+}  // namespace
+
 ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
+  if (std::none_of(chain.begin(), chain.end(), [](const Item& i) { return i.overlapped || i.background; }))
+    return run_in_turn(fabric, chain, slowdown);
   sim::Program program;
   for (int device = 0; device < 3; ++device) program.add_device({});
   for (const sim::DeviceId engine : {1u, 2u}) {

@@ -56,57 +56,45 @@ StageGroups StepLayout::groups_of(int stage) const {
   StageGroups g;
   const int t = strategy.tensor_parallel, c = strategy.context_parallel, d = strategy.data_parallel;
   const bool by_unit = framework_of(strategy).units(strategy).has_value();
-  const auto add = [](Groups& groups, std::vector<int> group) {
-    if (group.size() > 1) groups.push_back(std::move(group));
+  const auto group = [](int members, const auto& rank) {
+    std::vector<int> ranks;
+    if (members < 2) return ranks;
+    ranks.reserve(at(members));
+    for (int m = 0; m < members; ++m) ranks.push_back(rank(m));
+    return ranks;
+  };
+  const auto add = [](Groups& groups, std::vector<int> ranks) {
+    if (ranks.size() > 1) groups.push_back(std::move(ranks));
   };
   for (int data = 0; data < d; ++data) {
     for (int context = 0; context < c; ++context) {
-      std::vector<int> tensor;
-      for (int i = 0; i < t; ++i) tensor.push_back(order.rank(stage, data, context, i));
+      std::vector<int> tensor = group(t, [&](int i) { return order.rank(stage, data, context, i); });
       for (std::vector<int>& copies : order.kv_groups_of(tensor, strategy.kv_replicator))
         add(g.kv, std::move(copies));
       add(g.tensor, std::move(tensor));
     }
   }
   for (int i = 0; i < t; ++i) {
-    for (int context = 0; context < c; ++context) {
-      std::vector<int> copies;
-      for (int data = 0; data < d; ++data) copies.push_back(order.rank(stage, data, context, i));
-      add(g.replicas, std::move(copies));
-    }
-    std::vector<int> sharding;
-    for (int data = 0; data < d; ++data) {
-      std::vector<int> ring;
-      for (int context = 0; context < c; ++context) ring.push_back(order.rank(stage, data, context, i));
-      sharding.insert(sharding.end(), ring.begin(), ring.end());
-      add(g.context, std::move(ring));
-    }
+    const auto rank = [&](int data, int context) { return order.rank(stage, data, context, i); };
+    for (int context = 0; context < c; ++context)
+      add(g.replicas, group(d, [&](int data) { return rank(data, context); }));
+    std::vector<int> sharding = group(d * c, [&](int k) { return rank(k / c, k % c); });
+    for (int data = 0; data < d; ++data)
+      add(g.context, group(c, [&](int context) { return rank(data, context); }));
     // Expert parallel splits data parallel: neighbours hold different experts.
     const int e = strategy.expert_parallel;
     for (int context = 0; context < c && e > 1; ++context) {
-      for (int block = 0; block < d / e; ++block) {
-        std::vector<int> others;
-        for (int k = 0; k < e; ++k) others.push_back(order.rank(stage, block * e + k, context, i));
-        add(g.expert, std::move(others));
-      }
+      for (int block = 0; block < d / e; ++block)
+        add(g.expert, group(e, [&](int k) { return rank(block * e + k, context); }));
     }
-    for (int k = 0; k < e; ++k) {
-      std::vector<int> same;
-      for (int data = k; data < d; data += e) {
-        for (int context = 0; context < c; ++context) same.push_back(order.rank(stage, data, context, i));
-      }
-      add(g.expert_data, std::move(same));
-    }
+    for (int k = 0; k < e; ++k)
+      add(g.expert_data, group((d - k + e - 1) / e * c, [&](int m) { return rank(k + m / c * e, m % c); }));
     if (by_unit) {
-      const auto each = at(shard_degree(strategy)), groups = sharding.size() / each;
-      for (std::size_t k = 0; k < groups; ++k)
-        add(g.shard, {sharding.begin() + static_cast<std::ptrdiff_t>(k * each),
-                      sharding.begin() + static_cast<std::ptrdiff_t>((k + 1) * each)});
-      for (std::size_t k = 0; k < each; ++k) {
-        std::vector<int> same;
-        for (std::size_t group = 0; group < groups; ++group) same.push_back(sharding[group * each + k]);
-        add(g.copies, std::move(same));
-      }
+      const int each = shard_degree(strategy), groups = d * c / each;
+      for (int k = 0; k < groups; ++k)
+        add(g.shard, group(each, [&](int m) { return sharding[at(k * each + m)]; }));
+      for (int k = 0; k < each; ++k)
+        add(g.copies, group(groups, [&](int m) { return sharding[at(m * each + k)]; }));
     }
     add(g.data, std::move(sharding));
   }

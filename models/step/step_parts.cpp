@@ -25,11 +25,12 @@ constexpr const char *kForwardNames[] = {"layer", "first layer", "inner layer", 
 /// Builds the work of one class of stages.
 class StageBuilder {
  public:
-  StageBuilder(const StepParts& parts, int stage, const std::vector<int>& layers)
+  /// Keeps references to the parts and the groups, those of representative().
+  StageBuilder(const StepParts& parts, int stage, const std::vector<int>& layers, const StageGroups& groups)
       : p_(parts),
         stage_(stage),
         layers_(layers),
-        groups_(parts.representative(stage)),
+        groups_(groups),
         parameters_(local_parameters(parts.job.architecture, parts.strategy, stage)) {}
 
   std::shared_ptr<const StageWork> build() {
@@ -181,7 +182,7 @@ class StageBuilder {
   const StepParts& p_;
   int stage_;
   std::vector<int> layers_;  ///< per chunk
-  StageGroups groups_;
+  const StageGroups& groups_;
   double parameters_;
   OperatorItems operator_items_{p_.fabric, groups_};
   std::map<std::string_view, Made> chains_;
@@ -238,7 +239,7 @@ void StepParts::make_stages() {
   const std::vector<int> layers = layers_per_chunk(job.architecture, strategy);
   std::map<std::vector<int>, std::pair<std::shared_ptr<const StageWork>, int>> known;
   for (int stage = 0; stage < stages; ++stage) {
-    const StageGroups groups = groups_of(stage);
+    const StageGroups groups = representative(stage);
     const int cls = class_of(stage);
     const std::vector<int> own = layers_of_chunks(layers, strategy, stage);
     const StageEnds ends = ends_of(strategy, stage);
@@ -247,7 +248,7 @@ void StepParts::make_stages() {
     key.push_back(ends.last);
     for (const Groups* g : all_groups(groups)) add_key(key, *g, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
-    if (fresh) it->second = {StageBuilder(*this, stage, own).build(), cls};
+    if (fresh) it->second = {StageBuilder(*this, stage, own, groups).build(), cls};
     parts.push_back({it->second.first, fabric.shift_of(cls) - fabric.shift_of(it->second.second)});
   }
 }
@@ -273,12 +274,11 @@ void StepParts::make_boundaries() {
   message_launch = *graph_start("message launch", Category::pipeline, Launch::task, job, profile);
   std::map<std::vector<int>, std::pair<Boundary, int>> known;
   for (int b = 0; b < boundary_count(); ++b) {
-    const Groups all = pairs_of(b);
-    Groups pairs = all;
+    Groups pairs = pairs_of(b);
+    const int cls = placement.class_of_rank(pairs.front().front());
     keep_representative(pairs);
-    const int cls = placement.class_of_rank(all.front().front());
     std::vector<int> key;
-    add_key(key, all, cls);
+    add_key(key, pairs, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) {
       const auto message = [&](std::string_view name, Bytes bytes) {

@@ -14,6 +14,7 @@
 #include <boost/random/uniform_int_distribution.hpp>
 
 #include "sim/event_queue.h"
+#include "sim/fair_share.h"
 #include "tests/catch.h"
 #include "tests/seeds.h"
 #include "tests/sim/random_flows.h"
@@ -381,4 +382,29 @@ TEST_CASE("a rhythm that is found goes on, to the tick", "[sim]") {
   CAPTURE(found, paths);
   CHECK(found > at_least(80));
   CHECK(paths > at_least(80));
+}
+
+// Catches a lone flow whose time rounds otherwise than the engine's, by which a chain of layers would be longer alone
+// than in a step.
+TEST_CASE("a lone flow takes the engine's time, to the tick", "[sim]") {
+  for (const unsigned seed : seeds(1, 200)) {
+    trnplan::sim::testing::Random random(seed);
+    const std::vector<double> capacity = random.capacities(6);
+    Flow flow = random.flow(6, 6);
+    if (random.whole(0, 1) == 1) flow.scale = filling::scale_of(flow) * random.real(0.1, 2);
+    Program program;
+    for (const double c : capacity) program.add_resource({}, BytesPerSecond(c));
+    // The second starts where the first has left what it counts by.
+    for (int i = 0; i < 2; ++i)
+      program.add_transfer({program.add_device({})}, program.add_flow(flow.weights, flow.scale), {});
+    program.add_dependency(0, 1);
+    LoneFlow alone(filling::scale_of(flow));
+    for (const Weight& w : flow.weights) alone.use(w.bytes, capacity[w.resource]);
+    CAPTURE(seed);
+    CHECK(execute(program).end == alone.length() * 2);
+  }
+  CHECK(LoneFlow(0).length() == SimTime{});
+  LoneFlow endless(1);
+  endless.use(1, 1e-12);
+  CHECK_THROWS_AS(endless.length(), std::overflow_error);
 }
