@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "models/framework/partition.h"
 #include "models/framework/schedule.h"
@@ -148,35 +149,33 @@ std::vector<int> StepBounds::best_layers(const Strategy& s, int micro_batches, c
 ComputeBounds::ComputeBounds(const Job& job, const Profile& profile)
     : job_(job), profile_(on_job(profile, job)) {}
 
-SimTime ComputeBounds::layer(const Strategy& s) {
-  // A layer's operators do not depend on these.
+const ComputeBounds::Parts& ComputeBounds::parts(const Strategy& s) {
+  // The operators of a micro-batch do not depend on these.
   Strategy kind = s;
   kind.pipeline_parallel = kind.virtual_pipeline = kind.data_parallel = 1;
   kind.zero1 = true;
   kind.schedule = Schedule::one_f_one_b;
   kind.pipeline_cuts.clear();
   kind.shard_ranks = 0;
-  const auto [known, fresh] = layers_.try_emplace(kind);
-  if (fresh) {
-    const LayerModel model(job_, kind, profile_);
-    known->second = work(model.layer_forward()) + work(model.layer_backward());
-  }
-  return known->second;
+  if (const auto known = known_.find(kind); known != known_.end()) return known->second;
+  const LayerModel model(job_, kind, profile_);
+  const Parts all{work(model.layer_forward()) + work(model.layer_backward()),
+                  work(model.embedding_forward()) + work(model.embedding_backward()),
+                  work(model.head_forward()) + work(model.head_backward())};
+  return known_.emplace(std::move(kind), all).first->second;
 }
 
 SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
   const LayerModel model(job_, s, profile_);
   const std::vector<int> layers = layers_per_chunk(job_.architecture, s);
-  const int stages = s.pipeline_parallel;
-  const SimTime once_a_layer = layer(s);
+  const Parts& each = parts(s);
   SimTime most;
-  for (int i = 0; i < stages; ++i) {
+  for (int i = 0; i < s.pipeline_parallel; ++i) {
     const int sum = layers_of_stage(layers, s, i);
     const StageEnds ends = ends_of(s, i);
-    SimTime once =
-        once_a_layer * sum + work(model.accumulate(stage_parameters(job_.architecture, s, i, sum)));
-    if (ends.first) once += work(model.embedding_forward()) + work(model.embedding_backward());
-    if (ends.last) once += work(model.head_forward()) + work(model.head_backward());
+    SimTime once = each.layer * sum + work(model.accumulate(stage_parameters(job_.architecture, s, i, sum)));
+    if (ends.first) once += each.embedding;
+    if (ends.last) once += each.head;
     most = std::max(most, once * micro_batches);
   }
   return most;
@@ -184,7 +183,7 @@ SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
 
 Seconds ComputeBounds::layers(const Strategy& s, int micro_batches) {
   // One of the stages has at least the mean number of layers.
-  return to_seconds(layer(s)) *
+  return to_seconds(parts(s).layer) *
          (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches);
 }
 

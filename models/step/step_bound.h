@@ -65,11 +65,15 @@ class ComputeBounds {
   Seconds layers(const Strategy& s, int micro_batches);
 
  private:
-  const Job& job_;
-  SimTime layer(const Strategy& s);  ///< forward and backward
+  /// Work of a micro-batch, forward and backward.
+  struct Parts {
+    SimTime layer, embedding, head;
+  };
+  const Parts& parts(const Strategy& s);
 
+  const Job& job_;
   Profile profile_;  ///< as on_job() returns it
-  std::map<Strategy, SimTime> layers_;
+  std::map<Strategy, Parts> known_;
 };
 
 }  // namespace trnplan::models

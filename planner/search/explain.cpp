@@ -160,6 +160,8 @@ class NearMisses {
     if (m < 1) return;
     of_batch_.training.global_batch = batch;
     if (!has_a_time(s)) return;
+    constexpr double kRounding = 1 - 1e-9;  // the stage's layers alone are at most its time, but for this
+    if (!beats_winner(bounds_.layers(s, m) * kRounding, batch)) return;
     Seconds bound = to_seconds(bounds_.busiest_stage(s, m));
     if (!beats_winner(bound, batch)) return;
     // Too large anyway, which is cheaper to know than its groups.
