@@ -51,12 +51,11 @@ void LearningCurve::settle() {
   if (!above) told_.above.reset();
   if (above && !told_.above) told_.above = now.step;
 
-  double level = 0, limit = INFINITY;
   if (level_.size() >= kLevelLeast) {
-    level = median(level_);
-    limit = level + std::max(share_ * std::abs(level), kNoise * deviation(level_, level));
+    const double level = median(level_);
+    if (now.value > level + share_ * std::abs(level) && now.value > level + kNoise * deviation(level_, level))
+      return rise(now, level);
   }
-  if (now.value > limit) return rise(now, level);
   if (spike_ && lasts(*spike_)) {
     told_.spike->returned = now.step;
   } else {

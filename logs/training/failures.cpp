@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "text/any_word.h"
+
 namespace trnplan::logs {
 
 namespace {
@@ -85,6 +87,17 @@ constexpr std::array kSigns = {
     Sign{"Out of memory: Killed process", FailureKind::host_memory},
 };
 
+/// Counts of neuron_parallel_compile.
+constexpr std::string_view kGraphs = "Total graphs:", kFailedGraphs = "Total failed compilations:";
+
+constexpr auto kFailureWords = [] {
+  std::array<std::string_view, kSigns.size() + 2> all{kGraphs, kFailedGraphs};
+  for (std::size_t i = 0; i < kSigns.size(); ++i) all[i + 2] = kSigns[i].word;
+  return all;
+}();
+/// Lines without any of these words tell no failure.
+constexpr AnyWord kTellsFailure(kFailureWords);
+
 /// True for the last line of a traceback: a script that only tries an import mentions it further on in a
 /// line. kubectl logs --timestamps puts a time in front.
 bool ends_traceback(std::string_view line, std::string_view error) {
@@ -111,7 +124,7 @@ std::optional<FailureKind> kind_of(std::string_view line) {
     return sign.kind;
   }
   Scan scan(line);
-  if (scan.past("Total failed compilations:")) {
+  if (scan.past(kFailedGraphs)) {
     const auto failed = scan.whole();
     if (failed && *failed > 0) return FailureKind::compile_failed;
   }
@@ -147,7 +160,7 @@ std::optional<double> gib_in(std::string_view line) {
 /// Reads instructions and their limit, or failed graphs; the number of graphs is in a line of its own.
 void numbers_of(std::string_view line, Failure& f) {
   Scan scan(line);
-  if (f.kind == FailureKind::compile_failed && scan.past("Total failed compilations:")) {
+  if (f.kind == FailureKind::compile_failed && scan.past(kFailedGraphs)) {
     const auto failed = scan.whole();
     if (failed) f.number = static_cast<double>(*failed);
     return;
@@ -199,9 +212,10 @@ void FailureFinder::collect(std::string_view line, Collected& c) {
 }
 
 void FailureFinder::read(const LogLine& line) {
+  const bool tells = kTellsFailure.in(line.text);
   Scan graphs(line.text);
-  if (graphs.past("Total graphs:")) graphs_ = graphs.whole();
-  const auto kind = kind_of(line.text);
+  if (tells && graphs.past(kGraphs)) graphs_ = graphs.whole();
+  const auto kind = tells ? kind_of(line.text) : std::nullopt;
   if (!kind) {
     // The contents of a full core are listed some lines below the failure.
     if (const auto memory = kinds_.find(FailureKind::device_memory); memory != kinds_.end())

@@ -84,7 +84,9 @@ void ProgressBars::read_fields(std::string_view fields, StepRecord& record, cons
     const std::size_t equals = field.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view key = field.substr(0, equals), value = field.substr(equals + 1);
-    if (std::find(std::begin(kTelling), std::end(kTelling), key) != std::end(kTelling)) keys_.emplace(key);
+    if (std::find(std::begin(kTelling), std::end(kTelling), key) != std::end(kTelling) &&
+        !keys_.contains(key))
+      keys_.emplace(key);
     if (std::find(std::begin(kStepTimes), std::end(kStepTimes), key) != std::end(kStepTimes)) {
       record.seconds = number_of(value);
     } else if (key == "v_num") {

@@ -1,9 +1,12 @@
 #include "text/log_lines.h"
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/catch.h"
+#include "text/any_word.h"
 
 using namespace trnplan;
 
@@ -93,4 +96,12 @@ TEST_CASE("numbers in a line", "[calibrate]") {
   CHECK_FALSE(whole_number_of("-1"));
   CHECK_FALSE(whole_number_of("99999999999999999999"));
   CHECK(whole_number_of("1729888371056597613") == 1729888371056597613);
+}
+
+TEST_CASE("one of several words, wherever it is", "[calibrate]") {
+  constexpr std::array<std::string_view, 3> words = {"error:", "er", "\xff\xff"};
+  constexpr AnyWord any(words);
+  for (const std::string_view text : {"er", "an error", "ended by er", "\xff\xff", "a\xff\xff"})
+    CHECK(any.in(text));
+  for (const std::string_view text : {"", "e", "e r", "re", "\xff", "Error"}) CHECK(!any.in(text));
 }
