@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
+#include "io/input/scenario_text.h"
 
 namespace trnplan::cli {
 
@@ -89,8 +90,8 @@ void add_simulate(CLI::App& app, Run& chosen) {
   command->add_flag("--force", o->request.force, "overwrite the files of --trace and --report");
   command
       ->add_option("--scenario", o->request.scenario,
-                   "slower parts of the machine, numbered from 0, each with the factor of the time of its "
-                   "work: slow-node=3:1.2,slow-core=17:1.1; or a .yaml file, slow-node: {3: 1.2}")
+                   "a machine that is not ideal: keys below, joined by commas, or a .yaml file with them, "
+                   "slow-node: {3: 1.2}")
       ->check(not_empty());
   add_report(*command, o->report.path);
   command
@@ -101,7 +102,8 @@ void add_simulate(CLI::App& app, Run& chosen) {
       ->capture_default_str();
   add_common(*command, o->common);
   command->footer(
-      "A refused strategy is simulated all the same if that is possible; the exit code is then 3.\n"
+      "Keys of --scenario, with nodes and cores numbered from 0:\n" + io::scenario_help() +
+      "\nA refused strategy is simulated all the same if that is possible; the exit code is then 3.\n"
       "Examples:\n"
       "  trnplan simulate job.yaml --strategy tp=32\n"
       "  trnplan simulate job.yaml --strategy tp=8,pp=4 --trace step.pftrace\n"

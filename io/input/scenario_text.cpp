@@ -1,6 +1,8 @@
 #include "io/input/scenario_text.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,7 +13,20 @@ namespace trnplan::io {
 
 namespace {
 
+using Of = ScenarioKey::Of;
+
+constexpr std::string_view kSlowNode = "slow-node", kSlowCore = "slow-core", kNic = "nic", kLink = "link",
+                           kSpine = "spine", kLate = "late-node";
 constexpr const char* kScenarioFix = "write for example slow-node=3:1.2,slow-core=17:1.1";
+/// The least share of a rate that is simulated, and the largest factor of a time; a delay of a day at most.
+constexpr double kLeastShare = 1e-3, kMostSlowdown = 1000, kMostDelay = 86'400;
+
+std::string form(const ScenarioKey& key) {
+  const char* of = key.of == Of::node ? "NODE:" : key.of == Of::core ? "CORE:" : "";
+  std::string value(key.value);
+  std::transform(value.begin(), value.end(), value.begin(), [](char c) { return static_cast<char>(c - 32); });
+  return fmt::format("{}={}{}", key.name, of, value);
+}
 
 class ScenarioReader {
  public:
@@ -19,80 +34,162 @@ class ScenarioReader {
 
   void text(const std::string& text, const SourcePos& place) {
     for (const std::string& pair : comma_parts(text)) {
-      const std::size_t equals = pair.find('='), colon = pair.find(':', equals);
-      if (equals == std::string::npos || colon == std::string::npos) {
-        fault(place, "", in_quotes(pair) + " is not KEY=NUMBER:FACTOR", kScenarioFix);
+      const std::size_t equals = pair.find('=');
+      const ScenarioKey* key = key_named(pair.substr(0, equals));
+      const std::size_t colon = equals == std::string::npos ? equals : pair.find(':', equals);
+      const bool numbered = key == nullptr || key->of != Of::machine;
+      if (equals == std::string::npos || (colon == std::string::npos) == numbered) {
+        const std::string_view is_not = numbered ? "KEY=NUMBER:VALUE" : "KEY=VALUE";
+        fault(place, "", fmt::format("{} is not {}", in_quotes(pair), is_not),
+              key == nullptr ? kScenarioFix : fmt::format("write for example {}", key->example));
         continue;
       }
-      add(pair.substr(0, equals), pair.substr(equals + 1, colon - equals - 1), pair.substr(colon + 1), place,
-          place);
+      if (!numbered) {
+        add(*key, "", pair.substr(equals + 1), place, place);
+      } else if (known(key, pair.substr(0, equals), place)) {
+        add(*key, pair.substr(equals + 1, colon - equals - 1), pair.substr(colon + 1), place, place);
+      }
     }
   }
 
   void file(const std::string& path, const Files& files) {
     const Node root = parse_document(files.text(path), path);
     if (!root.is_map()) fault(root.at, "", "a scenario is a map", "write for example slow-node: {3: 1.2}");
-    for (const Node::Entry& key : root.entries) {
-      if (!key.value.is_map())
-        fault(key.value.at, key.key, "not a map of numbers and factors", "write for example {3: 1.2}");
-      for (const Node::Entry& unit : key.value.entries)
-        add(key.key, unit.key, unit.value.scalar, key.key_at, unit.key_at);
+    for (const Node::Entry& entry : root.entries) {
+      const ScenarioKey* key = key_named(entry.key);
+      if (key != nullptr && key->of == Of::machine) {
+        if (entry.value.kind == Node::Kind::scalar)
+          add(*key, "", entry.value.scalar, entry.key_at, entry.value.at);
+        else
+          fault(entry.value.at, entry.key, "not a number", "write one number");
+        continue;
+      }
+      if (!entry.value.is_map())
+        fault(entry.value.at, entry.key, "not a map of numbers and values", "write for example {3: 1.2}");
+      if (!known(key, entry.key, entry.key_at)) continue;
+      for (const Node::Entry& unit : entry.value.entries)
+        add(*key, unit.key, unit.value.scalar, unit.key_at, unit.value.at);
     }
   }
 
-  models::Scenario finish() {
+  models::Scenario finish(const SourcePos& place) {
+    const auto check = [&](std::string_view key, double share) {
+      if (share < kLeastShare)
+        fault(place, key, "its shares multiply to less than is simulated",
+              fmt::format("leave at least {}", kLeastShare));
+    };
+    check(kSpine, out_.spine);
+    for (const auto& [node, state] : nodes_) {
+      check(kNic, state.network);
+      check(kLink, state.links);
+      out_.nodes.push_back({node, state});
+    }
     if (!faults_.empty()) throw InputError(std::move(faults_));
     return std::move(out_);
   }
 
  private:
-  void fault(const SourcePos& at, std::string key, std::string problem, std::string fix) {
-    faults_.push_back({at, std::move(key), std::move(problem), std::move(fix)});
-  }
-
-  void add(const std::string& name, const std::string& unit, const std::string& factor,
-           const SourcePos& of_key, const SourcePos& of_unit) {
+  static const ScenarioKey* key_named(std::string_view name) {
     const auto& keys = scenario_keys();
     const auto key =
         std::find_if(keys.begin(), keys.end(), [&](const ScenarioKey& k) { return k.name == name; });
-    if (key == keys.end()) {
-      if (unknown_ == name) return;  // named once for all its units
-      unknown_ = name;
-      std::vector<std::string> names;
-      for (const ScenarioKey& k : keys) names.emplace_back(k.name);
-      const std::string near = nearest(name, names);
-      return fault(of_key, name, "unknown key", near.empty() ? kScenarioFix : "did you mean " + near + "?");
-    }
+    return key == keys.end() ? nullptr : &*key;
+  }
+
+  void fault(const SourcePos& at, std::string_view key, std::string problem, std::string fix) {
+    faults_.push_back({at, std::string(key), std::move(problem), std::move(fix)});
+  }
+
+  bool known(const ScenarioKey* key, const std::string& name, const SourcePos& at) {
+    if (key != nullptr) return true;
+    std::vector<std::string> names;
+    for (const ScenarioKey& k : scenario_keys()) names.emplace_back(k.name);
+    const std::string near = nearest(name, names);
+    fault(at, name, "unknown key", near.empty() ? kScenarioFix : "did you mean " + near + "?");
+    return false;
+  }
+
+  std::optional<int> number_of(const ScenarioKey& key, const std::string& text, const SourcePos& at) {
+    const int count = key.of == Of::node ? cluster_.nodes : cluster_.cores();
+    const std::optional<int> number = parse_whole(text);
+    if (number && *number < count) return number;
+    fault(at, key.name,
+          fmt::format("{} is no {} of the cluster", in_quotes(text), key.of == Of::node ? "node" : "core"),
+          fmt::format("write a number from 0 to {}", count - 1));
+    return std::nullopt;
+  }
+
+  std::optional<double> value_of(const ScenarioKey& key, const std::string& text, const SourcePos& at) {
+    const std::optional<double> value = parse_count(text);
+    if (value && *value >= key.least && *value <= key.most) return value;
+    std::string problem = fmt::format("{} is not a {}", in_quotes(text), key.what);
+    if (value && *value == 0 && key.least == kLeastShare) problem += ": nothing else leads there";
+    fault(at, key.name, std::move(problem),
+          fmt::format("write a number from {} to {}, for example {}", key.least, key.most, key.example));
+    return std::nullopt;
+  }
+
+  /// True if the cluster has what a key is about.
+  bool applies(const ScenarioKey& key, const SourcePos& at) {
+    const topology::Instance& i = cluster_.instance;
+    const bool network = key.name == kNic || key.name == kSpine;
+    if (network && i.nics == 0) fault(at, key.name, i.name + " has no network between nodes", "leave it out");
+    if (key.name == kLink && i.links.empty()) fault(at, key.name, i.name + " has no links", "leave it out");
+    return !(network && i.nics == 0) && !(key.name == kLink && i.links.empty());
+  }
+
+  void add(const ScenarioKey& key, const std::string& unit, const std::string& text, const SourcePos& of_unit,
+           const SourcePos& of_value) {
+    const bool applies = this->applies(key, of_unit);
+    const std::optional<int> number = key.of == Of::machine ? 0 : number_of(key, unit, of_unit);
+    const std::optional<double> value = value_of(key, text, of_value);
+    if (!applies || !number || !value) return;
     const int cores = cluster_.instance.cores();
-    const int units = key->whole_node ? cluster_.nodes : cluster_.cores();
-    const std::optional<int> number = parse_whole(unit);
-    const bool there = number && *number < units;
-    if (!there) {
-      fault(of_unit, name, fmt::format("{} is no {} of the cluster", in_quotes(unit), key->unit),
-            fmt::format("write a number from 0 to {}", units - 1));
+    if (key.name == kSlowNode) {
+      out_.slow.push_back({*number * cores, cores, *value});
+    } else if (key.name == kSlowCore) {
+      out_.slow.push_back({*number, 1, *value});
+    } else if (key.name == kNic) {
+      nodes_[*number].network *= *value;
+    } else if (key.name == kLink) {
+      nodes_[*number].links *= *value;
+    } else if (key.name == kLate) {
+      nodes_[*number].late += Seconds(*value);
+    } else {
+      out_.spine *= *value;
     }
-    const std::optional<double> times = parse_count(factor);
-    const bool slower = times && *times >= 1 && *times <= kMostSlowdown;
-    if (!slower) {
-      fault(of_unit, name, in_quotes(factor) + " is not a factor of the time of work",
-            fmt::format("write a number from 1 to {}, for example 1.2", kMostSlowdown));
-    }
-    if (!there || !slower) return;
-    const int count = key->whole_node ? cores : 1;
-    out_.slow.push_back({*number * count, count, *times});
   }
 
   const topology::Cluster& cluster_;
   models::Scenario out_;
+  std::map<int, models::NodeState> nodes_;
   std::vector<Diagnostic> faults_;
-  std::string unknown_;
 };
 
 }  // namespace
 
 const std::vector<ScenarioKey>& scenario_keys() {
-  static const std::vector<ScenarioKey> keys = {{"slow-node", "node", true}, {"slow-core", "core", false}};
+  static const std::vector<ScenarioKey> keys = {
+      {kSlowNode, Of::node, "factor", "factor of the time of work", 1, kMostSlowdown, "slow-node=3:1.2",
+       "its cores' work takes so many times as long"},
+      {kSlowCore, Of::core, "factor", "factor of the time of work", 1, kMostSlowdown, "slow-core=17:1.1",
+       "likewise of one core"},
+      {kNic, Of::node, "share", "share of a network that is left", kLeastShare, 1, "nic=3:0.875",
+       "of its network that is left; a dead NIC of 8: 0.875"},
+      {kLink, Of::node, "share", "share of links that is left", kLeastShare, 1, "link=3:0.5",
+       "of the links between its chips that is left"},
+      {kLate, Of::node, "seconds", "delay in seconds", 0, kMostDelay, "late-node=3:60",
+       "by which it starts its first work later"},
+      {kSpine, Of::machine, "share", "share of the network between nodes that is left", kLeastShare, 1,
+       "spine=0.5", "of the network between all nodes that others leave"},
+  };
   return keys;
+}
+
+std::string scenario_help() {
+  std::string lines;
+  for (const ScenarioKey& key : scenario_keys()) lines += fmt::format("  {:<22} {}\n", form(key), key.help);
+  return lines;
 }
 
 models::Scenario read_scenario(const std::string& text, const topology::Cluster& cluster,
@@ -102,7 +199,7 @@ models::Scenario read_scenario(const std::string& text, const topology::Cluster&
     reader.file(text, files);
   else
     reader.text(text, place);
-  return reader.finish();
+  return reader.finish(is_scenario_file(text) ? SourcePos{text, 0, 0} : place);
 }
 
 bool is_scenario_file(const std::string& text) {

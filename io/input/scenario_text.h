@@ -1,5 +1,5 @@
-// Conditions of a step as people state them: "slow-node=3:1.2,slow-core=17:1.1", or a YAML file with the same
-// keys.
+// Conditions of a step as people state them: "slow-node=3:1.2,nic=5:0.875,spine=0.5", or a YAML file with the
+// same keys.
 #pragma once
 
 #include <string>
@@ -13,22 +13,30 @@
 
 namespace trnplan::io {
 
-/// A key of a scenario. `unit` is a number from 0 on.
+/// A key of a scenario.
 struct ScenarioKey {
-  std::string_view name;  ///< "slow-node"
-  std::string_view unit;  ///< "node"
-  bool whole_node;        ///< all cores of a node, not one core
+  /// The thing that has the number before the colon; `machine`: there is none.
+  enum class Of { node, core, machine };
+
+  std::string_view name;   ///< "slow-node"
+  Of of = Of::machine;
+  std::string_view value;  ///< "factor": one word for the value
+  std::string_view what;   ///< "factor of the time of work"
+  double least = 0, most = 0;
+  std::string_view example;
+  std::string_view help;  ///< one line
 };
 [[nodiscard]] const std::vector<ScenarioKey>& scenario_keys();
+/// Lines of help with all keys, each with its form.
+[[nodiscard]] std::string scenario_help();
 
 /// True for the name of a file: it ends in .yaml or .yml.
 [[nodiscard]] bool is_scenario_file(const std::string& text);
 
-/// Factors are from 1 to this.
-inline constexpr double kMostSlowdown = 1000;
-
-/// Reads pairs KEY=UNIT:FACTOR that commas join, or a file with a map of units and factors for each key. Keys
-/// may come more than once in a text; factors of one core multiply. `place`: of the text. Throws InputError with every fault: unknown keys, units that the cluster lacks, factors out of range.
+/// Reads pairs KEY=NUMBER:VALUE and KEY=VALUE that commas join, or a file with a map of numbers and values, or
+/// one value, for each key. Keys may come more than once in a text: factors and shares of one place multiply,
+/// delays add. `place`: of the text. Throws InputError with every fault: unknown keys, numbers that the
+/// cluster lacks, values out of range, shares of a network that the machine lacks.
 [[nodiscard]] models::Scenario read_scenario(const std::string& text, const topology::Cluster& cluster,
                                              const SourcePos& place, const Files& files = disk());
 

@@ -10,7 +10,8 @@
 namespace trnplan::models {
 
 Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
-               const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory)
+               const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory,
+               const std::vector<Shares>& of_class)
     : cluster_(&cluster),
       graph_(&graph),
       placement_(&placement),
@@ -33,6 +34,21 @@ Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& grap
   first_spine_ = first_nic_ + 2 * static_cast<Id>(i.nics);
   per_class_ = first_spine_ + (has_spine() ? 2 : 0);
   for (Id local = 0; local < per_class_; ++local) capacities_.push_back(rate_of(local));
+  if (!of_class.empty()) give_shares(of_class);
+}
+
+void Fabric::give_shares(const std::vector<Shares>& of_class) {
+  const std::vector<BytesPerSecond> usual = std::move(capacities_);
+  capacities_.clear();
+  for (const Shares& shares : of_class) {
+    for (Id local = 0; local < per_class_; ++local) {
+      const Kind kind = this->kind(local);
+      const double share = kind == Kind::link                                  ? shares.links
+                           : kind == Kind::nic_out || kind == Kind::nic_in ? shares.nics
+                                                                               : 1;
+      capacities_.push_back(usual[local] * share);
+    }
+  }
 }
 
 Fabric::Kind Fabric::kind(Id id) const {

@@ -30,10 +30,17 @@ class CollectiveRuntime;
 /// remembered data unchanged.
 class Fabric {
  public:
-  /// Keeps references to its arguments. Cost: O(links + cores). collective() remembers loads in `memory`,
-  /// which may be null (models/collective/collective_memory.h).
+  /// Shares of the usual rates that nodes of a class have.
+  struct Shares {
+    double links = 1, nics = 1;
+  };
+
+  /// Keeps references to its arguments but `of_class`. Cost: O(links + cores). collective() remembers loads in
+  /// `memory`, which may be null (models/collective/collective_memory.h). `of_class` has the shares of each
+  /// class; empty: all of them 1.
   Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
-         const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory = nullptr);
+         const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory = nullptr,
+         const std::vector<Shares>& of_class = {});
 
   const topology::Cluster& cluster() const { return *cluster_; }
   const topology::ChipGraph& graph() const { return *graph_; }
@@ -55,7 +62,7 @@ class Fabric {
   Id size() const { return unreachable() + 1; }
   Kind kind(Id id) const;
   BytesPerSecond capacity(Id id) const {
-    return id == unreachable() ? BytesPerSecond{} : capacities_[id % per_class_];
+    return id == unreachable() ? BytesPerSecond{} : capacities_[id % capacities_.size()];
   }
   /// The parameter that scales the capacity.
   Parameter parameter(Id id) const;
@@ -96,6 +103,7 @@ class Fabric {
  private:
   Id base(int cls) const { return per_class_ * static_cast<Id>(cls); }
   BytesPerSecond rate_of(Id local) const;
+  void give_shares(const std::vector<Shares>& of_class);
 
   const topology::Cluster* cluster_;
   const topology::ChipGraph* graph_;
@@ -108,7 +116,7 @@ class Fabric {
   std::vector<std::vector<std::pair<int, Id>>> links_from_;  ///< chip or switch -> (neighbour, link)
   std::vector<std::pair<int, int>> link_ends_;
   std::vector<BytesPerSecond> link_rates_;
-  std::vector<BytesPerSecond> capacities_;  ///< of a class
+  std::vector<BytesPerSecond> capacities_;  ///< of a class, or of all of them where these have shares
   mutable std::map<std::pair<int, int>, std::vector<Leg>> spreads_;
   mutable std::map<std::vector<int>, std::vector<std::vector<int>>> rings_, channels_;
   mutable std::map<std::vector<int>, std::vector<int>> hypercubes_;

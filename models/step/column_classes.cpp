@@ -21,10 +21,12 @@ class Numbering {
   std::map<std::vector<int>, int> numbers_;
 };
 
-/// Numbers of the factors of all cores, and for cores of a node with several factors also their place.
+/// Numbers of the factors of all cores and of the states of their nodes, and for cores of a node with several
+/// factors also their place.
 std::vector<int> marks_of(const StepLayout& layout, const Scenario& scenario) {
   const int cores = layout.job.cluster.instance.cores(), ranks = layout.job.cluster.cores();
   std::map<double, int> factors;
+  std::map<NodeState, int> states;
   std::vector<int> own(at(ranks));
   for (int r = 0; r < ranks; ++r)
     own[at(r)] = factors.try_emplace(scenario.factor(r), static_cast<int>(factors.size())).first->second;
@@ -34,6 +36,7 @@ std::vector<int> marks_of(const StepLayout& layout, const Scenario& scenario) {
     const auto begin = own.begin() + node * cores, end = begin + cores;
     const bool mixed = std::any_of(begin, end, [&](int f) { return f != *begin; });
     std::vector<int> key(begin, mixed ? end : begin + 1);
+    key.push_back(states.try_emplace(scenario.state(node), static_cast<int>(states.size())).first->second);
     for (int core = 0; core < cores; ++core) {
       if (mixed) key.push_back(core);
       marks[at(node * cores + core)] = kinds.of(key);
@@ -66,8 +69,6 @@ ColumnClasses column_classes(const StepLayout& layout, const Scenario& scenario,
   const int cores = layout.job.cluster.instance.cores();
   ColumnClasses out;
   std::vector<std::vector<int>> keys(at(count));
-  std::vector<double> factor(at(ranks));
-  for (int r = 0; r < ranks; ++r) factor[at(r)] = scenario.factor(r);
   const auto by_stage = [&](const auto& add) {  // in a fixed order of stages for every column
     for (int stage = 0; stage < layout.stages; ++stage) {
       for (int r = 0; r < ranks; ++r) {
@@ -112,9 +113,9 @@ ColumnClasses column_classes(const StepLayout& layout, const Scenario& scenario,
   const int classes = 1 + *std::max_element(out.of_column.begin(), out.of_column.end());
   out.columns.assign(at(classes), 0);
   for (const int cls : out.of_column) ++out.columns[at(cls)];
-  out.factors.assign(at(layout.stages * classes), 1);
+  out.ranks.assign(at(layout.stages * classes), 0);
   for (int r = 0; r < ranks; ++r)
-    out.factors[at(layout.order.stage_of(r) * classes + out.of_column[at(column[at(r)])])] = factor[at(r)];
+    out.ranks[at(layout.order.stage_of(r) * classes + out.of_column[at(column[at(r)])])] = r;
   return out;
 }
 

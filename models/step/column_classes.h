@@ -2,9 +2,9 @@
 // model.
 //
 // A column is the cores of one data-, context- and tensor-parallel place in all pipeline stages. Two columns
-// are of one class while nothing tells them apart: the factors of their cores; the classes of those with
-// which each of their groups exchanges; what the nodes hold on which they lie, since cores of a node share
-// its links. Classes start with what the factors say and are refined until nothing changes (colour
+// are of one class while nothing tells them apart: the factors of their cores and the states of their nodes;
+// the classes of those with which each of their groups exchanges; what the nodes hold on which they lie, since
+// cores of a node share its links. Classes start with what the scenario says and are refined until nothing changes (colour
 // refinement: the coarsest partition in which members of a class see the same classes). On a node whose cores
 // have different factors each core is a class of its own, because groups that are alike elsewhere share links
 // there with one that is late.
@@ -19,14 +19,12 @@ namespace trnplan::models {
 
 struct ColumnClasses {
   std::vector<int> of_column;       ///< class of each column, in the order of columns of a stage
-  std::vector<double> factors;      ///< by stage, then class: factor of the cores
+  std::vector<int> ranks;           ///< by stage, then class: a core of the class
   std::vector<int> columns;         ///< by class: their number
   std::vector<int> group_of_nodes;  ///< nodes with equal numbers hold the same classes on the same cores
 
   int classes() const { return static_cast<int>(columns.size()); }
-  double factor(int stage, int cls) const {
-    return factors[static_cast<std::size_t>(stage * classes() + cls)];
-  }
+  int rank(int stage, int cls) const { return ranks[static_cast<std::size_t>(stage * classes() + cls)]; }
 };
 
 /// Column of a rank: its place within its stage, tensor fastest, then context, then data.

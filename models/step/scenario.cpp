@@ -5,7 +5,15 @@
 namespace trnplan::models {
 
 bool Scenario::is_ideal() const {
-  return std::all_of(slow.begin(), slow.end(), [](const SlowCores& s) { return s.factor == 1; });
+  return spine == 1 &&
+         std::all_of(slow.begin(), slow.end(), [](const SlowCores& s) { return s.factor == 1; }) &&
+         std::all_of(nodes.begin(), nodes.end(), [](const StatedNode& n) { return n.state == NodeState{}; });
+}
+
+bool Scenario::has_usual_network() const {
+  return spine == 1 && std::all_of(nodes.begin(), nodes.end(), [](const StatedNode& n) {
+           return n.state.network == 1 && n.state.links == 1;
+         });
 }
 
 double Scenario::factor(int rank) const {
@@ -14,6 +22,17 @@ double Scenario::factor(int rank) const {
     if (rank >= s.first && rank - s.first < s.count) product *= s.factor;
   }
   return product;
+}
+
+NodeState Scenario::state(int node) const {
+  NodeState all;
+  for (const StatedNode& n : nodes) {
+    if (n.node != node) continue;
+    all.network *= n.state.network;
+    all.links *= n.state.links;
+    all.late += n.state.late;
+  }
+  return all;
 }
 
 Seconds most_work(const std::vector<CoreWork>& work, int stage) {

@@ -11,6 +11,13 @@
 
 namespace trnplan::models {
 
+/// An end of a message over the boundary above stage `boundary`.
+struct MessageEnd {
+  int boundary = 0;
+  bool activation = false;  ///< not a gradient
+  bool above = false;       ///< the end at the stage above
+};
+
 /// The layout of a step's lanes and transfers.
 class Layout {
  public:
@@ -25,6 +32,10 @@ class Layout {
   virtual int lanes(int stage) const = 0;
   /// Factor of the time of a lane's work.
   virtual double factor(int /*stage*/, int /*lane*/) const { return 1; }
+  /// The item before a lane's first action, or null.
+  virtual const Item* late(int /*stage*/, int /*lane*/) const { return nullptr; }
+  /// Time for which a message over a boundary occupies a queue of one of its ends.
+  virtual SimTime hold(const MessageEnd& end, int lane) = 0;
   virtual const Fabric& fabric() const = 0;
   /// The transfers of an item of a stage, with the stage's `shift` applied.
   virtual const std::vector<Share>& shares(int stage, const Item& item) = 0;

@@ -80,7 +80,7 @@ class Emitter : public ActionVisitor {
     const TaskId start = to_.tasks();
     if (from) {  // the receive is a graph of its own
       launch(stage);
-      hold(stage, *from, forward);
+      hold(stage, *from, forward, true);
     }
     const TaskId begin = to_.tasks();
     compute(stage, action);
@@ -89,7 +89,7 @@ class Emitter : public ActionVisitor {
     if (from) deliver({forward, source, action.micro_batch}, *from, stage, begin);
     if (to) {
       made_[{forward, part, action.micro_batch}] = to_.last_of_lanes(stage, start);
-      hold(stage, *to, forward);
+      hold(stage, *to, forward, false);
     }
   }
 
@@ -97,11 +97,11 @@ class Emitter : public ActionVisitor {
     if (p_.sends_beside_work()) return;
     to_.work(stage, p_.message_launch, {&p_.message_launch, task::Launch{stage}});
   }
-  /// Occupies the queue of a stage while a message passes.
-  void hold(int stage, const Link& link, bool activation) {
+  /// Occupies the queue of a stage while it receives or sends a message.
+  void hold(int stage, const Link& link, bool activation, bool receives) {
     if (p_.sends_beside_work()) return;
-    const Item& item = p_.hold(link.boundary, activation);
-    to_.work(stage, item, {&item, task::Hold{stage}});
+    const bool up = activation == link.up;
+    to_.hold(stage, {link.boundary, activation, up == receives});
   }
 
   struct Made {

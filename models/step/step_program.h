@@ -38,6 +38,11 @@ struct Hold {
   int stage = 0;
   bool operator==(const Hold&) const = default;
 };
+/// The time before the first action of a lane that starts late.
+struct LateStart {
+  int stage = 0;
+  bool operator==(const LateStart&) const = default;
+};
 /// A part of a stage's work after its last micro-batch.
 struct EndPart {
   int stage = 0;
@@ -59,7 +64,7 @@ struct Join {
   bool operator==(const Join&) const = default;
 };
 
-using What = std::variant<PassPart, Message, Launch, Hold, EndPart, Reduction, Barrier, Join>;
+using What = std::variant<PassPart, Message, Launch, Hold, LateStart, EndPart, Reduction, Barrier, Join>;
 
 }  // namespace task
 

@@ -59,6 +59,21 @@ TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
   if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps());
   resource_of_.assign(layout_.fabric().size(), kNoResource);
   nothing_ = out.program.add_flow({});
+  start_late();
+}
+
+/// Makes all queues of the lanes that start late do so.
+void TaskWriter::start_late() {
+  const auto queues = static_cast<sim::DeviceId>(p_.stages * layout_.lanes(0));
+  for (int stage = 0; stage < p_.stages; ++stage) {
+    for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
+      const Item* late = layout_.late(stage, lane);
+      if (late == nullptr) continue;
+      std::vector<sim::DeviceId> all;
+      for (sim::DeviceId d = device(stage, lane); d < out.program.devices().size(); d += queues) all.push_back(d);
+      out.program.add_transfer(all, nothing_, late->length, tag({late, task::LateStart{stage}}));
+    }
+  }
 }
 
 /// The tag of a source: its index in `sources`; equal sources share one.
@@ -89,6 +104,13 @@ void TaskWriter::work(int stage, const Item& item, const Source& source) {
   for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
     out.program.add_work(device(stage, lane), stretched(item, layout_.factor(stage, lane)), t);
   }
+}
+
+void TaskWriter::hold(int stage, const MessageEnd& end) {
+  const Item& item = p_.hold(end.boundary, end.activation);
+  const std::uint32_t t = tag({&item, task::Hold{stage}});
+  for (int lane = 0; lane < layout_.lanes(stage); ++lane)
+    out.program.add_work(device(stage, lane), layout_.hold(end, lane), t);
 }
 
 void TaskWriter::transfer(int stage, const Item& item, const Source& source, sim::DeviceId engine) {

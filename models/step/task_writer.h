@@ -19,6 +19,8 @@ class TaskWriter {
   TaskWriter(const StepParts& parts, Layout& layout, bool expand);
 
   void work(int stage, const Item& item, const Source& source);
+  /// Occupies the queues of a stage while a message passes.
+  void hold(int stage, const MessageEnd& end);
   /// Adds operators one after the other. `source` comes without its item.
   void chain(int stage, const Items& items, Source source);
   /// Adds a pass as one task or as all its operators. With `early`, its gradients are reduced part by part
@@ -52,6 +54,7 @@ class TaskWriter {
   sim::DeviceId device(int stage, int lane) const {
     return static_cast<sim::DeviceId>(stage * layout_.lanes(stage) + lane);
   }
+  void start_late();
   std::uint32_t tag(const Source& source);
   sim::FlowId flow_of(const Layout::Share& share);
   /// Adds a transfer. `engine` is 0 for the compute queue, else the offset of the engine's number.

@@ -33,6 +33,13 @@ void fuzz::scenario_target(const std::uint8_t* data, std::size_t size) {
     fuzz::refusable([&] {
       const models::Scenario s = io::read_scenario(asked, cluster, {"--scenario", 0, 0}, files);
       for (int r = 0; r < cluster.cores(); ++r) fuzz::ensure(s.factor(r) >= 1, "no core is faster");
+      for (int node = 0; node < cluster.nodes; ++node) {
+        const models::NodeState state = s.state(node);
+        fuzz::ensure(state.network > 0 && state.network <= 1, "a node has a part of its network");
+        fuzz::ensure(state.links > 0 && state.links <= 1, "a node has a part of its links");
+        fuzz::ensure(state.late.value >= 0, "no node is early");
+      }
+      fuzz::ensure(s.spine > 0 && s.spine <= 1, "a part of the network is left");
     });
   }
 }

@@ -45,7 +45,7 @@ TEST_CASE("all faults of a scenario are said at once", "[io]") {
   CHECK(faults[0] == "--scenario: slow-nodes: unknown key\n  fix: did you mean slow-node?");
   CHECK(faults[1] ==
         "--scenario: slow-node: \"4\" is no node of the cluster\n  fix: write a number from 0 to 3");
-  CHECK(faults[6].find("is not KEY=NUMBER:FACTOR") != std::string::npos);
+  CHECK(faults[6].find("is not KEY=NUMBER:VALUE") != std::string::npos);
   CHECK(scenario_faults("").size() == 1);
 }
 
@@ -55,9 +55,39 @@ TEST_CASE("a scenario's file has the keys of the text", "[io]") {
   const topology::Cluster cluster = job_of("llama3-8b", 4, 8192, 1024).cluster;
   CHECK(io::read_scenario(path, cluster, kPlace).factor(100) == 3);
   const std::string wrong =
-      folder.write("wrong.yaml", "slow-node: [3]\nslow-core: {200: 2, 1: fast}\nnic: {5: 0}\n");
+      folder.write("wrong.yaml", "slow-node: [3]\nslow-core: {200: 2, 1: fast}\nnics: {5: 0}\n");
   const std::vector<std::string> faults = scenario_faults(wrong);
   REQUIRE(faults.size() == 4);
-  CHECK(faults[0].find("wrong.yaml:1:12: slow-node: not a map of numbers and factors") != std::string::npos);
-  CHECK(faults[3].find("wrong.yaml:3:1: nic: unknown key") != std::string::npos);
+  CHECK(faults[0].find("wrong.yaml:1:12: slow-node: not a map of numbers and values") != std::string::npos);
+  CHECK(faults[3].find("wrong.yaml:3:1: nics: unknown key") != std::string::npos);
+}
+
+// Shares of one node multiply, delays add: 0.5 x 0.875 = 0.4375 and 1 + 2 s.
+TEST_CASE("a scenario says what is left of the network, and which nodes are late", "[io]") {
+  const topology::Cluster cluster = job_of("llama3-8b", 4, 8192, 1024).cluster;
+  const models::Scenario s = io::read_scenario(
+      "nic=2:0.5,link=1:0.25,nic=2:0.875,spine=0.5,late-node=2:1,late-node=2:2", cluster, kPlace);
+  CHECK(s.state(2).network == 0.4375);
+  CHECK(s.state(2).late.value == 3);
+  CHECK(s.state(1).links == 0.25);
+  CHECK(s.state(0) == models::NodeState{});
+  CHECK(s.spine == 0.5);
+  CHECK_FALSE(s.has_usual_network());
+  const TestFolder folder;
+  const std::string path = folder.write("part.yaml", "nic: {2: 0.4375}\nspine: 0.5\n");
+  CHECK(io::read_scenario(path, cluster, kPlace).spine == 0.5);
+}
+
+TEST_CASE("a node cannot lose its whole network", "[io]") {
+  const std::vector<std::string> faults =
+      scenario_faults("nic=5:0,link=1:1.5,spine=0.5:2,spine,late-node=1:-1,nic=1:0.01,nic=1:0.01");
+  REQUIRE(faults.size() == 7);
+  CHECK(faults[0] == "--scenario: nic: \"5\" is no node of the cluster\n  fix: write a number from 0 to 3");
+  CHECK(faults[1] ==
+        "--scenario: nic: \"0\" is not a share of a network that is left: nothing else leads there\n"
+        "  fix: write a number from 0.001 to 1, for example nic=3:0.875");
+  CHECK(faults[3].find("is not KEY=VALUE") != std::string::npos);
+  topology::Cluster alone = job_of("llama3-8b", 4, 8192, 1024).cluster;
+  alone.instance.nics = 0;
+  CHECK_THROWS_AS(io::read_scenario("spine=0.5", alone, kPlace), InputError);
 }
