@@ -18,7 +18,7 @@ struct ScenarioKey {
   /// The thing that has the number before the colon; `machine`: there is none.
   enum class Of { node, core, machine };
 
-  std::string_view name;   ///< "slow-node"
+  std::string_view name;  ///< "slow-node"
   Of of = Of::machine;
   std::string_view value;  ///< "factor": one word for the value
   std::string_view what;   ///< "factor of the time of work"

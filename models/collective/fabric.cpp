@@ -43,9 +43,9 @@ void Fabric::give_shares(const std::vector<Shares>& of_class) {
   for (const Shares& shares : of_class) {
     for (Id local = 0; local < per_class_; ++local) {
       const Kind kind = this->kind(local);
-      const double share = kind == Kind::link                                  ? shares.links
+      const double share = kind == Kind::link                              ? shares.links
                            : kind == Kind::nic_out || kind == Kind::nic_in ? shares.nics
-                                                                               : 1;
+                                                                           : 1;
       capacities_.push_back(usual[local] * share);
     }
   }

@@ -121,10 +121,10 @@ StepReport StepModel::simulate(StepOptions options) const {
   const StepParts& p = *parts_;
   StepReport report;
   const bool ideal = options.scenario.is_ideal();
-  report.expanded = options.flat || options.expand || p.must_expand || !ideal;
   const std::unique_ptr<Layout> layout = options.flat ? lane_per_core(p, options.scenario)
                                          : ideal      ? lane_per_stage(p)
                                                       : lane_per_class(p, options.scenario);
+  report.expanded = options.expand || !layout->passes_are_whole();
   const StepTimes times = options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
                                                            : time_folded(p, *layout, report.expanded);
   report.folded = times.folded;

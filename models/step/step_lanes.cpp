@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "models/step/shared_links.h"
 #include "units/index.h"
 
 namespace trnplan::models {
@@ -27,6 +30,7 @@ class LanePerStage : public Layout {
   const std::vector<Share>& pair_shares(int boundary, const Item& item) override {
     return remember(&item, parts_.boundaries[at(boundary)].shift, {0, 1});
   }
+  bool passes_are_whole() override { return !parts_.must_expand; }
   SimTime hold(const MessageEnd& end, int) override {
     return parts_.hold(end.boundary, end.activation).length;
   }
@@ -105,8 +109,10 @@ class ScenarioLayout : public Layout {
   }
   const std::vector<Share>& pair_shares(int boundary, const Item& item) override {
     const auto [it, fresh] = known_.try_emplace({-1 - boundary, item.call});
-    if (fresh) it->second = shares_of(parts_.pairs_of(boundary), item.call, lanes_);
-    return it->second;
+    if (!fresh) return it->second;
+    const auto [pairs, first] = pairs_.try_emplace(boundary);
+    if (first) pairs->second = parts_.pairs_of(boundary);
+    return it->second = shares_of(pairs->second, item.call, lanes_);
   }
 
   /// As long as the whole message takes without contention where it takes longer than on an ideal machine.
@@ -119,8 +125,11 @@ class ScenarioLayout : public Layout {
   }
 
  protected:
-  /// The transfers of a call on groups. `above`: added to the lanes of a group's ranks after the first.
-  virtual std::vector<Share> shares_of(const Groups& groups, const Call& call, int above) const = 0;
+  /// The transfers of a call on groups, which live as long as the layout. `above`: added to the lanes of a
+  /// group's ranks after the first.
+  virtual std::vector<Share> shares_of(const Groups& groups, const Call& call, int above) = 0;
+
+  bool has_usual_network() const { return usual_network_; }
 
   const StepParts& parts_;
   std::vector<StageGroups> groups_;
@@ -144,7 +153,8 @@ class ScenarioLayout : public Layout {
       std::vector<SimTime> times(longest.size());
       for (const Share& share : shares) {
         Seconds most{};
-        for (const auto& [id, own] : share.load) most = std::max(most, Bytes(bytes[id]) / fabric_.capacity(id));
+        for (const auto& [id, own] : share.load)
+          most = std::max(most, Bytes(bytes[id]) / fabric_.capacity(id));
         for (const int lane : share.lanes)
           times[at(lane)] = std::max(times[at(lane)], item.length + to_sim_time(most));
       }
@@ -157,6 +167,7 @@ class ScenarioLayout : public Layout {
   std::vector<double> factors_;  ///< by stage, then lane
   std::vector<Item> late_;
   std::map<std::pair<int, Call>, std::vector<Share>> known_;
+  std::map<int, Groups> pairs_;  ///< by boundary
   std::map<std::pair<int, bool>, std::vector<SimTime>> holds_;
 };
 
@@ -171,34 +182,151 @@ class LanePerClass : public ScenarioLayout {
   LanePerClass(const StepParts& parts, const Scenario& scenario, ColumnClasses classes)
       : ScenarioLayout(parts, scenario, topology::Placement(parts.job.cluster, classes.group_of_nodes),
                        columns_of_ranks(parts), classes.ranks),
-        of_column_(std::move(classes.of_column)) {}
+        of_column_(std::move(classes.of_column)),
+        own_loads_(!has_usual_network() || !has_uniform_nodes()) {}
+
+  bool passes_are_whole() override {
+    if (!whole_) whole_ = chains_stay_in_lanes() && !chains_share_links(parts_, Loads{*this});
+    return *whole_;
+  }
+
+  const Item& whole(int stage, int lane, const Pass& pass) override {
+    const double factor = this->factor(stage, lane);
+    if (factor == 1 && !own_loads_) return pass.whole;
+    const int where = own_loads_ ? stage * lanes_ + lane : kAnywhere;
+    const auto [it, fresh] = wholes_.try_emplace({&pass, where, factor});
+    if (!fresh) return it->second;
+    Item& item = it->second = pass.whole;
+    item.fixed = pass.launch ? pass.launch->fixed : Attribution{};
+    for (const Chain& c : pass.chains) item.fixed.add(attribution(stage, lane, *c.items), c.times);
+    item.length = item.fixed.total();
+    return item;
+  }
 
  private:
-  std::vector<Share> shares_of(const Groups& groups, const Call& call, int above) const override {
-    // By the classes of all members, in the order of the groups: those with as many of each do the same.
+  static constexpr int kAnywhere = -1;
+
+  /// Loads of lanes for chains_share_links().
+  struct Loads {
+    LanePerClass& layout;
+    int lanes() const { return layout.lanes_; }
+    Fabric::Id resources() const { return layout.fabric_.size(); }
+    template <class Visit>
+    void of(int stage, const Item& item, const Visit& visit) const {
+      for (const Share& share : layout.shares(stage, item)) visit(share.load, 0, share.lanes);
+    }
+    template <class Visit>
+    void between(int boundary, const Item& item, const Visit& visit) const {
+      for (const Share& share : layout.pair_shares(boundary, item)) visit(share.load, 0, share.lanes);
+    }
+  };
+
+  int lane_of(int rank) const { return of_column_[at(columns_[at(rank)])]; }
+
+  /// True if the cores of each node that hold one stage are in one lane.
+  bool has_uniform_nodes() const {
+    std::map<std::pair<int, int>, int> lanes;  // by node and stage
+    for (int r = 0; r < static_cast<int>(columns_.size()); ++r) {
+      if (!placement_.represents(r)) continue;
+      const auto [it, fresh] =
+          lanes.try_emplace({placement_.node_of(r), parts_.order.stage_of(r)}, lane_of(r));
+      if (it->second != lane_of(r)) return false;
+    }
+    return true;
+  }
+
+  /// True if each group that exchanges inside a pass is in one lane, and each lane in one transfer of it.
+  bool chains_stay_in_lanes() {
+    for (int s = 0; s < parts_.stages; ++s) {
+      for (const Chunk& chunk : parts_.work(s).chunks) {
+        for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
+          for (const Chain& chain : pass->chains) {
+            for (const Item& item : *chain.items) {
+              if (item.is_transfer() && !stays_in_lanes(shares(s, item))) return false;
+            }
+          }
+        }
+      }
+    }
+    return true;
+  }
+  bool stays_in_lanes(const std::vector<Share>& shares) const {
+    std::vector<bool> seen(at(lanes_));
+    for (const Share& share : shares) {
+      if (share.lanes.size() > 1 || seen[at(share.lanes.front())]) return false;
+      seen[at(share.lanes.front())] = true;
+    }
+    return true;
+  }
+
+  /// Times of a chain on a lane, along its critical path.
+  const Attribution& attribution(int stage, int lane, const Items& chain) {
+    const double factor = this->factor(stage, lane);
+    const int where = own_loads_ ? stage * lanes_ + lane : kAnywhere;
+    const auto [it, fresh] = chains_.try_emplace({&chain, where, factor});
+    if (!fresh) return it->second;
+    Items items = chain;
+    for (Item& item : items) {
+      if (item.is_transfer()) {
+        if (own_loads_) take_load(item, stage, lane);
+        continue;
+      }
+      const SimTime stretch = stretched(item, factor) - item.length;
+      attribute_stretch(item.fixed, item, stretch, *parts_.profile.schema);
+      item.length += stretch;
+    }
+    return it->second = run_chain(own_loads_ ? fabric_ : parts_.fabric, items, parts_.slowdown()).attribution;
+  }
+  void take_load(Item& item, int stage, int lane) {
+    item.load.clear();
+    for (const Share& share : shares(stage, item)) {
+      if (share.lanes.front() != lane) continue;
+      item.load = share.load;
+      item.scale = share.scale;
+    }
+  }
+
+  struct Alike {
+    std::vector<int> lanes;
+    Groups groups;
+  };
+  /// Groups by the classes of all members, in their order: those with as many of each do the same.
+  const std::vector<Alike>& alike(const Groups& groups) {
+    const auto [it, fresh] = alike_.try_emplace(&groups);
+    if (!fresh) return it->second;
     std::map<std::vector<int>, std::size_t> number;
-    std::vector<std::pair<std::vector<int>, Groups>> alike;
     for (const std::vector<int>& group : groups) {
       if (std::none_of(group.begin(), group.end(), [&](int r) { return placement_.represents(r); })) continue;
       std::vector<int> key;
-      for (const int r : group) key.push_back(of_column_[at(columns_[at(r)])]);
+      for (const int r : group) key.push_back(lane_of(r));
       std::sort(key.begin(), key.end());
-      const auto [found, first] = number.try_emplace(key, alike.size());
-      if (first) alike.emplace_back(std::move(key), Groups{});
-      alike[found->second].second.push_back(group);
+      const auto [found, first] = number.try_emplace(key, it->second.size());
+      if (first) {
+        key.erase(std::unique(key.begin(), key.end()), key.end());
+        it->second.push_back({std::move(key), {}});
+      }
+      it->second[found->second].groups.push_back(group);
     }
+    return it->second;
+  }
+
+  std::vector<Share> shares_of(const Groups& groups, const Call& call, int above) override {
     std::vector<Share> shares;
-    for (const auto& [key, same] : alike) {
-      std::vector<int> lanes(key);
-      lanes.erase(std::unique(lanes.begin(), lanes.end()), lanes.end());
+    for (const Alike& same : alike(groups)) {
+      std::vector<int> lanes = same.lanes;
       if (above > 0) lanes.push_back(above + lanes.front());
-      const Phase phase = collective(fabric_, call.op, same, call.bytes).phases.at(call.phase);
+      const Phase phase = collective(fabric_, call.op, same.groups, call.bytes).phases.at(call.phase);
       shares.push_back({std::move(lanes), load_of(phase, call), phase.scale * call.repeat});
     }
     return shares;
   }
 
   std::vector<int> of_column_;  ///< class of each column
+  bool own_loads_;  ///< chains of some lanes load other resources, or others, than on an ideal machine
+  std::optional<bool> whole_;
+  std::map<const Groups*, std::vector<Alike>> alike_;
+  std::map<std::tuple<const Pass*, int, double>, Item> wholes_;
+  std::map<std::tuple<const Items*, int, double>, Attribution> chains_;
 };
 
 class LanePerCore : public ScenarioLayout {
@@ -209,7 +337,7 @@ class LanePerCore : public ScenarioLayout {
                        ranks) {}
 
  private:
-  std::vector<Share> shares_of(const Groups& groups, const Call& call, int above) const override {
+  std::vector<Share> shares_of(const Groups& groups, const Call& call, int above) override {
     std::vector<Share> shares;
     for (const std::vector<int>& group : groups) {
       std::vector<int> lanes;

@@ -34,6 +34,11 @@ class Layout {
   virtual double factor(int /*stage*/, int /*lane*/) const { return 1; }
   /// The item before a lane's first action, or null.
   virtual const Item* late(int /*stage*/, int /*lane*/) const { return nullptr; }
+  /// True if each lane can run a pass as one task: the passes of its lanes do not wait for each other, nor
+  /// share links.
+  virtual bool passes_are_whole() { return false; }
+  /// A pass as one task of a lane. Requires: passes_are_whole().
+  virtual const Item& whole(int /*stage*/, int /*lane*/, const Pass& pass) { return pass.whole; }
   /// Time for which a message over a boundary occupies a queue of one of its ends.
   virtual SimTime hold(const MessageEnd& end, int lane) = 0;
   virtual const Fabric& fabric() const = 0;
@@ -45,7 +50,7 @@ class Layout {
 
 /// A layout with one lane per stage.
 std::unique_ptr<Layout> lane_per_stage(const StepParts& parts);
-/// A layout with one lane per class of columns. Passes must be expanded.
+/// A layout with one lane per class of columns.
 std::unique_ptr<Layout> lane_per_class(const StepParts& parts, const Scenario& scenario);
 /// A layout with one lane per core, for every node and every group.
 std::unique_ptr<Layout> lane_per_core(const StepParts& parts, const Scenario& scenario = {});

@@ -7,6 +7,7 @@
 #include "models/framework/loop_parameters.h"
 #include "models/framework/partition.h"
 #include "models/memory/memory.h"
+#include "models/step/shared_links.h"
 #include "sim/executor.h"
 #include "units/index.h"
 
@@ -318,50 +319,30 @@ std::optional<Item> graph_start(std::string_view name, Category c, Launch launch
   return item;
 }
 
-/// True if a stage's own collectives use a link or NIC that another stage may use at the same time. Then
-/// layers must run inside the step, where the engine shares the resource out.
+namespace {
+
+/// Loads with one lane per stage.
+struct LoadsOfStages {
+  const StepParts& parts;
+
+  int lanes() const { return 1; }
+  Fabric::Id resources() const { return parts.fabric.size(); }
+  template <class Visit>
+  void of(int stage, const Item& item, const Visit& visit) const {
+    static const std::vector<int> kOnly{0};
+    visit(item.load, parts.parts[at(stage)].shift, kOnly);
+  }
+  template <class Visit>
+  void between(int boundary, const Item& item, const Visit& visit) const {
+    static const std::vector<int> kBoth{0, 1};
+    visit(item.load, parts.boundaries[at(boundary)].shift, kBoth);
+  }
+};
+
+}  // namespace
+
 bool StepParts::chains_share_with_others() const {
-  std::vector<int> user(fabric.size(), -1);  // the stage whose chains use a resource
-  for (int s = 0; s < stages; ++s) {
-    for (const Chunk& chunk : work(s).chunks) {
-      for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
-        for (const Chain& chain : pass->chains) {
-          for (const Item& item : *chain.items) {
-            for (const auto& [id, bytes] : item.load) {
-              int& owner = user[id + parts[at(s)].shift];
-              if (owner >= 0 && owner != s) return true;
-              owner = s;
-            }
-          }
-        }
-      }
-    }
-  }
-  // A blocking transfer cannot disturb the stages that take part in it: they are busy with it.
-  const bool blocking = this->blocking();
-  const auto disturbs = [&](const Items& items, Fabric::Id shift, int first_stage, int last_stage) {
-    for (const Item& item : items) {
-      for (const auto& [id, bytes] : item.load) {
-        const int owner = user[id + shift];
-        if (owner >= 0 && owner != first_stage && owner != last_stage) return true;
-      }
-    }
-    return false;
-  };
-  for (int s = 0; s < stages; ++s) {
-    for (const Items* items : work(s).collectives_of_step()) {
-      if (disturbs(*items, parts[at(s)].shift, s, s)) return true;
-    }
-  }
-  for (std::size_t b = 0; b < boundaries.size(); ++b) {
-    const int below = blocking ? static_cast<int>(b) : -2, above = blocking ? below + 1 : -2;
-    const Boundary& boundary = boundaries[b];
-    if (disturbs(*boundary.activation, boundary.shift, below, above) ||
-        disturbs(*boundary.gradient, boundary.shift, below, above)) {
-      return true;
-    }
-  }
-  return false;
+  return chains_share_links(*this, LoadsOfStages{*this});
 }
 
 }  // namespace trnplan::models

@@ -70,7 +70,8 @@ void TaskWriter::start_late() {
       const Item* late = layout_.late(stage, lane);
       if (late == nullptr) continue;
       std::vector<sim::DeviceId> all;
-      for (sim::DeviceId d = device(stage, lane); d < out.program.devices().size(); d += queues) all.push_back(d);
+      for (sim::DeviceId d = device(stage, lane); d < out.program.devices().size(); d += queues)
+        all.push_back(d);
       out.program.add_transfer(all, nothing_, late->length, tag({late, task::LateStart{stage}}));
     }
   }
@@ -213,8 +214,11 @@ void TaskWriter::first_forward(int stage, int chunk, Source source) {
 void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePass* early) {
   if (early != nullptr) expanded_[static_cast<std::size_t>(stage)] = true;
   if (!expanded_[static_cast<std::size_t>(stage)]) {
-    source.item = &pass.whole;
-    return work(stage, pass.whole, source);
+    for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
+      source.item = &layout_.whole(stage, lane, pass);
+      out.program.add_work(device(stage, lane), source.item->length, tag(source));
+    }
+    return;
   }
   if (pass.launch) {
     source.item = &*pass.launch;

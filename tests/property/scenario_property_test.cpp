@@ -58,6 +58,10 @@ void check_classes(const Job& job, const Strategy& s, const Profile& profile, co
   const StepReport flat = model.simulate({.flat = true, .scenario = scenario});
   CHECK(std::abs((to_sim_time(flat.step) - to_sim_time(classes.step)).ps) <= kRounded);
   CHECK(model.simulate({.unfolded = true, .scenario = scenario}).step == classes.step);
+  const StepReport expanded = model.simulate({.expand = true, .scenario = scenario});
+  CHECK(expanded.step == classes.step);
+  for (std::size_t i = 0; i < classes.breakdown.size(); ++i)
+    CHECK(expanded.breakdown[i].value == Approx(classes.breakdown[i].value).epsilon(1e-9).margin(1e-9));
   Seconds sum{};
   for (const Seconds part : classes.breakdown) sum += part;
   CHECK(sum.value == Approx(classes.step.value).epsilon(1e-9));

@@ -35,7 +35,8 @@ TEST_CASE("a ring through a node with a dead NIC takes as many times as long as 
   const StepModel model(job, s, gpu_profile(), topology::ChipGraph(job.cluster.instance));
   const StepReport ideal = model.simulate();
   const double bytes = 2 * local_parameters(job.architecture, s, 0);
-  const double network = bytes * 2 * 15 / 16 / 8 / (50e9 * on_job(gpu_profile(), job)[switched::network_share]);
+  const double network =
+      bytes * 2 * 15 / 16 / 8 / (50e9 * on_job(gpu_profile(), job)[switched::network_share]);
   for (const double share : {7.0 / 8, 1.0 / 2, 1.0 / 8}) {
     const StepReport slow = model.simulate({.scenario = {{}, {{1, {.network = share}}}}});
     CAPTURE(share);
@@ -51,7 +52,8 @@ TEST_CASE("what others leave of the network is its oversubscription", "[models]"
   const Strategy s = strategy_of(job, "tp=1,zero1=false,framework=megatron-deepspeed");
   const topology::ChipGraph graph(job.cluster.instance);
   const StepReport shared = StepModel(job, s, gpu_profile(), graph).simulate({.scenario = {.spine = 0.5}});
-  const StepReport both = StepModel(job, s, gpu_profile(), graph).simulate({.scenario = {{}, {{0, {.network = 0.5}}}}});
+  const StepReport both =
+      StepModel(job, s, gpu_profile(), graph).simulate({.scenario = {{}, {{0, {.network = 0.5}}}}});
   job.cluster.oversubscription = 2;
   const StepReport built = StepModel(job, s, gpu_profile(), graph).simulate();
   CHECK(shared.step == built.step);
@@ -61,8 +63,10 @@ TEST_CASE("what others leave of the network is its oversubscription", "[models]"
 // All ranks wait for those that come 3 s later, and nothing that they do is shorter for it.
 TEST_CASE("a node that is late delays the step by as much", "[models]") {
   const Job job = ring_job();
-  for (const char* layout : {"tp=1,zero1=false,framework=megatron-deepspeed", "tp=8,pp=2", "tp=4,framework=fsdp"}) {
-    const StepModel model(job, strategy_of(job, layout), gpu_profile(), topology::ChipGraph(job.cluster.instance));
+  for (const char* layout :
+       {"tp=1,zero1=false,framework=megatron-deepspeed", "tp=8,pp=2", "tp=4,framework=fsdp"}) {
+    const StepModel model(job, strategy_of(job, layout), gpu_profile(),
+                          topology::ChipGraph(job.cluster.instance));
     const Scenario late{{}, {{0, {.late = Seconds(3)}}}};
     CAPTURE(layout);
     CHECK((model.simulate({.scenario = late}).step - model.simulate().step).value == Approx(3).epsilon(1e-9));
