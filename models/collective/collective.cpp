@@ -59,13 +59,14 @@ class Wiring {
   std::vector<int> chip_of_;  ///< by core
 };
 
-/// Adds up bytes per resource, and keeps the most that one group puts on any.
+/// Adds up bytes per resource, and keeps the most that one group puts on any. Memory: of the blocks of
+/// resources that are used, since a message of one node of thousands uses few.
 class Sum {
  public:
-  explicit Sum(Fabric::Id resources) : cells_(resources) {}
+  explicit Sum(Fabric::Id resources) : resources_(resources), blocks_(resources / kBlock + 1) {}
   void begin_group() { ++groups_; }
   void add(Fabric::Id id, double bytes) {
-    Cell& c = cells_[id];
+    Cell& c = cell(id);
     if (c.bytes == 0 && bytes > 0) used_.push_back(id);
     c.bytes += bytes;
     c.mine = c.group == groups_ ? c.mine + bytes : bytes;
@@ -78,14 +79,14 @@ class Sum {
   Fabric::Load load() {
     Fabric::Load load;
     load.reserve(used_.size());
-    if (used_.size() * 8 > cells_.size()) {
-      for (Fabric::Id id = 0; id < cells_.size(); ++id) {
-        if (cells_[id].bytes > 0) load.emplace_back(id, cells_[id].bytes);
+    if (used_.size() * 8 > resources_) {
+      for (Fabric::Id id = 0; id < resources_; ++id) {
+        if (const double bytes = cell(id).bytes; bytes > 0) load.emplace_back(id, bytes);
       }
       return load;
     }
     std::sort(used_.begin(), used_.end());
-    for (const Fabric::Id id : used_) load.emplace_back(id, cells_[id].bytes);
+    for (const Fabric::Id id : used_) load.emplace_back(id, cell(id).bytes);
     return load;
   }
 
@@ -94,7 +95,16 @@ class Sum {
     double bytes = 0, mine = 0;  ///< of all groups; of `group` alone
     int group = 0;
   };
-  std::vector<Cell> cells_;
+  static constexpr Fabric::Id kBlock = 128;
+
+  Cell& cell(Fabric::Id id) {
+    std::vector<Cell>& block = blocks_[id / kBlock];
+    if (block.empty()) block.resize(kBlock);
+    return block[id % kBlock];
+  }
+
+  Fabric::Id resources_;
+  std::vector<std::vector<Cell>> blocks_;
   int groups_ = 0;
   double scale_ = 0, most_ = 0;
   std::vector<Fabric::Id> used_;
