@@ -23,7 +23,8 @@ std::string document(const SimulateResult& r) {
   const planner::Judgement& judged = r.judgement;
   if (!judged.plan) return io::refusal_json(judged.broken);
   if (!r.scenario) return io::plan_json(*judged.plan, judged.broken);
-  const io::ShownScenario scenario{&r.scenario->scenario, &r.scenario->report, &r.scenario->work};
+  const io::ShownScenario scenario{&r.scenario->scenario, &r.scenario->report, &r.scenario->work,
+                                   r.scenario->runs ? &*r.scenario->runs : nullptr};
   return io::plan_json(*judged.plan, judged.broken, &scenario);
 }
 

@@ -59,12 +59,16 @@ ScenarioStep scenario_step(const std::string& text, const models::Scenario& scen
   const topology::ChipGraph graph(of.job.cluster.instance);
   const models::StepModel model(of.job, of.strategy, of.profile, graph);
   try {
-    return {text, model.simulate({.scenario = scenario}), model.core_work(scenario)};
+    if (scenario.is_random()) {
+      const models::StepRuns runs = model.simulate_runs(scenario);
+      return {text, runs.median, model.core_work(scenario), runs.runs};
+    }
+    return {text, model.simulate({.scenario = scenario}), model.core_work(scenario), std::nullopt};
   } catch (const std::overflow_error& e) {  // beyond the clock, or too many tasks
     throw InputError({{"--scenario", 0, 0},
                       "",
                       std::string("the step cannot be simulated: ") + e.what(),
-                      "state smaller factors, or fewer parts"});
+                      "state smaller factors, fewer parts, or no jitter"});
   }
 }
 

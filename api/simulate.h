@@ -18,7 +18,7 @@ namespace trnplan::api {
 
 struct SimulateRequest : Asked {
   std::string strategy;
-  std::string scenario;  ///< slower cores, or a file that says which (io/input/scenario_text.h); empty = none
+  std::string scenario;  ///< a machine that is not ideal, or a file (io/input/scenario_text.h); empty = none
   std::optional<models::Schedule> schedule;  ///< overrides the strategy's
   std::string trace;                         ///< file for the timeline, .pftrace or .json; empty = none
   bool force = false;                        ///< overwrites `trace`
@@ -28,9 +28,10 @@ struct SimulateRequest : Asked {
 
 /// The step of a plan in a scenario.
 struct ScenarioStep {
-  std::string scenario;  ///< as it was asked for
-  models::StepReport report;
-  std::vector<models::CoreWork> work;  ///< by stage, then ascending by factor
+  std::string scenario;                    ///< as it was asked for
+  models::StepReport report;               ///< where times are random, of the run in the middle
+  std::vector<models::CoreWork> work;      ///< by stage, then ascending by factor
+  std::optional<models::RunsOfStep> runs;  ///< where times are random
 };
 
 struct SimulateResult {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,8 +36,19 @@ std::vector<std::string> schedules() {
   return all;
 }
 
-/// The step in a scenario, and for how long the cores of each factor wait for the busiest ones.
+/// The step in a scenario in one sentence.
+std::string scenario_step(const api::ScenarioStep& s, Seconds ideal) {
+  const std::string spread = !s.runs ? ""
+                                     : fmt::format(" (median of {} runs, 5 to 95 %: {} to {})", s.runs->runs,
+                                                   seconds_text(s.runs->low), seconds_text(s.runs->high));
+  return fmt::format("With {}: {} s a step{}, {:.3f} times as long as on the ideal machine below.\n",
+                     printable(s.scenario), seconds_text(s.report.step), spread, s.report.step / ideal);
+}
+
+/// The same, and for how long the cores of each factor wait for the busiest ones.
 std::string scenario_text(const api::ScenarioStep& s, Seconds ideal, bool stages) {
+  if (std::all_of(s.work.begin(), s.work.end(), [](const models::CoreWork& w) { return w.factor == 1; }))
+    return scenario_step(s, ideal) + "\n";
   Table table({{"cores"}, {"factor"}, {"work, s"}, {"waiting for the busiest, s"}});
   Table by_stage({{"stage"}, {"cores"}, {"factor"}, {"work, s"}, {"waiting for the busiest, s"}});
   for (const models::CoreWork& w : s.work) {
@@ -50,9 +62,7 @@ std::string scenario_text(const api::ScenarioStep& s, Seconds ideal, bool stages
     cells.insert(cells.begin(), std::to_string(w.stage));
     by_stage.row(std::move(cells));
   }
-  return fmt::format("With {}: {} s a step, {:.3f} times as long as on the ideal machine below.\n",
-                     printable(s.scenario), seconds_text(s.report.step), s.report.step / ideal) +
-         (stages ? by_stage : table).text() + "\n";
+  return scenario_step(s, ideal) + (stages ? by_stage : table).text() + "\n";
 }
 
 int run(const SimulateOptions& o) {

@@ -1,6 +1,7 @@
-// The median.
+// The median and other percentiles.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace trnplan {
@@ -8,5 +9,11 @@ namespace trnplan {
 /// The median; of an even number of values, the mean of the two in the middle. Requires: at least one value,
 /// and no value is NaN.
 [[nodiscard]] double median(std::vector<double> values);
+
+/// Value below which a share of `sorted` lies, by nearest rank. Requires: ascending, not empty.
+template <class Value>
+[[nodiscard]] const Value& percentile(const std::vector<Value>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
 
 }  // namespace trnplan

@@ -1,6 +1,7 @@
 #include "io/input/scenario_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -16,7 +17,8 @@ namespace {
 using Of = ScenarioKey::Of;
 
 constexpr std::string_view kSlowNode = "slow-node", kSlowCore = "slow-core", kNic = "nic", kLink = "link",
-                           kSpine = "spine", kLate = "late-node";
+                           kSpine = "spine", kLate = "late-node", kJitter = "jitter", kRuns = "runs",
+                           kSeed = "seed";
 constexpr const char* kScenarioFix = "write for example slow-node=3:1.2,slow-core=17:1.1";
 /// The least share of a rate that is simulated, and the largest factor of a time; a delay of a day at most.
 constexpr double kLeastShare = 1e-3, kMostSlowdown = 1000, kMostDelay = 86'400;
@@ -121,11 +123,14 @@ class ScenarioReader {
 
   std::optional<double> value_of(const ScenarioKey& key, const std::string& text, const SourcePos& at) {
     const std::optional<double> value = parse_count(text);
-    if (value && *value >= key.least && *value <= key.most) return value;
+    const bool whole = key.name == kRuns || key.name == kSeed;
+    if (value && *value >= key.least && *value <= key.most && (!whole || *value == std::floor(*value)))
+      return value;
     std::string problem = fmt::format("{} is not a {}", in_quotes(text), key.what);
     if (value && *value == 0 && key.least == kLeastShare) problem += ": nothing else leads there";
     fault(at, key.name, std::move(problem),
-          fmt::format("write a number from {} to {}, for example {}", key.least, key.most, key.example));
+          fmt::format("write a {} from {} to {}, for example {}", whole ? "whole number" : "number",
+                      key.least, key.most, key.example));
     return std::nullopt;
   }
 
@@ -155,8 +160,14 @@ class ScenarioReader {
       nodes_[*number].links *= *value;
     } else if (key.name == kLate) {
       nodes_[*number].late += Seconds(*value);
-    } else {
+    } else if (key.name == kSpine) {
       out_.spine *= *value;
+    } else if (key.name == kJitter) {
+      out_.random.log_sd = *value;
+    } else if (key.name == kRuns) {
+      out_.random.runs = static_cast<int>(*value);
+    } else {
+      out_.random.seed = static_cast<std::uint64_t>(*value);
     }
   }
 
@@ -182,6 +193,10 @@ const std::vector<ScenarioKey>& scenario_keys() {
        "by which it starts its first work later"},
       {kSpine, Of::machine, "share", "share of the network between nodes that is left", kLeastShare, 1,
        "spine=0.5", "of the network between all nodes that others leave"},
+      {kJitter, Of::machine, "sd", "standard deviation of a logarithm", 0, 2, "jitter=0.05",
+       "passes and messages take random times, log-normal, median 1"},
+      {kRuns, Of::machine, "n", "number of runs", 1, 10'000, "runs=100", "with jitter; 100 unless given"},
+      {kSeed, Of::machine, "n", "seed", 0, 1'000'000'000, "seed=1", "of the random times; 1 unless given"},
   };
   return keys;
 }

@@ -31,6 +31,7 @@ struct ShownScenario {
   const std::string* text;
   const models::StepReport* report;
   const std::vector<models::CoreWork>* work;
+  const models::RunsOfStep* runs;  ///< null unless times are random
 };
 /// One plan object, as `simulate` prints it and `plan --out` writes it. `broken` may be empty, `scenario` null.
 std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {},

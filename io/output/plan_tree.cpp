@@ -337,6 +337,20 @@ const Record<ShownWork>& record() {
 }
 
 template <>
+const Record<models::RunsOfStep>& record() {
+  static const Record<models::RunsOfStep> described(
+      "RunsOfStep", "Steps whose passes and messages take random times.",
+      {{"runs", [](const models::RunsOfStep& r) { return r.runs; }},
+       {"seed", [](const models::RunsOfStep& r) { return static_cast<int>(r.seed); }},
+       {"step_seconds_90",
+        [](const models::RunsOfStep& r) {
+          return std::array{r.low, r.high};
+        },
+        "5th and 95th percentile of the runs; `step_seconds` is the median"}});
+  return described;
+}
+
+template <>
 const Record<ShownScenario>& record() {
   static const Record<ShownScenario> described(
       "Scenario", "A step on a machine that is not ideal.",
@@ -345,7 +359,8 @@ const Record<ShownScenario>& record() {
        {"tokens_per_second", [](const ShownScenario& s) { return s.report->tokens_per_second; }},
        {"breakdown_seconds", [](const ShownScenario& s) { return s.report->breakdown; },
         "along the critical path"},
-       {"work", &shown_work}});
+       {"work", &shown_work},
+       {"runs", &ShownScenario::runs, "with `jitter`", Absent::left_out}});
   return described;
 }
 

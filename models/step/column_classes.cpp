@@ -22,8 +22,9 @@ class Numbering {
 };
 
 /// Numbers of the factors of all cores and of the states of their nodes, and for cores of a node with several
-/// factors also their place.
-std::vector<int> marks_of(const StepLayout& layout, const Scenario& scenario) {
+/// factors also their place; where times are random, also their replicas.
+std::vector<int> marks_of(const StepLayout& layout, const Scenario& scenario,
+                          const std::vector<int>& columns) {
   const int cores = layout.job.cluster.instance.cores(), ranks = layout.job.cluster.cores();
   std::map<double, int> factors;
   std::map<NodeState, int> states;
@@ -38,15 +39,21 @@ std::vector<int> marks_of(const StepLayout& layout, const Scenario& scenario) {
     std::vector<int> key(begin, mixed ? end : begin + 1);
     key.push_back(states.try_emplace(scenario.state(node), static_cast<int>(states.size())).first->second);
     for (int core = 0; core < cores; ++core) {
-      if (mixed) key.push_back(core);
-      marks[at(node * cores + core)] = kinds.of(key);
-      if (mixed) key.pop_back();
+      const int rank = node * cores + core;
+      key.push_back(mixed ? core : -1);
+      key.push_back(scenario.is_random() ? replica_of(layout, columns[at(rank)]) : -1);
+      marks[at(rank)] = kinds.of(key);
+      key.resize(key.size() - 2);
     }
   }
   return marks;
 }
 
 }  // namespace
+
+int replica_of(const StepLayout& layout, int column) {
+  return column / (layout.strategy.context_parallel * layout.strategy.tensor_parallel);
+}
 
 std::vector<int> columns_of_ranks(const StepLayout& layout) {
   const Strategy& s = layout.strategy;
@@ -64,7 +71,7 @@ std::vector<int> columns_of_ranks(const StepLayout& layout) {
 
 ColumnClasses column_classes(const StepLayout& layout, const Scenario& scenario,
                              const std::vector<StageGroups>& groups) {
-  const std::vector<int> column = columns_of_ranks(layout), marks = marks_of(layout, scenario);
+  const std::vector<int> column = columns_of_ranks(layout), marks = marks_of(layout, scenario, column);
   const int ranks = static_cast<int>(column.size()), count = ranks / layout.stages;
   const int cores = layout.job.cluster.instance.cores();
   ColumnClasses out;

@@ -3,7 +3,8 @@
 //
 // A column is the cores of one data-, context- and tensor-parallel place in all pipeline stages. Two columns
 // are of one class while nothing tells them apart: the factors of their cores and the states of their nodes;
-// the classes of those with which each of their groups exchanges; what the nodes hold on which they lie, since
+// the classes of those with which each of their groups exchanges; where times are random, their data-parallel
+// replica; what the nodes hold on which they lie, since
 // cores of a node share its links. Classes start with what the scenario says and are refined until nothing changes (colour
 // refinement: the coarsest partition in which members of a class see the same classes). On a node whose cores
 // have different factors each core is a class of its own, because groups that are alike elsewhere share links
@@ -29,6 +30,9 @@ struct ColumnClasses {
 
 /// Column of a rank: its place within its stage, tensor fastest, then context, then data.
 std::vector<int> columns_of_ranks(const StepLayout& layout);
+
+/// The data-parallel replica of a column.
+int replica_of(const StepLayout& layout, int column);
 
 /// Cost: O(cores x kinds of groups) a round of refinement, of which there are few.
 ColumnClasses column_classes(const StepLayout& layout, const Scenario& scenario,

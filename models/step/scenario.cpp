@@ -5,7 +5,7 @@
 namespace trnplan::models {
 
 bool Scenario::is_ideal() const {
-  return spine == 1 &&
+  return spine == 1 && !is_random() &&
          std::all_of(slow.begin(), slow.end(), [](const SlowCores& s) { return s.factor == 1; }) &&
          std::all_of(nodes.begin(), nodes.end(), [](const StatedNode& n) { return n.state == NodeState{}; });
 }

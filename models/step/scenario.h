@@ -13,6 +13,7 @@
 // Not modelled: another choice of algorithm because of the lost bandwidth.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "units/quantity.h"
@@ -38,10 +39,29 @@ struct StatedNode {
   NodeState state;
 };
 
+/// Random times. Each pass of a data-parallel replica, its update of the weights and each of its messages
+/// between stages takes exp(log_sd z) times as long, with z standard normal: the median is 1. Collectives take
+/// as long as ever once all have come.
+struct RandomTimes {
+  double log_sd = 0;
+  int runs = 100;          ///< steps that are simulated
+  std::uint64_t seed = 1;  ///< of the random numbers
+};
+
+/// Steps of runs with random times.
+struct RunsOfStep {
+  int runs = 0;
+  std::uint64_t seed = 0;
+  Seconds low{}, high{};  ///< 5th and 95th percentile, by nearest rank
+};
+
 struct Scenario {
   std::vector<SlowCores> slow;
   std::vector<StatedNode> nodes;
   double spine = 1;  ///< share of the network between nodes that is left for the job: 1 / oversubscription
+  RandomTimes random;
+
+  [[nodiscard]] bool is_random() const { return random.log_sd > 0; }
 
   [[nodiscard]] bool is_ideal() const;
   /// True if all links and NICs have their usual rates.

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "models/device/devices.h"
+#include "models/step/jitter.h"
 #include "models/step/pipeline_time.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_run.h"
 #include "models/uncertainty/spread.h"
+#include "units/median.h"
 #include "units/normal.h"
 
 namespace trnplan::models {
@@ -97,6 +100,10 @@ Seconds StepModel::lower_bound() const {
 
 namespace {
 
+Jitter jitter_of(const StepParts& p, const Scenario& scenario, int run) {
+  return {scenario.random.log_sd, scenario.random.seed, run, p.strategy.data_parallel};
+}
+
 /// Fills the report from the critical path. `pace` is the logarithm of the slowest node's time over the
 /// median node's.
 void charge_report(StepReport& report, const Attribution& path, double pace) {
@@ -117,6 +124,21 @@ void charge_report(StepReport& report, const Attribution& path, double pace) {
 
 }  // namespace
 
+StepRuns StepModel::simulate_runs(const Scenario& scenario) const {
+  const StepParts& p = *parts_;
+  const std::unique_ptr<Layout> layout = lane_per_class(p, scenario);
+  const bool expand = !layout->passes_are_whole();
+  std::vector<std::pair<SimTime, int>> ends;
+  for (int run = 0; run < scenario.random.runs; ++run) {
+    Jitter jitter = jitter_of(p, scenario, run);
+    ends.emplace_back(run_unfolded(p, *layout, expand, false, &jitter).end(), run);
+  }
+  std::sort(ends.begin(), ends.end());
+  return {simulate({.scenario = scenario, .run = percentile(ends, 0.5).second}),
+          {scenario.random.runs, scenario.random.seed, to_seconds(percentile(ends, 0.05).first),
+           to_seconds(percentile(ends, 0.95).first)}};
+}
+
 StepReport StepModel::simulate(StepOptions options) const {
   const StepParts& p = *parts_;
   StepReport report;
@@ -125,8 +147,11 @@ StepReport StepModel::simulate(StepOptions options) const {
                                          : ideal      ? lane_per_stage(p)
                                                       : lane_per_class(p, options.scenario);
   report.expanded = options.expand || !layout->passes_are_whole();
-  const StepTimes times = options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
-                                                           : time_folded(p, *layout, report.expanded);
+  std::optional<Jitter> jitter;
+  if (options.scenario.is_random()) jitter = jitter_of(p, options.scenario, options.run);
+  const StepTimes times = jitter ? time_unfolded(p, *layout, report.expanded, &*jitter)
+                          : options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
+                                                             : time_folded(p, *layout, report.expanded);
   report.folded = times.folded;
   report.extrapolated = times.extrapolated;
   report.schema = p.profile.schema;

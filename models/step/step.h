@@ -34,7 +34,14 @@ struct StepOptions {
   bool flat = false;      ///< one device per core, every group on every node; same result to the tick
   bool expand = false;    ///< every operator a task, no remembered sub-programs; same to the tick
   bool unfolded = false;  ///< every micro-batch run, no steady rounds counted; same to the tick
-  Scenario scenario;      ///< slower cores; ideal: none
+  Scenario scenario;      ///< a machine that is not ideal
+  int run = 0;            ///< of a scenario with random times
+};
+
+/// Steps of a scenario with random times.
+struct StepRuns {
+  StepReport median;  ///< the run in the middle, by nearest rank
+  RunsOfStep runs;
 };
 
 /// Thrown when a step without a rhythm has too many micro-batches to run one by one.
@@ -72,6 +79,10 @@ class StepModel {
   /// repeat, and if unfolded or flat, all micro-batches are run: O(PP * micro-batches), or O(cores * layers *
   /// micro-batches) if flat. Above 4 million tasks the step is extrapolated instead, if it grows evenly.
   StepReport simulate(StepOptions options = {}) const;
+
+  /// Simulates the runs of a scenario with random times. Throws as simulate() does. Cost: a run takes
+  /// O(replicas x PP x micro-batches) where the operators of a pass need no tasks of their own.
+  StepRuns simulate_runs(const Scenario& scenario) const;
 
   /// The work of all cores, by stage, then ascending by factor. Cost: O(cores + operators).
   std::vector<CoreWork> core_work(const Scenario& scenario) const;

@@ -86,7 +86,10 @@ class ScenarioLayout : public Layout {
         fabric_(cluster_, parts.graph, placement_, parts.profile, nullptr,
                 shares_of_classes(placement_, scenario)),
         lanes_(static_cast<int>(ranks.size()) / parts.stages),
-        usual_network_(scenario.has_usual_network()) {
+        usual_network_(scenario.has_usual_network()),
+        random_(scenario.is_random()) {
+    for (int lane = 0; lane < lanes_; ++lane)
+      replicas_.push_back(replica_of(parts, columns_[at(ranks[at(lane)])]));
     for (const int rank : ranks) {
       factors_.push_back(scenario.factor(rank));
       const Seconds late = scenario.state(placement_.node_of(rank)).late;
@@ -97,6 +100,7 @@ class ScenarioLayout : public Layout {
   int lanes(int) const override { return lanes_; }
   const Fabric& fabric() const override { return fabric_; }
   double factor(int stage, int lane) const override { return factors_[at(stage * lanes_ + lane)]; }
+  int replica(int lane) const override { return replicas_[at(lane)]; }
   const Item* late(int stage, int lane) const override {
     const Item& item = late_[at(stage * lanes_ + lane)];
     return item.length.ps > 0 ? &item : nullptr;
@@ -130,6 +134,7 @@ class ScenarioLayout : public Layout {
   virtual std::vector<Share> shares_of(const Groups& groups, const Call& call, int above) = 0;
 
   bool has_usual_network() const { return usual_network_; }
+  bool is_random() const { return random_; }
 
   const StepParts& parts_;
   std::vector<StageGroups> groups_;
@@ -163,7 +168,8 @@ class ScenarioLayout : public Layout {
     return longest;
   }
 
-  bool usual_network_;
+  bool usual_network_, random_;
+  std::vector<int> replicas_;    ///< by lane
   std::vector<double> factors_;  ///< by stage, then lane
   std::vector<Item> late_;
   std::map<std::pair<int, Call>, std::vector<Share>> known_;
@@ -186,8 +192,26 @@ class LanePerClass : public ScenarioLayout {
         own_loads_(!has_usual_network() || !has_uniform_nodes()) {}
 
   bool passes_are_whole() override {
-    if (!whole_) whole_ = chains_stay_in_lanes() && !chains_share_links(parts_, Loads{*this});
+    // Where chains load what they do on an ideal machine, lanes share no more than its stages do.
+    if (!whole_) {
+      whole_ = chains_stay_in_lanes() &&
+               !(own_loads_ ? chains_share_links(parts_, Loads{*this}) : parts_.must_expand);
+    }
     return *whole_;
+  }
+
+  /// Operators run one after the other where times are random, so only their own times change.
+  SimTime length(int stage, int lane, const Pass& pass, double times) override {
+    SimTime length = whole(stage, lane, pass).length;
+    const double factor = this->factor(stage, lane);
+    for (const Chain& c : pass.chains) {
+      SimTime more;
+      for (const Item& item : *c.items) {
+        if (!item.is_transfer()) more += stretched(item, factor * times) - stretched(item, factor);
+      }
+      length += more * c.times;
+    }
+    return length;
   }
 
   const Item& whole(int stage, int lane, const Pass& pass) override {
@@ -235,14 +259,17 @@ class LanePerClass : public ScenarioLayout {
     return true;
   }
 
-  /// True if each group that exchanges inside a pass is in one lane, and each lane in one transfer of it.
+  /// True if each group that exchanges inside a pass is in one lane, and each lane in one transfer of it; where
+  /// times are random, also if the operators of a pass run one after the other.
   bool chains_stay_in_lanes() {
     for (int s = 0; s < parts_.stages; ++s) {
       for (const Chunk& chunk : parts_.work(s).chunks) {
         for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
           for (const Chain& chain : pass->chains) {
             for (const Item& item : *chain.items) {
-              if (item.is_transfer() && !stays_in_lanes(shares(s, item))) return false;
+              if (is_random() && (item.overlapped || item.background)) return false;
+              if (item.is_transfer() && !stays_in_lanes(alike(groups_[at(s)].of(item.call.process_group))))
+                return false;
             }
           }
         }
@@ -250,11 +277,15 @@ class LanePerClass : public ScenarioLayout {
     }
     return true;
   }
-  bool stays_in_lanes(const std::vector<Share>& shares) const {
+  struct Alike {
+    std::vector<int> lanes;
+    Groups groups;
+  };
+  bool stays_in_lanes(const std::vector<Alike>& alike) const {
     std::vector<bool> seen(at(lanes_));
-    for (const Share& share : shares) {
-      if (share.lanes.size() > 1 || seen[at(share.lanes.front())]) return false;
-      seen[at(share.lanes.front())] = true;
+    for (const Alike& same : alike) {
+      if (same.lanes.size() > 1 || seen[at(same.lanes.front())]) return false;
+      seen[at(same.lanes.front())] = true;
     }
     return true;
   }
@@ -286,10 +317,6 @@ class LanePerClass : public ScenarioLayout {
     }
   }
 
-  struct Alike {
-    std::vector<int> lanes;
-    Groups groups;
-  };
   /// Groups by the classes of all members, in their order: those with as many of each do the same.
   const std::vector<Alike>& alike(const Groups& groups) {
     const auto [it, fresh] = alike_.try_emplace(&groups);

@@ -32,6 +32,8 @@ class Layout {
   virtual int lanes(int stage) const = 0;
   /// Factor of the time of a lane's work.
   virtual double factor(int /*stage*/, int /*lane*/) const { return 1; }
+  /// Data-parallel replica of a lane. Requires: lanes of one replica each, as where times are random.
+  virtual int replica(int /*lane*/) const { return 0; }
   /// The item before a lane's first action, or null.
   virtual const Item* late(int /*stage*/, int /*lane*/) const { return nullptr; }
   /// True if each lane can run a pass as one task: the passes of its lanes do not wait for each other, nor
@@ -39,6 +41,10 @@ class Layout {
   virtual bool passes_are_whole() { return false; }
   /// A pass as one task of a lane. Requires: passes_are_whole().
   virtual const Item& whole(int /*stage*/, int /*lane*/, const Pass& pass) { return pass.whole; }
+  /// Length of that task where the lane's work takes `times` as long as usual.
+  virtual SimTime length(int stage, int lane, const Pass& pass, double /*times*/) {
+    return whole(stage, lane, pass).length;
+  }
   /// Time for which a message over a boundary occupies a queue of one of its ends.
   virtual SimTime hold(const MessageEnd& end, int lane) = 0;
   virtual const Fabric& fabric() const = 0;

@@ -20,15 +20,16 @@ using sim::TaskId;
 /// Writes a step into a program, in the order of every queue.
 class Emitter : public ActionVisitor {
  public:
-  /// `period` may be null.
+  /// `period` and `jitter` may be null.
   Emitter(const StepParts& parts, Layout& layout, bool expand, bool segments, int micro_batches,
-          PeriodFinder* period)
+          PeriodFinder* period, Jitter* jitter)
       : p_(parts),
         to_(parts, layout, expand),
         segments_(segments),
         micro_batches_(micro_batches),
         last_(parts, micro_batches),
-        period_(period) {}
+        period_(period),
+        jitter_(jitter) {}
 
   StepProgram run() {
     each_action(p_, micro_batches_, *this);
@@ -46,9 +47,9 @@ class Emitter : public ActionVisitor {
     if (action.kind == Kind::end_of_step) {
       end_of_step();
     } else if (action.kind == Kind::activation_up) {
-      to_.meeting(*p_.boundaries[at(stage)].activation, {stage, true, true});
+      meeting(*p_.boundaries[at(stage)].activation, {stage, true, true});
     } else if (action.kind == Kind::gradient_up) {
-      to_.meeting(*p_.boundaries[at(stage)].gradient, {stage, false, false});
+      meeting(*p_.boundaries[at(stage)].gradient, {stage, false, false});
     } else if (p_.blocking() || action.kind == Kind::weights) {
       compute(stage, action);
     } else {
@@ -57,15 +58,26 @@ class Emitter : public ActionVisitor {
   }
 
  private:
+  /// The next random factors by replica; empty without jitter.
+  std::vector<double> drawn() { return jitter_ == nullptr ? std::vector<double>{} : jitter_->draw(); }
+
+  void meeting(const Items& items, const task::Message& message) {
+    to_.vary(drawn());
+    to_.meeting(items, message);
+    to_.vary({});
+  }
+
   void compute(int stage, const StageAction& action) {
     const StageWork& w = p_.work(stage);
     const StepProgram::Source source{nullptr, task::PassPart{stage, action.chunk, action.kind}};
+    to_.vary(drawn());
     if (p_.gathers_ahead() && is_first_forward(action)) {
       to_.first_forward(stage, action.chunk, source);
     } else {
       to_.pass(stage, w.chunks[at(action.chunk)].pass(action.kind), source,
                last_.is(stage, action) ? &w.early : nullptr);
     }
+    to_.vary({});
   }
 
   /// Adds a pass with messages that run from the end of their producer to the start of their consumer, and
@@ -80,6 +92,7 @@ class Emitter : public ActionVisitor {
     const TaskId start = to_.tasks();
     if (from) {  // the receive is a graph of its own
       launch(stage);
+      to_.vary(made_.at({forward, source, action.micro_batch}).factors);
       hold(stage, *from, forward, true);
     }
     const TaskId begin = to_.tasks();
@@ -88,8 +101,10 @@ class Emitter : public ActionVisitor {
     if (to) launch(stage);
     if (from) deliver({forward, source, action.micro_batch}, *from, stage, begin);
     if (to) {
-      made_[{forward, part, action.micro_batch}] = to_.last_of_lanes(stage, start);
+      Made& made = made_[{forward, part, action.micro_batch}] = {to_.last_of_lanes(stage, start), drawn()};
+      to_.vary(made.factors);
       hold(stage, *to, forward, false);
+      to_.vary({});
     }
   }
 
@@ -104,21 +119,28 @@ class Emitter : public ActionVisitor {
     to_.hold(stage, {link.boundary, activation, up == receives});
   }
 
-  struct Made {
+  /// The result of a pass.
+  struct Result {
     bool forward;
     int part, micro_batch;
-    auto operator<=>(const Made&) const = default;
+    auto operator<=>(const Result&) const = default;
+  };
+  struct Made {
+    std::vector<TaskId> senders;  ///< the last task of each lane
+    std::vector<double> factors;  ///< of its message
   };
 
   /// Adds the message with the result `from` to the pass that starts with `start`.
-  void deliver(const Made& from, const Link& link, int stage, TaskId start) {
+  void deliver(const Result& from, const Link& link, int stage, TaskId start) {
     const auto made = made_.find(from);
-    const std::vector<TaskId> senders = std::move(made->second);
+    const Made of = std::move(made->second);
     made_.erase(made);
+    to_.vary(of.factors);
     const Boundary& b = p_.boundaries[at(link.boundary)];
     to_.message(from.forward ? *b.activation : *b.gradient,
-                {link.boundary, from.forward == link.up, from.forward}, senders,
+                {link.boundary, from.forward == link.up, from.forward}, of.senders,
                 to_.first_of_lanes(stage, start));
+    to_.vary({});
   }
 
   void end_of_step() {
@@ -131,7 +153,9 @@ class Emitter : public ActionVisitor {
     to_.barrier(p_.barrier);
     for (int s = 0; s < p_.stages; ++s) {
       const StageWork& w = p_.work(s);
+      to_.vary(drawn());
       to_.work(s, w.optimizer, {&w.optimizer, task::EndPart{s}});
+      to_.vary({});
       to_.chain(s, w.gather, {nullptr, task::EndPart{s}});
       to_.work(s, w.end, {&w.end, task::EndPart{s}});
     }
@@ -143,19 +167,20 @@ class Emitter : public ActionVisitor {
   int micro_batches_;
   LastGradients last_;
   PeriodFinder* period_;
-  std::map<Made, std::vector<TaskId>> made_;  ///< ends of passes with a result that is not delivered yet
+  Jitter* jitter_;
+  std::map<Result, Made> made_;  ///< results that are not delivered yet
 };
 
 }  // namespace
 
-StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments) {
-  return Emitter(parts, layout, expand, segments, parts.micro_batches, nullptr).run();
+StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments, Jitter* jitter) {
+  return Emitter(parts, layout, expand, segments, parts.micro_batches, nullptr, jitter).run();
 }
 
 StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
                             bool segments) {
   PeriodFinder period;
-  StepProgram program = Emitter(parts, layout, expand, segments, micro_batches, &period).run();
+  StepProgram program = Emitter(parts, layout, expand, segments, micro_batches, &period, nullptr).run();
   std::tie(program.repeats, program.micro_batches_of_period) = period.find();
   return program;
 }

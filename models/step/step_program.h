@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/framework/schedule.h"
+#include "models/step/jitter.h"
 #include "models/step/step_lanes.h"
 #include "models/step/step_parts.h"
 #include "sim/executor.h"
@@ -106,8 +107,9 @@ struct StepProgram {
 };
 
 /// Writes the program. `expand`: every operator is a task; else every pass. `segments`: also records the
-/// action of each task.
-StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments = false);
+/// action of each task. `jitter`, which may be null: random times.
+StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments = false,
+                         Jitter* jitter = nullptr);
 /// Writes the program of a step with that many micro-batches instead, and records its period.
 StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
                             bool segments);

@@ -32,6 +32,24 @@ std::int64_t passes_of(const StepParts& p, int micro_batches) {
       "times stages, or 60 million tasks");
 }
 
+/// Some 2 s and 1 GB a run.
+constexpr std::int64_t kMostRandomTasks = 8'000'000;
+
+/// Tasks of all passes, roughly.
+std::int64_t random_tasks(const StepParts& p, const Layout& layout, bool expand) {
+  std::int64_t each = 1;
+  for (int s = 0; s < p.stages && expand; ++s) {
+    for (const Chunk& chunk : p.work(s).chunks) {
+      std::int64_t items = 0;
+      for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
+        for (const Chain& c : pass->chains) items += static_cast<std::int64_t>(c.items->size()) * c.times;
+      }
+      each = std::max(each, items);
+    }
+  }
+  return saturating_product({passes_of(p, p.micro_batches), layout.lanes(0), each});
+}
+
 /// Number of micro-batches that are run first: the rounds, and those that fill the pipeline.
 int unit_of(const StepParts& p) {
   return p.round() > 1 ? kFewRounds * p.round() : 2 * kFewRounds + 3 * p.stages;
@@ -53,9 +71,13 @@ SimTime StepRun::end() const {
   return repeats > 0 ? run.end + run.rhythm->length * repeats : run.end;
 }
 
-StepRun run_unfolded(const StepParts& p, Layout& layout, bool expand, bool segments) {
+StepRun run_unfolded(const StepParts& p, Layout& layout, bool expand, bool segments, Jitter* jitter) {
   if (passes_of(p, p.micro_batches) > kMostPasses) throw_too_many();
-  StepRun r{make_program(p, layout, expand, segments), {}};
+  if (jitter != nullptr && random_tasks(p, layout, expand) > kMostRandomTasks) {
+    throw TooManyPasses(
+        "with random times each replica runs its passes one by one, and these are more than 8 million tasks");
+  }
+  StepRun r{make_program(p, layout, expand, segments, jitter), {}};
   r.run = sim::execute(r.step.program);
   return r;
 }
@@ -254,8 +276,8 @@ StepRun run_folded(const StepParts& p, Layout& layout, bool expand, int whole, b
   return run_unfolded(p, layout, expand, segments);
 }
 
-StepTimes time_unfolded(const StepParts& p, Layout& layout, bool expand) {
-  return times_of(run_unfolded(p, layout, expand), p);
+StepTimes time_unfolded(const StepParts& p, Layout& layout, bool expand, Jitter* jitter) {
+  return times_of(run_unfolded(p, layout, expand, false, jitter), p);
 }
 
 StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {

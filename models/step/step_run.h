@@ -17,8 +17,9 @@ struct StepRun {
   SimTime end() const;
 };
 
-/// Runs every micro-batch. Throws TooManyPasses (step.h).
-StepRun run_unfolded(const StepParts& parts, Layout& layout, bool expand, bool segments = false);
+/// Runs every micro-batch. `jitter`, which may be null: random times. Throws TooManyPasses (step.h).
+StepRun run_unfolded(const StepParts& parts, Layout& layout, bool expand, bool segments = false,
+                     Jitter* jitter = nullptr);
 
 /// Runs a few micro-batches, then more, until the run reaches a rhythm, and counts the rest. All tasks of the
 /// first `whole` micro-batches end before the rhythm. `segments` as in make_program(). Falls back to
@@ -36,7 +37,7 @@ struct StepTimes {
 };
 
 /// Times of every micro-batch. Throws as run_unfolded() does.
-StepTimes time_unfolded(const StepParts& parts, Layout& layout, bool expand);
+StepTimes time_unfolded(const StepParts& parts, Layout& layout, bool expand, Jitter* jitter = nullptr);
 
 /// Times with run_folded(). Stages of almost the same pace drift apart by microseconds a round, and then
 /// there is no rhythm for thousands of rounds. A step that is too large to run in full is then extrapolated

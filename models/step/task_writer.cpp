@@ -1,5 +1,7 @@
 #include "models/step/task_writer.h"
 
+#include <utility>
+
 namespace trnplan::models {
 
 namespace {
@@ -26,6 +28,10 @@ std::size_t number_of(const task::Barrier&) {
 template <class OfStage>
 std::size_t number_of(const OfStage& t) {
   return static_cast<std::size_t>(t.stage);
+}
+
+SimTime times(SimTime t, double factor) {
+  return factor == 1 ? t : to_sim_time(to_seconds(t) * factor);
 }
 
 }  // namespace
@@ -103,7 +109,7 @@ sim::FlowId TaskWriter::flow_of(const Layout::Share& share) {
 void TaskWriter::work(int stage, const Item& item, const Source& source) {
   const std::uint32_t t = tag(source);
   for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
-    out.program.add_work(device(stage, lane), stretched(item, layout_.factor(stage, lane)), t);
+    out.program.add_work(device(stage, lane), stretched(item, layout_.factor(stage, lane) * factor(lane)), t);
   }
 }
 
@@ -111,7 +117,7 @@ void TaskWriter::hold(int stage, const MessageEnd& end) {
   const Item& item = p_.hold(end.boundary, end.activation);
   const std::uint32_t t = tag({&item, task::Hold{stage}});
   for (int lane = 0; lane < layout_.lanes(stage); ++lane)
-    out.program.add_work(device(stage, lane), layout_.hold(end, lane), t);
+    out.program.add_work(device(stage, lane), times(layout_.hold(end, lane), factor(lane)), t);
 }
 
 void TaskWriter::transfer(int stage, const Item& item, const Source& source, sim::DeviceId engine) {
@@ -216,7 +222,9 @@ void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePa
   if (!expanded_[static_cast<std::size_t>(stage)]) {
     for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
       source.item = &layout_.whole(stage, lane, pass);
-      out.program.add_work(device(stage, lane), source.item->length, tag(source));
+      const double now = factor(lane);
+      const SimTime length = now == 1 ? source.item->length : layout_.length(stage, lane, pass, now);
+      out.program.add_work(device(stage, lane), length, tag(source));
     }
     return;
   }
@@ -243,9 +251,18 @@ void TaskWriter::meeting(const Items& items, const task::Message& message) {
       for (const int lane : share.lanes) {
         devices_.push_back(lane < lanes ? device(boundary, lane) : device(boundary + 1, lane - lanes));
       }
-      out.program.add_transfer(devices_, flow_of(share), item.length, t);
+      add_message(share, item, t);
     }
   }
+}
+
+TaskId TaskWriter::add_message(const Layout::Share& share, const Item& item, std::uint32_t tag) {
+  const double now = factor(share.lanes.front() % layout_.lanes(0));
+  if (now == 1) return out.program.add_transfer(devices_, flow_of(share), item.length, tag);
+  sim::Flow flow = out.program.flows()[flow_of(share)];
+  for (sim::Weight& w : flow.weights) w.bytes *= now;
+  return out.program.add_transfer(devices_, out.program.add_flow(std::move(flow.weights), flow.scale * now),
+                                  times(item.length, now), tag);
 }
 
 void TaskWriter::message(const Items& items, const task::Message& message, const std::vector<TaskId>& before,
@@ -256,7 +273,8 @@ void TaskWriter::message(const Items& items, const task::Message& message, const
     for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
       const int lanes = layout_.lanes(boundary);
       const int lower = share.lanes.front() % lanes, upper = share.lanes.back() % lanes;
-      const TaskId sent = out.program.add_transfer({}, flow_of(share), item.length, t);
+      devices_.clear();
+      const TaskId sent = add_message(share, item, t);
       out.program.add_dependency(before[static_cast<std::size_t>(up ? lower : upper)], sent);
       out.program.add_dependency(sent, after[static_cast<std::size_t>(up ? upper : lower)]);
     }

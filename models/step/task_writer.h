@@ -18,6 +18,9 @@ class TaskWriter {
   /// Keeps references to its arguments.
   TaskWriter(const StepParts& parts, Layout& layout, bool expand);
 
+  /// Multiplies the times of the passes and messages that follow, by replica; empty: not.
+  void vary(std::vector<double> factors) { factors_ = std::move(factors); }
+
   void work(int stage, const Item& item, const Source& source);
   /// Occupies the queues of a stage while a message passes.
   void hold(int stage, const MessageEnd& end);
@@ -56,6 +59,12 @@ class TaskWriter {
   }
   void start_late();
   std::uint32_t tag(const Source& source);
+  /// Factor of the times of a lane now.
+  double factor(int lane) const {
+    return factors_.empty() ? 1 : factors_[static_cast<std::size_t>(layout_.replica(lane))];
+  }
+  /// Adds a message of a share of the pairs of a boundary, `factor` times as long as usual.
+  sim::TaskId add_message(const Layout::Share& share, const Item& item, std::uint32_t tag);
   sim::FlowId flow_of(const Layout::Share& share);
   /// Adds a transfer. `engine` is 0 for the compute queue, else the offset of the engine's number.
   void transfer(int stage, const Item& item, const Source& source, sim::DeviceId engine);
@@ -80,6 +89,7 @@ class TaskWriter {
   std::unordered_map<const Layout::Share*, sim::FlowId> flows_;
   std::unordered_map<Source, std::uint32_t, TagHash> tags_;
   std::vector<sim::DeviceId> devices_;
+  std::vector<double> factors_;
 };
 
 }  // namespace trnplan::models

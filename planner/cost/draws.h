@@ -14,6 +14,7 @@
 
 #include "planner/cost/goodput.h"
 #include "planner/cost/reliability.h"
+#include "units/median.h"
 
 namespace trnplan::planner {
 
@@ -45,11 +46,6 @@ inline Reliability drawn_from(const Reliability& r, Random& random) {
       drawn.values[i].median = std::min(drawn.values[i].median, 1.0);
   }
   return drawn;
-}
-
-/// Value below which a share of `sorted` lies, by nearest rank. Requires: ascending, not empty.
-inline double percentile(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
 /// The 5th and 95th percentile, by nearest rank.

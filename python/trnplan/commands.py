@@ -123,7 +123,7 @@ def simulate(
     """Simulates one strategy of a job in detail.
 
     strategy: ``"tp=8,pp=4"``, a dict with these keys or those of docs/json.md, or the strategy of a result.
-    scenario: ``"slow-node=3:1.2,slow-core=17:1.1"``, or a .yaml file with these keys: ``scenario`` of the result.
+    scenario: ``"slow-node=3:1.2,nic=5:0.875"``, or a .yaml file with these keys: ``scenario`` of the result.
     trace: a .pftrace or .json for the timeline, for ui.perfetto.dev. report: a .html for the page of ``to_html()``.
         force: overwrites these files.
 

@@ -494,12 +494,19 @@ class CoreWork(Record):
     waits_seconds: float
 
 @dataclass(frozen=True, repr=False)
+class RunsOfStep(Record):
+    runs: int
+    seed: int
+    step_seconds_90: Tuple[float, float]
+
+@dataclass(frozen=True, repr=False)
 class Scenario(Record):
     scenario: str
     step_seconds: float
     tokens_per_second: float
     breakdown_seconds: Breakdown
     work: List[CoreWork]
+    runs: Optional[RunsOfStep]
 
 @dataclass(frozen=True, repr=False)
 class Simulation(Plan):

@@ -56,6 +56,11 @@ TEST_CASE("a scenario is simulated next to the ideal step", "[cli]") {
              simulate + " --scenario slow-node=1:1.5");
   cli.refuse("--scenario: slow-node: \"2\" is no node of the cluster",
              simulate + " --scenario slow-node=2:1.5");
+  const json half = json_of(cli, simulate + " --scenario nic=1:0.5,spine=0.75,jitter=0.01,runs=5");
+  CHECK(half.at("scenario").at("runs").at("runs") == 5);
+  CHECK(half.at("scenario").at("runs").at("step_seconds_90")[0] <= half.at("scenario").at("step_seconds"));
+  cli.expect(0, "^With jitter=0.01,runs=5: .* s a step \\(median of 5 runs, 5 to 95 %: ",
+             simulate + " --scenario jitter=0.01,runs=5");
   std::string beyond = "slow-node=1:1000";
   for (int i = 0; i < 9; ++i) beyond += ",slow-node=1:1000";  // 10^30 times as long
   cli.refuse("--scenario: the step cannot be simulated: ", simulate + " --scenario " + beyond);

@@ -39,6 +39,7 @@ void fuzz::scenario_target(const std::uint8_t* data, std::size_t size) {
         fuzz::ensure(state.links > 0 && state.links <= 1, "a node has a part of its links");
         fuzz::ensure(state.late.value >= 0, "no node is early");
       }
+      fuzz::ensure(s.random.log_sd >= 0 && s.random.runs >= 1, "random times have a spread and runs");
       fuzz::ensure(s.spine > 0 && s.spine <= 1, "a part of the network is left");
     });
   }

@@ -44,6 +44,7 @@ Scenario random_scenario(boost::random::mt19937& random, const topology::Cluster
     }
   }
   if (below(6) == 0) scenario.spine = 0.5;
+  if (below(4) == 0) scenario.random = {0.05, 2, static_cast<std::uint64_t>(below(100))};
   return scenario;
 }
 

@@ -73,15 +73,19 @@ TEST_CASE("a scenario says what is left of the network, and which nodes are late
   CHECK(s.state(0) == models::NodeState{});
   CHECK(s.spine == 0.5);
   CHECK_FALSE(s.has_usual_network());
+  const models::Scenario random = io::read_scenario("jitter=0.05,runs=30,seed=7", cluster, kPlace);
+  CHECK(random.random.log_sd == 0.05);
+  CHECK(random.random.runs == 30);
+  CHECK(random.random.seed == 7);
   const TestFolder folder;
   const std::string path = folder.write("part.yaml", "nic: {2: 0.4375}\nspine: 0.5\n");
   CHECK(io::read_scenario(path, cluster, kPlace).spine == 0.5);
 }
 
 TEST_CASE("a node cannot lose its whole network", "[io]") {
-  const std::vector<std::string> faults =
-      scenario_faults("nic=5:0,link=1:1.5,spine=0.5:2,spine,late-node=1:-1,nic=1:0.01,nic=1:0.01");
-  REQUIRE(faults.size() == 7);
+  const std::vector<std::string> faults = scenario_faults(
+      "nic=5:0,link=1:1.5,spine=0.5:2,spine,late-node=1:-1,nic=1:0.01,nic=1:0.01,runs=0,jitter=3");
+  REQUIRE(faults.size() == 9);
   CHECK(faults[0] == "--scenario: nic: \"5\" is no node of the cluster\n  fix: write a number from 0 to 3");
   CHECK(faults[1] ==
         "--scenario: nic: \"0\" is not a share of a network that is left: nothing else leads there\n"

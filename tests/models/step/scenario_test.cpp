@@ -1,5 +1,5 @@
 // Steps on machines that are not ideal, against numbers by hand.
-#include <cstdlib>
+#include <cmath>
 
 #include "models/collective/switched_parameters.h"
 #include "models/memory/memory.h"
@@ -58,6 +58,45 @@ TEST_CASE("what others leave of the network is its oversubscription", "[models]"
   const StepReport built = StepModel(job, s, gpu_profile(), graph).simulate();
   CHECK(shared.step == built.step);
   CHECK(shared.step == both.step);
+}
+
+// One replica and one stage: a step of m micro-batches is the sum of its passes. With a spread so small that the factors
+// 1 + sd z are linear, the step's standard deviation is sd sqrt(m (f^2 + b^2) + u^2), of forward, backward and update.
+TEST_CASE("random times spread a step as the sum of its passes", "[models]") {
+  Job job = job_of("llama3-8b", 1, 2048, 8);
+  job.cluster.instance = gpu_machine();
+  const StepModel model(job, strategy_of(job, "tp=8,zero1=false"), gpu_profile(),
+                        topology::ChipGraph(job.cluster.instance));
+  const StepReport ideal = model.simulate();
+  const double work = part(ideal, Category::compute).value, update = part(ideal, Category::optimizer).value;
+  const double sd = 1e-3, third = work / 8 / 3;  // a forward takes between a quarter and half of its pass
+  const Scenario random{.random = {sd, 400, 1}};
+  const StepRuns runs = model.simulate_runs(random);
+  CHECK(runs.median.step.value == Approx(ideal.step.value).epsilon(1e-3));
+  const double least = sd * std::sqrt(8 * 4.5 * third * third + update * update),
+               most = sd * std::sqrt(8 * 5.7 * third * third + update * update);
+  const double spread = (runs.runs.high - runs.runs.low).value / 2 / 1.645;
+  CHECK(spread > 0.85 * least);
+  CHECK(spread < 1.15 * most);
+  CHECK(model.simulate_runs(random).median.step == runs.median.step);
+  CHECK(model.simulate({.scenario = {.random = {0, 400, 1}}}).step == ideal.step);
+}
+
+// Eight replicas of one GPU each wait for the slowest before they reduce gradients, and again at the end. The largest of
+// 8 standard normals is 1.385 in the median (0.5^(1/8) = 0.917) and 1.4236 in the mean (H. Harter, Biometrika 48, 1961).
+// With one micro-batch each, forward and backward of f + b vary by sd sqrt(f^2 + b^2), and a backward takes once to three
+// times as long as a forward; the update u by sd u.
+TEST_CASE("the slowest of several replicas paces the step", "[models]") {
+  Job job = job_of("llama3-8b", 1, 2048, 8);
+  job.cluster.instance = gpu_machine();
+  const StepModel model(job, strategy_of(job, "tp=1,zero1=false,framework=megatron-deepspeed"), gpu_profile(),
+                        topology::ChipGraph(job.cluster.instance));
+  const StepReport ideal = model.simulate();
+  const double work = part(ideal, Category::compute).value, update = part(ideal, Category::optimizer).value;
+  const StepRuns runs = model.simulate_runs({.random = {1e-3, 400, 1}});
+  const double more = (runs.median.step - ideal.step).value / 1e-3;
+  CHECK(more > 0.95 * 1.385 * (work * std::sqrt(1.0 / 2) + update));
+  CHECK(more < 1.05 * 1.4236 * (work * std::sqrt(10.0 / 16) + update));
 }
 
 // All ranks wait for those that come 3 s later, and nothing that they do is shorter for it.
