@@ -1,0 +1,39 @@
+// Output of nccl-tests, NVIDIA's benchmark of collectives.
+//
+// Format: NVIDIA/nccl-tests@01d67614:src/common.cu: a line "#  Rank R Group G Pid P on HOST device D [BUS]
+// NAME" for each rank, then a table with time, algbw and busbw out of place and in place; GB/s are 10^9.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/diagnostic.h"
+
+namespace trnplan::logs {
+
+/// A time of a table: each row has one out of place and one in place.
+struct NcclTime {
+  double bytes = 0;  ///< size as printed
+  double seconds = 0;
+  double bus_factor = 0;  ///< busbw / algbw as printed
+  SourcePos at;
+};
+
+struct NcclTable {
+  int ranks = 0, hosts = 0;
+  std::string device;    ///< name of the first rank's GPU; "": not printed
+  bool reduces = false;  ///< its header or rows name a reduction, or its program
+  bool failed = false;   ///< it found wrong values
+  std::vector<NcclTime> times;
+  SourcePos at;  ///< of its header
+};
+
+/// True for the output of nccl-tests.
+[[nodiscard]] bool looks_like_nccl_tests(std::string_view text);
+
+/// All tables of a text, also with labels of ranks or colours. Rows that are damaged are left out. Throws
+/// InputError if there are more than 20,000 rows. Cost: linear in the text.
+[[nodiscard]] std::vector<NcclTable> parse_nccl_tests(std::string_view text, const std::string& name);
+
+}  // namespace trnplan::logs
