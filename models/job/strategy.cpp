@@ -1,6 +1,8 @@
 #include "models/job/strategy.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,6 +58,13 @@ constexpr RecomputeClass kRecomputeClasses[] = {
     {"SelectiveOp", &Recompute::alternate},
 };
 
+/// Other loops' words: NVIDIA/Megatron-LM@d98e8a6:megatron/core/transformer/transformer_config.py
+/// (recompute_modules), pytorch/torchtitan@v0.2.2:torchtitan/distributed/activation_checkpoint.py.
+constexpr RecomputeClass kOtherWords[] = {
+    {"core_attn", &Recompute::core_attention}, {"mlp", &Recompute::mlp},      {"moe", &Recompute::mlp},
+    {"layernorm", &Recompute::rms_norm},       {"op", &Recompute::alternate},
+};
+
 }  // namespace
 
 std::string to_string(const Recompute& r) {
@@ -88,11 +97,13 @@ std::optional<Recompute> recompute_from(std::string_view text) {
     const std::size_t plus = text.find('+');
     const std::string_view word = text.substr(0, plus);
     bool known = false;
-    for (const RecomputeClass& c : kRecomputeClasses) {
-      if (word != c.name) continue;
+    const auto take = [&](const RecomputeClass& c) {
+      if (word != c.name) return;
       r.*c.flag = true;
       known = true;
-    }
+    };
+    std::for_each(std::begin(kRecomputeClasses), std::end(kRecomputeClasses), take);
+    std::for_each(std::begin(kOtherWords), std::end(kOtherWords), take);
     if (!known) return std::nullopt;
     if (plus == std::string_view::npos) return r;
     text.remove_prefix(plus + 1);

@@ -47,6 +47,8 @@ struct Recompute {
 /// "none", "full", "full/2" (every second layer), "SelectiveOp", or classes joined by '+':
 /// "CoreAttention+LlamaMLP".
 std::string to_string(const Recompute& r);
+/// Accepts other loops' words for the classes too: Megatron-LM's --recompute-modules core_attn, mlp, moe and
+/// layernorm, TorchTitan's selective_ac_option op.
 std::optional<Recompute> recompute_from(std::string_view text);
 
 /// Parts of the training state that are sharded between ranks that share one copy of it. Each value includes

@@ -15,6 +15,10 @@ TEST_CASE("recompute policies read and print", "[models]") {
     CAPTURE(bad);
     CHECK_FALSE(recompute_from(bad));
   }
+  // Words of Megatron-LM and TorchTitan for the same classes.
+  CHECK(to_string(*recompute_from("core_attn+mlp+layernorm")) == "CoreAttention+LlamaMLP+LlamaRMSNorm");
+  CHECK(recompute_from("moe") == recompute_from("LlamaMLP"));
+  CHECK(recompute_from("op") == recompute_from("SelectiveOp"));
 }
 
 TEST_CASE("one program has one name", "[models]") {
