@@ -17,7 +17,12 @@ namespace trnplan::calibrate {
 /// Meaning of the text of a column. The first rule of a column that matches counts.
 struct LayoutRule {
   std::string column;  ///< "source", "gpu", "sharding", "recompute", "precision", "model" or "task"
-  std::string text;    ///< the whole text; for "source" and "model" its beginning
+  /// The whole text; for "source" and "model" its beginning. "{n}" stands for a number and "{w}" for
+  /// words, also in `keys`, where '+' joins them.
+  std::string text;
+  /// Instead of it one word of the text, in any case: where no rule takes the whole text, all of its words
+  /// must have rules, in whatever order they are, and may not contradict each other.
+  std::string word;
   std::string source;  ///< beginning of the row's source; "": any
   /// Keys of the strategy grammar, "shard=zero1"; "" for none. They replace the same keys of columns before
   /// it: source, gpu, sharding, recompute, precision.

@@ -1,6 +1,7 @@
 #include "io/catalog/scoring.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -26,9 +27,20 @@ std::optional<bool> stated(MapReader& fields, const char* key) {
   return fields.boolean(key, false);
 }
 
-/// Refuses what --strategy would.
-void check_keys(MapReader& fields, std::string_view keys) {
+/// Refuses what --strategy would, with an example in the place of a number or of words.
+void check_keys(MapReader& fields, const calibrate::LayoutRule& rule) {
+  std::string keys = rule.keys;
   if (keys.empty()) return;
+  const std::pair<std::string_view, const char*> places[] = {{"{n}", "2"}, {"{w}", "mlp"}};
+  std::size_t stated = 0;
+  for (const auto& [place, example] : places) {
+    const std::size_t at = keys.find(place);
+    const bool in_text = rule.text.find(place) != std::string::npos;
+    stated += in_text ? 1 : 0;
+    if (at != std::string::npos && in_text) keys.replace(at, place.size(), example);
+  }
+  if (stated != static_cast<std::size_t>(std::count(rule.text.begin(), rule.text.end(), '{')))
+    fields.fault("text", "more than one {n} or {w}, or another brace", "write one of the two, once");
   models::Pin unused;
   std::set<std::string, std::less<>> seen;
   models::read_pairs(keys, unused, seen, [&](const models::WrongPair& pair) {
@@ -51,9 +63,15 @@ calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faul
     fields.fault("column", in_quotes(r.column) + " is not a column that has rules",
                  "write source, model, gpu, sharding, recompute or precision");
   r.text = fields.text("text", "");
+  r.word = fields.text("word", "");
+  const bool of_words = fields.has("word");
+  if (of_words && (fields.has("text") || r.word.empty() || r.column == "source" || r.column == "model" ||
+                   r.column == "gpu"))
+    fields.fault("word", "a rule of one word has no text, and is of another column",
+                 "write it instead of text, for task, sharding, recompute or precision");
   r.source = fields.text("source", "");
   r.keys = fields.text("keys", "");
-  check_keys(fields, r.keys);
+  check_keys(fields, r);
   r.refused = fields.text("refused", "");
   r.instance = fields.text("instance", "");
   if (const Node* network = fields.raw("network")) {
@@ -81,7 +99,7 @@ calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faul
   r.vocabulary_multiple = fields.whole("vocabulary_multiple", 1, 1, model_limits.vocabulary);
   const int said = (r.keys.empty() ? 0 : 1) + (r.refused.empty() ? 0 : 1) + (r.instance.empty() ? 0 : 1) +
                    (r.network ? 1 : 0);
-  if (said != 1)
+  if (said != 1 && !(of_words && said == 0))
     fields.fault("column", "the rule says " + std::string(said == 0 ? "nothing" : "two things at once"),
                  "state keys, an instance, a network or why such rows are refused");
   if (r.network && r.column != "model")

@@ -111,6 +111,45 @@ TEST_CASE("a column's keys override those of columns before it", "[calibrate]") 
   CHECK_FALSE(contains(job_of_run(run).strategy, "framework=fsdp,"));
 }
 
+TEST_CASE("groups of any number of ranks, and words of a precision in any order", "[calibrate]") {
+  logs::LayoutRun run = sample();
+  run.source = "pytorch/torchtitan:benchmarks";
+  run.gpu = "H100-SXM-80GB";
+  run.tensor_parallel = run.pipeline_parallel = 1;
+  run.gpus = run.data_parallel = 48;
+  run.recompute = "none";
+  const auto keys = [&](const std::string& sharding, const std::string& precision) {
+    run.sharding = sharding;
+    run.precision = precision;
+    const LayoutJob job = job_of_run(run);
+    return job.refused.empty() ? job.strategy.substr(job.strategy.find("mbs=2,") + 6) : job.refused;
+  };
+  CHECK(keys("fsdp24", "bf16") ==
+        "framework=fsdp,shard=fsdp,shard_degree=24,recompute=none,precision=mixed_precision");
+  CHECK(contains(keys("fsdp1", "bf16"), "shard=none"));
+  const std::string async = keys("fsdp8", "float8 rowwise compile asyncTP");
+  CHECK(contains(async, "precision=fp8"));
+  CHECK(contains(async, "framework=fsdp-async-tp"));
+  CHECK(keys("fsdp8", "asyncTP, compile+rowwise FLOAT8") ==
+        replaced(async, "precision=fp8,framework=fsdp-async-tp", "framework=fsdp-async-tp,precision=fp8"));
+  for (const char* wrong : {"fsdp-8", "fsdp8x", "fsdp99999999999"}) {
+    CHECK(contains(keys(wrong, "bf16"), "no rule of scoring.json"));
+  }
+  const auto recompute = [&](const char* text) {
+    run.recompute = text;
+    const std::string all = keys("fsdp8", "bf16");
+    return all.substr(all.find("recompute="), all.rfind(",") - all.find("recompute="));
+  };
+  CHECK(recompute("selective core_attn,layernorm mlp") == "recompute=core_attn+layernorm+mlp");
+  CHECK(recompute("selective 4") == "recompute=full/4");
+  CHECK(recompute("selective op") == "recompute=SelectiveOp");
+  run.recompute = "none";
+  CHECK(contains(keys("fsdp8", "bf16 float8"), "contradict"));
+  CHECK(contains(keys("fsdp8", "eager asyncTP bf16"), "contradict"));
+  CHECK(contains(keys("fsdp8", "bf16 magic"), "no rule of scoring.json"));
+  CHECK(contains(keys("fsdp8", " , "), "no rule of scoring.json"));
+}
+
 // 48 layers of 128 experts, 8 for a token; the same with places of its experts that nobody states.
 TEST_CASE("a model whose rows state no network has that of its rule", "[calibrate]") {
   logs::LayoutRun run = sample();
@@ -158,6 +197,12 @@ TEST_CASE("rules that say nothing, or two things, are refused", "[calibrate]") {
   CHECK(contains(problem(R"({"column": "gpu", "text": "G", "refused": "r"})"), "why"));
   CHECK(contains(problem(R"({"colum": "gpu", "text": "G", "refused": "r", "why": "w"})"), "colum"));
   CHECK_FALSE(problem("5").empty());
+  CHECK(problem(R"({"column": "precision", "word": "compile", "why": "w"})").empty());
+  CHECK(contains(problem(R"({"column": "precision", "word": "a", "text": "b", "why": "w"})"), "one word"));
+  CHECK(contains(problem(R"({"column": "gpu", "word": "a", "refused": "b", "why": "w"})"), "one word"));
+  CHECK(problem(
+            R"({"column": "sharding", "text": "fsdp{n}", "keys": "shard=fsdp,shard_degree={n}", "why": "w"})")
+            .empty());
 }
 
 // The catalogue's own table: every row is a job or has a reason, and reasons are few.
