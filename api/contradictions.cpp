@@ -41,13 +41,12 @@ std::string key_of(const std::string& rule, const io::JobReading& reading) {
   return "";
 }
 
-/// Option that stated the key, if any.
+}  // namespace
+
 std::string told_as(const std::string& key, const std::string& file) {
   const std::string option = file == io::kCommandLine ? io::option_of(key) : "";
   return option.empty() ? key : option;
 }
-
-}  // namespace
 
 std::vector<models::Job> clusters_of(const models::Job& job) {
   std::vector<int> nodes = job.space.nodes;

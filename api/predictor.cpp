@@ -57,13 +57,15 @@ const planner::RecommendingParameters& Predictor::parameters(const topology::Ins
 }
 
 void Predictor::tell_nearest(planner::Plan& plan, const ResolvedStack& of) const {
-  const auto known = known_.find(of.profile->name);
+  // Published runs had networks of their own.
+  const models::Profile& profile = resolved_.profile_on(of.job.cluster.instance);
+  const auto known = known_.find(profile.name);
   const planner::ComparedJobs& jobs =
       known != known_.end()
           ? known->second
           : known_
-                .emplace(of.profile->name, load_compared_jobs(resolved_.catalog(), *of.profile,
-                                                              has_gpus(of.job.cluster.instance)))
+                .emplace(profile.name,
+                         load_compared_jobs(resolved_.catalog(), profile, has_gpus(of.job.cluster.instance)))
                 .first->second;
   api::tell_nearest(plan, jobs, of.job);
 }

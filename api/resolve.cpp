@@ -9,6 +9,7 @@
 #include "api/contradictions.h"
 #include "api/learning_keys.h"
 #include "api/observations.h"
+#include "models/collective/measured_network.h"
 #include "planner/check/rules.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
@@ -135,10 +136,27 @@ const models::Profile& ResolvedJob::profile_on(const topology::Instance& type) c
   return *machine(type).profile;
 }
 
+std::shared_ptr<const models::Profile> ResolvedJob::profile_of(const models::Job& on_stack) const {
+  const std::shared_ptr<const models::Profile>& usual = machine(on_stack.cluster.instance).profile;
+  if (!on_stack.all_reduce || !planner::times_steps_on(on_stack.cluster.instance)) return usual;
+  try {
+    return std::make_shared<const models::Profile>(models::in_measured_network(*usual, on_stack));
+  } catch (const models::UnusableMeasurement& e) {
+    Diagnostic fault{{}, "network", e.what(), e.fix};
+    for (const char* key : {"cluster.all_reduce_gbps", "cluster.measured"}) {
+      const auto at = reading_.places.find(key);
+      if (at == reading_.places.end()) continue;
+      fault.at = at->second;
+      fault.key = told_as(key, fault.at.file);
+    }
+    throw InputError(fault);
+  }
+}
+
 StackRef ResolvedJob::on(const models::Job& at, const Stack& stack) const {
-  const Machine& m = machine(at.cluster.instance);
-  return std::make_shared<const ResolvedStack>(
-      ResolvedStack{on_stack(at, stack, choice_, *m.profile), stack, m.profile});
+  models::Job job = on_stack(at, stack, choice_, *machine(at.cluster.instance).profile);
+  std::shared_ptr<const models::Profile> profile = profile_of(job);
+  return std::make_shared<const ResolvedStack>(ResolvedStack{std::move(job), stack, std::move(profile)});
 }
 
 std::vector<StackRef> ResolvedJob::stacks(const models::Job& at) const {

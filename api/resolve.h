@@ -51,7 +51,7 @@ struct ResolveOptions {
 struct ResolvedStack {
   models::Job job;
   Stack stack;
-  std::shared_ptr<const models::Profile> profile;  ///< of the machine; never null
+  std::shared_ptr<const models::Profile> profile;  ///< of the machine, in its measured network; never null
 };
 using StackRef = std::shared_ptr<const ResolvedStack>;
 
@@ -82,6 +82,8 @@ class ResolvedJob {
   };
 
   [[nodiscard]] const Machine& machine(const topology::Instance& type) const;
+  /// Throws InputError if a measured all-reduce tells nothing of the network.
+  [[nodiscard]] std::shared_ptr<const models::Profile> profile_of(const models::Job& on_stack) const;
   [[nodiscard]] StackRef on(const models::Job& at, const Stack& stack) const;
   void resolve_machines(const Asked& asked, const ResolveOptions& options, Remarks& remarks);
   void refuse(const Asked& asked, const ResolveOptions& options);

@@ -16,10 +16,13 @@
 #include "calibrate/data/layout_jobs.h"
 #include "calibrate/data/run_jobs.h"
 #include "io/catalog/catalog.h"
+#include "io/catalog/measuring.h"
 #include "io/catalog/scoring.h"
+#include "io/input/measured_network.h"
 #include "io/input/strategy_text.h"
 #include "logs/table/layout_runs.h"
 #include "logs/table/measured_runs.h"
+#include "models/collective/measured_network.h"
 #include "planner/check/judge.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
@@ -42,7 +45,9 @@ std::string problem_of(const InputError& e) {
 class RowPredictor {
  public:
   RowPredictor(const io::Catalog& catalog, std::string profile)
-      : catalog_(catalog), asked_(std::move(profile)) {}
+      : catalog_(catalog),
+        asked_(std::move(profile)),
+        spreads_(io::network_spreads_from(read_document(catalog.file("measuring.json")))) {}
 
   topology::Instance instance(const std::string& name) {
     const auto it = instances_.find(name);
@@ -78,13 +83,11 @@ class RowPredictor {
       return;
     }
     try {
-      if (all_reduce && profile->factors) {
-        const models::Profile now =
-            models::in_network_state(*profile, job, strategy.tensor_parallel, BytesPerSecond(*all_reduce));
-        take(planner::judge(job, strategy, now), row, allocated);
-      } else {
-        take(planner::judge(job, strategy, *profile), row, allocated);
-      }
+      models::Job measured = job;
+      if (all_reduce && job.cluster.nodes > 1)
+        measured.all_reduce = io::large_all_reduce(job.cluster, BytesPerSecond(*all_reduce), spreads_);
+      take(planner::judge(measured, strategy, models::in_measured_network(*profile, measured)), row,
+           allocated);
     } catch (const std::invalid_argument& e) {
       row.skipped = e.what();
     } catch (const std::overflow_error& e) {
@@ -128,6 +131,7 @@ class RowPredictor {
 
   const io::Catalog& catalog_;
   std::string asked_;
+  io::NetworkSpreads spreads_;
   std::map<std::string, topology::Instance> instances_;
   std::map<std::string, std::unique_ptr<const models::Profile>> profiles_;
   std::set<std::string> used_;

@@ -130,6 +130,11 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
     read.fault("--nodes", std::to_string(q.nodes.size() * q.instances.size()) + " clusters are asked for",
                "ask for at most " + std::to_string(kMostPoints));
   }
+  const std::string& measured = o.job.options.all_reduce;
+  if (!measured.empty() && measured.find('@') == std::string::npos) {
+    read.fault("--all-reduce-gbps", "on how many nodes it was measured is not stated",
+               "write them behind it: " + printable(measured, 40) + "@32");
+  }
   read.finish();
   q.scaling = o.scaling == "weak" ? planner::Scaling::weak : planner::Scaling::strong;
   q.recovery = o.recovery == "manual" ? planner::Recovery::manual : planner::Recovery::automatic;
@@ -224,6 +229,11 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   if (job.pin.data_parallel)
     remarks.add(
         "pin.data_parallel applies to the job's own cluster only; elsewhere it follows from the nodes");
+  for (const topology::Instance& type : question.instances) {
+    if (!job.all_reduce || type.name == job.all_reduce->instance) continue;
+    remarks.add(fmt::format("the all-reduce was measured on {}; the network of {} is assumed",
+                            job.all_reduce->instance, type.name));
+  }
   const Predictor predictor(resolved, o.risk);
   const auto recommend = [&](const models::Job& at, const models::Profile&,
                              const planner::SearchOptions& options) {

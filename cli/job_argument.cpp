@@ -18,11 +18,17 @@ struct JobOption {
   const char* name;
   std::string io::JobOptions::*text;
   std::string help;
+  bool is_file = false;
 };
 const JobOption kOptions[] = {
     {JobPart::cluster, "--nodes", &io::JobOptions::nodes, "4, 4..32 (4, 8, 16, 32) or 4,8,12"},
     {JobPart::cluster, "--instance", &io::JobOptions::instance,
      "a type that trnplan instances lists, several joined by commas, or any"},
+    {JobPart::network, "--all-reduce-gbps", &io::JobOptions::all_reduce,
+     "G or G@NODES: measured bus bandwidth of a large all-reduce over all ranks, in GB/s as nccl-tests and "
+     "nccom-test print it; narrows the interval"},
+    {JobPart::network, "--measured", &io::JobOptions::measured,
+     "instead of it a file with the output of nccl-tests (all_reduce_perf) or nccom-test", true},
     {JobPart::training, "--sequence", &io::JobOptions::sequence, "tokens per sequence"},
     {JobPart::training, "--global-batch", &io::JobOptions::global_batch,
      "sequences per step: 1024, or a range 512..2048"},
@@ -69,7 +75,9 @@ api::JobWords words_of(const JobArgument& argument) {
   words.job = here ? std::filesystem::absolute(argument.job).string() : argument.job;
   for (const JobOption& o : kOptions) {
     const std::string& text = argument.options.*o.text;
-    if (!text.empty()) words.options.insert(words.options.end(), {o.name, text});
+    if (text.empty()) continue;
+    words.options.insert(words.options.end(),
+                         {o.name, o.is_file ? std::filesystem::absolute(text).string() : text});
   }
   return words;
 }

@@ -17,6 +17,7 @@ using JobArgument = api::JobInput;
 /// Parts of a job that a command's options may state.
 enum class JobPart {
   cluster,   ///< --nodes, --instance
+  network,   ///< --all-reduce-gbps, --measured
   training,  ///< --sequence, --global-batch, --precision, --release
   tokens,    ///< --tokens
   limits,    ///< --objective, --deadline, --budget

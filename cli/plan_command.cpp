@@ -96,7 +96,7 @@ void add_plan(CLI::App& app, Run& chosen) {
   CLI::App* command =
       app.add_subcommand("plan", "Find the fastest strategies for a job, and why others were refused");
   add_job_argument(*command, o->request.job,
-                   {JobPart::cluster, JobPart::training, JobPart::tokens, JobPart::limits});
+                   {JobPart::cluster, JobPart::network, JobPart::training, JobPart::tokens, JobPart::limits});
   command->add_flag("--details", o->details,
                     "also show the ranking, the time and memory of the best plan, and what was refused");
   command->add_option("--top", o->request.top, "number of plans to list")

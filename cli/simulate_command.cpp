@@ -73,10 +73,13 @@ int run(const SimulateOptions& o) {
   if (o.common.json()) {
     print(api::document(result));
   } else if (judgement.plan) {
+    const std::string unmeasured = judgement.plan->network ? "" : network_words(*judgement.plan);
     const std::string slower =
         scenario ? scenario_text(*scenario, judgement.plan->report.step, strategy.pipeline_parallel > 1) : "";
     print_text(job_line(job) + strategy_words(strategy) + "\n" + slower +
-               plan_details(*judgement.plan, false, text_width()) + critical_path(*judgement.plan));
+               plan_details(*judgement.plan, false, text_width()) +
+               (unmeasured.empty() ? "" : "  network     " + unmeasured + "\n") +
+               critical_path(*judgement.plan));
   }
   if (!o.report.path.empty()) api::write_simulate_report(o.report, o.request, result, remarks.all());
   return judgement.refused() ? kNoPlan : kDone;
@@ -87,7 +90,7 @@ int run(const SimulateOptions& o) {
 void add_simulate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<SimulateOptions>();
   CLI::App* command = app.add_subcommand("simulate", "Simulate one strategy of a job in detail");
-  add_job_argument(*command, o->request.job, {JobPart::cluster, JobPart::training});
+  add_job_argument(*command, o->request.job, {JobPart::cluster, JobPart::network, JobPart::training});
   command
       ->add_option("--strategy", o->request.strategy,
                    "key=value pairs joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision "

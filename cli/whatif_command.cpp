@@ -86,7 +86,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<WhatIfOptions>();
   CLI::App* command = app.add_subcommand(
       "whatif", "Compare clusters for a whole run by days, dollars and tokens, and recommend one");
-  add_job_argument(*command, o->request.job, {JobPart::training});
+  add_job_argument(*command, o->request.job, {JobPart::network, JobPart::training});
   command
       ->add_option("--nodes", o->request.nodes,
                    "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")

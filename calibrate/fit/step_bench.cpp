@@ -57,9 +57,9 @@ auto key_of(const topology::Instance& t) {
 
 auto program_key(const MeasuredStep& s) {
   // Left out: limits of a whole run, choices left to the search, learning settings, places of files, and
-  // packages that could be installed.
-  const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, space, learning,
-               run, neuron_releases] = s.job;
+  // packages that could be installed; a measured network, which published runs do not have.
+  const auto& [architecture, training, cluster, all_reduce, software, objective, deadline, budget, pin, space,
+               learning, run, neuron_releases] = s.job;
   const auto& [sequence, global_batch, tokens, precision] = training;
   const auto& [instance, nodes, oversubscription] = cluster;
   // Framework and release have factors of the fit's own.

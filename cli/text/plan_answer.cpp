@@ -338,6 +338,8 @@ std::string plan_answer(const Answer& a) {
   }
   text += best_text(a) + baseline_text(a) + ties_text(a) + clusters_text(a);
   if (a.result.sensitivity) text += limit_text(*a.result.recommended_plan(), *a.result.sensitivity);
+  if (const std::string network = network_words(*a.result.recommended_plan()); !network.empty())
+    text += entry("Network", network);
   text += batch_text(*a.result.recommended_plan());
   text += refused_text(a);
   if (a.training != nullptr) text += training_text(*a.training);

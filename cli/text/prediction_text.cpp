@@ -231,6 +231,7 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
         "which may be 0.01 % off\n";
   }
   text += fmt::format("  throughput  {} tokens/s\n", grouped(r.tokens_per_second));
+  if (p.network) text += fmt::format("  network     {}\n", network_words(p));
   text += fmt::format(
       "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs per parameter and token, plus attention; without "
       "attention {:.1f} %\n",

@@ -62,6 +62,18 @@ std::string job_line(const models::Job& job) {
                      job.training.sequence, batch_text(job), precision, cluster_text(job));
 }
 
+std::string network_words(const planner::Plan& p) {
+  if (p.network) {
+    return fmt::format("as measured: {:.4g} GB/s on {} nodes (bus bandwidth of an all-reduce)",
+                       p.network->bus.value / 1e9, p.network->nodes);
+  }
+  constexpr double kNoticed = 0.1;  // of the step
+  const double share = std::abs(p.report.elasticity(models::Resource::efa));
+  if (p.nodes < 2 || share < kNoticed) return "";
+  return fmt::format("{:.0f} % of the step, not measured: --all-reduce-gbps narrows the interval",
+                     100 * share);
+}
+
 const char* resource_words(models::Resource r, topology::Accelerator of) {
   const bool gpu = of == topology::Accelerator::gpu;
   switch (r) {

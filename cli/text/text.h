@@ -21,6 +21,9 @@ namespace trnplan::cli {
 /// mixed_precision, and the choices that the job leaves open: "batch 512 to 2048, any precision, on 4, 8 or
 /// 16 x trn1.32xlarge".
 std::string job_line(const models::Job& job);
+/// "as measured: 161 GB/s on 32 nodes (all-reduce)"; for a plan whose step depends on a network that was not
+/// measured how to state one; else "".
+std::string network_words(const planner::Plan& plan);
 /// Number of GiB: "14.25".
 std::string gib(Bytes b);
 using models::degree_words;

@@ -177,6 +177,8 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   text += fmt::format("  strategy    {}\n", grammar(a.job, p));
   text += fmt::format("  step        {} s, 90 % between {} and {}\n", figure(p.plan->report.step.value),
                       figure(p.plan->report.low.value), figure(p.plan->report.high.value));
+  if (const std::string network = network_words(*p.plan); !network.empty())
+    text += fmt::format("  network     {}\n", network);
   text += fmt::format("  failures    one in {} on average; a recovery takes {}\n", duration(g.model.mtbf),
                       duration(g.model.mean_recovery()));
   text += fmt::format(

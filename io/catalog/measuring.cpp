@@ -38,7 +38,7 @@ planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliabil
   std::vector<Diagnostic> faults;
   MapReader map(node, "", faults);
   check_schema(map);
-  map.ignore({"name", "description"});
+  map.ignore({"name", "description", "network"});
   planner::MeasuringTimes times;
   times.start = Seconds(reliability[planner::ReliabilityParameter::restart]);
   const Node* parameters = map.raw("parameters");
@@ -53,6 +53,23 @@ planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliabil
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
   return times;
+}
+
+NetworkSpreads network_spreads_from(const Node& node) {
+  constexpr ValueLimits kSpreads{0, 1, kLogSdMost, true};
+  std::vector<Diagnostic> faults;
+  NetworkSpreads spreads;
+  MapReader map(node, "", faults);
+  if (const Node* network = map.raw("network")) {
+    MapReader fields(*network, "network", faults);
+    spreads.repeat = value_from(fields, "repeat", "1", kSpreads, {"note"}, faults).median;
+    spreads.per_doubling = value_from(fields, "per_doubling", "1", kSpreads, {"note"}, faults).median;
+    fields.finish();
+  } else {
+    map.fault("network", "this key is missing", "add repeat and per_doubling");
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return spreads;
 }
 
 }  // namespace trnplan::io

@@ -11,4 +11,13 @@ namespace trnplan::io {
 /// `start` is the medians' `restart` of `reliability`. Throws InputError with all faults.
 planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliability& reliability);
 
+/// Uncertainty of a measured all-reduce: log-sd.
+struct NetworkSpreads {
+  double repeat = 0;        ///< of one measurement against another in the same state of the network
+  double per_doubling = 0;  ///< for each doubling of nodes between the measured and others
+};
+/// Reads them: `network` of the same file, with `repeat` and `per_doubling`. Throws InputError with all
+/// faults.
+NetworkSpreads network_spreads_from(const Node& node);
+
 }  // namespace trnplan::io

@@ -213,6 +213,7 @@ void read_job_cluster(JobDraft& d, MapReader& map) {
                  "add instance: trn1.32xlarge, or neuron_ls, hyperpod, parallelcluster or sinfo: FILE");
   }
   if (d.from_nxdt && !nodes_stated && !file) nodes_of_hosts(d, fields);
+  read_job_network(d, fields);
   fields.finish();
 }
 

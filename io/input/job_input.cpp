@@ -27,9 +27,11 @@ struct Stated {
 
   std::string path() const { return *section == '\0' ? key : std::string(section) + "." + key; }
 };
-constexpr std::array<Stated, 11> kStated = {
+constexpr std::array<Stated, 13> kStated = {
     {{"--instance", "cluster", "instance", &JobOptions::instance, true},
      {"--nodes", "cluster", "nodes", &JobOptions::nodes, true},
+     {"--all-reduce-gbps", "cluster", "all_reduce_gbps", &JobOptions::all_reduce},
+     {"--measured", "cluster", "measured", &JobOptions::measured},
      {"--sequence", "training", "sequence", &JobOptions::sequence},
      {"--global-batch", "training", "global_batch", &JobOptions::global_batch},
      {"--tokens", "training", "tokens", &JobOptions::tokens},

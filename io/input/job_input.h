@@ -20,7 +20,7 @@ namespace trnplan::io {
 /// commas.
 struct JobOptions {
   std::string instance, nodes, sequence, global_batch, tokens, precision, release, objective, deadline,
-      budget, scheduler;
+      budget, scheduler, all_reduce, measured;
   /// Target that trains the job; empty: the target of its software. It decides the source of assumed values.
   std::string target;
   /// True if the command asks for nodes or types itself: assumptions on them are then not reported.

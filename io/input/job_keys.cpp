@@ -39,6 +39,11 @@ constexpr JobKey kJobKeys[] = {
     {"cluster", "sinfo", "a file with the output of `sinfo`", ""},
     {"cluster", "group", "the part of such a file: an instance group, queue or partition",
      "the only one there is"},
+    {"cluster", "all_reduce_gbps",
+     "measured bus bandwidth of a large all-reduce, GB/s as nccl-tests and nccom-test print it: `161`, "
+     "`161@32` with its nodes",
+     "that of published runs"},
+    {"cluster", "measured", "or a file with the output of either", ""},
     {"", "software", "what runs the job", "", true},
     {"software", "framework",
      "`nxdt`, `nxd`, `nemo-megatron`, `bert`, `megatron` or `torchtitan`. Its target is the default of `plan "

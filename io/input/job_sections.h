@@ -54,6 +54,8 @@ struct JobDraft {
 void read_job_model(JobDraft& d, MapReader& map);
 void read_job_training(JobDraft& d, MapReader& map);
 void read_job_cluster(JobDraft& d, MapReader& map);
+/// Reads the measured all-reduce among the keys of the cluster, whose type and nodes are known.
+void read_job_network(JobDraft& d, MapReader& cluster);
 void read_job_pin(JobDraft& d, MapReader& map);
 /// Notes that an NxDT file states another number of ranks than the nodes have.
 void note_devices(JobDraft& d);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "io/catalog/value_reader.h"
 #include "io/format/schema_version.h"
 #include "io/format/stored_strategy.h"
 #include "io/input/job_learning.h"
@@ -51,6 +52,25 @@ void read_prediction(const Node& root, MapReader& map, PlanFile& plan) {
   plan.usd_per_hour = map.number("usd_per_hour", 0, 0, kMostSeconds);
   const Node* peak = root.at_path("memory_bytes_per_core.peak");
   if (peak != nullptr) plan.peak = Bytes{std::max(0.0, stated(*peak))};
+}
+
+/// The all-reduce that was measured for the plan, as the record of plan.json states it.
+void read_network(const Node& node, PlanFile& plan, std::vector<Diagnostic>& faults) {
+  constexpr double kLeastRate = 1e6, kMostRate = 1e14, kMostBytes = 0x1p50;
+  const topology::Instance& on = plan.job.cluster.instance;
+  MapReader map(node, "network", faults);
+  models::MeasuredAllReduce m;
+  m.instance = on.name;
+  m.bus = BytesPerSecond(map.required_number("bus_bytes_per_second", kLeastRate, kMostRate));
+  m.nodes = map.required_whole("nodes", 2, topology::kMostNodes);
+  m.ranks = map.required_whole("ranks", 2, kMost);
+  m.bytes = Bytes(map.required_number("bytes", 1, kMostBytes));
+  m.log_sd = map.required_number("log_sd", 0, kLogSdMost);
+  m.per_doubling = map.required_number("log_sd_per_doubling", 0, kLogSdMost);
+  if (m.nodes > 0 && (m.ranks % m.nodes != 0 || m.ranks / m.nodes > on.cores()))
+    map.fault("ranks", "they do not sit equally on that many nodes of " + on.name,
+              "write the file again with plan --out");
+  plan.job.all_reduce = m;
 }
 
 /// Dimensions by their names in config.json.
@@ -237,6 +257,7 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
     }
     throw InputError(std::move(faults));
   }
+  if (const Node* network = map.raw("network")) read_network(*network, plan, faults);
   plan.job.neuron_releases = catalog.neuron_releases();
   check_sums(root, plan, map);
   if (!faults.empty()) throw InputError(std::move(faults));

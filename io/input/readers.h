@@ -20,7 +20,7 @@ namespace trnplan::io {
 struct JobReading {
   models::Job job;
   std::vector<std::string> notes;
-  std::map<std::string, SourcePos> places;  ///< of the values of training and pin: "pin.tensor_parallel"
+  std::map<std::string, SourcePos> places;  ///< of values by key: "pin.tensor_parallel"
 };
 
 /// Reads job.yaml. `model` is a catalogue name, the path of an HF config.json, or of an NxDT YAML (then

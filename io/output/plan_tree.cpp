@@ -219,6 +219,23 @@ const Record<models::CategorySeconds>& record() {
 }
 
 template <>
+const Record<models::MeasuredAllReduce>& record() {
+  using M = models::MeasuredAllReduce;
+  static const Record<M> described(
+      "MeasuredAllReduce", "An all-reduce that was measured on the cluster, and that the prediction takes.",
+      {{"bus_bytes_per_second", [](const M& m) { return m.bus.value; },
+        "bus bandwidth: bytes of a rank / time * 2 (ranks - 1) / ranks, as nccl-tests and nccom-test count "
+        "it"},
+       {"nodes", &M::nodes, "on which it was measured"},
+       {"ranks", &M::ranks, "of all of them"},
+       {"bytes", [](const M& m) { return whole_bytes(m.bytes); }, "of each rank"},
+       {"log_sd", &M::log_sd, "uncertainty of its logarithm"},
+       {"log_sd_per_doubling", &M::per_doubling,
+        "what each doubling from its nodes to those of a plan adds to it"}});
+  return described;
+}
+
+template <>
 const Record<Plan>& record() {
   static const Record<Plan> described(
       "Plan", "A strategy with its predictions.",
@@ -269,6 +286,7 @@ const Record<Plan>& record() {
        {"doubts", &Plan::doubts,
         "in `plan`, replica groups that the runtime may refuse, included by `--allow-doubtful` or by pins; "
         "always empty in `simulate` and `check`, which have `violations`"},
+       {"network", &Plan::network, "the measured network that the prediction takes", Absent::left_out},
        {"schedule",
         [](const Plan& p) {
           const models::Schedule s = models::effective_schedule(p.strategy);

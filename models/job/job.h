@@ -74,6 +74,18 @@ struct Pin {
   std::optional<std::string_view> framework;  ///< as Strategy::framework
 };
 
+/// An all-reduce that was measured alone on a cluster's nodes, as nccl-tests and nccom-test do.
+struct MeasuredAllReduce {
+  std::string instance;  ///< type of the nodes; it says nothing of another
+  int nodes = 0;         ///< at least 2
+  int ranks = 0;         ///< on all nodes together, equally many on each
+  Bytes bytes{};         ///< of each rank
+  /// Bus bandwidth, as both tools print it: bytes / time * 2 (ranks - 1) / ranks.
+  BytesPerSecond bus{};
+  double log_sd = 0;        ///< of this measurement against another in the same state of the network
+  double per_doubling = 0;  ///< log-sd for each doubling from its nodes to those of a job
+};
+
 /// Choices besides the strategy that the user leaves to the planner ("any", a range or a list in the job).
 struct SearchSpace {
   bool precision = false;                     ///< mixed_precision, autocast, bf16SR or fp32
@@ -88,6 +100,7 @@ struct Job {
   Architecture architecture;
   Training training;
   topology::Cluster cluster;
+  std::optional<MeasuredAllReduce> all_reduce;  ///< on the cluster; absent: its network was not measured
   Software software;
   Objective objective = Objective::step_time;
   Seconds deadline{};  ///< of the whole run, for Objective::deadline

@@ -42,6 +42,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
       device_(device_of(job.cluster.instance.core)),
       on_{job.cluster.instance.core, profile, strategy.precision == Precision::fp32} {
   const double t = strategy.tensor_parallel;
+  congested_launches_ = congested_launches(profile, job, strategy.tensor_parallel);
   kinds_ = framework_of(strategy).element_kinds();
   logit_bytes_ = framework_of(strategy).logit_bytes();
   sequence_ = static_cast<double>(job.training.sequence) / strategy.context_parallel;
@@ -252,8 +253,9 @@ void LayerModel::put_beside_products(OperatorList& list) const {
 }
 
 void LayerModel::add_launches(OperatorList& list, double passes) const {
-  const auto host = device_.host_launches(on_, passes);
+  auto host = device_.host_launches(on_, passes);
   if (!host) return;
+  host->seconds += congested_launches_ * passes;
   list.push_back(operator_of("launches", *host));
   list.back().host = host->seconds;
   list.back().seconds = {};

@@ -136,6 +136,7 @@ class LayerModel {
   const Device& device_;
   const DeviceContext on_;
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
+  Seconds congested_launches_{};
   double experts_ = 0, expert_tokens_ = 0;  ///< experts on this core; tokens that each of them takes
   double element_bytes_, sequence_;
   ScoreBytes score_bytes_;

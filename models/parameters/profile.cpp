@@ -1,6 +1,7 @@
 #include "models/parameters/profile.h"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 
 #include "models/job/job.h"
@@ -47,16 +48,12 @@ double slowest_of(int count) {
   return count > 1 ? normal_quantile(share) : 0;
 }
 
-namespace {
-
 bool applies(const Factors& f, const Job& job) {
   const std::string_view loop = stack_of(job.software).loop;
   return (f.framework.empty() || f.framework == job.software.framework ||
           (!loop.empty() && f.framework == loop)) &&
          (f.cluster.empty() || f.cluster == job.cluster.instance.name);
 }
-
-}  // namespace
 
 Profile with_factors(Profile profile, const Job& job) {
   const auto factors = std::move(profile.factors);
@@ -69,37 +66,56 @@ Profile with_factors(Profile profile, const Job& job) {
   return profile;
 }
 
-Profile in_network_state(Profile profile, const Job& job, int tensor_parallel, BytesPerSecond all_reduce) {
-  const auto factors = profile.factors;
-  profile = with_factors(std::move(profile), job);
-  const int nodes = job.cluster.nodes;
-  if (!factors || nodes < 2 || all_reduce.value <= 0) return profile;
-  const Parameter share = profile.schema->find("network_share"),
-                  launches = profile.schema->find("host_layer");
-  for (const Factors& f : *factors) {
-    const NetworkState& n = f.network;
-    if (!applies(f, job) || n.usual.value <= 0) continue;
-    if (share) profile.value(share).median *= std::pow(all_reduce / n.usual, n.power);
-    if (!launches || tensor_parallel < 2 || n.congested_below.empty()) continue;
-    const auto doublings = static_cast<std::size_t>(std::ceil(std::log2(nodes)));
-    const std::size_t last = n.congested_below.size() - 1;
-    if (all_reduce >= n.congested_below[std::min(last, doublings - 1)]) continue;
-    const bool many = tensor_parallel > job.cluster.instance.cores();
-    profile.value(launches).median += n.layer_per_rank.value * tensor_parallel * (many ? n.many_ranks : 1);
-  }
+Profile with_value(Profile profile, Parameter p, const Value& value) {
+  profile.value(p) = value;
+  if (profile.calibration == nullptr) return profile;
+  Calibration own = *profile.calibration;
+  auto& covariance = own.covariance;
+  for (std::vector<double>& row : covariance) row[p.place()] = 0;
+  std::fill(covariance[p.place()].begin(), covariance[p.place()].end(), 0);
+  covariance[p.place()][p.place()] = value.log_sd * value.log_sd;
+  profile.calibration = std::make_shared<const Calibration>(std::move(own));
   return profile;
 }
 
+Seconds congested_launches(const Profile& profile, const Job& job, int tensor_parallel) {
+  if (!profile.network || tensor_parallel < 2) return Seconds(0);
+  const MeasuredNetwork& n = *profile.network;
+  const bool many = tensor_parallel > job.cluster.instance.cores();
+  return n.layer_per_rank * tensor_parallel * (many ? n.many_ranks : 1);
+}
+
+double pace_of(const Profile& profile, const Job& job) {
+  double factor = std::exp(profile[common::node_spread] * slowest_of(job.cluster.nodes));
+  if (profile.calibration == nullptr || job.software.framework.empty()) return factor;
+  for (const StackFactor& s : profile.calibration->stacks) {
+    if (s.framework == job.software.framework && (s.release.empty() || s.release == job.software.release))
+      factor *= s.median;
+  }
+  return factor;
+}
+
+namespace {
+
+/// The profile with the value of its measured network on so many nodes; on one node there is no network.
+Profile on_nodes(Profile profile, int nodes) {
+  if (nodes < 2) {
+    profile.network.reset();
+    return profile;
+  }
+  const MeasuredNetwork& n = *profile.network;
+  Value value = n.value;
+  value.log_sd = std::hypot(value.log_sd, n.per_doubling * std::log2(static_cast<double>(nodes) / n.nodes));
+  return with_value(std::move(profile), n.share, value);
+}
+
+}  // namespace
+
 Profile on_job(Profile profile, const Job& job) {
   if (profile.factors) profile = with_factors(std::move(profile), job);
-  double factor = std::exp(profile[common::node_spread] * slowest_of(job.cluster.nodes));
-  if (profile.calibration != nullptr && !job.software.framework.empty()) {
-    for (const StackFactor& s : profile.calibration->stacks) {
-      if (s.framework == job.software.framework && (s.release.empty() || s.release == job.software.release)) {
-        factor *= s.median;
-      }
-    }
-  }
+  if (profile.network) profile = on_nodes(std::move(profile), job.cluster.nodes);
+  const double factor = pace_of(profile, job);
+  if (profile.network) profile.network->layer_per_rank = profile.network->layer_per_rank * factor;
   for (const Parameter p : profile.schema->parameters()) {
     if (p.info().of_work) continue;
     if (time_sign(p) > 0) profile.value(p).median *= factor;

@@ -80,6 +80,17 @@ struct NetworkState {
   double many_ranks = 1;     ///< factor on that where the tensor ranks exceed those of a node
 };
 
+/// The network of a job's cluster by an all-reduce that was measured there.
+struct MeasuredNetwork {
+  Parameter share;          ///< of the NICs
+  Value value;              ///< of that parameter, on as many nodes as were measured
+  int nodes = 0;            ///< that were measured
+  double per_doubling = 0;  ///< as MeasuredAllReduce::per_doubling
+  /// NetworkState::layer_per_rank and many_ranks where the cluster is congested; else 0 and 1.
+  Seconds layer_per_rank{};
+  double many_ranks = 1;
+};
+
 /// Parameters that differ for one framework's kernels and host, or for one cluster's network.
 struct Factors {
   std::string framework;                            ///< named as in Software::framework; "": any
@@ -108,6 +119,7 @@ struct Profile {
   AlgorithmLimits algorithms;
   std::shared_ptr<const Calibration> calibration;       ///< null: not fitted to steps
   std::shared_ptr<const std::vector<Factors>> factors;  ///< null: none
+  std::optional<MeasuredNetwork> network;               ///< in_measured_network(); absent: not measured
 
   double operator[](Parameter p) const { return values[p.place()].median; }
   const Value& value(Parameter p) const { return values[p.place()]; }
@@ -126,11 +138,22 @@ double slowest_of(int count);
 /// The profile with the values of the job's framework and cluster; it no longer has factors.
 Profile with_factors(Profile profile, const Job& job);
 
-/// The profile of a run that measured `all_reduce` at its start, with the factors of its job. Unchanged on
-/// one node, and where the states of the cluster's network are unknown.
-Profile in_network_state(Profile profile, const Job& job, int tensor_parallel, BytesPerSecond all_reduce);
+/// True if factors are those of the job's framework and cluster.
+bool applies(const Factors& factors, const Job& job);
 
-/// The profile on the job's cluster and software stack, with_factors(): every rate divided and every length
+/// The profile with another value of one parameter, which is then independent of all others.
+Profile with_value(Profile profile, Parameter p, const Value& value);
+
+/// Seconds that a congested network adds to a layer's launches by the host (NetworkState::layer_per_rank).
+/// `profile`: as on_job() returns it.
+Seconds congested_launches(const Profile& profile, const Job& job, int tensor_parallel);
+
+/// The factor by which on_job() multiplies every time: exp(node_spread * slowest_of(nodes)) * the stack's
+/// factors.
+double pace_of(const Profile& profile, const Job& job);
+
+/// The profile on the job's cluster and software stack, with_factors() and the value of its measured network,
+/// which is less certain for each doubling of nodes: every rate divided and every length
 /// multiplied by
 ///   exp(node_spread * slowest_of(nodes)) * the stack's factors,
 /// which multiplies every time by that number. A synchronous step runs at the pace of its slowest node.

@@ -21,6 +21,7 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   plan.graph = models::largest_graph(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
   if (const topology::Price* price = job.cluster.instance.price()) plan.price_kind = price->kind;
+  if (profile.network && job.cluster.nodes > 1) plan.network = job.all_reduce;
   plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);
   return plan;
 }

@@ -57,6 +57,7 @@ struct Plan {
   /// P(it fits, compiles and runs), by its distance from recorded runs; absent: not asked for.
   std::optional<double> works;
   std::optional<double> fits, compiles;  ///< the first two factors of `works`
+  std::optional<models::MeasuredAllReduce> network;  ///< that the prediction takes; absent: none
   std::vector<Violation> doubts;         ///< allowed replica groups that the runtime may refuse
 };
 

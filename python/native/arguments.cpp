@@ -25,7 +25,8 @@ constexpr JobKey kJobKeys[] = {
     {"precision", &io::JobOptions::precision}, {"release", &io::JobOptions::release},
     {"tokens", &io::JobOptions::tokens},       {"objective", &io::JobOptions::objective},
     {"deadline", &io::JobOptions::deadline},   {"budget", &io::JobOptions::budget},
-    {"scheduler", &io::JobOptions::scheduler},
+    {"scheduler", &io::JobOptions::scheduler}, {"all_reduce_gbps", &io::JobOptions::all_reduce},
+    {"measured", &io::JobOptions::measured},
 };
 
 /// Text as a file's name: Python's stand-ins for bytes that are not UTF-8 become these bytes again. nullopt
@@ -179,7 +180,9 @@ api::JobWords words_of(const api::JobInput& job) {
   const bool here = std::filesystem::exists(job.job, error);
   words.job = here ? std::filesystem::absolute(job.job).string() : job.job;
   for (const JobKey& key : kJobKeys) {
-    const std::string& text = job.options.*key.text;
+    std::string text = job.options.*key.text;
+    if (!text.empty() && key.text == &io::JobOptions::measured)
+      text = std::filesystem::absolute(text).string();  // the words may run in another folder
     std::string option = std::string("--") + key.name;
     std::replace(option.begin(), option.end(), '_', '-');
     if (!text.empty()) words.options.insert(words.options.end(), {option, text});

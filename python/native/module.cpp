@@ -137,6 +137,8 @@ py::tuple whatif(const py::dict& given) {
   Arguments a(given);
   a.text("job", r.job.job);
   a.stated(r.job.texts);
+  a.text("all_reduce_gbps", r.job.options.all_reduce);
+  a.text("measured", r.job.options.measured);
   a.text("sequence", r.job.options.sequence);
   a.text("global_batch", r.job.options.global_batch);
   a.text("precision", r.job.options.precision);

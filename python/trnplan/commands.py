@@ -49,6 +49,8 @@ def plan(
     tokens: Optional[Count] = None,
     precision: Optional[str] = None,
     release: Optional[str] = None,
+    all_reduce_gbps: Union[float, str, None] = None,
+    measured: Optional[Path] = None,
     objective: Optional[str] = None,
     deadline: Optional[Duration] = None,
     budget: Optional[Count] = None,
@@ -73,6 +75,8 @@ def plan(
     job: a job.yaml, a model that ``models()`` lists, an HF config.json, an NxDT YAML, their text, or a dict.
     nodes, instance, sequence (tokens), global_batch (sequences per step), tokens (of the whole run), precision, release (of
         the Neuron SDK), objective, deadline, budget (USD): instead of those in the job.
+    all_reduce_gbps: measured bus bandwidth of a large all-reduce (10^9 bytes/s), ``161`` or ``"161@32"`` with its nodes;
+        measured: instead of it a file with the output of nccl-tests or nccom-test.
     scheduler: ``slurm``, ``eks`` or ``local``: `out` gets only the jobs and cluster files of this one.
     baseline: an NxDT YAML in use: adds the speedup of the plan, and the keys to change.
     target: stack that trains the plan, such as ``nxdt`` or ``nxd``; default: that of the job's framework.
@@ -97,8 +101,8 @@ def plan(
         .document("baseline", baseline)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, tokens=tokens,
                precision=precision, release=release, objective=objective, deadline=deadline, budget=budget,
-               scheduler=scheduler)
-        .paths(profile=profile, out=out, report=report)
+               scheduler=scheduler, all_reduce_gbps=all_reduce_gbps)
+        .paths(measured=measured, profile=profile, out=out, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.plan(arguments.values, progress)
     return errors.kept(records.result(PlanResult, json.loads(document), remarks, page), unwritten)
@@ -114,6 +118,8 @@ def simulate(
     global_batch: Union[int, str, None] = None,
     precision: Optional[str] = None,
     release: Optional[str] = None,
+    all_reduce_gbps: Union[float, str, None] = None,
+    measured: Optional[Path] = None,
     scenario: Optional[str] = None,
     profile: Optional[Path] = None,
     trace: Optional[Path] = None,
@@ -123,6 +129,7 @@ def simulate(
     """Simulates one strategy of a job in detail.
 
     strategy: ``"tp=8,pp=4"``, a dict with these keys or those of docs/json.md, or the strategy of a result.
+    all_reduce_gbps, measured: as in ``plan()``.
     scenario: ``"slow-node=3:1.2,nic=5:0.875"``, or a .yaml file with these keys: ``scenario`` of the result.
     trace: a .pftrace or .json for the timeline, for ui.perfetto.dev. report: a .html for the page of ``to_html()``.
         force: overwrites these files.
@@ -134,8 +141,8 @@ def simulate(
         Arguments(strategy=strategy_text(strategy), scenario=scenario, force=force)
         .document("job", job)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, precision=precision,
-               release=release)
-        .paths(profile=profile, trace=trace, report=report)
+               release=release, all_reduce_gbps=all_reduce_gbps)
+        .paths(measured=measured, profile=profile, trace=trace, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.simulate(arguments.values)
     answer = json.loads(document)
@@ -158,6 +165,8 @@ def whatif(
     global_batch: Union[int, str, None] = None,
     precision: Optional[str] = None,
     release: Optional[str] = None,
+    all_reduce_gbps: Union[float, str, None] = None,
+    measured: Optional[Path] = None,
     scaling: Optional[str] = None,
     prefer: Optional[str] = None,
     risk: Optional[str] = None,
@@ -179,6 +188,7 @@ def whatif(
     """Compares clusters for a whole run, by days, dollars or tokens, with failures and checkpoints, and recommends one.
 
     nodes: ``"4..128"`` doubles, ``[4, 8, 16]`` lists. instances: types, instead of the job's.
+    all_reduce_gbps (``"161@32"``), measured: as in ``plan()``.
     tokens, deadline (``"30d"`` or a timedelta), budget (USD): of the whole run, instead of the job's.
     scaling: ``strong`` or ``weak``. prefer: ``fitting``, ``cheapest``, ``fastest`` or ``smallest``.
     pricing: ``on-demand``, ``reserved``, ``capacity-block`` or ``spot``; usd_per_node_hour instead of the catalogue's.
@@ -198,8 +208,8 @@ def whatif(
                   storage_gb_per_second=storage_gb_per_second, force=force)
         .document("job", job)
         .words(nodes=nodes, instances=instances, tokens=tokens, deadline=deadline, budget=budget, sequence=sequence,
-               global_batch=global_batch, precision=precision, release=release)
-        .paths(reliability=reliability, profile=profile, report=report)
+               global_batch=global_batch, precision=precision, release=release, all_reduce_gbps=all_reduce_gbps)
+        .paths(measured=measured, reliability=reliability, profile=profile, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.whatif(arguments.values)
     return errors.kept(records.result(WhatIfResult, json.loads(document), remarks, page), unwritten)

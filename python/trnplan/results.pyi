@@ -54,6 +54,7 @@ class Plan(Record):
     elasticities: Dict[str, float]
     usd_per_hour: Optional[float]
     doubts: List[Violation]
+    network: Optional[MeasuredAllReduce]
     schedule: Optional[str]
     step_extrapolated: Optional[bool]
     nearest_memory_case: Optional[KnownCase]
@@ -349,6 +350,15 @@ class Violation(Record):
     message: str
     fix: str
     doubtful: bool
+
+@dataclass(frozen=True, repr=False)
+class MeasuredAllReduce(Record):
+    bus_bytes_per_second: float
+    nodes: int
+    ranks: int
+    bytes: int
+    log_sd: float
+    log_sd_per_doubling: float
 
 @dataclass(frozen=True, repr=False)
 class KnownGraph(Record):

@@ -1,0 +1,172 @@
+#include "io/input/measured_network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "logs/nccl/nccl_tests.h"
+#include "logs/nccom/nccom_test.h"
+#include "models/collective/collective_timing.h"
+#include "text/log_lines.h"
+#include "text/parse.h"
+
+namespace trnplan::io {
+
+namespace {
+
+constexpr double kLeastGigabytes = 1e-3, kMostGigabytes = 1e5;
+constexpr Bytes kLarge(0x1p30);
+
+/// A time of an all-reduce.
+struct Point {
+  int ranks = 0, nodes = 0;
+  double bytes = 0, seconds = 0;
+  SourcePos at;
+
+  double bus() const { return bytes / seconds * models::bus_factor(models::CollectiveOp::all_reduce, ranks); }
+};
+
+InputError fault(const SourcePos& at, std::string problem, std::string fix) {
+  return InputError({at, "", std::move(problem), std::move(fix)});
+}
+
+constexpr const char* kWhole =
+    "give the whole output of all_reduce_perf (nccl-tests) or nccom-test allr on two nodes or more, with its "
+    "command "
+    "or list of ranks";
+
+/// Nodes of the catalogue with so many ranks on so many hosts (0: not stated). Throws if they are of another machine.
+int nodes_of(int ranks, int hosts, const topology::Instance& on, const SourcePos& at) {
+  const std::string device(topology::device_word(on.traits.accelerator));
+  const int nodes = hosts > 0 ? hosts / on.hosts : (ranks + on.cores() - 1) / on.cores();
+  if (hosts > 0 && (nodes == 0 || hosts % on.hosts != 0)) {
+    throw fault(
+        at, fmt::format("{} hosts are no whole number of {}s, of {} hosts each", hosts, on.name, on.hosts),
+        "name the machine that it was measured on as instance");
+  }
+  if (ranks % nodes != 0 || ranks / nodes > on.cores()) {
+    throw fault(at,
+                fmt::format("{} ranks on {} node{}, and a {} has {} {}s", ranks, nodes, nodes == 1 ? "" : "s",
+                            on.name, on.cores(), device),
+                "name the machine that it was measured on as instance, or measure on the job's");
+  }
+  return nodes;
+}
+
+void refuse_other_accelerator(const topology::Instance& on, bool gpus, const SourcePos& at) {
+  if ((on.traits.accelerator == topology::Accelerator::gpu) == gpus) return;
+  throw fault(at,
+              fmt::format("a table of {}, and a {} has none",
+                          gpus ? "nccl-tests, which measures GPUs" : "nccom-test, which measures NeuronCores",
+                          on.name),
+              "measure on the machine of the job");
+}
+
+/// True for the printed factor of an all-reduce; where it is that of other operations, its words decide.
+bool is_all_reduce(const logs::NcclTable& table, const logs::NcclTime& t) {
+  constexpr double kRounding = 0.05;
+  const double expected = models::bus_factor(models::CollectiveOp::all_reduce, table.ranks);
+  return table.reduces && std::abs(t.bus_factor / expected - 1) < kRounding;
+}
+
+std::vector<Point> points_of(const logs::NcclTable& table, const topology::Instance& on) {
+  refuse_other_accelerator(on, true, table.at);
+  if (!on.device_name.empty() && !table.device.empty() &&
+      table.device.find(on.device_name) == std::string::npos) {
+    throw fault(
+        table.at,
+        fmt::format("measured on {}, and a {} has {}", in_quotes(table.device, 60), on.name, on.device_name),
+        "name the machine that it was measured on as instance");
+  }
+  if (table.failed)
+    throw fault(table.at, "nccl-tests found wrong values in this table",
+                "repair the cluster, and run it again");
+  if (table.ranks < 2) throw fault(table.at, "the table does not list its ranks", kWhole);
+  const int nodes = nodes_of(table.ranks, table.hosts, on, table.at);
+  std::vector<Point> points;
+  for (const logs::NcclTime& t : table.times) {
+    if (is_all_reduce(table, t)) points.push_back({table.ranks, nodes, t.bytes, t.seconds, t.at});
+  }
+  return points;
+}
+
+std::vector<Point> points_of(const logs::NccomTable& table, const topology::Instance& on) {
+  refuse_other_accelerator(on, false, table.at);
+  std::vector<Point> points;
+  if (table.op != to_string(models::CollectiveOp::all_reduce) || !table.ranks || !table.partners.empty())
+    return points;
+  // Without -N and hosts the command counts as one on one host, which too many ranks disprove.
+  const int stated = table.nodes.value_or(0);
+  const bool holds = stated > 0 && *table.ranks / stated <= on.host_cores();
+  const int nodes = nodes_of(*table.ranks, holds ? stated : 0, on, table.at);
+  for (const logs::NccomRow& row : table.rows) {
+    if (!row.contradicts) points.push_back({*table.ranks, nodes, row.bytes, row.seconds, row.at});
+  }
+  return points;
+}
+
+template <class Tables>
+std::vector<Point> all_points(const Tables& tables, const topology::Instance& on) {
+  std::vector<Point> all;
+  for (const auto& table : tables) {
+    for (Point& p : points_of(table, on)) all.push_back(std::move(p));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<StatedAllReduce> parse_all_reduce(std::string_view text) {
+  const std::size_t at = text.find('@');
+  const auto gigabytes = number_of(text.substr(0, at));
+  if (!gigabytes || !(*gigabytes >= kLeastGigabytes) || *gigabytes > kMostGigabytes) return std::nullopt;
+  StatedAllReduce out{gigabytes_per_second(*gigabytes), std::nullopt};
+  if (at == std::string_view::npos) return out;
+  out.nodes = parse_whole(text.substr(at + 1));
+  if (!out.nodes || *out.nodes < 2 || *out.nodes > topology::kMostNodes) return std::nullopt;
+  return out;
+}
+
+models::MeasuredAllReduce large_all_reduce(const topology::Cluster& cluster, BytesPerSecond bus,
+                                           const NetworkSpreads& spreads) {
+  return {cluster.instance.name, cluster.nodes,       cluster.cores(), kLarge, bus,
+          spreads.repeat,        spreads.per_doubling};
+}
+
+models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std::string& name,
+                                              const topology::Cluster& cluster,
+                                              const NetworkSpreads& spreads) {
+  const topology::Instance& on = cluster.instance;
+  std::vector<Point> points = logs::looks_like_nccl_tests(text)
+                                  ? all_points(logs::parse_nccl_tests(text, name), on)
+                                  : all_points(logs::parse_nccom_test(text, name), on);
+  std::erase_if(points, [](const Point& p) { return p.nodes < 2; });
+  if (points.empty()) throw fault({name, 0, 0}, "no row of an all-reduce between nodes", kWhole);
+  // The nearest number of nodes, then most ranks, then the largest size.
+  const auto rank = [&](const Point& p) {
+    const double apart = std::abs(std::log2(static_cast<double>(p.nodes) / cluster.nodes));
+    return std::tuple(-apart, p.nodes, p.ranks, p.bytes);
+  };
+  const auto best = rank(*std::max_element(
+      points.begin(), points.end(), [&](const Point& a, const Point& b) { return rank(a) < rank(b); }));
+  std::erase_if(points, [&](const Point& p) { return rank(p) != best; });
+  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.bus() < b.bus(); });
+  double mean = 0, squares = 0;
+  const auto count = static_cast<double>(points.size());
+  for (const Point& p : points) mean += std::log(p.bus()) / count;
+  for (const Point& p : points) squares += std::pow(std::log(p.bus()) - mean, 2);
+  const Point& middle = points[points.size() / 2];
+  const double apart = points.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+  return {on.name,
+          middle.nodes,
+          middle.ranks,
+          Bytes(middle.bytes),
+          BytesPerSecond(middle.bus()),
+          std::max(spreads.repeat, apart),
+          spreads.per_doubling};
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,36 @@
+// A measured all-reduce of the job's cluster: a number, or a table of nccl-tests or nccom-test.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/catalog/measuring.h"
+#include "models/job/job.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::io {
+
+/// Bus bandwidth, and the nodes that it was measured on.
+struct StatedAllReduce {
+  BytesPerSecond bus{};
+  std::optional<int> nodes;
+};
+/// "161" or "161@32": GB/s of 10^9 bytes, and nodes. nullopt unless the bandwidth is from 1e-3 to 1e5 GB/s and the
+/// nodes are from 2 to topology::kMostNodes.
+[[nodiscard]] std::optional<StatedAllReduce> parse_all_reduce(std::string_view text);
+
+/// An all-reduce of 1 GiB over all ranks of the nodes, as benchmarks print bandwidths of large messages.
+[[nodiscard]] models::MeasuredAllReduce large_all_reduce(const topology::Cluster& cluster, BytesPerSecond bus,
+                                                         const NetworkSpreads& spreads);
+
+/// The all-reduce of a text of nccl-tests or nccom-test: of tables between nodes that with the nodes nearest to the
+/// cluster's, of its rows those with the largest size; their median, with their spread if that is larger. Throws
+/// InputError: no such table, none of an all-reduce between nodes, ranks or device of another machine, wrong values
+/// found. Cost: linear in the text.
+[[nodiscard]] models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std::string& name,
+                                                            const topology::Cluster& cluster,
+                                                            const NetworkSpreads& spreads);
+
+}  // namespace trnplan::io

@@ -1,0 +1,142 @@
+#include "models/collective/measured_network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "models/collective/collective_runtime.h"
+#include "models/collective/collective_timing.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// Shares of the NICs between which the solution is sought. Above 1 because the model of the algorithms errs:
+/// collective_spread is up to 0.3.
+constexpr double kLeastShare = 1e-4, kMostShare = 1.5;
+/// Least part of the time that the network must take: below it the error of the share is several times that
+/// of the measurement.
+constexpr double kLeastElasticity = 0.25;
+
+/// The measured all-reduce by the model, as a function of the share.
+class Model {
+ public:
+  Model(const Job& job, const Profile& profile)
+      : measured_(*job.all_reduce),
+        cluster_(job.cluster),
+        graph_(job.cluster.instance),
+        profile_(profile),
+        share_(runtime_of(job.cluster.instance).parameters().network) {
+    cluster_.nodes = measured_.nodes;
+  }
+
+  Parameter share() const { return share_; }
+  double bus(double share) const {
+    Profile at = profile_;
+    at.value(share_).median = share;
+    return CollectiveTimer(cluster_, graph_, at)
+        .time({CollectiveOp::all_reduce, measured_.ranks, measured_.bytes})
+        .busbw;
+  }
+
+ private:
+  const MeasuredAllReduce& measured_;
+  topology::Cluster cluster_;
+  topology::ChipGraph graph_;
+  const Profile& profile_;
+  Parameter share_;
+};
+
+std::string rate(double bytes_per_second) {
+  return fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
+}
+
+/// Share with which the model has the measured bandwidth.
+double share_of(const Model& model, const MeasuredAllReduce& m) {
+  double low = kLeastShare, high = kMostShare;
+  const std::string where = fmt::format("{} nodes of {}", m.nodes, m.instance);
+  if (const double most = model.bus(high); m.bus.value > most) {
+    throw UnusableMeasurement(
+        fmt::format("{} is more than {} can reach, about {}", rate(m.bus.value), where, rate(most)),
+        "give the bus bandwidth of all ranks in GB/s (10^9 bytes), not Gbit/s, and the machine it was "
+        "measured "
+        "on");
+  }
+  if (const double least = model.bus(low); m.bus.value < least) {
+    throw UnusableMeasurement(fmt::format("{} is less than {}, a ten-thousandth of what the NICs of {} carry",
+                                          rate(m.bus.value), rate(least), where),
+                              "give the bus bandwidth of a large all-reduce in GB/s (10^9 bytes)");
+  }
+  constexpr int kHalvings = 50;  // of a logarithm of 10: to the last digits of a double
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = std::sqrt(low * high);
+    (model.bus(middle) < m.bus.value ? low : high) = middle;
+  }
+  return std::sqrt(low * high);
+}
+
+/// -d log time / d log share, towards a slower network: a faster one may meet another limit.
+double elasticity(const Model& model, double share) {
+  constexpr double kStep = 1.01;
+  return std::log(model.bus(share) / model.bus(share / kStep)) / std::log(kStep);
+}
+
+/// The law of the cluster's states, if the profile has one for the job.
+std::optional<MeasuredNetwork> by_state(const Profile& profile, const Profile& with, const Job& job) {
+  if (!profile.factors) return std::nullopt;
+  const MeasuredAllReduce& m = *job.all_reduce;
+  for (const Factors& f : *profile.factors) {
+    const NetworkState& n = f.network;
+    if (!applies(f, job) || n.usual.value <= 0) continue;
+    MeasuredNetwork out{
+        runtime_of(job.cluster.instance).parameters().network, {}, m.nodes, m.per_doubling, Seconds(0), 1};
+    out.value = with.value(out.share);
+    out.value.median *= std::pow(m.bus / n.usual, n.power);
+    if (n.congested_below.empty()) return out;
+    const auto doublings = static_cast<std::size_t>(std::ceil(std::log2(m.nodes)));
+    if (m.bus >= n.congested_below[std::min(n.congested_below.size(), doublings) - 1]) return out;
+    out.layer_per_rank = n.layer_per_rank;
+    out.many_ranks = n.many_ranks;
+    return out;
+  }
+  return std::nullopt;
+}
+
+MeasuredNetwork by_physics(const Profile& with, const Job& job) {
+  const MeasuredAllReduce& m = *job.all_reduce;
+  const Model model(job, with);
+  const double share = share_of(model, m), e = elasticity(model, share);
+  if (!(e >= kLeastElasticity)) {
+    throw UnusableMeasurement(
+        fmt::format(
+            "{} of {:.0f} MiB on {} nodes of {} is {:.0f} % network; links and latency limit the rest, so "
+            "it does not tell how fast the network is",
+            rate(m.bus.value), m.bytes.value / 0x1p20, m.nodes, m.instance, 100 * std::max(0.0, e)),
+        "measure larger messages, 1 GiB or more, or more nodes");
+  }
+  // on_job() divides shares by the pace of the stack; the measurement knows no stack.
+  Job there = job;
+  there.cluster.nodes = m.nodes;
+  return {
+      model.share(), {share * pace_of(with, there), m.log_sd / e, "an all-reduce measured on the cluster"},
+      m.nodes,       m.per_doubling,
+      Seconds(0),    1};
+}
+
+}  // namespace
+
+Profile in_measured_network(Profile profile, const Job& job) {
+  if (!job.all_reduce || job.all_reduce->instance != job.cluster.instance.name) return profile;
+  const Profile with = with_factors(profile, job);
+  const std::optional<MeasuredNetwork> state = by_state(profile, with, job);
+  const MeasuredNetwork network = state ? *state : by_physics(with, job);
+  profile = with_value(std::move(profile), network.share, network.value);
+  profile.network = network;
+  return profile;
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,33 @@
+// The network between nodes by a measured all-reduce, in place of what a profile assumes of it.
+//
+// The share of the NICs is that with which the runtime's model of the same all-reduce (same ranks and bytes)
+// gives the measured bus bandwidth: one unknown and one equation, monotone. With e = -d log time / d log share
+// there, log-sd(share) = log-sd(measurement) / e.
+// On a cluster whose profile knows the effect of its network's states (NetworkState), that law gives the
+// share and the launches of a congested network instead: its all-reduce is that of a run at its start.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+
+namespace trnplan::models {
+
+/// A measurement of which no network follows, and the remedy.
+class UnusableMeasurement : public std::invalid_argument {
+ public:
+  UnusableMeasurement(const std::string& problem, std::string with)
+      : std::invalid_argument(problem), fix(std::move(with)) {}
+  std::string fix;
+};
+
+/// The profile of the job's cluster by Job::all_reduce; unchanged if the job has none, or one of another
+/// type of machine. The job's framework and cluster decide which factors count. Applying it again changes
+/// nothing. Throws UnusableMeasurement: a bandwidth that the nodes cannot have or that is far below theirs, or
+/// one that something other than the network limits. Cost: some 60 collectives, O(ranks) each.
+[[nodiscard]] Profile in_measured_network(Profile profile, const Job& job);
+
+}  // namespace trnplan::models

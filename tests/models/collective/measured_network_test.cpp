@@ -1,0 +1,181 @@
+// The network by a measured all-reduce: the share that gives the measured bandwidth, its spread, and what a step
+// makes of it.
+#include "models/collective/measured_network.h"
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "models/collective/collective_timing.h"
+#include "models/collective/neuron_parameters.h"
+#include "models/step/step.h"
+#include "models/uncertainty/spread.h"
+#include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+Job measured_gpu_job(int nodes) {
+  Job job = job_of("llama3-8b", nodes, 2048, 8 * nodes);
+  job.cluster.instance = gpu_machine();
+  job.software.framework = "megatron";
+  return job;
+}
+
+/// 1 GiB over all ranks of the job's nodes.
+MeasuredAllReduce measured(const Job& job, double gigabytes) {
+  return {job.cluster.instance.name,
+          job.cluster.nodes,
+          job.cluster.cores(),
+          Bytes(0x1p30),
+          gigabytes_per_second(gigabytes),
+          0.06,
+          0.2};
+}
+
+Profile with_measured(const Profile& profile, Job job, double gigabytes) {
+  job.all_reduce = measured(job, gigabytes);
+  return in_measured_network(profile, job);
+}
+
+double modelled_bus(const Job& job, const Profile& profile, Bytes bytes = Bytes(0x1p30)) {
+  const topology::ChipGraph graph(job.cluster.instance);
+  return CollectiveTimer(job.cluster, graph, profile)
+      .time({CollectiveOp::all_reduce, job.cluster.cores(), bytes})
+      .busbw;
+}
+
+}  // namespace
+
+TEST_CASE("a measurement of the model's own all-reduce gives its own share of the NICs", "[models]") {
+  const Job job = measured_gpu_job(4);
+  for (const double share : {0.05, 0.2, 0.4}) {  // above, links of 200 GB/s a GPU limit it
+    Profile p = gpu_profile();
+    p.value(switched::network_share).median = share;
+    const Profile found = with_measured(gpu_profile(), job, modelled_bus(job, p) / 1e9);
+    REQUIRE(found.network);
+    // The pace of four nodes, by which on_job() divides every share.
+    const double pace = pace_of(p, job);
+    CHECK(found.network->value.median == Approx(share * pace).epsilon(1e-9));
+    CHECK(on_job(found, job)[switched::network_share] == Approx(share).epsilon(1e-9));
+  }
+  Job neuron = job_of("llama3-8b", 4, 4096, 64);
+  Profile p = datasheet();
+  p.value(neuron::efa_fraction).median = 0.3;
+  const Profile found = with_measured(datasheet(), neuron, modelled_bus(neuron, p) / 1e9);
+  CHECK(on_job(found, neuron)[neuron::efa_fraction] == Approx(0.3).epsilon(1e-9));
+}
+
+TEST_CASE("where the NICs limit the measurement, their share is proportional to it", "[models]") {
+  // Latency is below 2 % of 1 GiB at 100 GB/s.
+  const Profile found = with_measured(gpu_profile(), measured_gpu_job(4), 100);
+  const Value share = on_job(found, measured_gpu_job(4)).value(switched::network_share);
+  CHECK(on_job(with_measured(gpu_profile(), measured_gpu_job(4), 50),
+               measured_gpu_job(4))[switched::network_share] == Approx(share.median / 2).epsilon(0.02));
+  CHECK(share.log_sd == Approx(0.06).epsilon(0.02));
+  // Two doublings away it is known less well, and no better on fewer nodes.
+  CHECK(on_job(found, measured_gpu_job(16)).value(switched::network_share).log_sd ==
+        Approx(std::hypot(share.log_sd, 0.4)));
+  CHECK(on_job(found, measured_gpu_job(2)).value(switched::network_share).log_sd ==
+        Approx(std::hypot(share.log_sd, 0.2)));
+  CHECK_FALSE(on_job(found, measured_gpu_job(1)).network);
+}
+
+TEST_CASE("exposed reductions take as long as the measured bandwidth says", "[models]") {
+  // FP32 gradients of all parameters leave each node over its NICs: a ring of four moves 2 * 3/4 of them. So slow
+  // a network hides nothing more when it gets slower, and the differences are of the reduction alone.
+  Job job = measured_gpu_job(4);
+  const Strategy s = strategy_of(job, "tp=8,dp=4,mbs=1,framework=megatron,shard=none");
+  const topology::ChipGraph graph(job.cluster.instance);
+  const auto step = [&](double gigabytes) {
+    return StepModel(job, s, with_measured(gpu_profile(), job, gigabytes), graph).simulate().step.value;
+  };
+  const double ten = step(10), five = step(5), two = step(2.5);
+  CHECK(two - five == Approx(2 * (five - ten)).epsilon(0.01));
+  const double bytes = 4.0 * static_cast<double>(parameters(job.architecture));
+  const auto nics = [&](double gigabytes) {
+    return 8 * 50e9 * on_job(with_measured(gpu_profile(), job, gigabytes), job)[switched::network_share];
+  };
+  CHECK(five - ten == Approx(bytes * 1.5 * (1 / nics(5) - 1 / nics(10))).epsilon(0.03));
+}
+
+TEST_CASE("a measured network narrows the interval and leaves the machine's other parameters", "[models]") {
+  Profile p = gpu_profile();
+  p.value(switched::network_share).log_sd = 0.4;
+  const Job job = measured_gpu_job(4);
+  const Strategy s = strategy_of(job, "tp=8,dp=4,mbs=1,framework=megatron,shard=none");
+  const topology::ChipGraph graph(job.cluster.instance);
+  const auto width = [&](const Profile& profile) {
+    const StepReport r = StepModel(job, s, profile, graph).simulate();
+    return std::log(r.high / r.low);
+  };
+  const Profile found = with_measured(p, job, modelled_bus(job, p) / 1e9);
+  CHECK(width(found) < 0.9 * width(p));
+  for (const Parameter other : p.schema->parameters()) {
+    if (other == Parameter(switched::network_share)) continue;
+    CHECK(found[other] == p[other]);
+    CHECK(found.value(other).log_sd == p.value(other).log_sd);
+  }
+}
+
+TEST_CASE("it is independent of what a fit knows, and taken once", "[models]") {
+  const Profile fitted = test_catalog().profile("trn1");
+  REQUIRE(fitted.calibration);
+  Job job = job_of("llama3-8b", 4, 4096, 64);
+  job.software.framework = "nxdt";
+  job.all_reduce = measured(job, 40);
+  const Profile once = in_measured_network(fitted, job), twice = in_measured_network(once, job);
+  const std::size_t i = Parameter(neuron::efa_fraction).place();
+  const auto &before = fitted.calibration->covariance, &after = once.calibration->covariance;
+  CHECK(is_covariance(after));
+  for (std::size_t k = 0; k < after.size(); ++k) {
+    for (std::size_t l = 0; l < after.size(); ++l) {
+      if (k != i && l != i) CHECK(after[k][l] == before[k][l]);
+      if ((k == i) != (l == i)) CHECK(after[k][l] == 0);
+    }
+  }
+  CHECK(after[i][i] == Approx(std::pow(once.value(neuron::efa_fraction).log_sd, 2)));
+  CHECK(twice[neuron::efa_fraction] == once[neuron::efa_fraction]);
+  CHECK(twice.calibration->covariance == after);
+  job.cluster.instance.name = "another";
+  CHECK_FALSE(in_measured_network(fitted, job).network);
+}
+
+TEST_CASE("measurements of which no network follows are refused", "[models]") {
+  const Job job = measured_gpu_job(4);
+  CHECK_THROWS_AS(with_measured(gpu_profile(), job, 5000), UnusableMeasurement);  // Gbit/s for GB/s
+  CHECK_THROWS_AS(with_measured(gpu_profile(), job, 1e-3), UnusableMeasurement);
+  Job small = job;
+  small.all_reduce = measured(job, modelled_bus(job, gpu_profile(), Bytes(1024)) / 1e9);
+  small.all_reduce->bytes = Bytes(1024);
+  CHECK_THROWS_AS(in_measured_network(gpu_profile(), small), UnusableMeasurement);  // latency
+}
+
+TEST_CASE("where a cluster's states are known their law holds", "[models]") {
+  Profile p = gpu_profile();
+  Factors cluster;
+  cluster.framework = "nanotron";
+  cluster.cluster = "eight-gpus";
+  cluster.network = {gigabytes_per_second(180),
+                     0.5,
+                     {gigabytes_per_second(300), gigabytes_per_second(150)},
+                     Seconds(1e-3),
+                     1.5};
+  p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{cluster});
+  Job job = measured_gpu_job(4);
+  job.software.framework = "nanotron";
+  // 45 of the usual 180 GB/s: half of the share; below 150 on four nodes: 8 ranks take 8 ms more, 16 take 1.5 times.
+  const Profile slow = with_measured(p, job, 45), on = on_job(slow, job);
+  const double pace = pace_of(p, job);
+  CHECK(on[switched::network_share] * pace == Approx(0.25));
+  CHECK(congested_launches(on, job, 8).value == Approx(8e-3 * pace));
+  CHECK(congested_launches(on, job, 16).value == Approx(24e-3 * pace));
+  CHECK(congested_launches(on, job, 1).value == 0);
+  CHECK(congested_launches(on_job(with_measured(p, job, 160), job), job, 8).value == 0);
+  job.software.framework = "megatron";
+  CHECK(on_job(with_measured(p, job, 45), job)[switched::network_share] != Approx(0.25 / pace));
+}
