@@ -230,11 +230,16 @@ class Framework {
   [[nodiscard]] virtual std::vector<Sharding> shardings() const { return {Sharding::states}; }
   /// True if replicas may share copies of the state in groups smaller than all of them.
   [[nodiscard]] virtual bool has_shard_groups() const { return false; }
+  /// True if plans try such groups. Otherwise only a job that states their size has them.
+  [[nodiscard]] virtual bool tries_shard_groups() const { return has_shard_groups(); }
   /// Sharding of the weights by units. Absent if weights are whole on every rank, or are gathered once a
   /// step.
   [[nodiscard]] virtual std::optional<UnitSharding> units(const Strategy&) const { return std::nullopt; }
   /// The exchange that brings gradients to the ranks that update.
   [[nodiscard]] virtual Exchange gradients(const Strategy& s) const = 0;
+  /// The exchange that adds up the reduced gradients of a shard between groups with a copy each, after
+  /// gradients(); per parameter of the shard. Absent without such groups, and where units() have them.
+  [[nodiscard]] virtual std::optional<Exchange> copies(const Strategy& /*s*/) const { return std::nullopt; }
   /// True if a layer's gradients are reduced as soon as its last backward pass is done, overlapping the
   /// passes that follow; nothing waits for them before the optimizer. Otherwise all are reduced after the
   /// last pass.

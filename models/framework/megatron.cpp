@@ -18,6 +18,11 @@ double bucket_parameters(const Strategy& s) {
   return std::max(kBucketParameters, kBucketParametersPerRank * ranks);
 }
 
+/// Ranks that share one copy of the states.
+ProcessGroup sharers(const Strategy& s) {
+  return s.shard_ranks > 0 ? ProcessGroup::shard : ProcessGroup::data;
+}
+
 }  // namespace
 
 std::optional<TensorOverlap> MegatronOptions::overlap_of(const Strategy& s) const {
@@ -74,7 +79,13 @@ KeptLogits Megatron::kept_logits() const {
 Exchange Megatron::gradients(const Strategy& s) const {
   const Bytes bucket(options_.gradient_bytes * bucket_parameters(s));
   if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, options_.gradient_bytes, bucket};
-  return {CollectiveOp::reduce_scatter, ProcessGroup::data, options_.gradient_bytes, bucket};
+  return {CollectiveOp::reduce_scatter, sharers(s), options_.gradient_bytes, bucket};
+}
+
+std::optional<Exchange> Megatron::copies(const Strategy& s) const {
+  if (!s.zero1 || s.shard_ranks == 0) return std::nullopt;
+  return Exchange{CollectiveOp::all_reduce, ProcessGroup::shard_copies, options_.gradient_bytes,
+                  Bytes(options_.gradient_bytes * bucket_parameters(s) / s.shard_ranks)};
 }
 
 /// The norm of the gradients is reduced over all ranks, the loss over data-parallel ranks.
@@ -84,7 +95,7 @@ ScalarReduces Megatron::scalars(const Strategy&) const {
 
 std::optional<Exchange> Megatron::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, kWeightBytes,
+  return Exchange{CollectiveOp::all_gather, sharers(s), kWeightBytes,
                   Bytes(kWeightBytes * bucket_parameters(s))};
 }
 

@@ -14,6 +14,9 @@
 //   context      two chunks of each rank, one from each end (core/utils.py, get_batch_on_this_cp_rank)
 //   states       2 weights, 4 gradients, 12 master weights and moments, the last divided by DP x CP with the
 //                distributed optimizer (docs/user-guide/features/dist_optimizer.md)
+//   instances    of the distributed optimizer (num_distributed_optimizer_instances): neighbours in DP x CP share
+//                one copy of the states; their reduced shards are all-reduced between the copies, weights are
+//                gathered inside each (parallel_state.py, distributed/param_and_grad_buffer.py)
 //   loss         bf16 logits and their fp32 copy, in which softmax and gradient are made in place
 //                (tensor_parallel/cross_entropy.py)
 //   recompute    recomputed parts run whole again
@@ -112,7 +115,11 @@ class Megatron final : public Nxd {
   StateBytes state_bytes(const Strategy& s) const override;
   LogitBytes logit_bytes() const override { return options_.loss ? options_.loss->moved : kEagerLogits; }
   KeptLogits kept_logits() const override;
+  /// --num-distributed-optimizer-instances.
+  bool has_shard_groups() const override { return true; }
+  bool tries_shard_groups() const override { return false; }
   Exchange gradients(const Strategy& s) const override;
+  std::optional<Exchange> copies(const Strategy& s) const override;
   bool reduces_with_backward(const Strategy&) const override { return true; }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;

@@ -45,6 +45,10 @@ class EndCalls {
   }
   void reduce(std::vector<EndCall>& calls, double rest, double expert) const {
     exchange(calls, framework_.gradients(s_), "gradients", "expert gradients", rest, expert);
+    const double shards = shard_degree(s_);
+    if (const auto copies = framework_.copies(s_))
+      exchange(calls, *copies, "gradients of copies", "expert gradients of copies", rest / shards,
+               expert / shards);
   }
   void gather(std::vector<EndCall>& calls, double rest, double expert) const {
     if (const auto weights = framework_.weights(s_))
@@ -85,7 +89,9 @@ class EndCalls {
   void exchange(std::vector<EndCall>& calls, const Exchange& e, std::string_view name,
                 std::string_view of_experts, double rest, double expert) const {
     add_buckets(calls, name, e.op, e.group, e.bytes * rest, e.bucket, profile_);
-    add_buckets(calls, of_experts, e.op, ProcessGroup::expert_data, e.bytes * expert, e.bucket, profile_);
+    // Shard groups have no expert parallel, so that experts are sharded as all else is.
+    const ProcessGroup experts = s_.shard_ranks > 0 ? e.group : ProcessGroup::expert_data;
+    add_buckets(calls, of_experts, e.op, experts, e.bytes * expert, e.bucket, profile_);
   }
   /// Parameters, without layers, of a first stage that is not also the last one.
   double embedding_alone() const {

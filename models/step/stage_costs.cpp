@@ -27,10 +27,10 @@ SimTime work(const OperatorList& list) {
 namespace {
 
 /// Kind of a unit sharding, and the ranks over which weights are gathered; zero if they are not gathered by
-/// unit.
+/// unit, or over all ranks together.
 using UnitKey = std::array<int, 2>;
 UnitKey unit_key(const Strategy& s) {
-  if (!framework_of(s).units(s)) return {};
+  if (!framework_of(s).units(s) && s.shard_ranks == 0) return {};
   return {1 + static_cast<int>(s.sharding), shard_degree(s)};
 }
 
@@ -152,7 +152,7 @@ Keys keys_of(const Strategy& s) {
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
                schedule, framework, sharding, shard_ranks] = s;
-  (void)sharding, (void)shard_ranks;  // in the key of units; without units they change only memory
+  (void)sharding, (void)shard_ranks;  // in the key of units; without units and groups they change only memory
   const UnitKey units = unit_key(s);
   const Framework* loop = &framework_of(s);
   return {{tensor, context, expert, data, pipeline, kv_replicator, units[1]},
@@ -318,8 +318,9 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   const auto time = [&](const std::vector<EndCall>& calls) {
     SimTime t;
     for (const EndCall& c : calls) {
-      const bool layer_groups =
-          c.call.process_group == ProcessGroup::tensor || c.call.process_group == ProcessGroup::context;
+      using enum ProcessGroup;
+      const ProcessGroup of = c.call.process_group;
+      const bool layer_groups = of == tensor || of == context || of == shard || of == shard_copies;
       GroupClass* on = layer_groups ? inside : across;
       if (!on->groups().of(c.call.process_group).empty()) t += on->time(c.call) + to_sim_time(c.buckets);
     }

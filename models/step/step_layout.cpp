@@ -89,7 +89,7 @@ StageGroups StepLayout::groups_of(int stage) const {
     }
     for (int k = 0; k < e; ++k)
       add(g.expert_data, group((d - k + e - 1) / e * c, [&](int m) { return rank(k + m / c * e, m % c); }));
-    if (by_unit) {
+    if (by_unit || strategy.shard_ranks > 0) {
       const int each = shard_degree(strategy), groups = d * c / each;
       for (int k = 0; k < groups; ++k)
         add(g.shard, group(each, [&](int m) { return sharding[at(k * each + m)]; }));

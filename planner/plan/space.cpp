@@ -287,7 +287,7 @@ class Enumeration {
   bool shardings() {
     std::vector<int> groups = pinned_or(job_.pin.shard_degree, std::vector<int>{0});
     const int ranks = s_.data_ranks();
-    const bool grouped = s_.zero1 && s_.pipeline_parallel == 1 && loop_of(job_).has_shard_groups();
+    const bool grouped = s_.zero1 && s_.pipeline_parallel == 1 && loop_of(job_).tries_shard_groups();
     if (!job_.pin.shard_degree && grouped) groups = divisors(ranks);
     for (const models::Sharding sharding : pinned_or(job_.pin.sharding, loop_of(job_).shardings())) {
       s_.sharding = sharding;
@@ -307,7 +307,8 @@ class Enumeration {
   const Job& job_;
   Found found_;
   Strategy s_;  ///< as chosen so far
-  const bool one_sharding_ = loop_of(job_).shardings().size() == 1 && !loop_of(job_).has_shard_groups();
+  const bool one_sharding_ =
+      loop_of(job_).shardings().size() == 1 && !loop_of(job_).tries_shard_groups() && !job_.pin.shard_degree;
   std::vector<Recompute> policies_;
 };
 

@@ -99,4 +99,12 @@ void batch_flags(Io& io, models::Strategy& s, int& global_batch) {
   io.toggle("--use-distributed-optimizer", s.zero1);
 }
 
+/// Copies of the optimizer's states: as many as groups of ranks that share one. `s` has its data-parallel degree.
+template <class Io>
+void copy_flags(Io& io, models::Strategy& s) {
+  int copies = s.shard_ranks > 0 ? s.data_ranks() / s.shard_ranks : 1;
+  io.whole("--num-distributed-optimizer-instances", copies, copies > 1);
+  if (copies > 1 && s.data_ranks() % copies == 0) s.shard_ranks = s.data_ranks() / copies;
+}
+
 }  // namespace trnplan::targets

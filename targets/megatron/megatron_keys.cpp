@@ -143,6 +143,7 @@ const std::vector<StartKey>& megatron_deciding_keys() {
           {"--num-layers-per-virtual-pipeline-stage", whole, "", "", 1, model_limits.layers},
           {"--decoder-first-pipeline-num-layers", whole, "", "", 1, model_limits.layers},
           {"--decoder-last-pipeline-num-layers", whole, "", "", 1, model_limits.layers},
+          {"--num-distributed-optimizer-instances", whole, "1", "", 1, run_limits.ranks},
           {"--micro-batch-size", whole, "", "", 1, run_limits.micro_batch},
           {"--global-batch-size", whole, "", "", 1, run_limits.global_batch},
           {"--num-layers", whole, "", "", 1, model_limits.layers},

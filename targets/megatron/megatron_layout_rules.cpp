@@ -26,6 +26,28 @@ Broken ranks_divide_for_experts(const Settings& s, const StartFacts& f) {
       "fix --expert-model-parallel-size or --expert-tensor-parallel-size"};
 }
 
+constexpr const char* kInstances = "--num-distributed-optimizer-instances";
+
+Broken instances_divide(const Settings& s, const StartFacts& f) {
+  const std::int64_t copies = s.whole(kInstances);
+  if (copies <= 1 || !degrees_fit(s, f)) return {};
+  const std::int64_t ranks = f.ranks / saturating_product({tensor(s), stages(s)});
+  if (ranks % copies != 0) {
+    return Breach{fmt::format("{} copies of the optimizer's states on {} ranks of DP x CP", copies, ranks),
+                  "write a number that divides DP x CP"};
+  }
+  const std::int64_t parallel = experts(s) ? s.whole("--expert-model-parallel-size") : 1;
+  if (parallel < 1 || ranks % parallel != 0 || ranks / parallel % copies == 0) return {};
+  return Breach{fmt::format("{} copies of the optimizer's states on {} ranks with equal experts", copies,
+                            ranks / parallel),
+                "write a number that divides DP x CP / EP"};
+}
+
+Broken instances_shard(const Settings& s, const StartFacts&) {
+  if (s.whole(kInstances) <= 1 || s.on("--use-distributed-optimizer") || fsdp(s)) return {};
+  return Breach{"copies of states that are not sharded", "add --use-distributed-optimizer, or drop it"};
+}
+
 Broken batch_divides(const Settings& s, const StartFacts& f) {
   if (!s.given("--global-batch-size") || s.on("--decrease-batch-size-if-needed") ||
       s.given("--step-batch-size-schedule") || !degrees_fit(s, f) || s.whole("--micro-batch-size") < 1)
@@ -233,6 +255,11 @@ const std::vector<StartRule>& layout_rules() {
        "--expert-model-parallel-size --expert-tensor-parallel-size --tensor-model-parallel-size "
        "--pipeline-model-parallel-size",
        ranks_divide_for_experts, kGroups},
+      {"divisibility", "copies of states",
+       "--num-distributed-optimizer-instances --expert-model-parallel-size --num-experts " + kDegrees,
+       instances_divide, kGroups, true},
+      {"zero1", "copies are sharded", "--num-distributed-optimizer-instances --use-distributed-optimizer",
+       instances_shard, kReductions},
       {"batch", "batch", kBatch, batch_divides, kBatches, true},
       {"batch", "schedule of batches", "--step-batch-size-schedule --global-batch-size", batch_is_stated_once,
        kArguments},

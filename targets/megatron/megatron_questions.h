@@ -24,6 +24,8 @@ inline constexpr const char* kPlainAttention =
 inline constexpr const char* kRates = "NVIDIA/Megatron-LM@d98e8a6:megatron/core/optimizer_param_scheduler.py";
 inline constexpr const char* kTraining = "NVIDIA/Megatron-LM@d98e8a6:megatron/training/training.py";
 inline constexpr const char* kGroups = "NVIDIA/Megatron-LM@d98e8a6:megatron/core/parallel_state.py";
+inline constexpr const char* kReductions =
+    "NVIDIA/Megatron-LM@d98e8a6:megatron/core/distributed/distributed_data_parallel.py";
 inline constexpr const char* kBatches =
     "NVIDIA/Megatron-LM@d98e8a6:megatron/core/num_microbatches_calculator.py";
 inline constexpr const char* kDataset = "NVIDIA/Megatron-LM@d98e8a6:megatron/core/datasets/gpt_dataset.py";

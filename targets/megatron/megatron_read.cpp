@@ -152,6 +152,7 @@ class Reader {
     models::Training& t = r_.config.training;
     t.global_batch = 0;
     batch_flags(io, s, t.global_batch);
+    read_copies(io, s);
     t.sequence = whole("--seq-length", 1);
     const std::int64_t slice = saturating_product({s.micro_batch, s.data_parallel});
     if (t.global_batch == 0)
@@ -162,6 +163,16 @@ class Reader {
                         s.data_parallel, slice, run_limits.global_batch),
             "write fewer");
     }
+  }
+
+  /// Copies of the optimizer's states. If each rank has one of its own, nothing is sharded.
+  void read_copies(MegatronReader& io, models::Strategy& s) {
+    copy_flags(io, s);
+    if (s.shard_ranks != 1) return;
+    s.zero1 = false;
+    s.shard_ranks = 0;
+    r_.notes.emplace_back(
+        "--num-distributed-optimizer-instances gives each rank all of the optimizer's states");
   }
 
   /// Layers of the ends; the stages that are left share the others equally (transformer/transformer_block.py).

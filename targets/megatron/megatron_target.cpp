@@ -111,8 +111,6 @@ void need_program(const models::Job& job, const models::Strategy& s,
     broken.push_back(target_lacks(fmt::format("sharding {}", models::to_string(s.sharding)),
                                   "pin sharding to zero1, or plan for torchtitan"));
   }
-  if (s.shard_ranks != 0)
-    broken.push_back(target_lacks("groups of ranks that share one copy", "leave shard_degree out"));
   if (s.bucket_mb != models::Strategy{}.bucket_mb)
     broken.push_back(target_lacks("ZeRO-1's buckets of another size", "leave bucket_mb out"));
 }
@@ -151,6 +149,7 @@ void put_degrees(Words& w, const models::Job& job, models::Strategy s) {
   }
   group_flags(io, s, job.architecture.experts > 0);
   batch_flags(io, s, global_batch);
+  copy_flags(io, s);
   w.toggle("--overlap-grad-reduce", true);
   w.toggle("--overlap-param-gather", s.zero1);
   if (s.recompute.full) {

@@ -68,6 +68,7 @@ constexpr Key kKeys[] = {
     {"strategy.context_parallel_size", "--context-parallel-size"},
     {"strategy.expert_model_parallel_size", "--expert-model-parallel-size"},
     {"strategy.sequence_parallel", "--sequence-parallel", As::truth},
+    {"strategy.num_distributed_optimizer_instances", "--num-distributed-optimizer-instances"},
     {"model.config.recompute_granularity", "--recompute-granularity"},
     {"model.config.recompute_method", "--recompute-method"},
     {"model.config.recompute_num_layers", "--recompute-num-layers"},
@@ -187,12 +188,6 @@ class RecipeReader {
     constexpr const char* kFlash = "model.use_flash_attention";
     if (const Node* flash = stated(kFlash); flash != nullptr && is_truth(kFlash, *flash) && is_true(*flash))
       state("--attention-backend", kFlash, *flash, "flash");
-    if (const Node* several = stated("strategy.num_distributed_optimizer_instances");
-        several != nullptr && several->scalar != "1") {
-      r_.script.notes.emplace_back(
-          "strategy.num_distributed_optimizer_instances is not modelled: states are predicted as sharded "
-          "over all replicas");
-    }
   }
 
   void read_modules() {

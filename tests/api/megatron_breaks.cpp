@@ -18,6 +18,11 @@ const std::vector<Break>& script_breaks() {
       {"heads", "--num-query-groups",
        with({{"--num-query-groups", "3"}, {"--num-attention-heads", "24"}, {"--kv-channels", "128"}})},
       {"divisibility", "--tensor-model-parallel-size", with({{"--tensor-model-parallel-size", "3"}})},
+      {"divisibility", "--num-distributed-optimizer-instances",
+       with({{"--num-distributed-optimizer-instances", "1024"}, {"--use-distributed-optimizer", ""}})},
+      {"zero1", "--num-distributed-optimizer-instances",
+       with({{"--num-distributed-optimizer-instances", "2"}},
+            {"--use-distributed-optimizer", "--overlap-param-gather"})},
       {"batch", "--global-batch-size",
        [](Start& s) {
          s.settings["--global-batch-size"] = std::to_string(s.number("--global-batch-size") * 64 + 1);

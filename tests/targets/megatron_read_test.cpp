@@ -77,6 +77,24 @@ TEST_CASE("counts of the ends of a pipeline are its cuts", "[targets]") {
         std::string::npos);
 }
 
+TEST_CASE("copies of the optimizer's states are read and written", "[targets]") {
+  const std::string zero1 = "--use-distributed-optimizer --num-distributed-optimizer-instances ";
+  CHECK(megatron(zero1 + "2").config.strategy.shard_ranks == 4);
+  CHECK(megatron(zero1 + "1").config.strategy.shard_ranks == 0);
+  CHECK_FALSE(megatron(zero1 + "8").config.strategy.zero1);
+  CHECK(contains(refused(zero1 + "3"), "3 copies of the optimizer's states on 8 ranks"));
+  CHECK(contains(refused(zero1 + "0"), "--num-distributed-optimizer-instances"));
+  models::Job job = job_of("llama3-8b", 2, 4096, 64);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const models::Strategy s = strategy_of(job, "framework=megatron,tp=2,mbs=1,shard_degree=4");
+  const planner::Target& target = *targets::find("megatron");
+  CHECK(target.violations(job, s).empty());
+  const std::vector<std::string> words = target.command(job, s).arguments;
+  const auto flag = std::find(words.begin(), words.end(), "--num-distributed-optimizer-instances");
+  REQUIRE(flag != words.end());
+  CHECK(*(flag + 1) == "2");
+}
+
 TEST_CASE("faults of a script of Megatron-LM", "[targets]") {
   CHECK(contains(refused("--context-parallel-size $CP"),
                  "train.sh:12:1: --context-parallel-size: \"$CP\" is not a"));

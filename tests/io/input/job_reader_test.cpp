@@ -173,7 +173,8 @@ TEST_CASE("a pin is judged by the training loops that may train the job", "[io][
   CHECK(read("p5.48xlarge", "shard_degree: 8", "", "torchtitan") == "");
   CHECK(contains(read("p5.48xlarge", "sharding: zero3", "", "megatron"),
                  "\"zero3\" is not one that megatron has"));
-  CHECK(contains(read("p5.48xlarge", "shard_degree: 8", "", "megatron"), "megatron shards over all"));
+  CHECK(read("p5.48xlarge", "shard_degree: 8", "", "megatron") == "");
+  CHECK(contains(read("trn1.32xlarge", "shard_degree: 8", "", ""), "nxd shards over all"));
   CHECK(contains(read("p5.48xlarge", "sharding: zero4", "", ""), "is not a sharding that is modelled"));
   CHECK(contains(read("trn1.32xlarge", "sharding: zero3", "", ""), "is not one that nxd has"));
   CHECK(read("trn2.48xlarge", "sharding: zero3", "", "torchtitan") == "");

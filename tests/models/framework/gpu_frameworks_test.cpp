@@ -12,6 +12,7 @@
 #include "models/operators/operators.h"
 #include "models/step/step.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
 
@@ -160,6 +161,36 @@ TEST_CASE("Megatron reduces fp32 gradients in buckets during the last backward p
   s.context_parallel = 2;
   CHECK(f.gradients(s).bucket == Bytes(256e6));
   CHECK(f.reduces_with_backward({}));
+}
+
+// Neighbours share one copy of the states: 64 ranks in groups of 16 have four copies. The states of a rank are a
+// sixteenth, its reduced shard is added up over the copies, and buckets of 64 M parameters are a sixteenth then.
+TEST_CASE("Megatron's copies of the optimizer's states share it among neighbours", "[models][framework]") {
+  const Framework& f = framework("megatron");
+  Strategy s;
+  s.framework = stated_framework("megatron");
+  s.zero1 = true;
+  s.data_parallel = 64;
+  CHECK_FALSE(f.copies(s));
+  s.shard_ranks = 16;
+  CHECK(sharding_problem(f, s).empty());
+  CHECK(f.gradients(s).group == ProcessGroup::shard);
+  CHECK(f.weights(s)->group == ProcessGroup::shard);
+  CHECK(f.copies(s)->op == CollectiveOp::all_reduce);
+  CHECK(f.copies(s)->group == ProcessGroup::shard_copies);
+  CHECK(f.copies(s)->bucket == Bytes(4 * 64e6 / 16));
+  CHECK_FALSE(f.tries_shard_groups());
+  s.pipeline_parallel = 2;
+  CHECK(sharding_problem(f, s).empty());
+  s.expert_parallel = 2;
+  CHECK(contains(sharding_problem(f, s), "expert parallel"));
+  Job job = job_of("llama3-8b", 8, 2048, 64);
+  job.cluster.instance = gpu_machine();
+  const auto states = [&](const char* text) {
+    return memory_of(job, strategy_of(job, text), gpu_profile()).worst().optimizer.value;
+  };
+  CHECK(states("tp=1,framework=megatron,shard_degree=8") ==
+        Approx(8 * states("tp=1,framework=megatron")).epsilon(1e-3));
 }
 
 TEST_CASE("Megatron's sends wait for their receives unless stages are interleaved", "[models][framework]") {

@@ -76,6 +76,28 @@ TEST_CASE("steps on GPUs are the same folded and flat, and no shorter than their
   CHECK(model.lower_bound() <= folded.step);
 }
 
+// Copies of the states on each of four nodes: reductions inside a node, then of an eighth between nodes, whose NICs
+// are the slowest part. Over all ranks the whole buffer crosses them.
+TEST_CASE("steps with copies of the optimizer's states are the same folded and flat", "[models]") {
+  Job job = short_gpu_job(4, 32);
+  job.architecture.layers = 4;
+  const topology::ChipGraph graph(job.cluster.instance);
+  const Profile profile = host_bound_profile();
+  for (const char* text : {"tp=1,shard_degree=8", "tp=2,pp=2,shard_degree=4", "tp=4,shard_degree=4,cp=2"}) {
+    CAPTURE(text);
+    const Strategy s = strategy_of(job, std::string("framework=megatron,mbs=1,") + text);
+    REQUIRE(s.shard_ranks > 0);
+    const StepModel model(job, s, profile, graph);
+    const StepReport folded = model.simulate();
+    CHECK(model.simulate({.flat = true}).step == folded.step);
+    CHECK(model.simulate({.unfolded = true}).step == folded.step);
+    CHECK(model.lower_bound() <= folded.step);
+    Strategy all = s;
+    all.shard_ranks = 0;
+    CHECK(StepModel(job, all, profile, graph).simulate().step != folded.step);
+  }
+}
+
 // 2048 tokens of 4096 elements of 2 bytes are 16 MiB. DeepSpeed's ranks send an eighth each and gather the rest, also
 // with sequence parallel, whose ranks have an eighth anyway; Megatron's send all of it.
 TEST_CASE("messages between stages are cut over tensor-parallel ranks", "[models]") {
