@@ -18,12 +18,12 @@ constexpr const char* kDecidingToggles =
     "--use-megatron-fsdp --use-torch-fsdp2 --untie-embeddings-and-output-weights --bf16 --fp16 "
     "--fp8-param-gather --recompute-activations --tp-comm-overlap --moe-pad-expert-input-to-capacity "
     "--swiglu --use-flash-attn --disable-bias-linear --add-qkv-bias --qk-layernorm "
-    "--grad-reduce-in-bf16";
+    "--grad-reduce-in-bf16 --account-for-embedding-in-pipeline-split "
+    "--account-for-loss-in-pipeline-split";
 constexpr const char* kOtherToggles =
     "--no-create-attention-mask-in-dataloader --dataloader-inter-document-masking "
     "--overlap-param-gather --overlap-grad-reduce --no-gradient-accumulation-fusion "
-    "--no-overlap-p2p-communication --account-for-embedding-in-pipeline-split "
-    "--account-for-loss-in-pipeline-split --fp16-lm-cross-entropy --fp32-residual-connection "
+    "--no-overlap-p2p-communication --fp16-lm-cross-entropy --fp32-residual-connection "
     "--fp4-param-gather --distribute-saved-activations --moe-grouped-gemm --moe-router-pre-softmax "
     "--squared-relu --quick-geglu --cross-entropy-loss-fusion --decrease-batch-size-if-needed";
 

@@ -141,11 +141,13 @@ class Reader {
     if (on("--num-layers-per-virtual-pipeline-stage")) {
       const std::int64_t round =
           saturating_product({s.pipeline_parallel, whole("--num-layers-per-virtual-pipeline-stage", 1)});
-      s.virtual_pipeline = std::max(1, static_cast<int>(r_.architecture.layers / round));
+      s.virtual_pipeline = std::max(1, static_cast<int>((r_.architecture.layers + counted_ends()) / round));
     }
     if (s.virtual_pipeline > 1) s.schedule = models::Schedule::interleaved;
     if (on("--decoder-first-pipeline-num-layers") || on("--decoder-last-pipeline-num-layers"))
       read_ends(s);
+    else if (counted_ends() > 0)
+      read_counted_ends(s);
     else if (r_.architecture.layers % s.pipeline_parallel != 0)
       uneven_ = true;
     if (ranks_ % s.model_parallel() == 0) s.data_parallel = static_cast<int>(ranks_ / s.model_parallel());
@@ -175,6 +177,38 @@ class Reader {
         "--num-distributed-optimizer-instances gives each rank all of the optimizer's states");
   }
 
+  int counted_ends() const {
+    return static_cast<int>(on("--account-for-embedding-in-pipeline-split")) +
+           static_cast<int>(on("--account-for-loss-in-pipeline-split"));
+  }
+
+  /// Embedding and loss counted as a layer each: the first and the last chunk have one layer less
+  /// (transformer/transformer_block.py).
+  void read_counted_ends(models::Strategy& s) {
+    const int parts = s.pipeline_parallel * s.virtual_pipeline, all = r_.architecture.layers + counted_ends();
+    if (parts == 1 || all % parts != 0) return;  // a rule says so
+    std::vector<int> layers(static_cast<std::size_t>(parts), all / parts);
+    layers.front() -= on("--account-for-embedding-in-pipeline-split") ? 1 : 0;
+    layers.back() -= on("--account-for-loss-in-pipeline-split") ? 1 : 0;
+    if (std::min(layers.front(), layers.back()) < 1) {
+      r_.config.not_modelled.emplace_back("a stage without layers");
+      return;
+    }
+    cut(s, layers);
+  }
+
+  /// Cuts behind the layers of each part, unless all are equal or stages are cut in the usual way.
+  void cut(models::Strategy& s, const std::vector<int>& layers) {
+    const int parts = static_cast<int>(layers.size());
+    const bool equal = std::all_of(layers.begin(), layers.end(), [&](int n) { return n == layers.front(); });
+    const bool usual =
+        s.virtual_pipeline == 1 && layers == models::framework_of(s).partition(r_.architecture, parts);
+    if (equal || usual) return;
+    int last = -1;
+    for (int i = 0; i + 1 < parts; ++i)
+      s.pipeline_cuts.push_back(last += layers[static_cast<std::size_t>(i)]);
+  }
+
   /// Layers of the ends; the stages that are left share the others equally (transformer/transformer_block.py).
   void read_ends(models::Strategy& s) {
     const char* const names[] = {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"};
@@ -188,10 +222,11 @@ class Reader {
     std::vector<int> layers(static_cast<std::size_t>(stages), others > 0 ? left / others : 0);
     if (on(names[0])) layers.front() = whole(names[0], 0);
     if (on(names[1])) layers.back() = whole(names[1], 0);
-    if (layers == models::framework_of(s).partition(r_.architecture, stages)) return;
-    int last = -1;
-    for (int i = 0; i + 1 < stages; ++i)
-      s.pipeline_cuts.push_back(last += layers[static_cast<std::size_t>(i)]);
+    std::vector<int> parts;  // the chunks of a stage have the same number
+    for (int chunk = 0; chunk < s.virtual_pipeline; ++chunk) {
+      for (const int of_stage : layers) parts.push_back(of_stage / s.virtual_pipeline);
+    }
+    cut(s, parts);
   }
 
   void read_recompute() {

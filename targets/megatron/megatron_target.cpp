@@ -55,18 +55,40 @@ std::vector<std::string> recompute_modules(const models::Strategy& s, bool exper
   return modules;
 }
 
-/// Layers of the first and the last stage if they differ from those of the stages between; nullopt if the
-/// stages between differ among each other, which no flag can express here.
+/// Layers of the first and the last stage if they differ from those of the stages between, or, with chunks,
+/// embedding and loss counted as a layer of them; nullopt if the stages between differ among each other, which
+/// no flag can express here.
 struct EndLayers {
   int first = 0, last = 0;  ///< 0: the same as all others
+  bool embedding = false, loss = false;
 };
+
+std::optional<EndLayers> counted_ends(const std::vector<int>& chunks) {
+  const int middle = chunks[1];
+  const auto fits = [&](int end) { return end == middle || end == middle - 1; };
+  if (!fits(chunks.front()) || !fits(chunks.back()) ||
+      !std::all_of(chunks.begin() + 1, chunks.end() - 1, [&](int n) { return n == middle; }))
+    return std::nullopt;
+  return EndLayers{0, 0, chunks.front() < middle, chunks.back() < middle};
+}
+
 std::optional<EndLayers> stage_layers(const models::Architecture& a, const models::Strategy& s) {
-  const std::vector<int> layers = models::layers_per_stage(a, s);
+  std::vector<int> layers = models::layers_per_chunk(a, s);
   if (std::all_of(layers.begin(), layers.end(), [&](int n) { return n == layers.front(); }))
     return EndLayers{};
+  if (s.virtual_pipeline > 1) {
+    if (const auto counted = counted_ends(layers)) return counted;
+    // The chunks of a stage have the same number, and stages are counted.
+    const auto stages = static_cast<std::size_t>(s.pipeline_parallel);
+    for (std::size_t i = stages; i < layers.size(); ++i) {
+      if (layers[i] != layers[i - stages]) return std::nullopt;
+    }
+    layers.resize(stages);
+    for (int& n : layers) n *= s.virtual_pipeline;
+  }
   const bool same =
       std::all_of(layers.begin() + 1, layers.end() - 1, [&](int n) { return n > 0 && n == layers[1]; });
-  if (!same || s.virtual_pipeline > 1) return std::nullopt;
+  if (!same) return std::nullopt;
   return EndLayers{layers.front(), layers.back()};
 }
 
@@ -93,7 +115,8 @@ void need_program(const models::Job& job, const models::Strategy& s,
   if (s.precision == fp8 && !s.recompute.full && s.recompute.rms_norm)
     broken.push_back(target_lacks("layernorm recomputed together with FP8 and delayed scaling",
                                   "pin recompute to classes without LlamaRMSNorm"));
-  if (s.virtual_pipeline > 1 && a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
+  if (s.virtual_pipeline > 1 && s.pipeline_cuts.empty() &&
+      a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
     broken.push_back(target_lacks(
         fmt::format("{} layers on PP {} x {}", a.layers, s.pipeline_parallel, s.virtual_pipeline),
         "pin a pipeline_parallel that divides the layers, or virtual_pipeline to 1"));
@@ -143,9 +166,13 @@ void put_degrees(Words& w, const models::Job& job, models::Strategy s) {
   MegatronWriter io{w};
   int global_batch = job.training.global_batch;
   degree_flags(io, s);
-  if (const auto ends = stage_layers(job.architecture, s); ends && ends->first > 0) {
-    w.count("--decoder-first-pipeline-num-layers", ends->first);
-    w.count("--decoder-last-pipeline-num-layers", ends->last);
+  if (const auto ends = stage_layers(job.architecture, s)) {
+    if (ends->first > 0) {
+      w.count("--decoder-first-pipeline-num-layers", ends->first);
+      w.count("--decoder-last-pipeline-num-layers", ends->last);
+    }
+    w.toggle("--account-for-embedding-in-pipeline-split", ends->embedding);
+    w.toggle("--account-for-loss-in-pipeline-split", ends->loss);
   }
   group_flags(io, s, job.architecture.experts > 0);
   batch_flags(io, s, global_batch);

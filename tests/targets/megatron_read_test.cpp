@@ -73,8 +73,57 @@ TEST_CASE("counts of the ends of a pipeline are its cuts", "[targets]") {
   const planner::RunReading run = megatron(ends + "--decoder-last-pipeline-num-layers 9\n");
   CHECK(run.config.strategy.pipeline_cuts == std::vector<int>{6, 14, 22});
   CHECK(run.config.not_modelled.empty());
+  // 6 and 10 in two chunks a stage: 3, 4, 4, 5 twice.
+  CHECK(megatron("--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2 "
+                 "--decoder-first-pipeline-num-layers 6 --decoder-last-pipeline-num-layers 10\n")
+            .config.strategy.pipeline_cuts == std::vector<int>{2, 6, 10, 15, 18, 22, 26});
   CHECK(refused(ends + "--decoder-last-pipeline-num-layers 8\n").find("leaves 17 of 32 layers to 2 stages") !=
         std::string::npos);
+}
+
+// Counted as layers, 31 and the embedding are 8 a stage, so that the first has 7; 30 with the loss too, in chunks
+// of 4, leave 3 to the first and the last chunk.
+TEST_CASE("embedding and loss counted as layers are cuts", "[targets]") {
+  const auto read = [](const std::string& layers, const std::string& flags) {
+    return *targets::find("megatron")
+                ->read_run({"train.sh", replaced(kLine, "--num-layers 32", "--num-layers " + layers) + flags},
+                           16);
+  };
+  const std::string embedding = " --account-for-embedding-in-pipeline-split ",
+                    loss = " --account-for-loss-in-pipeline-split ";
+  const planner::RunReading first = read("31", "--pipeline-model-parallel-size 4" + embedding);
+  CHECK(first.config.strategy.pipeline_cuts == std::vector<int>{6, 14, 22});
+  CHECK(first.config.not_modelled.empty());
+  const planner::RunReading chunks = read(
+      "30", "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2" + embedding + loss);
+  CHECK(chunks.config.strategy.pipeline_cuts == std::vector<int>{2, 6, 10, 14, 18, 22, 26});
+  CHECK(chunks.config.not_modelled.empty());
+  CHECK(read("6",
+             "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2" + embedding + loss)
+            .config.not_modelled.front() == "a stage without layers");
+  CHECK_FALSE(refusal_of([&] { (void)read("32", "--pipeline-model-parallel-size 4" + embedding); }).empty());
+  // What is read is written: the flags of both, and the same cuts again.
+  models::Job job = job_of("llama3-8b", 2, 4096, 64);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  job.architecture.layers = 30;
+  models::Strategy s = strategy_of(job, "framework=megatron,tp=2,pp=4,vpp=2,mbs=1,cuts=2/6/10/14/18/22/26");
+  const planner::Target& target = *targets::find("megatron");
+  CHECK(target.violations(job, s).empty());
+  const std::vector<std::string> words = target.command(job, s).arguments;
+  for (const std::string& flag : {embedding, loss})
+    CHECK(std::find(words.begin(), words.end(), flag.substr(1, flag.size() - 2)) != words.end());
+  CHECK(std::find(words.begin(), words.end(), "--decoder-first-pipeline-num-layers") == words.end());
+  s.pipeline_cuts = {2, 6, 10, 13, 17, 21, 25};  // 3, 4, 4, 3, 4, 4, 4, 4
+  CHECK_FALSE(target.violations(job, s).empty());
+  job.architecture.layers = 32;
+  s.pipeline_cuts = {2, 6, 10, 15, 18, 22, 26};
+  CHECK(target.violations(job, s).empty());
+  const std::vector<std::string> counts = target.command(job, s).arguments;
+  const auto first_of = std::find(counts.begin(), counts.end(), "--decoder-first-pipeline-num-layers");
+  REQUIRE(first_of != counts.end());
+  CHECK(*(first_of + 1) == "6");
+  s.pipeline_cuts = {3, 6, 10, 14, 18, 22, 25};
+  CHECK_FALSE(target.violations(job, s).empty());  // 4, 3, 4, ... no flag says so
 }
 
 TEST_CASE("copies of the optimizer's states are read and written", "[targets]") {
