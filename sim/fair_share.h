@@ -88,7 +88,7 @@ inline double rate_at(double level, double scale) {
   return level * (1 + 0x1p-50) / scale;
 }
 
-/// What is left to do, but for a hair that rounding of the level may have added (2^-48).
+/// Progress left, but for a hair that rounding of the level may have added (2^-48).
 inline double less_a_hair(double left) {
   return left * (1 - 0x1p-48);
 }

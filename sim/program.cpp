@@ -25,26 +25,26 @@ FlowId Program::add_flow(std::vector<Weight> weights, double scale) {
   if (!std::is_sorted(weights.begin(), weights.end(), by_resource)) {
     std::sort(weights.begin(), weights.end(), by_resource);
   }
-  Flow flow;
-  flow.weights.reserve(weights.size());
-  for (const Weight& w : weights) {
+  std::size_t kept = 0;  // in place: those below are of the flow
+  for (const Weight w : weights) {
     if (w.resource >= resources_.size()) throw std::invalid_argument("a flow uses an unknown resource");
     if (!(w.bytes >= 0) || !std::isfinite(w.bytes)) {
       throw std::invalid_argument("a flow's bytes must be finite and not negative");
     }
     if (w.bytes == 0) continue;
-    if (!flow.weights.empty() && flow.weights.back().resource == w.resource) {
-      flow.weights.back().bytes += w.bytes;
+    if (kept > 0 && weights[kept - 1].resource == w.resource) {
+      weights[kept - 1].bytes += w.bytes;
     } else {
-      flow.weights.push_back(w);
+      weights[kept++] = w;
     }
   }
+  weights.resize(kept);
+  Flow flow{std::move(weights), scale};
   double largest = 0;
   for (const Weight& w : flow.weights) largest = std::max(largest, w.bytes);
   if (scale != 0 && !(scale * kMostFlowsInOne >= largest && std::isfinite(scale))) {
     throw std::invalid_argument("a flow's scale is too small for its weights");
   }
-  flow.scale = scale;
   flows_.push_back(std::move(flow));
   return static_cast<FlowId>(flows_.size() - 1);
 }

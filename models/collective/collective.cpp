@@ -257,22 +257,16 @@ void each_peer(const Relation& r, int n, int nodes, Visit&& visit) {
 
 }  // namespace
 
-Seconds Phase::transfer(const Fabric& fabric) const {
-  Seconds worst{};
-  for (const auto& [id, bytes] : load) worst = std::max(worst, Bytes(bytes) / fabric.capacity(id));
-  return worst;
-}
-
-Parameter Phase::bottleneck(const Fabric& fabric) const {
-  Seconds worst{};
-  Parameter p = fabric.parameter(fabric.memory(0, 0));
+Phase::Busiest Phase::busiest(const Fabric& fabric) const {
+  Seconds most{};
+  Fabric::Id where = fabric.memory(0, 0);
   for (const auto& [id, bytes] : load) {
     const Seconds here = Bytes(bytes) / fabric.capacity(id);
-    if (here <= worst) continue;
-    worst = here;
-    p = fabric.parameter(id);
+    if (here <= most) continue;
+    most = here;
+    where = id;
   }
-  return p;
+  return {most, fabric.parameter(where)};
 }
 
 Seconds Collective::latency() const {

@@ -31,11 +31,15 @@ struct Phase {
   Seconds network{};  ///< latency of the steps between nodes
 
   Seconds latency() const { return hops + network; }
+  struct Busiest {
+    Seconds transfer{};
+    Parameter parameter;
+  };
   /// Time of the busiest resource alone: bytes / capacity; zero without load, infinite where bytes have no
-  /// path.
-  Seconds transfer(const Fabric& fabric) const;
-  /// The parameter that limits transfer().
-  Parameter bottleneck(const Fabric& fabric) const;
+  /// path. And the parameter that limits it.
+  Busiest busiest(const Fabric& fabric) const;
+  Seconds transfer(const Fabric& fabric) const { return busiest(fabric).transfer; }
+  Parameter bottleneck(const Fabric& fabric) const { return busiest(fabric).parameter; }
 };
 
 /// The cost of one collective on many groups at the same time.

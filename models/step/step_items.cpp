@@ -12,6 +12,15 @@ void add_ticks(std::int64_t& sum, std::int64_t ticks) {
   sum = (SimTime{sum} + SimTime{ticks}).ps;
 }
 
+/// Adds `times` as much of each place; most have none.
+template <std::size_t N>
+void add_places(std::array<std::int64_t, N>& sums, const std::array<std::int64_t, N>& more,
+                std::int64_t times) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (more[i] != 0) add_ticks(sums[i], (SimTime{more[i]} * times).ps);
+  }
+}
+
 }  // namespace
 
 SimTime Attribution::total() const {
@@ -35,12 +44,9 @@ void Attribution::add(std::string_view name, Category c, Parameter p, SimTime t)
 
 void Attribution::add(const Attribution& other, std::int64_t times) {
   if (times == 0) return;
-  for (std::size_t i = 0; i < kCategories; ++i)
-    add_ticks(category[i], (SimTime{other.category[i]} * times).ps);
-  for (std::size_t i = 0; i < kParameters; ++i) {
-    add_ticks(parameter[i], (SimTime{other.parameter[i]} * times).ps);
-    add_ticks(also[i], (SimTime{other.also[i]} * times).ps);
-  }
+  add_places(category, other.category, times);
+  add_places(parameter, other.parameter, times);
+  add_places(also, other.also, times);
   for (const OperatorTicks& o : other.operators) {
     const auto it = std::find_if(operators.begin(), operators.end(),
                                  [&](const OperatorTicks& mine) { return mine.name == o.name; });
@@ -101,8 +107,9 @@ Items transfer_items(const Fabric& fabric, std::string_view name, Category c, co
     for (auto& [id, bytes] : item.load) bytes *= call.repeat;
     item.scale = phase.scale * call.repeat;
     item.transfer_category = c;
-    item.transfer_parameter = phase.bottleneck(fabric);
-    item.alone = phase.transfer(fabric) * call.repeat;
+    const Phase::Busiest most = phase.busiest(fabric);
+    item.transfer_parameter = most.parameter;
+    item.alone = most.transfer * call.repeat;
     to_sim_time(item.alone);  // throws where the bytes have no path
     items.push_back(std::move(item));
   }

@@ -95,6 +95,7 @@ sim::FlowId TaskWriter::flow_of(const Layout::Share& share) {
   const auto [it, fresh] = flows_.try_emplace(&share);
   if (!fresh) return it->second;
   std::vector<sim::Weight> weights;
+  weights.reserve(share.load.size());
   for (const auto& [id, bytes] : share.load) {
     sim::ResourceId& r = resource_of_[id];
     if (r == kNoResource) {
