@@ -17,6 +17,13 @@ job big llama3.1-405b 2048 256
 job most llama3.1-405b 2048 1875
 job many llama3-70b 1024 16
 job stages llama3-70b 1280 160
+awk 'BEGIN {  # a progress bar of NxDT for each of a million steps
+  for (i = 1; i <= 1e6; ++i) {
+    s = 3 * i
+    printf "\rEpoch 0:   1%%|# | %d/1000000 [%d:%02d:%02d<99:00:00,  3.01s/it, loss=%.3f, v_num=7, ", i, s / 3600, s / 60 % 60, s % 60, 4 - i / 1e6
+    printf "lr=7.5e-9, gradient_norm=1.5%d, parameter_norm=1836.0, global_step=%d.0, consumed_samples=%d.0]", i % 7, i, 1024 * i
+  }
+}' > "$work/log"
 types=trn1.32xlarge,trn1n.32xlarge,trn2.48xlarge,trn2.48xlarge-lnc1,trn2u-ultraserver
 types=$types,p4d.24xlarge,p4de.24xlarge,p5.48xlarge,p5e.48xlarge,p5en.48xlarge
 
@@ -44,5 +51,6 @@ ask 'whatif, 70B on 1 to 1,875 nodes' whatif "$work/many.yaml" --nodes 1..1875
 ask 'simulate, 70B, PP 40, 1F1B' simulate "$work/stages.yaml" --strategy tp=32,pp=40,recompute=full
 ask 'simulate, 70B, PP 40, VPP 2' simulate "$work/stages.yaml" --strategy tp=32,pp=40,vpp=2,recompute=full
 ask 'validate' validate
+ask 'watch, 1,000,000 progress bars' watch "$work/log" --once
 ask 'whatif, 405B, 10 types, 32 to 1,024 nodes' whatif "$work/big.yaml" --nodes 32..1024 --deadline 60d \
   --budget 100M --instances "$types"
