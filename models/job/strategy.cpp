@@ -113,7 +113,8 @@ std::optional<Recompute> recompute_from(std::string_view text) {
 std::string sharding_words(const Strategy& s) {
   if (!s.zero1) return ", no ZeRO-1";
   std::string text;
-  if (s.sharding != Sharding::states) text = fmt::format(", ZeRO-{}", static_cast<int>(s.sharding) + 1);
+  if (s.sharding != Sharding::states || s.shard_ranks > 0)
+    text = fmt::format(", ZeRO-{}", static_cast<int>(s.sharding) + 1);
   if (s.shard_ranks > 0) text += fmt::format(" over {} ranks", s.shard_ranks);
   return text;
 }

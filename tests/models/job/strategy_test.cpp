@@ -1,5 +1,6 @@
 #include "models/job/strategy.h"
 
+#include "models/job/sharding_words.h"
 #include "tests/catch.h"
 
 using namespace trnplan::models;
@@ -19,6 +20,17 @@ TEST_CASE("recompute policies read and print", "[models]") {
   CHECK(to_string(*recompute_from("core_attn+mlp+layernorm")) == "CoreAttention+LlamaMLP+LlamaRMSNorm");
   CHECK(recompute_from("moe") == recompute_from("LlamaMLP"));
   CHECK(recompute_from("op") == recompute_from("SelectiveOp"));
+}
+
+TEST_CASE("groups of ranks are named with what they share", "[models]") {
+  Strategy s;
+  s.zero1 = true;
+  s.data_parallel = 8;
+  CHECK(sharding_words(s).empty());
+  s.shard_ranks = 2;
+  CHECK(sharding_words(s) == ", ZeRO-1 over 2 ranks");
+  s.sharding = Sharding::parameters;
+  CHECK(sharding_words(s) == ", ZeRO-3 over 2 ranks");
 }
 
 TEST_CASE("one program has one name", "[models]") {
