@@ -47,6 +47,11 @@ int nodes_of(int ranks, int hosts, const topology::Instance& on, const SourcePos
         at, fmt::format("{} hosts are no whole number of {}s, of {} hosts each", hosts, on.name, on.hosts),
         "name the machine that it was measured on as instance");
   }
+  if (nodes > topology::kMostNodes)
+    throw fault(
+        at,
+        fmt::format("{} ranks are {} nodes of {}, more than {}", ranks, nodes, on.name, topology::kMostNodes),
+        "give the table of one cluster");
   if (ranks % nodes != 0 || ranks / nodes > on.cores()) {
     throw fault(at,
                 fmt::format("{} ranks on {} node{}, and a {} has {} {}s", ranks, nodes, nodes == 1 ? "" : "s",

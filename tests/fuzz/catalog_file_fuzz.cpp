@@ -32,6 +32,7 @@ void fuzz::catalog_file_target(const std::uint8_t* data, std::size_t size) {
     });
     fuzz::refusable([&] { (void)io::recommending_from(root); });
     fuzz::refusable([&] { (void)io::measuring_from(root, reliability); });
+    fuzz::refusable([&] { (void)io::network_spreads_from(root); });
     fuzz::refusable(
         [&] { fuzz::ensure(models::parameters(io::architecture_from(root)) > 0, "a model has parameters"); });
   });

@@ -97,6 +97,7 @@ TEST_CASE("tables of which nothing follows are refused", "[io][job]") {
   CHECK(
       contains(neuron(nccom_output("nccom-test -r 32 -N 1 -d bf16 allr", 9000)), "no row of an all-reduce"));
   CHECK(contains(neuron(nccom_output("nccom-test -r 63 -N 2 -d bf16 allr", 9000)), "63 ranks on 2 nodes"));
+  CHECK(contains(neuron(nccom_output("nccom-test -r 999936 -N 31248 -d bf16 allr", 9000)), "more than 1875"));
 }
 
 TEST_CASE("a table of nccom-test: bandwidth by size and time, whatever its GB are", "[io][job]") {
