@@ -57,9 +57,10 @@ std::string sharding_problem(const Framework& framework, const Strategy& s) {
     return "shard groups of " + std::to_string(s.shard_ranks) + " do not divide the " +
            std::to_string(ranks) + " data- and context-parallel ranks";
   if (s.shard_ranks == 1) return "a group of 1 shards nothing";
-  if (s.pipeline_parallel > 1 && framework.units(s))
+  const bool once_a_step = framework.copies(s).has_value();
+  if (s.pipeline_parallel > 1 && !once_a_step)
     return "shard groups within a pipeline's stages are not modelled";
-  if (s.expert_parallel > 1 && !framework.units(s))
+  if (s.expert_parallel > 1 && once_a_step)
     return "shard groups together with expert parallel are not modelled";
   return "";
 }

@@ -218,7 +218,8 @@ TEST_CASE("what TorchTitan recomputes others do not", "[models][fsdp]") {
 TEST_CASE("what a framework cannot shard is refused", "[models][fsdp]") {
   const Job job = on_gpus(2, 8, 2048, 16);
   CHECK_THROWS_AS(strategy_of(job, "shard=zero3"), InputError);
-  CHECK_THROWS_AS(strategy_of(job, "shard_degree=8"), InputError);
+  CHECK_THROWS_AS(strategy_of(job, "framework=nanotron,shard_degree=8"), InputError);
+  CHECK(strategy_of(job, "framework=megatron,shard_degree=8").shard_ranks == 8);
   CHECK_THROWS_AS(strategy_of(job, "framework=fsdp,shard_degree=3"), InputError);
   CHECK_THROWS_AS(strategy_of(job, "framework=fsdp,pp=2,shard_degree=4"), InputError);
   CHECK(strategy_of(job, "framework=fsdp,shard_degree=16").shard_ranks == 0);
