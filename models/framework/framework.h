@@ -28,6 +28,7 @@ struct StateBytes {
   double accumulate;            ///< moved when a micro-batch's gradient is added
   double update, update_shard;  ///< moved by the optimizer; the second divided by D
   double parameter_shard = 0, gradient_shard = 0;  ///< alive, divided by D
+  double pass = 0;  ///< gradients of a pass on every rank, alive until its end, where they are added up
 };
 
 /// Bytes of a logit that are alive while the loss is computed, and while the head's gradients are computed.
@@ -223,11 +224,16 @@ class Framework {
   [[nodiscard]] virtual double capacity_factor() const = 0;
   /// Bytes kept by the framework's kernels on GPUs. Compilers for Neuron cores keep NxD's, whatever the
   /// framework.
-  [[nodiscard]] virtual SavedBytes saved() const { return {}; }
+  [[nodiscard]] virtual SavedBytes saved(const Architecture& /*a*/, const Strategy& /*s*/) const {
+    return {};
+  }
   [[nodiscard]] virtual KeptLogits kept_logits() const = 0;
   /// Parts of the training state that it can shard. Every framework can shard nothing or do ZeRO-1, unless
   /// this says otherwise.
   [[nodiscard]] virtual std::vector<Sharding> shardings() const { return {Sharding::states}; }
+  /// True if the allocator's pool is fragmented by tensors of unlike sizes: whole ones that come and go between
+  /// those that tensor parallel divides and autograd keeps. Otherwise blocks are alike, or segments expand.
+  [[nodiscard]] virtual bool mixes_sizes(const Strategy& s) const { return s.tensor_parallel > 1; }
   /// True if replicas may share copies of the state in groups smaller than all of them.
   [[nodiscard]] virtual bool has_shard_groups() const { return false; }
   /// True if plans try such groups. Otherwise only a job that states their size has them.

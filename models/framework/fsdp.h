@@ -76,6 +76,8 @@ class Fsdp : public Nxd {
   }
   KeptLogits kept_logits() const override { return options_.loss ? options_.loss->kept : Nxd::kept_logits(); }
   bool balances_context() const override { return true; }
+  /// TorchTitan's start sets PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (run_train.sh).
+  bool mixes_sizes(const Strategy&) const override { return false; }
   PassLaunches launches(const Strategy& s) const override;
   std::vector<Sharding> shardings() const override { return {Sharding::parameters, Sharding::gradients}; }
   bool has_shard_groups() const override { return true; }
@@ -98,7 +100,7 @@ class Fsdp : public Nxd {
                           ")"};
   }
   std::optional<UnitSharding> units(const Strategy& s) const override;
-  SavedBytes saved() const override { return kFusedKernelsSave; }
+  SavedBytes saved(const Architecture&, const Strategy&) const override { return kFusedKernelsSave; }
   /// Grouped products process the rows that come (pytorch/torchtitan@b5bcd76
   /// torchtitan/models/common/moe.py).
   double capacity_factor() const override { return 0; }

@@ -51,6 +51,7 @@ struct MegatronOptions {
   std::optional<TensorOverlap> tensor_overlap;  ///< of sequence parallel
   bool sends_beside_work = false;               ///< with the interleaved schedule
   bool gathers_with_forward = false, keeps_fp8_weights = false;
+  bool expandable_segments = false;   ///< of PyTorch's allocator
   bool ends_count_as_layers = false;  ///< embedding and head, if the stages do not divide the layers
   double gradient_bytes = 4;          ///< when summed up and reduced
   std::optional<FusedLoss> loss;      ///< absent: operators one at a time
@@ -64,6 +65,7 @@ inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
                                                 .sends_beside_work = true,
                                                 .gathers_with_forward = true,
                                                 .keeps_fp8_weights = true,
+                                                .expandable_segments = true,
                                                 .ends_count_as_layers = true,
                                                 .gradient_bytes = 2,
                                                 .loss = FusedLoss{{6, 4}, {2, 2}}};
@@ -89,6 +91,10 @@ class Megatron final : public Nxd {
   bool gathers_with_forward() const override { return options_.gathers_with_forward; }
   bool keeps_fp8_weights() const override { return options_.keeps_fp8_weights; }
   bool balances_context() const override { return true; }
+  /// Recipes set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (docs/performance-guide.md).
+  bool mixes_sizes(const Strategy& s) const override {
+    return !options_.expandable_segments && Nxd::mixes_sizes(s);
+  }
   /// Layers of each part. If they do not divide, the first and the last part have fewer or more, and those
   /// between them all the same number (--decoder-first-pipeline-num-layers and -last-;
   /// transformer/transformer_block.py).
@@ -105,7 +111,7 @@ class Megatron final : public Nxd {
   std::optional<RecomputeNames> recompute_names() const override { return kModules; }
   bool drops_unread() const override { return false; }
   /// The message sent is dropped too (deallocate_pipeline_outputs, pipeline_parallel/schedules.py).
-  SavedBytes saved() const override {
+  SavedBytes saved(const Architecture&, const Strategy&) const override {
     SavedBytes saved = kFusedKernelsSave;
     saved.messages = 0;
     return saved;

@@ -35,7 +35,7 @@ class MegatronDeepSpeed : public Nxd {
   LogitBytes logit_bytes() const override { return kEagerLogits; }
   bool drops_unread() const override { return false; }
   std::vector<int> partition(const Architecture& a, int parts) const override;
-  SavedBytes saved() const override { return kFusedKernelsSave; }
+  SavedBytes saved(const Architecture&, const Strategy&) const override { return kFusedKernelsSave; }
   /// Default of --moe-train-capacity-factor (deepspeedai/Megatron-DeepSpeed megatron/arguments.py).
   double capacity_factor() const override { return 1; }
   StateBytes state_bytes(const Strategy& s) const override;

@@ -44,27 +44,31 @@ std::vector<int> Nanotron::partition(const Architecture& a, int parts) const {
   return layers;
 }
 
-/// Every operator's result is kept (NxD's counts). The MLP's backward keeps the gradients of the product, of
-/// the activated gate, of up and of the gate, 2 each, and gate and up joined, 4 (models/llama.py,
-/// GLUActivation).
-SavedBytes Nanotron::saved() const {
-  SavedBytes saved;
+/// Kept (models/llama.py): the input of each norm as it is (nn/layer_norm.py, flash-attn's kernel) and its
+/// output; keys and values joined, and attention's output. Queries are rotated in place
+/// (Dao-AILab/flash-attention@09d422b1 flash_attn/layers/rotary.py, RotaryEmbedding), so that without grouped
+/// queries the permuted copy of all three stays, of which they are a view. The output product reads a
+/// transposed view, which is copied if a micro-batch has several sequences. Gate and up, the activated gate and
+/// the product. The MLP's backward keeps the gradients of the product, of the activated gate, of up and of the
+/// gate, 2 each, and gate and up joined, 4 (GLUActivation).
+SavedBytes Nanotron::saved(const Architecture& a, const Strategy& s) const {
+  SavedBytes saved = kFusedKernelsSave;
+  saved.queries = s.micro_batch > 1 ? 6 : 4;
+  saved.keys = a.kv_heads == a.heads ? 8 : 4;
+  saved.gated = 8;
   saved.gated_gradients = 12;
-  saved.plain_gradients = 4;
-  saved.messages = 1;
-  saved.passes_tables = false;
   return saved;
 }
 
-/// Bytes of gradients: the fp32 sums, 4, and with replicas the buckets of DistributedDataParallel, 2. The
-/// gradients of the pass itself are dropped before the next forward pass, so they are never alive together
-/// with all activations.
+/// Bytes of gradients: the fp32 sums, 4, and with replicas the buckets of DistributedDataParallel, 2, which
+/// ZeRO-1 does without (trainer.py, make_ddp). The gradients of a pass, 2, are all alive at its end, when its
+/// activations are gone; then they are added up and dropped (optim/gradient_accumulator.py, backward).
 /// Bytes moved: adding a gradient up reads it and reads and writes the sum. The optimizer reads the sum, 4,
 /// reads and writes master weights and moments, 24, and writes the weight, 2.
 StateBytes Nanotron::state_bytes(const Strategy& s) const {
-  const double sums = s.data_ranks() > 1 ? 6 : 4;
-  if (s.zero1) return {2, sums, 12, 0, 10, 6, 28};
-  return {2, sums, 12, 0, 10, 34, 0};
+  const double sums = s.data_ranks() > 1 && !s.zero1 ? 6 : 4;
+  if (s.zero1) return {2, sums, 12, 0, 10, 6, 28, 0, 0, 2};
+  return {2, sums, 12, 0, 10, 34, 0, 0, 0, 2};
 }
 
 Exchange Nanotron::gradients(const Strategy&) const {

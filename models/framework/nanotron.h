@@ -14,8 +14,8 @@
 //                (8), rotary (4), the output permuted (2): 20, or 10 of the two that a rotary embedding is
 //                counted by, and as many backward; gate (2) times up (3), backward two products (6), that of
 //                the gate (3), both joined (4)
-//   states       weights of 2 bytes, fp32 sums of gradients, with replicas their buckets of 2, fp32 master
-//                weights and moments
+//   states       weights of 2 bytes, fp32 sums of gradients, with replicas but without ZeRO-1 their buckets of 2,
+//                gradients of a pass of 2 until its end, fp32 master weights and moments
 #pragma once
 
 #include "models/framework/nxd.h"
@@ -37,14 +37,14 @@ class Nanotron : public Nxd {
   ElementKinds element_kinds() const override;
   LogitBytes logit_bytes() const override { return kEagerLogits; }
   std::vector<int> partition(const Architecture& a, int parts) const override;
-  SavedBytes saved() const override;
+  SavedBytes saved(const Architecture& a, const Strategy& s) const override;
   /// No limit: its grouped products take all rows that arrive (nn/moe.py).
   double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
-  /// Three copies in fp32: the logits, the logits less their maximum, and the softmax; the bf16 logits are
-  /// freed once they are cast. Backward: the gradient in the place of the softmax, and in bf16
+  /// Two copies in fp32: the logits, and the logits less their maximum, which become the softmax in place; the
+  /// bf16 logits are freed once they are cast. Backward: the gradient in the place of the softmax, and in bf16
   /// (models/llama.py, parallel/tensor_parallel/functional.py).
-  KeptLogits kept_logits() const override { return {12, 6}; }
+  KeptLogits kept_logits() const override { return {8, 6}; }
   Exchange gradients(const Strategy& s) const override;
   bool reduces_with_backward(const Strategy&) const override { return true; }
   ScalarReduces scalars(const Strategy& s) const override;

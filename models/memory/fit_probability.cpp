@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 
+#include "models/parameters/allocator_parameters.h"
 #include "units/normal.h"
 
 namespace trnplan::models {
@@ -16,32 +18,50 @@ constexpr double kSurely = 8;
 /// The factors: one for each of three terms, then the two that terms share.
 enum Factor { kActivations, kTransient, kRuntime, kFragmentation, kDistance, kFactors };
 
+/// Position of the states among the terms, after those with a factor of their own.
+constexpr std::size_t kStates = kRuntime + 1;
+
+/// Fragmentation of a stage's pool.
+const Value& fragmentation_of(const StageMemory& m, const Profile& profile) {
+  return profile.value(m.mixed ? allocator::mixed_fragmentation : common::fragmentation);
+}
+
 /// The factors of one stage, from the profile.
 struct Doubt {
-  double activations, transient;  ///< medians times that of fragmentation
+  double activations, transient, states;  ///< medians times that of fragmentation
   std::array<double, kFactors> log_sd;
 };
 
 Doubt doubt_of(const StageMemory& m, const Profile& profile, double extra_log_sd) {
   const Value& kept = profile.value(m.one_graph ? common::fused_activations : common::kept_activations);
   const Value& transient = profile.value(common::transient_memory);
-  const Value& fragmentation = profile.value(common::fragmentation);
+  const Value& fragmentation = fragmentation_of(m, profile);
   return {kept.median * fragmentation.median,
           transient.median * fragmentation.median,
+          fragmentation.median,
           {kept.log_sd, transient.log_sd, profile.value(common::runtime_reserve).log_sd, fragmentation.log_sd,
            extra_log_sd}};
 }
 
-/// The medians of the uncertain terms at one instant.
-using Terms = std::array<double, 3>;
+/// The medians of the uncertain terms at one instant. The last are the states of a pool, else 0.
+using Terms = std::array<double, kStates + 1>;
+
+Bytes states_of(const StageMemory& m) {
+  return m.parameters + m.gradients + m.optimizer;
+}
+
+/// States that no factor changes.
+Bytes sure_of(const StageMemory& m) {
+  return m.pooled ? Bytes{} : states_of(m);
+}
 
 Terms terms_of(const StageMemory& m, const MemoryMoment& at, const Doubt& doubt) {
   return {doubt.activations * at.activations.value, doubt.transient * (at.logits + at.staging).value,
-          m.runtime.value};
+          m.runtime.value, m.pooled ? doubt.states * states_of(m).value : 0.0};
 }
 
 double sum_of(const Terms& terms) {
-  return terms[0] + terms[1] + terms[2];
+  return terms[0] + terms[1] + terms[2] + terms[kStates];
 }
 
 /// Logarithm of the terms' sum at a point of the standard normal space, and its gradient there.
@@ -53,13 +73,15 @@ struct LogSum {
 LogSum log_sum(const Terms& terms, const Doubt& doubt, const std::array<double, kFactors>& u) {
   const auto& sd = doubt.log_sd;
   const double shared = std::exp(sd[kFragmentation] * u[kFragmentation]);
-  const Terms now = {terms[0] * std::exp(sd[kActivations] * u[kActivations]) * shared,
-                     terms[1] * std::exp(sd[kTransient] * u[kTransient]) * shared,
-                     terms[2] * std::exp(sd[kRuntime] * u[kRuntime])};
-  const double sum = sum_of(now);
-  return {std::log(sum) + sd[kDistance] * u[kDistance],
-          {now[0] / sum * sd[kActivations], now[1] / sum * sd[kTransient], now[2] / sum * sd[kRuntime],
-           (now[0] + now[1]) / sum * sd[kFragmentation], sd[kDistance]}};
+  const double far = std::exp(sd[kDistance] * u[kDistance]);
+  const Terms now = {terms[0] * std::exp(sd[kActivations] * u[kActivations]) * shared * far,
+                     terms[1] * std::exp(sd[kTransient] * u[kTransient]) * shared * far,
+                     terms[2] * std::exp(sd[kRuntime] * u[kRuntime]) * far, terms[kStates] * shared};
+  const double sum = sum_of(now), temporary = now[0] + now[1];
+  return {
+      std::log(sum),
+      {now[0] / sum * sd[kActivations], now[1] / sum * sd[kTransient], now[2] / sum * sd[kRuntime],
+       (temporary + now[kStates]) / sum * sd[kFragmentation], (temporary + now[2]) / sum * sd[kDistance]}};
 }
 
 double product(const std::array<double, kFactors>& a, const std::array<double, kFactors>& b) {
@@ -78,9 +100,9 @@ double convexity(const Terms& terms, const Doubt& doubt) {
   double shift = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     std::array<double, kFactors> own{};
-    own[i] = sd[i];
+    if (i != kStates) own[i] = sd[i];
     if (i != kRuntime) own[kFragmentation] = sd[kFragmentation];
-    own[kDistance] = sd[kDistance];
+    if (i != kStates) own[kDistance] = sd[kDistance];
     const double along = product(own, at.gradient);
     shift += terms[i] / sum * (product(own, own) - along * along / square) / 2;
   }
@@ -94,7 +116,7 @@ double reliability(Terms terms, const Doubt& doubt, double room) {
   // Exact terms take their share of the room; the others may not be able to keep all of the rest.
   if (sd[kFragmentation] <= 0 && sd[kDistance] <= 0) {
     for (std::size_t i = 0; i < terms.size(); ++i) {
-      if (sd[i] > 0) continue;
+      if (i != kStates && sd[i] > 0) continue;
       room -= terms[i];
       terms[i] = 0;
     }
@@ -125,8 +147,26 @@ double reliability(Terms terms, const Doubt& doubt, double room) {
   return std::clamp(beta, -kSurely, kSurely);
 }
 
-double probability_of(double beta) {
-  return beta >= kSurely ? 1 : beta <= -kSurely ? 0 : normal_probability(beta);
+/// Student's t with three degrees of freedom, which has a closed form.
+double student_probability(double t) {
+  const double x = t / std::numbers::sqrt3;
+  return 0.5 + (x / (1 + x * x) + std::atan(x)) / std::numbers::pi;
+}
+
+/// Inverse of student_probability() between -kSurely and kSurely.
+double student_quantile(double p) {
+  double low = -kSurely, high = kSurely;
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (student_probability(middle) < p ? low : high) = middle;
+  }
+  return high;
+}
+
+double probability_of(const StageMemory& m, double beta) {
+  if (std::abs(beta) >= kSurely) return beta > 0 ? 1 : 0;
+  return m.pooled ? student_probability(beta) : normal_probability(beta);
 }
 
 /// The instant that decides, and its reliability.
@@ -136,7 +176,7 @@ struct Decisive {
 };
 
 Decisive decisive_of(const StageMemory& m, const Doubt& doubt, Bytes limit) {
-  const double room = (limit - m.parameters - m.gradients - m.optimizer).value;
+  const double room = (limit - sure_of(m)).value;
   Decisive worst{&m.moments.front(), kSurely};
   Terms before{};
   for (const MemoryMoment& moment : m.moments) {
@@ -160,14 +200,14 @@ FitDistribution fit_distribution(const StageMemory& m, Bytes limit, const Profil
   const Decisive decisive = decisive_of(m, doubt, limit);
   const Terms terms = terms_of(m, *decisive.moment, doubt);
   FitDistribution d;
-  d.sure = m.parameters + m.gradients + m.optimizer;
+  d.sure = sure_of(m);
   d.median = d.sure;
   if (sum_of(terms) > 0) {
     d.median += Bytes(sum_of(terms) * convexity(terms, doubt));
     const LogSum at = log_sum(terms, doubt, {});
     d.log_sd = std::sqrt(product(at.gradient, at.gradient));
   }
-  d.probability = probability_of(decisive.reliability);
+  d.probability = probability_of(m, decisive.reliability);
   d.instant = decisive.moment->instant;
   return d;
 }
@@ -186,34 +226,43 @@ FitDistribution fit_distribution(const Memory& memory, const Profile& profile, d
 
 double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile,
                               double extra_log_sd) {
-  return probability_of(decisive_of(m, doubt_of(m, profile, extra_log_sd), limit).reliability);
+  return probability_of(m, decisive_of(m, doubt_of(m, profile, extra_log_sd), limit).reliability);
+}
+
+Bytes held_by(const StageMemory& m, const Profile& profile, HeldMemory what) {
+  const Bytes tensors = m.peak() - m.runtime;
+  if (what == HeldMemory::allocated) return tensors;
+  const Bytes pool = m.pooled ? fragmentation_of(m, profile).median * tensors : tensors;
+  return what == HeldMemory::reserved ? pool : pool + m.runtime;
 }
 
 // Within z standard deviations of the medians no factor exceeds exp(z log_sd), so bytes that fit with all
-// factors at that value fit with a probability of at least Phi(z).
+// factors at that value fit with a probability of at least that of z.
 FitTest::FitTest(double p, const Profile& profile)
     : profile_(profile), probability_(std::max(p, kLeastFitProbability)) {
-  const double z = normal_quantile(probability_);
-  const auto safe = [&](bool one_graph) {
+  for (std::size_t i = 0; i < safe_.size(); ++i) {
     StageMemory m;
-    m.one_graph = one_graph;
+    m.one_graph = (i & 1U) != 0;
+    m.pooled = (i & 2U) != 0;
+    m.mixed = (i & 4U) != 0;
+    if (m.mixed && !m.pooled) continue;  // never asked for
+    const double z = m.pooled ? student_quantile(probability_) : normal_quantile(probability_);
     const Doubt doubt = doubt_of(m, profile, 0);
     const auto& sd = doubt.log_sd;
     // An upper bound of convexity().
     const double most = std::max({sd[kActivations], sd[kTransient], sd[kRuntime]});
     const double bent = std::exp((most * most + sd[kFragmentation] * sd[kFragmentation]) / 2);
     const double shared = bent * std::exp(z * sd[kFragmentation]);
-    return Safe{doubt.activations * shared * std::exp(z * sd[kActivations]),
-                doubt.transient * shared * std::exp(z * sd[kTransient]), bent * std::exp(z * sd[kRuntime])};
-  };
-  apart_ = safe(false);
-  one_graph_ = safe(true);
+    safe_[i] = {doubt.activations * shared * std::exp(z * sd[kActivations]),
+                doubt.transient * shared * std::exp(z * sd[kTransient]), bent * std::exp(z * sd[kRuntime]),
+                m.pooled ? doubt.states * shared : 1};
+  }
 }
 
 bool FitTest::fits(const StageMemory& m, Bytes limit) const {
-  const Safe& safe = m.one_graph ? one_graph_ : apart_;
-  const double room = (limit - m.parameters - m.gradients - m.optimizer).value;
-  if (room <= 0 || m.peak() > limit) return false;
+  const Safe& safe = safe_[(m.one_graph ? 1U : 0U) + (m.pooled ? 2U : 0U) + (m.mixed ? 4U : 0U)];
+  if (states_of(m) >= limit || m.peak() > limit) return false;
+  const double room = (limit - safe.states * states_of(m)).value;
   double most = 0;
   for (const MemoryMoment& at : m.moments)
     most =

@@ -2,7 +2,8 @@
 //
 //   bytes = states + [ (kept * activations + transient_memory * (logits + staging)) * fragmentation
 //                      + runtime_reserve ] * distance
-//   states       weights, gradients, optimizer: always present, and exact
+//   states       weights, gradients, optimizer: always present, and exact. Where one allocator's pool holds them
+//                too (GPUs), they are a term inside, multiplied by fragmentation alone
 //   kept         fused_activations where forward and backward are one graph, else kept_activations
 //   distance     1, with a log-sd that the caller gives: the distance from everything known to run
 // Every factor is log-normal with median and log-sd of the profile, and independent of the others; all stages
@@ -17,7 +18,13 @@
 // uncertain and within 0.01 of the exact value elsewhere (tests/models/memory/fit_probability_test.cpp). It
 // falls (to 1e-7) when any of the bytes grow. It is 0 where the states alone need more than the limit. Of
 // several instants and stages the smallest probability counts, because they share the factors.
+//
+// For a pool Student's t with three degrees of freedom takes the place of Phi: the spread of fragmentation is
+// known from four sources only (docs/accuracy.md, "Memory on GPUs"), and a normal quantity divided by a standard
+// deviation estimated from n values is distributed as t with n - 1 (W. S. Gosset, Biometrika 6, 1908).
 #pragma once
+
+#include <array>
 
 #include "models/memory/memory.h"
 
@@ -25,7 +32,7 @@ namespace trnplan::models {
 
 /// The distribution of the bytes of a stage.
 struct FitDistribution {
-  Bytes sure{};                             ///< the exact part: states
+  Bytes sure{};                             ///< the exact part: states that no pool holds
   Bytes median{};                           ///< of all bytes, states included, at the deciding instant
   double log_sd = 0;                        ///< of the logarithm of the uncertain part, at its median there
   double probability = 0;                   ///< P(all instants <= limit)
@@ -40,6 +47,13 @@ struct FitDistribution {
 /// The distribution of the stage with the smallest probability.
 [[nodiscard]] FitDistribution fit_distribution(const Memory& memory, const Profile& profile,
                                                double extra_log_sd = 0);
+
+/// Quantities that programs report as the memory of a run: torch's max_memory_allocated, the bytes of tensors;
+/// max_memory_reserved, its pool; and what nvidia-smi shows, with what the device holds outside the pool.
+enum class HeldMemory { allocated, reserved, device };
+
+/// The median of one of them at the peak. Without a pool all tensors count as they are.
+[[nodiscard]] Bytes held_by(const StageMemory& m, const Profile& profile, HeldMemory what);
 
 /// P(all instants of the stage <= limit).
 [[nodiscard]] double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile,
@@ -64,12 +78,12 @@ class FitTest {
  private:
   /// Factors for the counted bytes that guarantee P >= p if the product fits.
   struct Safe {
-    double activations, transient, runtime;
+    double activations = 1, transient = 1, runtime = 1, states = 1;
   };
 
   const Profile& profile_;
   double probability_;
-  Safe apart_, one_graph_;
+  std::array<Safe, 8> safe_;  ///< of one_graph, pooled and mixed as bits
 };
 
 }  // namespace trnplan::models

@@ -159,8 +159,9 @@ double expert_bytes(const Architecture& a, const Strategy& s, const Widths& w) {
   return w.element * (2.0 * a.hidden + inner) * places + (s.sequence_parallel ? w.gathered : 0.0);
 }
 
-SavedBytes saved_on(const Framework& framework, const topology::Instance& machine) {
-  return machine.traits.accelerator == topology::Accelerator::gpu ? framework.saved() : SavedBytes{};
+SavedBytes saved_of(const Job& job, const Strategy& s) {
+  const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+  return gpu ? framework_of(s).saved(job.architecture, s) : SavedBytes{};
 }
 
 LayerBytes layer_bytes(const Job& job, const Strategy& s) {
@@ -176,7 +177,7 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const RecomputeUnits again = framework.recomputed(s);
   // Activations that a policy of second products keeps are counted below, those that it recomputes here as
   // NxD's.
-  const SavedBytes saved = again.alternate ? SavedBytes{} : saved_on(framework, job.cluster.instance);
+  const SavedBytes saved = again.alternate ? SavedBytes{} : saved_of(job, s);
   const bool gated = a.mlp == Mlp::gated;
   const double norms = saved.norms * h * y, inputs = saved.inputs * h * y;
   const double heads =
@@ -265,6 +266,8 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.layers = layers;
   m.in_flight = alive.most.passes;
   m.one_graph = framework.launches(s).backward == Launch::none;
+  m.pooled = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+  m.mixed = m.pooled && framework.mixes_sizes(s);
   m.parameters = Bytes(per.parameter * weights.elements + per.parameter_shard * weights.padded);
   m.gradients = Bytes(per.gradient * weights.elements + per.gradient_shard * weights.padded);
   m.optimizer = Bytes(per.shard * weights.padded);
@@ -273,7 +276,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.per_layer = Bytes(layer.kept);
   if (s.pipeline_parallel > 1) {  // received input, output, and the cos and sin tables that are passed along
     const double message = width.gathered / (s.sequence_parallel ? s.tensor_parallel : 1);
-    const SavedBytes saved = saved_on(framework, job.cluster.instance);
+    const SavedBytes saved = saved_of(job, s);
     const double tables = a.learned_positions || !saved.passes_tables
                               ? 0.0
                               : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
@@ -289,6 +292,18 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
   const double logits = ends.last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
   const UnitBytes unit = unit_bytes(a, s);
+  // At the end of a pass its activations are gone and its gradients are whole.
+  const Alive before_last{alive.most.passes - 1, alive.most.layers - alive.most.layers / alive.most.passes};
+  const MemoryMoment begins = {
+      PeakInstant::backward,
+      kept,
+      {},
+      Bytes(product + layer.remade + layer.rotating + framework.backward_buffers(s).value + unit.root +
+            unit.root_gradient + unit.layers)};
+  const MemoryMoment ends_with = {PeakInstant::backward,
+                                  m.kept(before_last),
+                                  {},
+                                  Bytes(per.pass * weights.elements + framework.backward_buffers(s).value)};
   m.head_forward = {PeakInstant::loss, {}, Bytes(of_logit.forward * logits), Bytes(unit.root)};
   m.head_backward = {PeakInstant::loss,
                      {},
@@ -296,11 +311,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
                      Bytes((ends.last ? product : 0) + unit.root + unit.root_gradient)};
   m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
   m.moments[0].activations = kept_at_loss;
-  m.moments[1] = {PeakInstant::backward,
-                  kept,
-                  {},
-                  Bytes(product + layer.remade + layer.rotating + framework.backward_buffers(s).value +
-                        unit.root + unit.root_gradient + unit.layers)};
+  m.moments[1] = ends_with.total() > begins.total() ? ends_with : begins;
   m.moments[2] = {
       PeakInstant::optimizer,
       {},

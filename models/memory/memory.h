@@ -50,6 +50,9 @@ struct StageMemory {
   /// True if forward and backward are one graph, in which a compiler may fuse, drop and recompute
   /// activations.
   bool one_graph = false;
+  /// True if one allocator's pool holds states too, so that its fragmentation counts for them; and if tensors of
+  /// unlike sizes fragment it (Framework::mixes_sizes()).
+  bool pooled = false, mixed = false;
   std::array<MemoryMoment, 3> moments;  ///< in the order of PeakInstant; `instant` is the largest
   Bytes parameters{}, gradients{}, optimizer{}, activations{}, logits{}, staging{}, runtime{};
   /// Activations per layer and micro-batch, and per micro-batch (virtual pipeline: chunk of one) in flight, 0

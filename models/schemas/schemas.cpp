@@ -7,6 +7,7 @@
 #include "models/device/gpu_parameters.h"
 #include "models/device/neuron_core_parameters.h"
 #include "models/framework/loop_parameters.h"
+#include "models/parameters/allocator_parameters.h"
 #include "models/parameters/common_parameters.h"
 
 namespace trnplan::models {
@@ -17,8 +18,8 @@ const auto& all() {
   static const std::array kSchemas = {
       ParameterSchema("neuron", {neuron::kCoreParameters, neuron::kCollectiveParameters, loop::kParameters,
                                  common::kParameters}),
-      ParameterSchema(
-          "gpu", {gpu::kDeviceParameters, switched::kParameters, loop::kParameters, common::kParameters}),
+      ParameterSchema("gpu", {gpu::kDeviceParameters, switched::kParameters, loop::kParameters,
+                              common::kParameters, allocator::kParameters}),
   };
   return kSchemas;
 }

@@ -34,7 +34,7 @@ double mixture_bytes(const Architecture& a, const Strategy& s, const Sizes& z) {
 /// A norm's input, in the width it computes in, and its output; a kernel that fuses it keeps the input as it is.
 void save_norms(std::vector<Saved>& all, double rows, const Sizes& z) {
   for (int norm = 0; norm < 2; ++norm) {
-    if (z.kernels == Kernels::fused) {
+    if (z.kernels != Kernels::nxd) {
       all.push_back({"input of a norm", rows, ""});
       all.push_back({"output of a norm", rows, "LlamaRMSNorm"});
     } else {
@@ -50,11 +50,14 @@ void save_attention(std::vector<Saved>& all, const models::Job& job, const Strat
   const Architecture& a = job.architecture;
   const double q = z.in_tensor_region * a.heads * static_cast<double>(a.head_dim);
   const double keys = z.in_tensor_region * a.kv_heads * a.head_dim * s.kv_replicator;
-  const bool repeated = z.kernels != Kernels::fused;
+  const bool repeated = z.kernels == Kernels::nxd, eager = z.kernels == Kernels::eager;
   all.push_back({"query", q, ""});
   all.push_back({"key", repeated ? q : keys, ""});
   all.push_back({"value", repeated ? q : keys, ""});
   all.push_back({"context", q, ""});
+  if (eager && a.kv_heads == a.heads)
+    all.push_back({"keys and values joined with the queries", 2 * keys, ""});
+  if (eager && s.micro_batch > 1) all.push_back({"context in the order of the sequence", q, ""});
   if (a.qk_norm) {
     for (const double of : {q, keys}) {
       all.push_back({"wide copy of heads before their norm", 2 * of, ""});

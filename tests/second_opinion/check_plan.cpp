@@ -135,7 +135,8 @@ class Check {
       const double mine = stages[i].peak() + reserve, theirs = stated_.peaks[i].value;
       need(std::abs(mine - theirs) <= kPartInAMillion * mine, "claim",
            fmt::format("stage {}: {:.0f} bytes a core are claimed, {:.0f} follow", i, theirs, mine));
-      const double p = fit_by_integration(stages[i], s_.pipeline_parallel == 1, limit, profile_);
+      const double p =
+          fit_by_integration(stages[i], pool_of(job_, s_), s_.pipeline_parallel == 1, limit, profile_);
       need(p >= wanted && mine <= limit.value * (1 + kPartInAMillion), "memory",
            fmt::format("stage {} does not fit: {:.0f} bytes a core, with probability {:.2f}", i, mine, p));
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "tests/second_opinion/activations.h"
 #include "tests/second_opinion/schedules.h"
@@ -107,7 +108,7 @@ Gathered gathered_of(const Architecture& a, const Strategy& s, const TrainingLoo
 
 /// States of a stage, and the additional bytes of the optimizer's step.
 struct States {
-  double always = 0, step = 0;
+  double always = 0, step = 0, weights = 0;  ///< the last: elements on a rank
 };
 
 States states_of(const models::Job& job, const Strategy& s, const TrainingLoop& loop, int stage, int layers) {
@@ -124,7 +125,8 @@ States states_of(const models::Job& job, const Strategy& s, const TrainingLoop& 
   const StateBytes per = state_bytes(loop, s);
   // With expert parallel there are two optimizers, one after the other.
   const double stepped = s.expert_parallel > 1 ? std::max(of_experts, shared - of_experts) : shared;
-  return {per.whole * whole + per.shard * shared, per.reduced * stepped + step_buffers(loop, s, largest)};
+  return {per.whole * whole + per.shard * shared, per.reduced * stepped + step_buffers(loop, s, largest),
+          whole};
 }
 
 /// Layers of the parts 0 .. PP * VPP - 1 of the model.
@@ -221,6 +223,16 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
         layer.kept * held.layers + of_a_pass * held.passes + of_a_deferred * held.deferred,
         layer.kept * held.late_layers + of_a_pass * held.late_passes + of_a_deferred * held.late_deferred);
     backward.passing = product + layer.remade + ring + gathered.backward + backward_buffers(loop, s);
+    if (loop.name == "nanotron") {
+      // At a pass's end its gradients, of two bytes, have replaced its activations.
+      const int others = held.layers - held.layers / held.passes;
+      const double left = layer.kept * others + of_a_pass * (held.passes - 1);
+      const double whole = 2 * states.weights + backward_buffers(loop, s);
+      if (left + whole > backward.activations + backward.passing) {
+        backward.activations = left;
+        backward.passing = whole;
+      }
+    }
     step.passing = states.step;
     all.push_back(bytes);
   }
@@ -258,8 +270,9 @@ double probability_below(const Term& term, double room) {
 }
 
 /// P(states and terms <= limit): the widest term by its distribution, the others and fragmentation by nodes,
-/// with a spacing below the width of that term.
-double integral(std::array<Term, 3> terms, const models::Value& fragments, double room_for_all) {
+/// with a spacing below the width of that term. `pooled`: states that are fragmented.
+double integral(std::array<Term, 3> terms, const models::Value& fragments, double pooled,
+                double room_for_all) {
   std::sort(terms.begin(), terms.end(),
             [](const Term& a, const Term& b) { return a.median * a.log_sd > b.median * b.log_sd; });
   double sum = 0, weights = 0;
@@ -271,7 +284,8 @@ double integral(std::array<Term, 3> terms, const models::Value& fragments, doubl
       const double second = drawn(terms[1], i) * (terms[1].fragmented ? f : 1);
       for (int j = 0; j < kNodes; ++j) {
         const double w = weight(i) * weight(j) * weight(k);
-        const double room = room_for_all - second - drawn(terms[2], j) * (terms[2].fragmented ? f : 1);
+        const double room =
+            room_for_all - f * pooled - second - drawn(terms[2], j) * (terms[2].fragmented ? f : 1);
         sum += w * probability_below(terms[0], terms[0].fragmented ? room / f : room);
         weights += w;
       }
@@ -282,25 +296,37 @@ double integral(std::array<Term, 3> terms, const models::Value& fragments, doubl
 
 }  // namespace
 
-double fit_by_integration(const StageBytes& stage, bool one_graph, Bytes limit,
+Pool pool_of(const models::Job& job, const Strategy& s) {
+  if (job.cluster.instance.traits.accelerator != topology::Accelerator::gpu) return {};
+  const std::string_view loop = training_loop(s.framework).name;
+  const bool plain = loop == "nanotron" || loop == "megatron" || loop == "megatron-deepspeed" ||
+                     loop == "nxd" || loop == "overlapped";
+  return {true, plain && s.tensor_parallel > 1};
+}
+
+double fit_by_integration(const StageBytes& stage, const Pool& pool, bool one_graph, Bytes limit,
                           const models::Profile& profile) {
   namespace common = models::common;
   const models::Value& kept = profile.value(one_graph ? common::fused_activations : common::kept_activations);
   const models::Value& passing = profile.value(common::transient_memory);
-  const models::Value& fragments = profile.value(common::fragmentation);
+  const models::Value& fragments =
+      profile.value(pool.mixed ? profile.schema->find("mixed_fragmentation") : common::fragmentation);
   const models::Value& reserve = profile.value(common::runtime_reserve);
   const auto most = [](const models::Value& v) { return v.median * std::exp(kWidth * v.log_sd); };
-  const double room = limit.value - stage.states;
+  const double pooled = pool.holds_states ? stage.states : 0, room = limit.value - (stage.states - pooled);
   double least = 1;
   for (const InstantBytes& instant : stage.instants) {
     const double tensors = instant.activations * most(kept) + instant.passing * most(passing);
-    if (tensors * most(fragments) + most(reserve) <= room) continue;  // all of it fits
+    if ((tensors + pooled) * most(fragments) + most(reserve) <= room) continue;  // all of it fits
     const std::array<Term, 3> terms = {Term{instant.activations * kept.median, kept.log_sd, true},
                                        Term{instant.passing * passing.median, passing.log_sd, true},
                                        Term{reserve.median, reserve.log_sd, false}};
-    least = std::min(least, integral(terms, fragments, room));
+    least = std::min(least, integral(terms, fragments, pooled, room));
   }
-  return least;
+  // Student's t with three degrees of freedom, at the point of the normal distribution: an integral of 1 / (1 + x^2)^2.
+  if (!pool.holds_states || least <= 0 || least >= 1) return least;
+  const double angle = std::atan(normal_quantile(least) / std::sqrt(3.0));
+  return 0.5 + (angle + std::sin(2 * angle) / 2) / std::acos(-1.0);
 }
 
 }  // namespace trnplan::second_opinion

@@ -26,9 +26,16 @@ struct StageBytes {
 /// breaks none of the rules about numbers.
 std::vector<StageBytes> memory_by_formula(const models::Job& job, const models::Strategy& strategy);
 
+/// Of the allocator: true if its pool has states too, and if it mixes tensors that tensor parallel divides with whole
+/// ones.
+struct Pool {
+  bool holds_states = false, mixed = false;
+};
+[[nodiscard]] Pool pool_of(const models::Job& job, const models::Strategy& strategy);
+
 /// P(a stage fits into `limit`) by numerical integration over every factor but the widest: the plain way to
 /// what models/memory/fit_probability.h has in closed form, good to about 0.01.
-double fit_by_integration(const StageBytes& stage, bool one_graph, Bytes limit,
+double fit_by_integration(const StageBytes& stage, const Pool& pool, bool one_graph, Bytes limit,
                           const models::Profile& profile);
 
 }  // namespace trnplan::second_opinion

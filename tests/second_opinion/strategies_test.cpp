@@ -68,7 +68,8 @@ void check_memory(const RandomJob& random, const models::Strategy& s) {
         CHECK(theirs.activations.value == Approx(mine.activations).epsilon(1e-9));
     }
     const double p =
-        second_opinion::fit_by_integration(stages[i], s.pipeline_parallel == 1, memory.limit, random.profile);
+        second_opinion::fit_by_integration(stages[i], second_opinion::pool_of(random.job, s),
+                                           s.pipeline_parallel == 1, memory.limit, random.profile);
     CHECK(models::probability_of_fitting(m, memory.limit, random.profile) == Approx(p).margin(0.02));
     least = std::min(least, p);
   }

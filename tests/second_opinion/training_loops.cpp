@@ -45,7 +45,7 @@ constexpr std::array kLoops = {
                  .reduces_with_backward = false,
                  .capacity = 1},
     TrainingLoop{.name = "nanotron",
-                 .logits_forward = 12,
+                 .logits_forward = 8,
                  .logits_backward = 6,
                  .kernels = Kernels::eager,
                  .messages = 1},
@@ -159,7 +159,7 @@ StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
   // In FP8 weights are kept as they are and transposed.
   if (loop.name == "megatron-bridge") return {(s.precision == Precision::fp8 ? 4.0 : 2.0) + 2, 12, 0};
   if (loop.name == "megatron-deepspeed") return {2 + (s.zero1 ? 4.0 : 2.0), 12, 0};
-  if (loop.name == "nanotron") return {2 + 4 + (replicas(s) > 1 ? 2.0 : 0.0), 12, 0};
+  if (loop.name == "nanotron") return {2 + 4 + (replicas(s) > 1 && !s.zero1 ? 2.0 : 0.0), 12, 0};
   return nxd_states(s);
 }
 

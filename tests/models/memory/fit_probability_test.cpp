@@ -138,6 +138,25 @@ TEST_CASE("a test of one probability is that probability, where the count fits",
 
 // Activations decide at the loss, where they are as many as in the backward and the logits come on top; a stage
 // without logits is decided by its backward.
+// Fragmentation of 1.1 with a log-sd of 0.05 alone: 10 GiB of states and 4 of activations hold 15.4; a log-sd more is
+// one standard deviation, where Student's t with three degrees of freedom is 1/2 + (x / (1 + x^2) + atan x) / pi =
+// 0.8045 with x = 1 / sqrt 3. A test of that probability agrees on either side.
+TEST_CASE("a pool's fragmentation counts for its states, with the tails of Student's t", "[models][memory]") {
+  StageMemory m = stage_of(10, 4, 0, 0);
+  m.pooled = true;
+  Profile p = doubtful(0, 0, 0, 0.05);
+  p.value(common::fragmentation).median = 1.1;
+  const double held = 1.1 * 14 * kGiB;
+  CHECK(probability_of_fitting(m, Bytes(held), p) == Approx(0.5).margin(1e-6));
+  CHECK(probability_of_fitting(m, Bytes(held * std::exp(0.05)), p) == Approx(0.8045).margin(1e-4));
+  CHECK(probability_of_fitting(m, Bytes(held * std::exp(-0.05)), p) == Approx(0.1955).margin(1e-4));
+  const FitTest test(0.8, p);
+  CHECK(test.fits(m, Bytes(held * std::exp(0.05))));
+  CHECK_FALSE(test.fits(m, Bytes(held * std::exp(0.048))));
+  CHECK(held_by(m, p, HeldMemory::allocated) == Bytes(14 * kGiB));
+  CHECK(held_by(m, p, HeldMemory::reserved).value == Approx(held));
+}
+
 TEST_CASE("the worst stage and instant decide", "[models][memory]") {
   const Job job = job_of("llama3-70b", 16, 8192, 1024);
   const Memory memory = memory_of(job, strategy_of(job, "tp=32,pp=8"), datasheet());
