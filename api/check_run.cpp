@@ -183,7 +183,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->config.strategy));
   planner::Judgement& judgement = p.judgement;
   const FileAtHand at_hand{[&](std::string_view rule) { return target.place_of(file, rule); },
-                           target.framework(), run->config.loose_memory};
+                           target.framework()};
   add_violations(result.findings, judgement.broken, at_hand);
   add_doubts(result.findings, judgement, at_hand);
   result.no_prediction = planner::why_no_plan(judgement);

@@ -61,11 +61,13 @@ PassLaunches Megatron::launches(const Strategy& s) const {
 
 /// Moved bytes. The product adds its gradient to the sum: it reads and writes the sum. Each step the sums are
 /// set to zero; the optimizer reads them, reads and writes master weights and moments, 24, and writes the
-/// weights, 2. FP8 weights that are kept are stored as they are and transposed, 2, and are cast once a step:
-/// the greatest magnitude, read, written twice, 6.
+/// weights, 2. FP8 weights are kept for all micro-batches of a step as they are and transposed, 2
+/// (is_first_microbatch, core/extensions/transformer_engine.py), in addition to those in 16 bits unless the
+/// recipe stores no others (--fp8-param-gather). Once a step they are cast: the greatest magnitude, read,
+/// written twice, 6.
 StateBytes Megatron::state_bytes(const Strategy& s) const {
-  const bool fp8 = options_.keeps_fp8_weights && s.precision == Precision::fp8;
-  const double sum = options_.gradient_bytes, kept = fp8 ? 4 : 2, cast = fp8 ? 6 : 0;
+  const double sum = options_.gradient_bytes, kept = s.precision == Precision::fp8 ? 4 : 2;
+  const double cast = options_.keeps_fp8_weights && is_fp8(s.precision) ? 6 : 0;
   if (s.zero1) return {kept, sum, 12, 0, 2 * sum, sum + cast, sum + 26};
   return {kept, sum, 12, 0, 2 * sum, 2 * sum + 26 + cast, 0};
 }

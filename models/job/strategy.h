@@ -18,11 +18,17 @@
 namespace trnplan::models {
 
 /// fp8: mixed_precision whose decoder layers multiply by their weights in FP8, on GPUs that can.
-enum class Precision { mixed_precision, autocast, bf16_sr, fp32, manual, fp8 };
-/// Names in the order of Precision, as NxDT spells them, and fp8, which NxDT lacks.
-inline constexpr auto kPrecisionNames =
-    std::to_array<std::string_view>({"mixed_precision", "autocast", "bf16SR", "fp32", "manual", "fp8"});
-static_assert(kPrecisionNames.size() == static_cast<std::size_t>(Precision::fp8) + 1);
+/// fp8_param_gather: the same with weights stored in FP8 alone, as Megatron's --fp8-param-gather does; its gather
+/// is timed as that of fp8.
+enum class Precision { mixed_precision, autocast, bf16_sr, fp32, manual, fp8, fp8_param_gather };
+/// Names in the order of Precision, as NxDT spells them, and those in FP8, which NxDT lacks.
+inline constexpr auto kPrecisionNames = std::to_array<std::string_view>(
+    {"mixed_precision", "autocast", "bf16SR", "fp32", "manual", "fp8", "fp8_param_gather"});
+static_assert(kPrecisionNames.size() == static_cast<std::size_t>(Precision::fp8_param_gather) + 1);
+/// True if decoder layers multiply in FP8.
+constexpr bool is_fp8(Precision p) {
+  return p == Precision::fp8 || p == Precision::fp8_param_gather;
+}
 std::string_view to_string(Precision p);
 std::optional<Precision> precision_from(std::string_view text);
 /// Names of all precisions, for a fix: "mixed_precision, ..., manual or fp8".

@@ -54,7 +54,8 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   mlp_width_ = a_.intermediate / t;
   vocabulary_ = std::ceil(a_.vocabulary / t);
   element_bytes_ = on_.element_bytes();
-  const bool fused = stack_of(job.software).fuses_softmax || framework_of(strategy).fuses_softmax(job.training.sequence);
+  const bool fused =
+      stack_of(job.software).fuses_softmax || framework_of(strategy).fuses_softmax(job.training.sequence);
   score_bytes_ = fused ? kFusedSoftmax : kPlainSoftmax;
   if (a_.dropout) {
     score_bytes_.forward += kDropoutBytesForward;
@@ -99,7 +100,7 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
 }
 
 Operator LayerModel::linear(std::string_view name, double n, double k, double width) const {
-  const bool fp8 = s_.precision == Precision::fp8;
+  const bool fp8 = is_fp8(s_.precision);
   return operator_of(name,
                      device_.matmul(on_, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()}));
 }
@@ -112,7 +113,7 @@ void LayerModel::linear_backward(OperatorList& list, std::string_view name, doub
 
 /// Product without weights among its operands.
 Operator LayerModel::linear_weights(std::string_view name, double n, double k, double width) const {
-  Operator weights = operator_of(name, device_.matmul(on_, {k, n, width, s_.precision == Precision::fp8}));
+  Operator weights = operator_of(name, device_.matmul(on_, {k, n, width, is_fp8(s_.precision)}));
   weights.weights = true;
   return weights;
 }

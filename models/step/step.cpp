@@ -21,7 +21,7 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
   if (const std::string& untimed = job.architecture.blocks.untimed; !untimed.empty())
     return "a step of this model is not modelled: " + untimed;
   const topology::Core& core = job.cluster.instance.core;
-  if (strategy.precision == Precision::fp8 && !device_of(core).has_fp8(core))
+  if (is_fp8(strategy.precision) && !device_of(core).has_fp8(core))
     return "products in FP8 are not modelled on " + job.cluster.instance.name;
   const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
   if (gpu && strategy.precision == Precision::fp32 && core.fp32.value <= 0)

@@ -144,8 +144,6 @@ struct ConfigReading {
   int ranks_per_node = 1;
   models::Software software;              ///< stack for which it is written
   std::vector<std::string> not_modelled;  ///< features the simulator does not cover: "mixture of experts"
-  /// Reason why the predicted memory is more than the run's, a clause; "" = it is the run's.
-  std::string loose_memory;
 };
 
 /// Contents of a run's own files: a config, or the script or line that starts it.

@@ -262,7 +262,10 @@ class Reader {
     s.flash_attention = backend == "flash" || backend == "fused" || backend == "auto";
     if (backend == "auto" && !on("--attention-backend"))
       r_.notes.emplace_back("--attention-backend is not stated: a fused kernel is assumed");
-    s.precision = on("--fp8-format") ? models::Precision::fp8 : models::Precision::mixed_precision;
+    if (on("--fp8-format"))
+      s.precision = on("--fp8-param-gather") ? models::Precision::fp8_param_gather : models::Precision::fp8;
+    else
+      s.precision = models::Precision::mixed_precision;
     if (on("--fp16")) r_.notes.emplace_back("FP16 is timed as BF16: both have two bytes and one rate");
     if (!on("--fp16") && !on("--bf16")) s.precision = models::Precision::fp32;
     r_.config.training.precision = s.precision;
@@ -282,9 +285,8 @@ class Reader {
           "gradients in BF16, the fused loss and the overlaps are predicted as in the loop megatron-bridge");
     } else if (on("--grad-reduce-in-bf16"))
       r_.notes.emplace_back("--grad-reduce-in-bf16 is not modelled: gradients are predicted in FP32");
-    if (on("--fp8-param-gather") && on("--fp8-format"))
-      r_.config.loose_memory =
-          "with weights gathered in BF16, where --fp8-param-gather has FP8, which is not modelled";
+    if (s.precision == models::Precision::fp8_param_gather)
+      r_.notes.emplace_back("weights are predicted as gathered in BF16, where --fp8-param-gather has FP8");
     if (on("--pipeline-model-parallel-layout") || uneven_)
       r_.config.not_modelled.emplace_back("an uneven pipeline");
     if (on("--tp-comm-overlap") && !drives_like_bridge())

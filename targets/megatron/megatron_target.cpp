@@ -105,14 +105,18 @@ void need_program(const models::Job& job, const models::Strategy& s,
                                   "LlamaRMSNorm"));
   }
   using enum models::Precision;
-  if (s.precision != mixed_precision && s.precision != fp8) {
+  const bool eight = models::is_fp8(s.precision);
+  if (s.precision != mixed_precision && !eight) {
     broken.push_back(target_lacks(fmt::format("precision {}", models::to_string(s.precision)),
-                                  "write precision: mixed_precision or fp8 in the job"));
+                                  "write precision: mixed_precision, fp8 or fp8_param_gather in the job"));
   }
-  if (s.precision == fp8 && job.cluster.instance.core.fp8.value <= 0)
+  if (eight && job.cluster.instance.core.fp8.value <= 0)
     broken.push_back(target_lacks("FP8 on GPUs without it", "write precision: mixed_precision in the job"));
+  if (s.precision == fp8_param_gather && !s.zero1)
+    broken.push_back(target_lacks("weights stored in FP8 without the distributed optimizer",
+                                  "pin zero1 to true, or write precision: fp8 in the job"));
   // FP8 is scaled as in the recipe of the nearest size, delayed (megatron_program_rules.cpp, "modules").
-  if (s.precision == fp8 && !s.recompute.full && s.recompute.rms_norm)
+  if (eight && !s.recompute.full && s.recompute.rms_norm)
     broken.push_back(target_lacks("layernorm recomputed together with FP8 and delayed scaling",
                                   "pin recompute to classes without LlamaRMSNorm"));
   if (s.virtual_pipeline > 1 && s.pipeline_cuts.empty() &&
@@ -187,12 +191,13 @@ void put_degrees(Words& w, const models::Job& job, models::Strategy s) {
   }
 }
 
-/// Writes FP8 as the shipped script for Llama 3 does; weights are gathered in BF16, as they are counted.
+/// Writes FP8 as the shipped script for Llama 3 does; weights are gathered in BF16 unless the precision says so.
 void put_precision(Words& w, const models::Job& job, const models::Strategy& s) {
   w.toggle("--bf16", true);
-  if (s.precision == models::Precision::fp8) {
+  if (models::is_fp8(s.precision)) {
     w.flag("--fp8-format", "hybrid").count("--fp8-amax-history-len", 1024);
     w.flag("--fp8-amax-compute-algo", "max");
+    w.toggle("--fp8-param-gather", s.precision == models::Precision::fp8_param_gather);
   }
   w.flag("--attention-backend", s.flash_attention ? fused_attention(job.architecture) : "unfused");
 }

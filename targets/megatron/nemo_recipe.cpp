@@ -209,6 +209,10 @@ class RecipeReader {
       const Node* node = stated(key);
       if (node != nullptr && !is_false(*node)) state("--fp8-format", key, *node, "hybrid");
     }
+    for (const char* key : {"model.fp8_params", "plugins.fp8_param_gather"}) {
+      const Node* node = stated(key);
+      if (node != nullptr && !is_false(*node)) state("--fp8-param-gather", key, *node);
+    }
   }
 
   /// Adapters train a small part of the weights. NeMo's schemes: "lora" of

@@ -19,7 +19,7 @@ void precision_type(const Context& x, Report& report) {
   if (!x.config.has_section("precision")) return;
   const std::string type = x.config.text("precision.type");
   const auto known = models::precision_from(type);
-  if (known && known != models::Precision::fp8) return;
+  if (known && !models::is_fp8(*known)) return;
   if (type == "mixed_precision_SR") {
     report.warning({"precision.type", "with this spelling master weights and fp32 gradients stay off",
                     "write manual with master_weights and fp32_grad_acc True, xla_downcast_bf16 '1', "

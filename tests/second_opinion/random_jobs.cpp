@@ -79,7 +79,8 @@ models::Recompute random_recompute(Dice& dice) {
 models::Precision random_precision(Dice& dice, bool gpu) {
   using enum models::Precision;
   if (!dice.once_in(4)) return mixed_precision;
-  return dice.of(gpu ? std::vector{fp8, fp32, autocast} : std::vector{bf16_sr, fp32, manual});
+  return dice.of(gpu ? std::vector{fp8, fp8_param_gather, fp32, autocast}
+                     : std::vector{bf16_sr, fp32, manual});
 }
 
 /// What keeps a search short: one kind of attention and of recomputation, one micro-batch.

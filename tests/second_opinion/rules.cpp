@@ -145,7 +145,7 @@ class Rules {
     const topology::Instance& machine = job_.cluster.instance;
     need(machine.traits.step_time, "not-modelled", "the time of a step on " + machine.name);
     need(a_.blocks.untimed.empty(), "not-modelled", a_.blocks.untimed);
-    need(s_.precision != models::Precision::fp8 || (gpus_ && machine.core.fp8.value > 0), "not-modelled",
+    need(!models::is_fp8(s_.precision) || (gpus_ && machine.core.fp8.value > 0), "not-modelled",
          "products in FP8 on such a device");
     need(s_.precision != models::Precision::fp32 || !gpus_ || machine.core.fp32.value > 0, "not-modelled",
          "products in FP32, of which no peak is stated");

@@ -155,9 +155,10 @@ const TrainingLoop& training_loop(std::string_view name) {
 
 StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
   if (loop.shards_weights()) return fsdp_states(s);
-  if (loop.name == "megatron") return {2 + 4, 12, 0};
-  // In FP8 weights are kept as they are and transposed.
-  if (loop.name == "megatron-bridge") return {(s.precision == Precision::fp8 ? 4.0 : 2.0) + 2, 12, 0};
+  // In FP8 weights are kept as they are and transposed, together with those in 16 bits or in their place.
+  const double weights = s.precision == Precision::fp8 ? 4 : 2;
+  if (loop.name == "megatron") return {weights + 4, 12, 0};
+  if (loop.name == "megatron-bridge") return {weights + 2, 12, 0};
   if (loop.name == "megatron-deepspeed") return {2 + (s.zero1 ? 4.0 : 2.0), 12, 0};
   if (loop.name == "nanotron") return {2 + 4 + (replicas(s) > 1 && !s.zero1 ? 2.0 : 0.0), 12, 0};
   return nxd_states(s);

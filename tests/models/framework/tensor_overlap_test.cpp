@@ -163,10 +163,15 @@ TEST_CASE("weights in FP8 are cast once a step or by each product", "[models][gp
   s.precision = Precision::fp8;
   s.framework = stated_framework("megatron-bridge");
   const StateBytes fp8 = framework_of(s).state_bytes(s);
+  s.precision = Precision::fp8_param_gather;
+  const StateBytes alone = framework_of(s).state_bytes(s);
   s.precision = Precision::mixed_precision;
   const StateBytes bf16 = framework_of(s).state_bytes(s);
   CHECK(fp8.parameter - bf16.parameter == 2);
   CHECK(fp8.update - bf16.update == 6);
+  // Stored in FP8 alone, as they are and transposed.
+  CHECK(alone.parameter == bf16.parameter);
+  CHECK(alone.update == fp8.update);
 }
 
 // 126 layers, the embedding and the head are 128 parts: two on each of 64.
