@@ -57,7 +57,7 @@ class RowPredictor {
 
   /// `all_reduce`: bytes per second that the run itself measured.
   void predict(models::Job job, const std::string& grammar, ScoredRow& row, std::optional<double> all_reduce,
-               bool allocated) {
+               calibrate::RowMemory memory) {
     models::Strategy strategy;
     try {
       strategy = io::parse_strategy(grammar, job);
@@ -67,18 +67,18 @@ class RowPredictor {
     }
     job.training.precision = strategy.precision;
     job.software.framework = strategy.framework;
-    predict(job, strategy, row, all_reduce, allocated);
+    predict(job, strategy, row, all_reduce, memory);
   }
 
   void predict(const models::Job& job, const models::Strategy& strategy, ScoredRow& row,
-               std::optional<double> all_reduce = std::nullopt, bool allocated = false) {
+               std::optional<double> all_reduce = std::nullopt, calibrate::RowMemory memory = {}) {
     row.strategy = strategy;
     row.nodes = job.cluster.nodes;
     const models::Profile* profile = profile_of(job.cluster.instance, "");
     if (profile == nullptr) {
       // A profile fitted to kernels alone cannot time a step; memory does not need it.
       profile = profile_of(job.cluster.instance, "-kernels");
-      if (profile != nullptr) take_memory(planner::judge(job, strategy, *profile), row, allocated);
+      if (profile != nullptr) take_memory(planner::judge(job, strategy, *profile), row, *profile, memory);
       row.skipped = fmt::format("no profile for {}", job.cluster.instance.family);
       return;
     }
@@ -86,8 +86,8 @@ class RowPredictor {
       models::Job measured = job;
       if (all_reduce && job.cluster.nodes > 1)
         measured.all_reduce = io::large_all_reduce(job.cluster, BytesPerSecond(*all_reduce), spreads_);
-      take(planner::judge(measured, strategy, models::in_measured_network(*profile, measured)), row,
-           allocated);
+      const models::Profile now = models::in_measured_network(*profile, measured);
+      take(planner::judge(measured, strategy, now), row, now, memory);
     } catch (const std::invalid_argument& e) {
       row.skipped = e.what();
     } catch (const std::overflow_error& e) {
@@ -98,15 +98,17 @@ class RowPredictor {
   std::vector<std::string> profiles() const { return {used_.begin(), used_.end()}; }
 
  private:
-  static void take_memory(const planner::Judgement& j, ScoredRow& row, bool allocated) {
+  static void take_memory(const planner::Judgement& j, ScoredRow& row, const models::Profile& profile,
+                          calibrate::RowMemory memory) {
     if (!j.memory) return;
-    const models::StageMemory& worst = j.memory->worst();
-    row.predicted_memory = (allocated ? worst.peak() - worst.runtime : worst.peak()).value;
+    const models::StageMemory& stage = memory.first_stage ? j.memory->stages.front() : j.memory->worst();
+    row.predicted_memory = models::held_by(stage, profile, memory.held).value;
     row.fit_probability = j.memory->fit_probability;
   }
 
-  static void take(const planner::Judgement& j, ScoredRow& row, bool allocated) {
-    take_memory(j, row, allocated);
+  static void take(const planner::Judgement& j, ScoredRow& row, const models::Profile& profile,
+                   calibrate::RowMemory memory) {
+    take_memory(j, row, profile, memory);
     if (!j.plan) {
       row.skipped = planner::why_no_plan(j);
       return;
@@ -193,6 +195,7 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
     if (predict || !run.faults.empty()) {
       calibrate::LayoutJob asked = calibrate::layout_job(
           run, rules, [&](const std::string& name) { return predictor.instance(name); });
+      if (row.measured_memory) *row.measured_memory *= asked.memory.scale;
       if (!asked.refused.empty()) {
         row.skipped = std::move(asked.refused);
       } else {
@@ -200,9 +203,10 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
         const std::optional<double> all_reduce = network_state ? run.all_reduce : std::nullopt;
         const auto [it, fresh] =
             known.try_emplace(key_of(asked.job, asked.strategy) +
-                              fmt::format("|{}|{}", all_reduce.value_or(0), asked.memory_allocated));
+                              fmt::format("|{}|{}{}", all_reduce.value_or(0),
+                                          static_cast<int>(asked.memory.held), asked.memory.first_stage));
         if (fresh) {
-          predictor.predict(std::move(asked.job), asked.strategy, row, all_reduce, asked.memory_allocated);
+          predictor.predict(std::move(asked.job), asked.strategy, row, all_reduce, asked.memory);
           it->second = prediction_of(row);
         } else {
           put(it->second, row);

@@ -253,7 +253,7 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
   }
   out.refused = not_stated(run, network.has_value());
   if (!out.refused.empty()) return out;
-  out.memory_allocated = source->memory_allocated;
+  out.memory = source->memory;
   out.job.architecture = network ? *network : network_of(run, *source);
   out.job.architecture.max_positions = run.sequence;
   if (out.job.architecture.intermediate < 1 || out.job.architecture.vocabulary < 1) {

@@ -10,9 +10,17 @@
 
 #include "logs/table/layout_runs.h"
 #include "models/job/job.h"
+#include "models/memory/fit_probability.h"
 #include "topology/instance.h"
 
 namespace trnplan::calibrate {
+
+/// Meaning of a row's memory: a quantity, of the fullest stage or of the first.
+struct RowMemory {
+  models::HeldMemory held = models::HeldMemory::device;
+  bool first_stage = false;
+  double scale = 1;  ///< the row's figure times this has its stated unit
+};
 
 /// Meaning of the text of a column. The first rule of a column that matches counts.
 struct LayoutRule {
@@ -36,7 +44,7 @@ struct LayoutRule {
   std::optional<int> tied_below;  ///< embeddings are tied if the MLP's inner size is below
   std::string mlp;                ///< if the row states none
   int vocabulary = 0;             ///< as `mlp`
-  bool memory_allocated = false;  ///< its memory is the peak of tensors, without what else a GPU holds
+  RowMemory memory;               ///< what its figures of memory are
   int vocabulary_multiple = 1;    ///< the framework pads it to a multiple of this times TP
 };
 struct LayoutRules {
@@ -49,8 +57,8 @@ struct LayoutJob {
   models::Job job;
   /// Strategy in the grammar of --strategy, complete except for parts that the rules leave open.
   std::string strategy;
-  bool memory_allocated = false;  ///< the row's memory is the peak of tensors alone
-  std::string refused;            ///< a reason that equal cases share word for word; "" if there is none
+  RowMemory memory;
+  std::string refused;  ///< a reason that equal cases share word for word; "" if there is none
 };
 
 /// Converts a row. `instance_named` gives a machine of the catalogue. Fewer GPUs than a node's become a part

@@ -55,6 +55,28 @@ void check_keys(MapReader& fields, const calibrate::LayoutRule& rule) {
   });
 }
 
+/// What the memory of a source's rows is.
+void read_memory(MapReader& fields, calibrate::RowMemory& memory) {
+  using models::HeldMemory;
+  const std::pair<std::string_view, HeldMemory> kinds[] = {{"device", HeldMemory::device},
+                                                           {"reserved", HeldMemory::reserved},
+                                                           {"allocated", HeldMemory::allocated}};
+  const std::string text = fields.text("memory", "device");
+  const auto* kind =
+      std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return k.first == text; });
+  if (kind != std::end(kinds))
+    memory.held = kind->second;
+  else
+    fields.fault("memory", in_quotes(text) + " is not a kind of memory",
+                 "write device, reserved or allocated");
+  const std::string stage = fields.text("memory_stage", "fullest");
+  memory.first_stage = stage == "first";
+  if (!memory.first_stage && stage != "fullest")
+    fields.fault("memory_stage", in_quotes(stage) + " names no stage", "write fullest or first");
+  constexpr double kMostScale = 2;
+  memory.scale = fields.number("memory_scale", 1, 1 / kMostScale, kMostScale);
+}
+
 calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faults) {
   calibrate::LayoutRule r;
   r.column = fields.required_text("column");
@@ -90,11 +112,7 @@ calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faul
   if (const Node* mlp = fields.raw("mlp");
       mlp != nullptr && mlp->kind == Node::Kind::scalar && r.mlp != "plain" && r.mlp != "gated")
     fields.fault("mlp", in_quotes(r.mlp) + " is not a kind of MLP", "write gated or plain");
-  const std::string memory = fields.text("memory", "");
-  r.memory_allocated = memory == "allocated";
-  if (!memory.empty() && !r.memory_allocated)
-    fields.fault("memory", in_quotes(memory) + " is not a kind of memory",
-                 "write allocated, or leave it out");
+  read_memory(fields, r.memory);
   r.vocabulary = fields.whole("vocabulary", 0, 1, model_limits.vocabulary);
   r.vocabulary_multiple = fields.whole("vocabulary_multiple", 1, 1, model_limits.vocabulary);
   const int said = (r.keys.empty() ? 0 : 1) + (r.refused.empty() ? 0 : 1) + (r.instance.empty() ? 0 : 1) +
