@@ -53,7 +53,7 @@ std::vector<int> Nanotron::partition(const Architecture& a, int parts) const {
 /// gate, 2 each, and gate and up joined, 4 (GLUActivation).
 SavedBytes Nanotron::saved(const Architecture& a, const Strategy& s) const {
   SavedBytes saved = kFusedKernelsSave;
-  saved.queries = s.micro_batch > 1 ? 6 : 4;
+  saved.queries = saved.plain_queries = s.micro_batch > 1 ? 6 : 4;
   saved.keys = a.kv_heads == a.heads ? 8 : 4;
   saved.gated = 8;
   saved.gated_gradients = 12;
