@@ -133,6 +133,7 @@ void read_factors(const Node& node, models::Profile& profile, std::vector<Diagno
     MapReader map(one, "factors", faults);
     models::Factors f;
     f.framework = map.text("framework", "");
+    f.attention = map.text("attention", "");
     f.cluster = map.text("cluster", "");
     if (const Node* values = map.raw("parameters")) {
       MapReader fields(*values, "factors.parameters", faults);

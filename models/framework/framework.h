@@ -56,7 +56,8 @@ struct UnitSharding {
   double buffered = 2;      ///< gathered units with bytes alive at a time, copies included
 };
 
-/// Overlap of the tensor-parallel collectives of a sequence-parallel layer with its products, inside a node.
+/// Overlap of the tensor-parallel collectives of a sequence-parallel layer with its products, inside a node
+/// unless `across_nodes`.
 /// A gather comes piece by piece during the product that needs it; the rank's own piece is there from the
 /// start. A reduce-scatter goes in `pieces` during the product that makes it, the last of them after that
 /// product. At most the product's time is hidden. The product takes overlap_slowdown times as long meanwhile,
@@ -67,6 +68,10 @@ struct TensorOverlap {
   /// weight's gradient needs runs during the input's gradient, and the scatter of the input's gradient runs
   /// during the weight's. Otherwise neither overlaps anything.
   bool between_gradients = false;
+  /// True if a gather only overlaps the product of the rank's own piece; the pieces before and after it are
+  /// two products more. Nothing overlaps the reduce-scatters of a forward pass.
+  bool own_piece = false;
+  bool across_nodes = false;
 };
 
 /// The way in which a pass starts.
@@ -177,6 +182,11 @@ class Framework {
   [[nodiscard]] virtual bool runs(Schedule schedule) const = 0;
   /// True if it can train the model with flash attention; plain attention is always available.
   [[nodiscard]] virtual bool has_flash_attention(const Architecture& a) const = 0;
+  /// Library of its flash attention on GPUs, by which profiles state the speed of the kernel
+  /// (Factors::attention). "": as the profile has it for all.
+  [[nodiscard]] virtual std::string_view attention() const { return ""; }
+  /// True if all ranks of a stage wait for one another in each pass. Otherwise they do at the end of a step.
+  [[nodiscard]] virtual bool meets_each_pass(const Strategy& /*s*/) const { return false; }
   /// True if a message between stages is a meeting: a send waits for its receive. Otherwise each message
   /// occupies the queues of both stages for its time, but neither waits for the other to be free.
   [[nodiscard]] virtual bool sends_block(const Strategy& s) const = 0;
@@ -283,6 +293,9 @@ class Framework {
 
 /// Framework of a strategy. Throws std::invalid_argument if there is none of its name.
 [[nodiscard]] const Framework& framework_of(const Strategy& s);
+
+/// Framework::attention() of a stack's training loop; "" if the stack names no loop of the table.
+[[nodiscard]] std::string_view attention_of(const Software& software);
 
 /// Value of Strategy::framework for the framework of this name: "" for the one of the job's target. Throws
 /// std::invalid_argument if there is none.

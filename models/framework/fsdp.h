@@ -42,16 +42,21 @@ struct FsdpOptions {
   bool keeps_last = true;  ///< as in UnitSharding
   double buffered = 3;
   std::optional<FusedLoss> loss;  ///< absent: NxD's
+  /// PyTorch's scaled_dot_product_attention runs FlashAttention 2 (pytorch/pytorch
+  /// aten/src/ATen/native/transformers/cuda/flash_attn).
+  std::string_view attention = "flash-attention-2";
 };
 /// Options of FSDP1, which drops the last layer's weights too, and holds memory longer that other streams
 /// use. Composer's MPT wraps blocks whole and takes flash-attention's fused cross entropy: bf16 logits and
 /// their gradient (mosaicml/llm-foundry llmfoundry/models/mpt/modeling_mpt.py, loss_fn;
-/// activation_checkpointing).
+/// activation_checkpointing). Its attention is Triton's of the first FlashAttention (attn_impl;
+/// mosaicml/llm-foundry@b2a43a14 scripts/train/benchmarking/submit_benchmarks.py).
 inline constexpr FsdpOptions kFsdp1Options{.name = "fsdp1",
                                            .recomputes_parts = false,
                                            .keeps_last = false,
                                            .buffered = 4,
-                                           .loss = FusedLoss{{2, 4}, {2, 4}}};
+                                           .loss = FusedLoss{{2, 4}, {2, 4}},
+                                           .attention = "flash-attention-triton"};
 
 class Fsdp : public Nxd {
  public:
@@ -68,6 +73,7 @@ class Fsdp : public Nxd {
     return !pipeline_schedule(s).splits_backward() || (!options_.compiled && chunks_of(s).least > 1);
   }
   bool has_flash_attention(const Architecture&) const override { return true; }
+  std::string_view attention() const override { return options_.attention; }
   bool overlaps_layers(const Strategy& s) const override;
   std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
   ElementKinds element_kinds() const override;

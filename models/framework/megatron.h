@@ -78,6 +78,9 @@ class Megatron final : public Nxd {
     return machine.accelerator == topology::Accelerator::gpu;
   }
   bool has_flash_attention(const Architecture&) const override { return true; }
+  /// Transformer Engine takes cuDNN's kernel from compute capability 9.0 on, FlashAttention 2 below
+  /// (NVIDIA/TransformerEngine transformer_engine/pytorch/attention, get_attention_backend).
+  std::string_view attention() const override { return "transformer-engine"; }
   /// Unless --no-masked-softmax-fusion is given (megatron/training/arguments.py). The kernel takes 17 to 4096
   /// keys (megatron/core/fusions/fused_softmax.py, is_kernel_available).
   bool fuses_softmax(int keys) const override { return keys > 16 && keys <= 4096; }

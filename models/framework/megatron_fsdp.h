@@ -19,6 +19,7 @@ class MegatronFsdp final : public Fsdp {
   constexpr MegatronFsdp()
       : Fsdp({.name = "megatron-fsdp", .keeps_last = false, .loss = kBridgeOptions.loss}) {}
   std::vector<Sharding> shardings() const override { return {Sharding::parameters}; }
+  std::string_view attention() const override { return "transformer-engine"; }
   bool drops_unread() const override { return false; }
   bool repeats_keys() const override { return false; }
   bool recomputes_classes() const override { return true; }
