@@ -112,6 +112,12 @@ class Device {
                                                           double /*times*/) const {
     return std::nullopt;
   }
+  /// Parameter for the spread of a pass's time between cores and between passes; none where there is no
+  /// spread.
+  [[nodiscard]] virtual Parameter spread_of_passes() const { return {}; }
+  /// Time for which a pass waits for the slowest of `ranks` cores, over its own time, where all meet every
+  /// `passes` passes: what is different from pass to pass averages out between two meetings.
+  [[nodiscard]] double waits_for_slowest(const DeviceContext& on, int ranks, double passes) const;
   /// Rate at which a core's collectives can read and write its memory.
   [[nodiscard]] virtual Rate message_memory(const topology::Core& core, const Profile& profile) const = 0;
   /// The least time of `elements` elements with so many passes over each, however they are fused.

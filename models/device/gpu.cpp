@@ -134,3 +134,7 @@ Seconds Gpu::least_elements(const topology::Core&, double, double) const {
 }
 
 }  // namespace trnplan::models
+Parameter Gpu::spread_of_passes() const {
+  return gpu::pass_spread;
+}
+

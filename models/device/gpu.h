@@ -15,6 +15,9 @@
 //   a layer's pass   no shorter than the host's launches of it, host_layer (beyond_busy of device.h); its
 //                    busy time is that of its kernels and its collectives alone
 // d^0.2: FlashAttention 2 reaches 176 and 203 TFLOP/s with heads of 64 and 128 on A100 and 296 and 338 on
+//   waiting          pass_spread * slowest_of(ranks) / sqrt(passes) of a pass, for so many ranks that meet
+//                    once in so many passes
+// Products and attention take kernel_pace times as long with another release of the libraries.
 // H100 (Dao-AILab/flash-attention@0251105a assets). The roofline with a start per product fits measured
 // products within a median of 5 to 7 %; counting single waves of tiles does no better
 // (ai-dynamo/aiconfigurator@095f58a5 aic-core/src/aiconfigurator_core/systems/data).
@@ -41,3 +44,4 @@ class Gpu final : public Device {
 };
 
 }  // namespace trnplan::models
+  Parameter spread_of_passes() const override;

@@ -79,6 +79,21 @@ inline constexpr ParameterInfo kDeviceParameters[] = {
      .meaning = "share of the FP8 peak that a large product reaches, relative to gemm_share",
      .sign = TimeSign::none,
      .when_absent = 0.9},
+    {.place = 41,
+     .name = "pass_spread",
+     .unit = "1",
+     .meaning = "log-sd of a pass's time between GPUs and between passes; a pass at whose end all meet takes "
+                "as long "
+                "as the slowest of them",
+     .of_work = true,
+     .when_absent = 1e-30},
+    {.place = 42,
+     .name = "kernel_pace",
+     .unit = "1",
+     .meaning =
+         "time of products and of attention relative to what the shares say: the release of the libraries",
+     .of_work = true,
+     .when_absent = 1},
 };
 
 inline constexpr Parameter gemm_share = parameter_of(kDeviceParameters, "gemm_share");
@@ -93,6 +108,8 @@ inline constexpr Parameter host_layer = parameter_of(kDeviceParameters, "host_la
 inline constexpr Parameter attention_ramp = parameter_of(kDeviceParameters, "attention_ramp");
 inline constexpr Parameter score_traffic = parameter_of(kDeviceParameters, "score_traffic");
 inline constexpr Parameter fp8_share = parameter_of(kDeviceParameters, "fp8_share");
+inline constexpr Parameter kernel_pace = parameter_of(kDeviceParameters, "kernel_pace");
+inline constexpr Parameter pass_spread = parameter_of(kDeviceParameters, "pass_spread");
 inline constexpr Parameter unaligned_share = parameter_of(kDeviceParameters, "unaligned_share");
 
 }  // namespace trnplan::models::gpu

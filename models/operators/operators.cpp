@@ -43,6 +43,10 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
       on_{job.cluster.instance.core, profile, strategy.precision == Precision::fp32} {
   const double t = strategy.tensor_parallel;
   congested_launches_ = congested_launches(profile, job, strategy.tensor_parallel);
+  const double passes = framework_of(strategy).meets_each_pass(strategy)
+                            ? 1
+                            : 2.0 * std::max(1, micro_batches(job.training, strategy));
+  waits_ = device_.waits_for_slowest(on_, strategy.tensor_parallel * strategy.data_ranks(), passes);
   kinds_ = framework_of(strategy).element_kinds();
   logit_bytes_ = framework_of(strategy).logit_bytes();
   sequence_ = static_cast<double>(job.training.sequence) / strategy.context_parallel;
@@ -270,6 +274,12 @@ void LayerModel::alternate_again(OperatorList& list) const {
   list.push_back(linear("k again", tokens_, a_.hidden, kv_width_ / 2));
   if (a_.qk_norm)
     list.push_back(elements("norm of heads", kNorm, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
+  if (waits_ > 0) {
+    list.push_back({.name = "waiting for the slowest",
+                    .category = Category::overhead,
+                    .parameter = device_.spread_of_passes(),
+                    .waits = waits_});
+  }
   if (!a_.learned_positions)
     list.push_back(elements("rotary", kinds_.rotary, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   list.push_back(linear("o_proj again", tokens_, heads_ * a_.head_dim, a_.hidden));

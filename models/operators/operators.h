@@ -53,6 +53,7 @@ struct Operator {
   /// operator or the end of the list.
   bool background = false;
   double instructions = 0;  ///< in the graph that contains it (models/device/device.h)
+  double waits = 0;  ///< seconds for each second of what is before it (Device::waits_for_slowest)
   Seconds host{};  ///< host's time to launch all before it; the excess over their time counts (beyond_busy)
 };
 
@@ -78,6 +79,8 @@ class LayerModel {
   OperatorList embedding_backward() const;
   OperatorList head_forward() const;  ///< final norm, LM head, cross entropy
   OperatorList head_backward() const;
+  /// Operator::waits of a pass.
+  double waits() const { return waits_; }
   /// Addition of a micro-batch's gradients of `parameters` to the accumulator.
   OperatorList accumulate(double parameters) const;
   /// The update of `parameters` (optimizer state over `shards` ranks).
@@ -113,7 +116,7 @@ class LayerModel {
                   ProcessGroup process_group = ProcessGroup::tensor) const;
   void gather_weights(OperatorList& list, double parameters, bool background) const;
   void reduce_gradients(OperatorList& list, double parameters) const;
-  /// Appends the host's launches of a layer's pass.
+  /// Appends the wait for the slowest rank and the host's launches of a layer's pass.
   void add_launches(OperatorList& list, double passes) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;
@@ -138,7 +141,7 @@ class LayerModel {
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
   Seconds congested_launches_{};
   double experts_ = 0, expert_tokens_ = 0;  ///< experts on this core; tokens that each of them takes
-  double element_bytes_, sequence_;
+  double element_bytes_, sequence_, waits_ = 0;
   ScoreBytes score_bytes_;
   ElementKinds kinds_;
   LogitBytes logit_bytes_;

@@ -71,6 +71,12 @@ class GroupClass {
       return length_of(list, slowdown);
     SimTime t, busy;
     for (std::size_t i = 0; i < list.size();) {
+      if (list[i].waits > 0) {
+        const SimTime wait = to_sim_time(to_seconds(busy) * list[i++].waits);
+        t += wait;
+        busy += wait;
+        continue;
+      }
       if (list[i].host.value > 0) {
         t += to_sim_time(beyond_busy(to_seconds(busy), list[i++].host));
         continue;
@@ -99,7 +105,7 @@ class GroupClass {
     for (const Operator& o : part) {
       // Names and categories change no time. A new field does not compile until it is considered here.
       const auto& [name, category, seconds, parameter, also, flops, process_group, op, bytes, repeat,
-                   overlapped, weights, background, instructions, host] = o;
+                   overlapped, weights, background, instructions, waits, host] = o;
       const std::initializer_list<double> more = {static_cast<double>(process_group),
                                                   static_cast<double>(op),
                                                   static_cast<double>(overlapped),
@@ -107,6 +113,7 @@ class GroupClass {
                                                   static_cast<double>(repeat),
                                                   bytes.value,
                                                   seconds.value,
+                                                  waits,
                                                   host.value};
       key.insert(key.end(), more);
     }
@@ -127,7 +134,7 @@ class GroupClass {
     std::array<SimTime, 4> turns{}, turns_back{};  ///< by LayerTurn, if weights are gathered by unit
   };
   using Key = std::tuple<int, bool, Recompute, bool, Precision, const Framework*, UnitKey>;
-  std::map<Key, Chains> chains;
+  std::map<std::pair<Key, double>, Chains> chains;  ///< also by LayerModel::waits()
 
  private:
   const StepLayout& layout_;
@@ -229,7 +236,7 @@ struct StageCosts::Shared {
   }
 
   const GroupClass::Chains& chains(GroupClass& on, const Strategy& s, const LayerModel& model) const {
-    const GroupClass::Key key = keys_of(s).pass;
+    const std::pair key{keys_of(s).pass, model.waits()};
     const auto it = on.chains.find(key);
     if (it != on.chains.end()) return it->second;
     GroupClass::Chains c;

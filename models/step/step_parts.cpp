@@ -196,6 +196,12 @@ Items OperatorItems::of(const OperatorList& operators) {
   SimTime busy;                                     // with all that does not overlap other work
   Parameter background = common::overlap_slowdown;  // limit of the transfers that overlap work
   for (const Operator& o : operators) {
+    if (o.waits > 0) {
+      items.push_back(work_item(o.name, o.category, o.parameter, to_seconds(busy) * o.waits));
+      items.back().transfer_parameter = background;
+      busy += items.back().length;
+      continue;
+    }
     if (o.host.value > 0) {
       items.push_back(work_item(o.name, o.category, o.parameter, beyond_busy(to_seconds(busy), o.host)));
       items.back().transfer_parameter = background;
