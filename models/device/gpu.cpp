@@ -22,10 +22,12 @@ constexpr double kCastBytes = 3, kCastKernels = 1;
 /// The longer of the times of operations and of bytes. `executed` operations take time; `counted` of them
 /// count as FLOPs.
 Work longer(const DeviceContext& on, Flops executed, Bytes moved, Flops counted) {
-  const Seconds engine = executed / (peak_of(on) * on.profile[gpu::gemm_share]);
+  const Seconds engine =
+      executed / (peak_of(on) * on.profile[gpu::gemm_share]) * on.profile[gpu::kernel_pace];
   const Seconds memory = moved / (on.core.hbm * on.profile[gpu::bandwidth_share]);
   return {.seconds = std::max(engine, memory),
           .parameter = engine >= memory ? gpu::gemm_share : gpu::bandwidth_share,
+          .also = engine >= memory ? gpu::kernel_pace : Parameter(),
           .flops = counted};
 }
 
@@ -44,9 +46,16 @@ double head_share(double dim) {
   return std::pow(std::min(dim, kLong) / kLong, kPower);
 }
 
-}  // namespace
-
-namespace {
+/// Time of flash attention on all multiprocessors over that of the same work spread evenly. A thread block
+/// takes kTile queries of one head, a causal one at the end of a sequence `1 / square` times the mean.
+/// Multiprocessors fall idle over the last half of such a block; no kernel is shorter than one.
+double unfilled(const topology::Core& core, const AttentionShape& s, double square) {
+  constexpr double kTile = 128;
+  if (core.multiprocessors == 0) return 1;
+  const double blocks = s.heads * s.batch * std::ceil(s.sequence / kTile);
+  const double each = blocks * square / core.multiprocessors;  // longest blocks of a multiprocessor
+  return std::max(each + 0.5, 1.0) / each;
+}
 
 Work fp8_matmul(const DeviceContext& on, const MatmulShape& shape) {
   const auto& [n, k, width, fp8, cast] = shape;
@@ -54,12 +63,14 @@ Work fp8_matmul(const DeviceContext& on, const MatmulShape& shape) {
   const double operands = n * k + k * width;
   const BytesPerSecond bandwidth = on.core.hbm * on.profile[gpu::bandwidth_share];
   const Seconds engine = flops * stretch(on, n, k, width) /
-                         (on.core.fp8 * on.profile[gpu::gemm_share] * on.profile[gpu::fp8_share]);
+                         (on.core.fp8 * on.profile[gpu::gemm_share] * on.profile[gpu::fp8_share]) *
+                         on.profile[gpu::kernel_pace];
   const Seconds memory = Bytes(operands + on.element_bytes() * n * width) / bandwidth;
   const Seconds casts = Bytes(kCastBytes * (cast ? n * k : operands)) / bandwidth;
   return {.seconds = std::max(engine, memory) + casts +
                      Seconds((1 + (cast ? 1 : 2) * kCastKernels) * on.profile[gpu::kernel_start]),
           .parameter = engine >= memory ? gpu::gemm_share : gpu::bandwidth_share,
+          .also = engine >= memory ? gpu::kernel_pace : Parameter(),
           .flops = flops};
 }
 
@@ -94,12 +105,14 @@ Work Gpu::memory(const DeviceContext& on, Bytes bytes) const {
 
 Work Gpu::flash_attention(const DeviceContext& on, const AttentionShape& s) const {
   const Flops counted = attention_flops(s);
-  const Flops executed = counted * (s.blocks / std::max(1.0, std::ceil(s.blocks)));
-  const double stretched =
-      (1 + on.profile[gpu::attention_ramp] / s.sequence) / head_share(std::max(1.0, s.head_dim));
-  return {.seconds = executed * stretched / (peak_of(on) * on.profile[gpu::attention_share]) +
-                     Seconds(on.profile[gpu::kernel_start]),
+  const double square = s.blocks / std::max(1.0, std::ceil(s.blocks));
+  const Flops executed = counted * square;
+  const double stretched = (1 + on.profile[gpu::attention_ramp] / s.sequence) * unfilled(on.core, s, square) /
+                           head_share(std::max(1.0, s.head_dim));
+  const Seconds engine = executed * stretched / (peak_of(on) * on.profile[gpu::attention_share]);
+  return {.seconds = engine * on.profile[gpu::kernel_pace] + Seconds(on.profile[gpu::kernel_start]),
           .parameter = gpu::attention_share,
+          .also = gpu::kernel_pace,
           .flops = counted};
 }
 
@@ -107,13 +120,14 @@ Work Gpu::plain_attention(const DeviceContext& on, const AttentionShape& s, Byte
   const Flops counted = attention_flops(s);
   const Flops executed = counted * (s.blocks / std::max(1.0, std::ceil(s.blocks)));
   const Seconds products = executed * stretch(on, s.sequence, std::max(1.0, s.head_dim), s.sequence) /
-                           (peak_of(on) * on.profile[gpu::gemm_share]);
+                           (peak_of(on) * on.profile[gpu::gemm_share]) * on.profile[gpu::kernel_pace];
   const Seconds scores =
       traffic * on.profile[gpu::score_traffic] / (on.core.hbm * on.profile[gpu::bandwidth_share]);
   // One kernel for each product and one between them.
   const Seconds starts(on.profile[gpu::kernel_start] * (s.units + 1));
   return {.seconds = products + scores + starts,
           .parameter = products >= scores ? gpu::gemm_share : gpu::bandwidth_share,
+          .also = products >= scores ? gpu::kernel_pace : Parameter(),
           .flops = counted};
 }
 
@@ -125,6 +139,10 @@ std::optional<Work> Gpu::host_launches(const DeviceContext& on, double times) co
   return Work{.seconds = Seconds(on.profile[gpu::host_layer] * times), .parameter = gpu::host_layer};
 }
 
+Parameter Gpu::spread_of_passes() const {
+  return gpu::pass_spread;
+}
+
 Rate Gpu::message_memory(const topology::Core& core, const Profile& profile) const {
   return {core.hbm * profile[gpu::bandwidth_share], gpu::bandwidth_share};
 }
@@ -134,7 +152,3 @@ Seconds Gpu::least_elements(const topology::Core&, double, double) const {
 }
 
 }  // namespace trnplan::models
-Parameter Gpu::spread_of_passes() const {
-  return gpu::pass_spread;
-}
-

@@ -8,17 +8,22 @@
 //                    FP8: both operands are cast first (kCastBytes, kCastKernels), except weights that are
 //                    already cast; peak: that of FP8 times fp8_share
 //   attention        flash: the executed operations (half a causal square) times (1 + attention_ramp / s),
-//                    over peak * attention_share * (min(d, 128) / 128)^0.2; plain: two products per square,
+//                    over peak * attention_share * (min(d, 128) / 128)^0.2, and the wait for the last thread
+//                    blocks where few heads fill the multiprocessors badly; plain: two products per square,
 //                    one of them as short as a head, then the traffic of the scores
 //   elements         the tensors that one fused kernel reads and writes times eager_traffic, over the
 //                    bandwidth, and kernel_start
 //   a layer's pass   no shorter than the host's launches of it, host_layer (beyond_busy of device.h); its
 //                    busy time is that of its kernels and its collectives alone
-// d^0.2: FlashAttention 2 reaches 176 and 203 TFLOP/s with heads of 64 and 128 on A100 and 296 and 338 on
 //   waiting          pass_spread * slowest_of(ranks) / sqrt(passes) of a pass, for so many ranks that meet
 //                    once in so many passes
 // Products and attention take kernel_pace times as long with another release of the libraries.
-// H100 (Dao-AILab/flash-attention@0251105a assets). The roofline with a start per product fits measured
+// d^0.2: FlashAttention 2 reaches 176 and 203 TFLOP/s with heads of 64 and 128 on A100 and 296 and 338 on
+// H100 (Dao-AILab/flash-attention@0251105a assets). A thread block has 128 queries of a head (the same
+// repository, csrc/flash_attn/src/flash_fwd_launch_template.h): on B200 a step's forward attention of 4096
+// tokens reaches .87, .73, .58 and .31 with 64, 32, 16 and 8 heads, its backward .73, .80, .76, .66
+// (MooreThreads/SimuMax@4dcaae5 configs/system/b200_bf16_ceperm.json); the rule gives .93, .88, .78 and .63
+// of an even spread, which is between the two. The roofline with a start per product fits measured
 // products within a median of 5 to 7 %; counting single waves of tiles does no better
 // (ai-dynamo/aiconfigurator@095f58a5 aic-core/src/aiconfigurator_core/systems/data).
 #pragma once
@@ -39,9 +44,9 @@ class Gpu final : public Device {
   Work plain_attention(const DeviceContext& on, const AttentionShape& shape, Bytes traffic) const override;
   Work layer_start(const DeviceContext& on) const override;
   std::optional<Work> host_launches(const DeviceContext& on, double times) const override;
+  Parameter spread_of_passes() const override;
   Rate message_memory(const topology::Core& core, const Profile& profile) const override;
   Seconds least_elements(const topology::Core& core, double passes, double elements) const override;
 };
 
 }  // namespace trnplan::models
-  Parameter spread_of_passes() const override;

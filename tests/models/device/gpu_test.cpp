@@ -138,3 +138,36 @@ TEST_CASE("a step on gpus runs through devices, collectives and parameters of it
     CHECK(report.high > report.step);
   }
 }
+
+// Catches: heads cut over ranks that cost nothing. 8 multiprocessors; 4096 tokens are 32 blocks of 128
+// queries a head, a causal one 2 means long. 4 heads: 128 blocks of half the longest, 8 longest ones each;
+// the last leaves 0.5 of one idle: 8.5 / 8. 1 head: 2 each, 2.5 / 2. 128 tokens and 4 heads: 4 blocks are a
+// quarter each, and take 1.
+TEST_CASE("few heads leave multiprocessors idle in flash attention", "[models][device]") {
+  topology::Core core = gpu_machine().core;
+  const Profile profile = gpu_profile();
+  const Device& device = device_of(core);
+  const auto seconds = [&](double heads, double sequence, int multiprocessors) {
+    core.multiprocessors = multiprocessors;
+    return device.flash_attention({core, profile}, {heads, 1, sequence, 128, 2, 0.5}).seconds.value;
+  };
+  CHECK(seconds(4, 4096, 8) / seconds(4, 4096, 0) == Approx(8.5 / 8));
+  CHECK(seconds(1, 4096, 8) / seconds(1, 4096, 0) == Approx(2.5 / 2));
+  CHECK(seconds(4, 128, 8) / seconds(4, 128, 0) == Approx(4));
+}
+
+// Catches: a release of the libraries that reaches copies, or not all products.
+TEST_CASE("a pace of kernels stretches products and attention alone", "[models][device]") {
+  const topology::Core core = gpu_machine().core;
+  const Profile profile = gpu_profile();
+  Profile slow = profile;
+  slow.value(gpu::kernel_pace) = {1.5, 0.1, "made up"};
+  const Device& device = device_of(core);
+  const MatmulShape large{4096, 4096, 4096};
+  CHECK(device.matmul({core, slow}, large).seconds.value ==
+        Approx(1.5 * device.matmul({core, profile}, large).seconds.value));
+  const AttentionShape attention{8, 1, 4096, 128, 2, 0.5};
+  CHECK(device.flash_attention({core, slow}, attention).seconds.value ==
+        Approx(1.5 * device.flash_attention({core, profile}, attention).seconds.value));
+  CHECK(device.memory({core, slow}, Bytes(1e9)).seconds == device.memory({core, profile}, Bytes(1e9)).seconds);
+}
