@@ -19,6 +19,11 @@ PassLaunches Nanotron::launches(const Strategy& s) const {
   return {Launch::task, Launch::task, Launch::none};
 }
 
+std::optional<TensorOverlap> Nanotron::tensor_overlap(const Strategy& s) const {
+  if (!s.sequence_parallel || s.tensor_parallel == 1) return std::nullopt;
+  return TensorOverlap{.between_gradients = true, .own_piece = true, .across_nodes = true};
+}
+
 ElementKinds Nanotron::element_kinds() const {
   ElementKinds kinds;
   kinds.norm.streams = 5;

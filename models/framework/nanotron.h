@@ -1,6 +1,11 @@
 // nanotron: PyTorch without a compiler. Tensor parallel is sequence parallel. Source:
 // huggingface/nanotron@2411b022 src/nanotron.
 //
+//   tensor       with tp_linear_async_communication (parallel/tensor_parallel/functional.py): a gather runs
+//                during the product of the rank's own piece, and those of the other ranks' pieces follow;
+//                nothing hides the reduce-scatters of the forward pass; in the backward pass of a
+//                column-parallel product its input is gathered again during the input's gradient, which is
+//                scattered during the weight's
 //   gradients    added up in fp32; all-reduced in fp32 bucket by bucket during the last backward pass, with
 //                ZeRO-1 too (optim/gradient_accumulator.py, get_fp32_accum_hook)
 //   weights      ZeRO-1: gathered in bf16 after the optimizer, without overlap (optim/zero.py)
@@ -31,7 +36,10 @@ class Nanotron : public Nxd {
   bool recomputes_classes() const override { return false; }
   bool runs(Schedule schedule) const override { return schedule == Schedule::one_f_one_b; }
   bool has_flash_attention(const Architecture&) const override { return true; }
-  bool overlaps_layers(const Strategy&) const override { return false; }
+  /// flash_attn_varlen_func (models/llama.py, CoreAttention).
+  std::string_view attention() const override { return "flash-attention-2"; }
+  bool overlaps_layers(const Strategy& s) const override { return tensor_overlap(s).has_value(); }
+  std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
   PassLaunches launches(const Strategy& s) const override;
   bool drops_unread() const override { return false; }
   ElementKinds element_kinds() const override;

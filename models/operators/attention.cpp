@@ -68,7 +68,7 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
 
 void LayerModel::attention_block(OperatorList& list) const {
   enter(list, "qkv input");
-  list.push_back(linear("qkv", tokens_, a_.hidden, qkv_width_));
+  linear_after_gather(list, "qkv", tokens_, a_.hidden, qkv_width_);
   if (a_.qk_norm)
     list.push_back(elements("norm of heads", kNorm, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   if (!a_.learned_positions)

@@ -66,8 +66,10 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
     score_bytes_.again += kDropoutBytesForward;
     score_bytes_.backward += kDropoutBytesBackward;
   }
-  if (strategy.sequence_parallel && strategy.tensor_parallel <= job.cluster.instance.cores())
-    beside_products_ = framework_of(strategy).tensor_overlap(strategy);
+  beside_products_ = framework_of(strategy).tensor_overlap(strategy);
+  const bool inside = strategy.tensor_parallel <= job.cluster.instance.cores();
+  if (beside_products_ && !(strategy.sequence_parallel && (inside || beside_products_->across_nodes)))
+    beside_products_.reset();
   units_ = framework_of(strategy).units(strategy);
   if (units_) {
     root_parameters_ = stage_parameters(a_, strategy, 0, 0);
@@ -120,6 +122,17 @@ Operator LayerModel::linear_weights(std::string_view name, double n, double k, d
   Operator weights = operator_of(name, device_.matmul(on_, {k, n, width, is_fp8(s_.precision)}));
   weights.weights = true;
   return weights;
+}
+
+void LayerModel::linear_after_gather(OperatorList& list, std::string_view name, double n, double k,
+                                     double width) const {
+  if (!beside_products_ || !beside_products_->own_piece) {
+    list.push_back(linear(name, n, k, width));
+    return;
+  }
+  const double own = n / s_.tensor_parallel, others = s_.tensor_parallel > 2 ? 2 : 1;
+  list.push_back(linear(name, own, k, width));
+  for (int i = 0; i < others; ++i) list.push_back(linear(name, (n - own) / others, k, width));
 }
 
 Operator LayerModel::elements(std::string_view name, const ElementKind& kind, double rows,
@@ -181,7 +194,7 @@ void LayerModel::mlp_again(OperatorList& list) const {
     return;
   }
   const bool gated = a_.mlp == Mlp::gated;
-  list.push_back(linear("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
+  linear_after_gather(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
   list.push_back(elements("activation", gated ? kinds_.gated : kinds_.plain, tokens_, mlp_width_));
 }
 
@@ -194,7 +207,8 @@ void LayerModel::mlp(OperatorList& list) const {
 void LayerModel::mlp_backward(OperatorList& list) const {
   if (a_.experts > 0) return experts_backward(list);
   const bool gated = a_.mlp == Mlp::gated;
-  linear_backward(list, "down", tokens_, mlp_width_, a_.hidden);
+  linear_after_gather(list, "down", tokens_, a_.hidden, mlp_width_);  // gradient of the input
+  list.push_back(linear_weights("down", tokens_, mlp_width_, a_.hidden));
   list.push_back(
       elements("activation", gated ? kinds_.gated_backward : kinds_.plain_backward, tokens_, mlp_width_));
   enter(list, kMlpInputAgain);
@@ -240,7 +254,8 @@ void LayerModel::put_beside_products(OperatorList& list) const {
     const bool between = beside_products_->between_gradients;
     if (more && is(o, CollectiveOp::all_gather) && product(list[i + 1]))
       o.overlapped = between || (o.name != kMlpInputAgain && o.name != kQkvInputAgain);
-    const bool free = (out.empty() || !out.back().overlapped) && (between || !o.weights);
+    const bool free =
+        (out.empty() || !out.back().overlapped) && (o.weights ? between : !beside_products_->own_piece);
     if (!(more && free && product(o) && is(list[i + 1], CollectiveOp::reduce_scatter))) {
       out.push_back(o);
       continue;
@@ -258,6 +273,12 @@ void LayerModel::put_beside_products(OperatorList& list) const {
 }
 
 void LayerModel::add_launches(OperatorList& list, double passes) const {
+  if (waits_ > 0) {
+    list.push_back({.name = "waiting for the slowest",
+                    .category = Category::overhead,
+                    .parameter = device_.spread_of_passes(),
+                    .waits = waits_});
+  }
   auto host = device_.host_launches(on_, passes);
   if (!host) return;
   host->seconds += congested_launches_ * passes;
@@ -274,12 +295,6 @@ void LayerModel::alternate_again(OperatorList& list) const {
   list.push_back(linear("k again", tokens_, a_.hidden, kv_width_ / 2));
   if (a_.qk_norm)
     list.push_back(elements("norm of heads", kNorm, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
-  if (waits_ > 0) {
-    list.push_back({.name = "waiting for the slowest",
-                    .category = Category::overhead,
-                    .parameter = device_.spread_of_passes(),
-                    .waits = waits_});
-  }
   if (!a_.learned_positions)
     list.push_back(elements("rotary", kinds_.rotary, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   list.push_back(linear("o_proj again", tokens_, heads_ * a_.head_dim, a_.hidden));
@@ -329,7 +344,8 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
 
   enter(list, "o_proj gradient");
-  linear_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
+  linear_after_gather(list, "o_proj", tokens_, a_.hidden, heads_ * a_.head_dim);  // gradient of the input
+  list.push_back(linear_weights("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
   if (again.scores) attention(list, 1, score_bytes_.again);
   attention(list, s_.flash_attention ? kFlashUnitsBackward : 4, score_bytes_.backward);
   if (!a_.learned_positions) {

@@ -108,6 +108,8 @@ class LayerModel {
   Operator linear(std::string_view name, double n, double k, double width) const;
   void linear_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
   Operator linear_weights(std::string_view name, double n, double k, double width) const;
+  /// Product whose first operand was gathered right before: piece by piece, with TensorOverlap::own_piece.
+  void linear_after_gather(OperatorList& list, std::string_view name, double n, double k, double width) const;
   Operator elements(std::string_view name, const ElementKind& kind, double rows, double width) const;
   Operator memory(std::string_view name, Category category, double bytes) const;
   Operator gather(std::string_view name) const;

@@ -74,6 +74,36 @@ TEST_CASE("tensor-parallel collectives overlap the products they feed or follow"
     CHECK_FALSE(o.overlapped);
 }
 
+// Catches: gathers that hide behind a whole product, and forward reduce-scatters that hide at all. On 8 ranks
+// the own piece is an eighth of the product; pieces of two other groups of ranks follow.
+TEST_CASE("nanotron gathers during the product of its own piece", "[models][framework]") {
+  const Job job = on_gpus(1, 16);
+  const Profile profile = gpu_profile();
+  const Strategy s = strategy_of(job, "tp=8,framework=nanotron");
+  const LayerModel model(job, s, profile);
+  const OperatorList forward = model.layer_forward(), backward = model.layer_backward();
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    if (forward[i].process_group != ProcessGroup::tensor) continue;
+    CHECK(forward[i].overlapped == (forward[i].op == CollectiveOp::all_gather));
+    if (!forward[i].overlapped) continue;
+    const double whole = forward[i + 1].flops.value + forward[i + 2].flops.value + forward[i + 3].flops.value;
+    CHECK(forward[i + 1].flops.value == Approx(whole / 8));
+  }
+  int overlapped = 0, exposed = 0;
+  for (const Operator& o : backward) {
+    if (o.process_group == ProcessGroup::tensor) ++(o.overlapped ? overlapped : exposed);
+  }
+  CHECK(overlapped == 6);
+  CHECK(exposed == 0);
+  // Between nodes too: the collective has no buffers of its own.
+  const Job two = on_gpus(2, 16);
+  int between = 0;
+  for (const Operator& o :
+       LayerModel(two, strategy_of(two, "tp=16,kv=2,framework=nanotron"), profile).layer_forward())
+    between += o.overlapped ? 1 : 0;
+  CHECK(between == 2);
+}
+
 TEST_CASE("no more of a collective is hidden than its product takes", "[models]") {
   const Job job = on_gpus(1, 16);
   Profile slow = gpu_profile();
