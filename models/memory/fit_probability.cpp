@@ -73,15 +73,21 @@ struct LogSum {
 LogSum log_sum(const Terms& terms, const Doubt& doubt, const std::array<double, kFactors>& u) {
   const auto& sd = doubt.log_sd;
   const double shared = std::exp(sd[kFragmentation] * u[kFragmentation]);
-  const double far = std::exp(sd[kDistance] * u[kDistance]);
-  const Terms now = {terms[0] * std::exp(sd[kActivations] * u[kActivations]) * shared * far,
-                     terms[1] * std::exp(sd[kTransient] * u[kTransient]) * shared * far,
-                     terms[2] * std::exp(sd[kRuntime] * u[kRuntime]) * far, terms[kStates] * shared};
-  const double sum = sum_of(now), temporary = now[0] + now[1];
-  return {
-      std::log(sum),
-      {now[0] / sum * sd[kActivations], now[1] / sum * sd[kTransient], now[2] / sum * sd[kRuntime],
-       (temporary + now[kStates]) / sum * sd[kFragmentation], (temporary + now[2]) / sum * sd[kDistance]}};
+  const Terms now = {terms[0] * std::exp(sd[kActivations] * u[kActivations]) * shared,
+                     terms[1] * std::exp(sd[kTransient] * u[kTransient]) * shared,
+                     terms[2] * std::exp(sd[kRuntime] * u[kRuntime]), terms[kStates] * shared};
+  const double temporary = now[0] + now[1], far = sd[kDistance] * u[kDistance];
+  if (now[kStates] <= 0) {  // the distance multiplies everything
+    const double sum = sum_of(now);
+    return {std::log(sum) + far,
+            {now[0] / sum * sd[kActivations], now[1] / sum * sd[kTransient], now[2] / sum * sd[kRuntime],
+             temporary / sum * sd[kFragmentation], sd[kDistance]}};
+  }
+  const double factor = std::exp(far), distant = (temporary + now[2]) * factor, sum = distant + now[kStates];
+  const double share = factor / sum;
+  return {std::log(sum),
+          {now[0] * share * sd[kActivations], now[1] * share * sd[kTransient], now[2] * share * sd[kRuntime],
+           (temporary * factor + now[kStates]) / sum * sd[kFragmentation], distant / sum * sd[kDistance]}};
 }
 
 double product(const std::array<double, kFactors>& a, const std::array<double, kFactors>& b) {
