@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -80,6 +81,8 @@ class ScenarioReader {
         fault(place, key, "its shares multiply to less than is simulated",
               fmt::format("leave at least {}", kLeastShare));
     };
+    if (runs_ && !jitter_)
+      fault(place, *runs_, "nothing is random without jitter", "write for example jitter=0.05,runs=100");
     check(kSpine, out_.spine);
     for (const auto& [node, state] : nodes_) {
       check(kNic, state.network);
@@ -145,6 +148,8 @@ class ScenarioReader {
 
   void add(const ScenarioKey& key, const std::string& unit, const std::string& text, const SourcePos& of_unit,
            const SourcePos& of_value) {
+    if (key.name == kRuns || key.name == kSeed) runs_ = key.name;
+    if (key.name == kJitter) jitter_ = true;
     const bool applies = this->applies(key, of_unit);
     const std::optional<int> number = key.of == Of::machine ? 0 : number_of(key, unit, of_unit);
     const std::optional<double> value = value_of(key, text, of_value);
@@ -174,6 +179,8 @@ class ScenarioReader {
   const topology::Cluster& cluster_;
   models::Scenario out_;
   std::map<int, models::NodeState> nodes_;
+  bool jitter_ = false;
+  std::optional<std::string_view> runs_;  ///< the key that needs jitter
   std::vector<Diagnostic> faults_;
 };
 

@@ -13,6 +13,7 @@
 // Not modelled: another choice of algorithm because of the lost bandwidth.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 

@@ -77,6 +77,7 @@ TEST_CASE("a scenario says what is left of the network, and which nodes are late
   CHECK(random.random.log_sd == 0.05);
   CHECK(random.random.runs == 30);
   CHECK(random.random.seed == 7);
+  CHECK(scenario_faults("seed=7").size() == 1);
   const TestFolder folder;
   const std::string path = folder.write("part.yaml", "nic: {2: 0.4375}\nspine: 0.5\n");
   CHECK(io::read_scenario(path, cluster, kPlace).spine == 0.5);
