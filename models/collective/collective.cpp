@@ -19,16 +19,13 @@ namespace {
 /// between nodes uses its own node's resources.
 class Wiring {
  public:
-  /// Cost: O(cores of a node).
-  explicit Wiring(const Fabric& fabric) : fabric_(fabric), instance_(fabric.cluster().instance) {
-    for (int core = 0; core < instance_.cores(); ++core) chip_of_.push_back(instance_.chip_of(core));
-  }
+  explicit Wiring(const Fabric& fabric) : fabric_(fabric), instance_(fabric.cluster().instance) {}
 
   template <class Add>
   void inside(int cls, const Relation& r, int from_core, int to_core, Add&& add) const {
     add(fabric_.memory(cls, from_core), r.bytes * r.read);
     add(fabric_.memory(cls, to_core), r.bytes * r.written);
-    const int from = chip_of_[at(from_core)], to = chip_of_[at(to_core)];
+    const int from = instance_.chip_of(from_core), to = instance_.chip_of(to_core);
     if (from == to) return;
     if (const Fabric::Id id = fabric_.link(cls, from, to); id < fabric_.size()) return add(id, r.bytes);
     const auto legs = [&](const std::vector<Fabric::Leg>& way) {
@@ -56,7 +53,6 @@ class Wiring {
  private:
   const Fabric& fabric_;
   const topology::Instance& instance_;
-  std::vector<int> chip_of_;  ///< by core
 };
 
 /// Adds up bytes per resource, and keeps the most that one group puts on any. Memory: of the blocks of
@@ -136,17 +132,16 @@ std::vector<std::vector<int>> cores_by_node(const Fabric& fabric, const GroupSha
 }
 
 /// Adds the loads of one group's stages, on the representatives among its nodes.
-void add_loads(const Fabric& fabric, const Wiring& wiring, const GroupShape& shape,
-               const std::vector<int>& ranks, const Description& description, std::vector<Sum>& sums) {
+void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<int>& ranks,
+               const Description& description, std::vector<Sum>& sums) {
+  const Wiring wiring(fabric);
   const auto cores = cores_by_node(fabric, shape, ranks, true);
   for (Sum& sum : sums) sum.begin_group();
   for (std::size_t n = 0; n < cores.size(); ++n) {
     if (cores[n].empty()) continue;
     const int cls = fabric.placement().class_of_node(shape.nodes[n]);
     // A group whose nodes differ is refused or doubtful; here its members are taken in turn.
-    const auto core = [&own = cores[n]](int member) {
-      return own[at(member) < own.size() ? at(member) : at(member) % own.size()];
-    };
+    const auto core = [&](int member) { return cores[n][at(member) % cores[n].size()]; };
     for (std::size_t s = 0; s < description.stages.size(); ++s) {
       const Stage& stage = description.stages[s];
       const auto steps = static_cast<double>(stage.steps);
@@ -179,14 +174,13 @@ Phase phase_of(const Fabric& fabric, const CollectiveLoads::Steps& stage) {
 CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
                          Bytes bytes, Algorithm algorithm) {
   CollectiveLoads out;
-  const Wiring wiring(fabric);
   std::vector<Sum> sums;
   for (const std::vector<int>& ranks : groups) {
     if (ranks.size() < 2) continue;
     const GroupShape shape = shape_of(fabric.cluster(), ranks);
     Description description = describe(fabric, op, shape, bytes, algorithm);
     while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
-    add_loads(fabric, wiring, shape, ranks, description, sums);
+    add_loads(fabric, shape, ranks, description, sums);
     if (out.phases.empty()) out.algorithm = std::move(description.algorithm);
     out.protocol = description.protocol;
     out.phases.resize(sums.size());
