@@ -12,6 +12,7 @@
 #include "io/catalog/observations.h"
 #include "io/catalog/value_reader.h"
 #include "io/format/schema_version.h"
+#include "models/framework/framework.h"
 #include "models/schemas/schemas.h"
 #include "text/quantity_reader.h"
 
@@ -133,7 +134,7 @@ void read_factors(const Node& node, models::Profile& profile, std::vector<Diagno
     MapReader map(one, "factors", faults);
     models::Factors f;
     f.framework = map.text("framework", "");
-    f.attention = map.text("attention", "");
+    const std::string attention = map.text("attention", "");
     f.cluster = map.text("cluster", "");
     if (const Node* values = map.raw("parameters")) {
       MapReader fields(*values, "factors.parameters", faults);
@@ -146,8 +147,18 @@ void read_factors(const Node& node, models::Profile& profile, std::vector<Diagno
     }
     if (const Node* network = map.raw("network_state")) f.network = network_from(*network, faults);
     map.ignore({"note", "description"});
+    const auto loops = models::frameworks_with_attention(attention);
+    if (loops.empty()) map.fault("attention", "no training loop runs this library", "see docs/models.md");
     map.finish();
-    all->push_back(std::move(f));
+    if (attention.empty()) {
+      all->push_back(std::move(f));
+      continue;
+    }
+    // A library of flash attention stands for every loop that runs it.
+    for (const std::string_view loop : loops) {
+      f.framework = loop;
+      all->push_back(f);
+    }
   }
   profile.factors = std::move(all);
 }

@@ -182,8 +182,8 @@ class Framework {
   [[nodiscard]] virtual bool runs(Schedule schedule) const = 0;
   /// True if it can train the model with flash attention; plain attention is always available.
   [[nodiscard]] virtual bool has_flash_attention(const Architecture& a) const = 0;
-  /// Library of its flash attention on GPUs, by which profiles state the speed of the kernel
-  /// (Factors::attention). "": as the profile has it for all.
+  /// Library of its flash attention on GPUs, for which profiles state the speed of the kernel. "": as the
+  /// profile has it for all.
   [[nodiscard]] virtual std::string_view attention() const { return ""; }
   /// True if all ranks of a stage wait for one another in each pass. Otherwise they do at the end of a step.
   [[nodiscard]] virtual bool meets_each_pass(const Strategy& /*s*/) const { return false; }
@@ -294,8 +294,8 @@ class Framework {
 /// Framework of a strategy. Throws std::invalid_argument if there is none of its name.
 [[nodiscard]] const Framework& framework_of(const Strategy& s);
 
-/// Framework::attention() of a stack's training loop; "" if the stack names no loop of the table.
-[[nodiscard]] std::string_view attention_of(const Software& software);
+/// Names of the frameworks with this Framework::attention().
+[[nodiscard]] std::vector<std::string_view> frameworks_with_attention(std::string_view library);
 
 /// Value of Strategy::framework for the framework of this name: "" for the one of the job's target. Throws
 /// std::invalid_argument if there is none.

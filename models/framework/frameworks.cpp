@@ -35,15 +35,10 @@ constexpr auto kFrameworks = std::to_array<const Framework*>(
     {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
      &kNanotron, &kMegatronDeepSpeed, &kFsdp1});
 
-const Framework* find(std::string_view name) {
-  for (const Framework* f : kFrameworks) {
-    if (f->name() == name) return f;
-  }
-  return nullptr;
-}
-
 const Framework& named(std::string_view name) {
-  if (const Framework* f = find(name)) return *f;
+  for (const Framework* f : kFrameworks) {
+    if (f->name() == name) return *f;
+  }
   throw std::invalid_argument("there is no framework \"" + std::string(name) + "\"");
 }
 
@@ -101,10 +96,12 @@ const Framework& framework_of(const Strategy& s) {
   return s.framework.empty() ? *kFrameworks.front() : named(s.framework);
 }
 
-std::string_view attention_of(const Software& software) {
-  const std::string_view loop = stack_of(software).loop;
-  const Framework* f = find(loop.empty() ? std::string_view(software.framework) : loop);
-  return f != nullptr ? f->attention() : "";
+std::vector<std::string_view> frameworks_with_attention(std::string_view library) {
+  std::vector<std::string_view> names;
+  for (const Framework* f : kFrameworks) {
+    if (f->attention() == library) names.push_back(f->name());
+  }
+  return names;
 }
 
 std::string_view stated_framework(std::string_view name) {

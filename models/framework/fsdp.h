@@ -106,7 +106,7 @@ class Fsdp : public Nxd {
                           ")"};
   }
   std::optional<UnitSharding> units(const Strategy& s) const override;
-  /// For the gathers and reductions of each unit.
+  /// All wait for the gathers and reductions of each unit.
   bool meets_each_pass(const Strategy& s) const override { return units(s).has_value(); }
   SavedBytes saved(const Architecture&, const Strategy&) const override { return kFusedKernelsSave; }
   /// Grouped products process the rows that come (pytorch/torchtitan@b5bcd76

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/framework/framework.h"
 #include "models/job/job.h"
 #include "units/normal.h"
 
@@ -53,7 +52,6 @@ bool applies(const Factors& f, const Job& job) {
   const std::string_view loop = stack_of(job.software).loop;
   return (f.framework.empty() || f.framework == job.software.framework ||
           (!loop.empty() && f.framework == loop)) &&
-         (f.attention.empty() || f.attention == attention_of(job.software)) &&
          (f.cluster.empty() || f.cluster == job.cluster.instance.name);
 }
 

@@ -91,11 +91,9 @@ struct MeasuredNetwork {
   double many_ranks = 1;
 };
 
-/// Parameters that differ for one framework's kernels and host, for one kernel of attention, or for one
-/// cluster's network.
+/// Parameters that differ for one framework's kernels and host, or for one cluster's network.
 struct Factors {
   std::string framework;                            ///< named as in Software::framework; "": any
-  std::string attention;                            ///< named as in Framework::attention(); "": any
   std::string cluster;                              ///< the instance that represents the cluster; "": any
   std::vector<std::pair<Parameter, Value>> values;  ///< they replace the profile's
   NetworkState network;

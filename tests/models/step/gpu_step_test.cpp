@@ -1,5 +1,6 @@
 // Steps on machines with GPUs: the forms of a step agree, the bound holds, and the times added by host and
 // network.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -239,4 +240,49 @@ TEST_CASE("factors of a framework and a cluster reach no other job", "[models]")
   other.cluster.instance.name = "another";
   CHECK(with_factors(p, other)[gpu::host_layer] == p[gpu::host_layer]);
   CHECK(with_factors(p, other)[switched::network_share] == 0.5);
+}
+
+// Catches: a library of attention that a loop does not get, or gets in place of its own factors.
+TEST_CASE("a library of attention has one speed in every loop that runs it", "[models]") {
+  const Profile p = test_catalog().profile("h100");
+  Job job = short_gpu_job(1, 8);
+  const auto with = [&](const char* stack, Parameter parameter) {
+    job.software.framework = stack;
+    return with_factors(p, job)[parameter];
+  };
+  const double second = with("nanotron", gpu::attention_share);
+  for (const char* stack : {"fsdp", "torchtitan", "fsdp-eager"})
+    CHECK(with(stack, gpu::attention_share) == second);
+  CHECK(with("fsdp1", gpu::attention_share) < second);
+  CHECK(with("megatron", gpu::attention_share) > second);
+  CHECK(with("megatron", gpu::attention_share) == with("megatron-bridge", gpu::attention_share));
+  CHECK(with("nanotron", gpu::host_layer) > with("fsdp", gpu::host_layer));
+}
+
+// Catches: scales of FP8 that tie no ranks together, and ranks that meet once a step and wait as if in each
+// pass. 16 ranks of 1 sequence and 32 micro-batches: the slowest of 16 is Phi^-1(15.625 / 16.25) = 1.769 sds
+// slow; what differs from pass to pass averages out over 64 of them.
+TEST_CASE("ranks that meet in each pass wait for the slowest of them", "[models]") {
+  Profile spread = gpu_profile();
+  spread.value(gpu::pass_spread) = {0.02, 0.1, "made up"};
+  const Job job = short_gpu_job(2, 16 * 32);
+  const auto waits = [&](const char* text) {
+    const Strategy s = strategy_of(job, text);
+    const double share = LayerModel(job, s, spread).waits();
+    const OperatorList forward = LayerModel(job, s, spread).layer_forward();
+    CHECK(std::count_if(forward.begin(), forward.end(), [](const Operator& o) { return o.waits > 0; }) == 1);
+    return share;
+  };
+  const double slowest = 0.02 * slowest_of(16);
+  CHECK(slowest == Approx(0.02 * 1.769).epsilon(1e-3));
+  CHECK(waits("dp=16,framework=megatron") == Approx(slowest / 8));
+  CHECK(waits("dp=16,framework=megatron,precision=fp8") == Approx(slowest));
+  CHECK(waits("dp=16,framework=fsdp") == Approx(slowest));
+  // The step is as much longer, but for its ends and the head.
+  const auto step = [&](const Profile& p) {
+    return simulate_step(job, strategy_of(job, "dp=16,framework=megatron,precision=fp8"), p).step.value;
+  };
+  const double longer = step(spread) / step(gpu_profile()) - 1;
+  CHECK(longer > 0.6 * slowest);
+  CHECK(longer <= slowest);
 }

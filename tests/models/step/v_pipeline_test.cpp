@@ -112,7 +112,7 @@ TEST_CASE("a V on GPUs takes what its passes and messages take by hand", "[model
       // With few micro-batches an activation and a gradient may briefly share a link.
       const double hand = to_seconds(by_hand(model.parts())).value;
       CHECK(whole.step.value >= hand * (1 - 1e-9));
-      CHECK(whole.step.value <= hand * (1 + 1e-4));
+      CHECK(whole.step.value <= hand * (1 + 2e-4));
       exact += whole.step.value <= hand * (1 + 1e-9);
       CHECK(folded.step == whole.step);
       CHECK(model.lower_bound() <= whole.step);
