@@ -7,8 +7,8 @@
 // framework or of an instance type, and starts from the profile's factors for it. Maximum a posteriori of log
 // step times with Student-like weights; the rows of a source weigh at most as much as kMostRows, because they
 // share what its page does not say. Priors are those of PROFILE.json. In the environment ROUNDS: at most so
-// many, and MOST: at most so many rows of a source. Deterministic. Rows whose note carries the run's own
-// all-reduce bandwidth are predicted with it, which no plan has.
+// many, MOST: at most so many rows of a source, and FAMILY: that of the machines. Deterministic. Rows
+// whose note carries the run's own all-reduce bandwidth are predicted with it, which no plan has.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -369,7 +369,9 @@ int main(int argc, char** argv) try {
     if (!p) throw std::runtime_error("no parameter " + name);
     free.push_back({p, scope < name.size() ? name.substr(scope + 1) : ""});
   }
-  const Fit fit(rows_of(argv[1], sources, prior.instance), prior, free);
+  const char* stated = std::getenv("FAMILY");
+  const std::string family = stated != nullptr ? stated : prior.instance;
+  const Fit fit(rows_of(argv[1], sources, family), prior, free);
   const Eigen::VectorXd x = fit.best(std::getenv("ROUNDS") ? std::atoi(std::getenv("ROUNDS")) : 12);
   const Eigen::VectorXd sd = fit.spread(x);
   for (std::size_t i = 0; i < free.size(); ++i) {

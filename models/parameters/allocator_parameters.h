@@ -7,7 +7,7 @@
 namespace trnplan::models::allocator {
 
 inline constexpr ParameterInfo kParameters[] = {
-    {.place = 41,
+    {.place = 43,
      .name = "mixed_fragmentation",
      .unit = "1",
      .meaning =
