@@ -96,7 +96,7 @@ class Megatron final : public Nxd {
   /// each pass (delayed scaling, the default of --fp8-recipe and of NeMo's bf16_with_fp8_mixed:
   /// NVIDIA/TransformerEngine transformer_engine/pytorch/fp8.py, reduce_and_update_fp8_tensors;
   /// get_amax_reduction_group of megatron/core/parallel_state.py).
-  bool meets_each_pass(const Strategy& s) const override { return s.precision == Precision::fp8; }
+  bool meets_each_pass(const Strategy& s) const override { return is_fp8(s.precision); }
   bool keeps_fp8_weights() const override { return options_.keeps_fp8_weights; }
   bool balances_context() const override { return true; }
   /// Recipes set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (docs/performance-guide.md).
