@@ -31,7 +31,7 @@ std::vector<Key> keys_of_scoring() {
       {"biases", "true", {"\"x\"", "2", "[]", "{}"}},
       {"tied_below", "10000", {"0", "-1", "1.5", "1e300", "\"x\"", "[]", huge}},
       {"mlp", "\"plain\"", {"\"none\"", "\"Plain\"", "\"\"", "5", "true", "[]", "{}"}},
-      {"memory", "\"allocated\"", {"\"reserved\"", "5", "true", "[]", "{}"}},
+      {"memory", "\"allocated\"", {"\"kept\"", "5", "true", "[]", "{}"}},
   };
 }
 

@@ -28,7 +28,7 @@ using Words = std::set<std::string>;
 
 /// Seeds that draw each machine twice.
 std::vector<unsigned> two_rounds() {
-  return seeds(1, 2 * static_cast<int>(timed_machines().size()));
+  return seeds(1, 4 * static_cast<int>(timed_machines().size()));
 }
 
 Words words_of_rules(const RandomJob& random, const models::Strategy& s) {

@@ -31,7 +31,8 @@ constexpr TrainingLoop megatron(std::string_view name, double logits) {
           .logits_forward = logits,
           .logits_backward = logits,
           .kernels = Kernels::fused,
-          .messages = 0};
+          .messages = 0,
+          .copies_states = true};
 }
 
 constexpr std::array kLoops = {
@@ -215,8 +216,9 @@ std::string cannot(const TrainingLoop& loop, const Strategy& s) {
                                                          : s.sharding == Sharding::parameters;
   if (s.zero1 && !known) return "shard just that";
   if (s.shard_ranks == 0) return "";
-  if (!loop.shards_weights()) return "shard over groups";
+  if (!loop.shards_weights() && !loop.copies_states) return "shard over groups";
   if (s.shard_ranks < 2 || replicas(s) % s.shard_ranks != 0) return "form such groups";
+  if (loop.copies_states && s.zero1) return s.expert_parallel > 1 ? "copy the states of experts" : "";
   return s.pipeline_parallel > 1 ? "shard over groups within a pipeline's stages" : "";
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("a column's keys override those of columns before it", "[calibrate]") 
   CHECK(
       job_of_run(run).strategy ==
       "tp=1,pp=1,vpp=1,cp=1,ep=1,dp=8,mbs=2,framework=megatron-fsdp,shard=fsdp,shard_degree=8,recompute=none,"
-      "precision=fp8");
+      "precision=fp8_param_gather");
   run.source = "pytorch/torchtitan:benchmarks";
   run.precision = "bf16 eager";
   CHECK(contains(job_of_run(run).strategy, "precision=mixed_precision,framework=fsdp-eager"));
