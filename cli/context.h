@@ -16,6 +16,7 @@ enum ExitCode : int {
   kBadInput = 2,          ///< the user's input is wrong
   kNoPlan = 3,            ///< no feasible plan, or a refused config
   kSchedulerRefused = 4,  ///< or a program that it ran failed
+  kNotMet = 5,            ///< a plan misses what --require asks for
   kBug = 70,              ///< our own fault
   kInterrupted = 130,     ///< by Ctrl-C
 };

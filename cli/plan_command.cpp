@@ -5,6 +5,7 @@
 #include "api/documents.h"
 #include "api/plan.h"
 #include "api/plan_report.h"
+#include "api/require.h"
 #include "api/target_refusal.h"
 #include "cli/commands.h"
 #include "cli/context.h"
@@ -24,8 +25,19 @@ struct PlanOptions {
   Common common;  ///< its profile is in the request
   api::PlanRequest request;
   api::ReportFile report;
+  std::vector<std::string> required;
   bool details = false;
 };
+
+/// Prints what became of each requirement; false if one is not met.
+bool keeps(const std::vector<api::Requirement>& requirements, const api::PlanResult& result) {
+  bool all = true;
+  for (const api::Required& r : api::judge(requirements, result)) {
+    remark("--require " + to_string(r));
+    all = all && r.met();
+  }
+  return all;
+}
 
 std::string whole_run_text(const planner::ForecastRun& run, bool found) {
   return std::string(found
@@ -62,6 +74,7 @@ void show(const PlanOptions& o, const api::PlanResult& r) {
 
 int run(const PlanOptions& o) {
   api::check_report(o.report, api::paths_of(o.request));
+  const std::vector<api::Requirement> requirements = api::read_requirements(o.required);
   const Interruption interruption;
   ProgressBar bar;
   Remarks remarks([&](const Remark& r) {
@@ -77,7 +90,8 @@ int run(const PlanOptions& o) {
   if (!o.report.path.empty()) api::write_plan_report(o.report, o.request, result, remarks.all());
   if (result.unwritten) throw *result.unwritten;
   if (result.interrupted) return kInterrupted;
-  return result.search.plans.empty() ? kNoPlan : kDone;
+  if (result.search.plans.empty()) return kNoPlan;
+  return keeps(requirements, result) ? kDone : kNotMet;
 }
 
 /// "what is to train the plan: nxdt, nemo-megatron or nxd; without it that of the job's framework".
@@ -143,6 +157,13 @@ void add_plan(CLI::App& app, Run& chosen) {
           CLI::IsMember(std::vector<std::string>(models::kSubmitNames.begin(), models::kSubmitNames.end())));
   command->add_option("--target", o->request.target, what_trains())->check(CLI::IsMember(targets::names()));
   command->add_flag("--force", o->request.force, "overwrite files in --out, and --report");
+  command
+      ->add_option("--require", o->required,
+                   "'fits>=99%' or 'days<=60': exit code 5 if the recommended plan does not keep it; may be "
+                   "repeated; " +
+                       api::requirable())
+      ->check(not_empty())
+      ->allow_extra_args(false);
   add_report(*command, o->report.path);
   add_row_format(*command, o->common);
   add_profile(*command, o->common);
