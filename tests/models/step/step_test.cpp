@@ -207,23 +207,22 @@ TEST_CASE("the bubble of the interleaved schedule is (p-1)/(m v)", "[models]") {
     job.architecture.layers = 2048;
     return job;
   };
-  for (const int batch : {8, 32}) {
+  struct Case {
+    int batch, stages, chunks;
+  };
+  for (const auto& [batch, stages, chunks] : {Case{8, 8, 2}, Case{8, 2, 4}, Case{32, 4, 4}}) {
+    CAPTURE(stages, chunks, batch);
     // The work of a stage, from all of it on one node: the critical path changes between stages that end alike.
     const Job alone = bubbling(1, batch);
     const StepReport whole = simulate_step(alone, strategy_of(alone, "tp=32"), compute_only());
-    for (const int stages : {2, 4, 8}) {
-      for (const int chunks : {2, 4}) {
-        CAPTURE(stages, chunks, batch);
-        const Job job = bubbling(stages, batch);
-        const Strategy s =
-            strategy_of(job, "tp=32,pp=" + std::to_string(stages) + ",vpp=" + std::to_string(chunks));
-        const StepModel model(job, s, compute_only(), topology::ChipGraph(job.cluster.instance));
-        const StepReport r = model.simulate();
-        const double work = at(whole, Category::compute).value / stages;
-        CHECK((r.step.value - work) / work == Approx((stages - 1.0) / (batch * chunks)).epsilon(7e-3));
-        CHECK(model.lower_bound() <= r.step);
-      }
-    }
+    const Job job = bubbling(stages, batch);
+    const Strategy s =
+        strategy_of(job, "tp=32,pp=" + std::to_string(stages) + ",vpp=" + std::to_string(chunks));
+    const StepModel model(job, s, compute_only(), topology::ChipGraph(job.cluster.instance));
+    const StepReport r = model.simulate();
+    const double work = at(whole, Category::compute).value / stages;
+    CHECK((r.step.value - work) / work == Approx((stages - 1.0) / (batch * chunks)).epsilon(7e-3));
+    CHECK(model.lower_bound() <= r.step);
   }
 }
 

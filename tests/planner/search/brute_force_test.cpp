@@ -89,12 +89,7 @@ TEST_CASE("the ranking equals brute force", "[planner]") {
     const char* model;
     int nodes, sequence, batch;
   };
-  const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 32},
-                                        {"llama3-8b", 4, 8192, 8},
-                                        {"llama3-8b", 2, 2048, 6},
-                                        {"llama2-7b", 1, 4096, 16},
-                                        {"llama2-13b", 2, 4096, 32},
-                                        {"llama3-8b", 3, 8192, 48}}));
+  const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 32}, {"llama3-8b", 2, 2048, 6}, {"llama3-8b", 3, 8192, 48}}));
   CAPTURE(c.model, c.nodes);
   check_against_brute_force(job_of(c.model, c.nodes, c.sequence, c.batch));
 }
