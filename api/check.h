@@ -32,8 +32,8 @@ struct CheckResult {
   std::string verdict;                     ///< "ok", "warn" or "refused"
   std::vector<targets::Finding> findings;  ///< errors first
   std::optional<planner::Plan> prediction;
-  StackRef stack;   ///< of the prediction
-  models::Job job;  ///< of the prediction
+  StackRef stack;                            ///< of the prediction
+  models::Job job;                           ///< of the prediction
   std::vector<targets::NearConfig> nearest;  ///< if the strategy is refused
   std::string text;                          ///< of the file
   targets::NxdtConfig config;

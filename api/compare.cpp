@@ -79,7 +79,15 @@ Side of_config(const CompareRequest& r, const std::string& name) {
   check.profile = r.profile;
   check.instance = r.job.options.instance;
   check.release = r.job.options.release;
-  check.nodes = static_cast<int>(parse_whole(r.job.options.nodes).value_or(0));
+  if (const std::string& nodes = r.job.options.nodes; !nodes.empty()) {
+    const std::optional<int> number = parse_whole(nodes);
+    if (!number || *number < 1 || *number > topology::kMostNodes)
+      throw InputError({{io::kCommandLine, 0, 0},
+                        "--nodes",
+                        in_quotes(nodes) + " is not the number of nodes of a config",
+                        fmt::format("write one number from 1 to {}", topology::kMostNodes)});
+    check.nodes = *number;
+  }
   CheckResult checked = api::check(check);
   if (!checked.prediction)
     throw fault(name, "there is no prediction: " + checked.no_prediction, "trnplan check says what is wrong");

@@ -43,7 +43,7 @@ std::string key_of(const std::string& rule, const io::JobReading& reading) {
 
 }  // namespace
 
-std::string told_as(const std::string& key, const std::string& file) {
+std::string stated_as(const std::string& key, const std::string& file) {
   const std::string option = file == io::kCommandLine ? io::option_of(key) : "";
   return option.empty() ? key : option;
 }
@@ -85,7 +85,7 @@ void refuse_contradictions(const std::string& job, const io::JobReading& reading
       const std::string key = key_of(v.rule, reading);
       const auto place = reading.places.find(key);
       faults.push_back({place == reading.places.end() ? SourcePos{job, 0, 0} : place->second,
-                        told_as(key, place == reading.places.end() ? "" : place->second.file),
+                        stated_as(key, place == reading.places.end() ? "" : place->second.file),
                         v.message + " (rule " + v.rule + ")", v.fix});
     }
   }
@@ -106,7 +106,7 @@ void refuse_other_machines(const std::string& job, const io::JobReading& reading
   }
   std::vector<Diagnostic> fault;
   fault.push_back({option ? SourcePos{job, 0, 0} : place->second,
-                   option ? "--target" : told_as(key, place->second.file),
+                   option ? "--target" : stated_as(key, place->second.file),
                    fmt::format("{} does not train on {}", target.name(), machine.name),
                    others.empty() ? "choose another instance" : "write " + others + ", or leave it out"});
   throw InputError(std::move(fault));
@@ -122,7 +122,7 @@ void refuse_mixed_machines(const std::string& job, const io::JobReading& reading
     std::vector<Diagnostic> fault;
     fault.push_back(
         {place == reading.places.end() ? SourcePos{job, 0, 0} : place->second,
-         told_as(key, place == reading.places.end() ? "" : place->second.file),
+         stated_as(key, place == reading.places.end() ? "" : place->second.file),
          fmt::format("{} and {} are timed with different parameters", types.front().name, type.name),
          "compare them with trnplan whatif --instances, or plan for one of them"});
     throw InputError(std::move(fault));

@@ -29,7 +29,7 @@ void refuse_contradictions(const std::string& job, const io::JobReading& reading
                            const planner::Target& target);
 
 /// The key, or the option that stated it. `file`: of the value's place.
-[[nodiscard]] std::string told_as(const std::string& key, const std::string& file);
+[[nodiscard]] std::string stated_as(const std::string& key, const std::string& file);
 
 /// Throws InputError if the target trains on no machine of the job's kind. `named`: by --target, else by the
 /// job's software.

@@ -28,8 +28,7 @@ const planner::RunAnswer* answer_of(const PlanResult& r) {
 }
 
 constexpr Quantity kQuantities[] = {
-    {"fits", [](const PlanResult&,
-                const planner::Plan& p) { return p.fits ? p.fits : Value(p.memory.fit_probability); }},
+    {"fits", [](const PlanResult&, const planner::Plan& p) { return Value(fits_probability(p)); }},
     {"compiles", [](const PlanResult&, const planner::Plan& p) { return p.compiles; }},
     {"works", [](const PlanResult&, const planner::Plan& p) { return p.works; }},
     {"step_seconds", [](const PlanResult&, const planner::Plan& p) { return Value(p.report.step.value); }},

@@ -147,7 +147,7 @@ std::shared_ptr<const models::Profile> ResolvedJob::profile_of(const models::Job
       const auto at = reading_.places.find(key);
       if (at == reading_.places.end()) continue;
       fault.at = at->second;
-      fault.key = told_as(key, fault.at.file);
+      fault.key = stated_as(key, fault.at.file);
     }
     throw InputError(fault);
   }

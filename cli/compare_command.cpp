@@ -48,7 +48,8 @@ void add_compare(CLI::App& app, Run& chosen) {
       "(4xtrn1.32xlarge:tp=8), a folder of plan --out, or a config or start script";
   command->add_option("A", o->request.first, side)->required()->check(not_empty());
   command->add_option("B", o->request.second, side)->required()->check(not_empty());
-  add_job_option(*command, o->request.job, {JobPart::cluster, JobPart::network, JobPart::training, JobPart::tokens});
+  add_job_option(*command, o->request.job,
+                 {JobPart::cluster, JobPart::network, JobPart::training, JobPart::tokens});
   command->add_option("--target", o->request.target, "the stack that trains the job, or whose files they are")
       ->check(CLI::IsMember(targets::names()));
   command->add_option("--format", o->common.format, "text, json or markdown (for a pull request)")

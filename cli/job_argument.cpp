@@ -26,7 +26,7 @@ const JobOption kOptions[] = {
      "a type that trnplan instances lists, several joined by commas, or any"},
     {JobPart::network, "--all-reduce-gbps", &io::JobOptions::all_reduce,
      "G or G@NODES: measured bus bandwidth of a large all-reduce over all ranks, in GB/s as nccl-tests and "
-     "nccom-test print it; narrows the interval"},
+     "nccom-test print it; the network of the prediction is then as measured"},
     {JobPart::network, "--measured", &io::JobOptions::measured,
      "instead of it a file with the output of nccl-tests (all_reduce_perf) or nccom-test", true},
     {JobPart::training, "--sequence", &io::JobOptions::sequence, "tokens per sequence"},

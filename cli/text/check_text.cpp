@@ -30,7 +30,7 @@ std::string prediction_text(const planner::Plan& p) {
   const std::string speed = fmt::format("{} tokens/s", grouped(p.report.tokens_per_second));
   const std::string memory =
       fmt::format("{:.1f} of {:.0f} GiB (fits: {})", in_gibibytes(p.memory.worst().peak()),
-                  in_gibibytes(p.memory.limit), probability_text(p.fits.value_or(p.memory.fit_probability)));
+                  in_gibibytes(p.memory.limit), probability_text(fits_probability(p)));
   return entry("Predicted", unbroken(step) + "   " + unbroken(speed) + "   " + unbroken(memory)) +
          entry("",
                fmt::format("{}, on {} x {}", strategy_words(p.strategy), p.nodes, printable(p.instance))) +

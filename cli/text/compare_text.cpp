@@ -48,7 +48,7 @@ std::vector<Line> lines_of(const PlanComparison& c) {
   add(lines, "memory GiB", c, [](const Plan& p) {
     return fmt::format("{} of {}", gib(p.memory.worst().peak()), gib(p.memory.limit));
   });
-  add(lines, "fits", c, [](const Plan& p) { return share(p.fits ? *p.fits : p.memory.fit_probability); });
+  add(lines, "fits", c, [](const Plan& p) { return short_probability(fits_probability(p)); });
   add(lines, "works", c, [](const Plan& p) { return share(p.works); });
   add(lines, "USD per 1e9 tokens", c, [](const Plan& p) {
     return p.usd_per_hour > 0 ? fmt::format("{:.2f}", usd_per_billion_tokens(p)) : std::string();

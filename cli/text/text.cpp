@@ -70,8 +70,7 @@ std::string network_words(const planner::Plan& p) {
   constexpr double kNoticed = 0.1;  // of the step
   const double share = std::abs(p.report.elasticity(models::Resource::efa));
   if (p.nodes < 2 || share < kNoticed) return "";
-  return fmt::format("{:.0f} % of the step, not measured: --all-reduce-gbps narrows the interval",
-                     100 * share);
+  return fmt::format("{:.0f} % of the step, not measured: --all-reduce-gbps states it", 100 * share);
 }
 
 const char* resource_words(models::Resource r, topology::Accelerator of) {

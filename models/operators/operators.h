@@ -53,7 +53,7 @@ struct Operator {
   /// operator or the end of the list.
   bool background = false;
   double instructions = 0;  ///< in the graph that contains it (models/device/device.h)
-  double waits = 0;  ///< seconds for each second of what is before it (Device::waits_for_slowest)
+  double waits = 0;         ///< seconds for each second of what is before it (Device::waits_for_slowest)
   Seconds host{};  ///< host's time to launch all before it; the excess over their time counts (beyond_busy)
 };
 

@@ -56,11 +56,15 @@ struct Plan {
   Seconds run{};  ///< of the job's tokens, without failures and checkpoints; zero without tokens
   /// P(it fits, compiles and runs), by its distance from recorded runs; absent: not asked for.
   std::optional<double> works;
-  std::optional<double> fits, compiles;  ///< the first two factors of `works`
+  std::optional<double> fits, compiles;              ///< the first two factors of `works`
   std::optional<models::MeasuredAllReduce> network;  ///< that the prediction takes; absent: none
-  std::vector<Violation> doubts;         ///< allowed replica groups that the runtime may refuse
+  std::vector<Violation> doubts;                     ///< allowed replica groups that the runtime may refuse
 };
 
+/// Probability that the plan fits: by its distance from recorded runs if that was asked for, else by its bytes.
+[[nodiscard]] inline double fits_probability(const Plan& plan) {
+  return plan.fits.value_or(plan.memory.fit_probability);
+}
 /// USD for the run at `plan.usd_per_hour`; zero when the job states no tokens.
 [[nodiscard]] inline double run_usd(const Plan& plan) {
   return plan.usd_per_hour * plan.run.value / kHour;

@@ -169,5 +169,6 @@ TEST_CASE("a pace of kernels stretches products and attention alone", "[models][
   const AttentionShape attention{8, 1, 4096, 128, 2, 0.5};
   CHECK(device.flash_attention({core, slow}, attention).seconds.value ==
         Approx(1.5 * device.flash_attention({core, profile}, attention).seconds.value));
-  CHECK(device.memory({core, slow}, Bytes(1e9)).seconds == device.memory({core, profile}, Bytes(1e9)).seconds);
+  CHECK(device.memory({core, slow}, Bytes(1e9)).seconds ==
+        device.memory({core, profile}, Bytes(1e9)).seconds);
 }

@@ -89,7 +89,8 @@ TEST_CASE("the ranking equals brute force", "[planner]") {
     const char* model;
     int nodes, sequence, batch;
   };
-  const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 32}, {"llama3-8b", 2, 2048, 6}, {"llama3-8b", 3, 8192, 48}}));
+  const auto c = GENERATE(
+      values<Case>({{"llama3-8b", 1, 8192, 32}, {"llama3-8b", 2, 2048, 6}, {"llama3-8b", 3, 8192, 48}}));
   CAPTURE(c.model, c.nodes);
   check_against_brute_force(job_of(c.model, c.nodes, c.sequence, c.batch));
 }
