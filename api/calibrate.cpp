@@ -11,6 +11,7 @@
 #include "api/observations.h"
 #include "api/published.h"
 #include "api/rehearsal.h"
+#include "api/resolve.h"
 #include "api/what_ran.h"
 #include "calibrate/session/kernel_inputs.h"
 #include "calibrate/validate/memory_score.h"
@@ -106,8 +107,7 @@ class Calibration {
     inputs.profile_stated = stated.has_value();
     // The user's own steps are few, so the published runs help. nccom-test and kernels belong to one build or
     // core, and are fitted alone.
-    const models::Profile prior =
-        stated ? *stated : catalog_.profile(calibrate::has_own_steps(inputs) ? kPriorOfSteps : kPrior);
+    const models::Profile prior = stated ? *stated : usual_prior(inputs);
     out_.profile = prior.name;
     const bool steps = calibrate::has_steps(inputs);
     if (!inputs.kernels.empty()) refuse_other_fabric(steps || !out_.points.empty() || prior.calibration);
@@ -144,6 +144,15 @@ class Calibration {
       out_.points.insert(out_.points.end(), points.begin(), points.end());
     }
     out_.steps = calibrate::step_samples(out_.own(), out_.ran, remarks_);
+  }
+
+  models::Profile usual_prior(const StepInputs& inputs) {
+    for (const calibrate::RanSamples& log : inputs.logs) {
+      if (!log.samples.empty() && log.ran && log.ran->strategy)
+        return profile_for(catalog_, catalog_.profile(kPriorOfSteps), false, log.ran->job.cluster.instance,
+                           remarks_);
+    }
+    return catalog_.profile(kPrior);
   }
 
   /// Reads the runs, samples, points, kernels and fingerprints of all files.
@@ -215,11 +224,31 @@ class Calibration {
     const bool steps = calibrate::has_steps(inputs);
     out_.step_fit = calibrate::calibrate_steps(std::move(inputs), prior, published(catalog_),
                                                r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
-    if (steps) learn_memory(out_.step_fit->fit.profile);
+    if (steps && out_.step_fit->refitted) learn_memory(out_.step_fit->fit.profile);
     const calibrate::StepCalibration& c = *out_.step_fit;
     remark_left_out(calibrate::causes_of(c.data->left_out));
+    remark_stacks(c);
     out_.refused = !r_.out.empty() && !c.doubts.empty() && !r_.force;
     if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, catalog_); });
+  }
+
+  /// Adds a remark on runs whose stack the words of a log say, if plan takes another one for the same job.
+  void remark_stacks(const calibrate::StepCalibration& c) const {
+    for (const calibrate::SiteRun& run : c.site_runs) {
+      if (!out_.ran || !out_.ran->job.software.framework.empty()) continue;
+      Remarks unsaid;
+      const std::string& logged = run.job.software.framework;
+      const ResolvedJob resolved =
+          resolve(out_.ran->job, {}, {.one_strategy = true, .refuses = false}, unsaid);
+      const std::string planned = resolved.stack_of(resolved.job(), run.strategy)->job.software.framework;
+      if (planned == logged) continue;
+      remarks_.add(
+          fmt::format("{} was learnt as a run of {}, by its words, and plan takes {} for this job; state "
+                      "software.framework in the job for both",
+                      printable(run.name, 200), logged, planned),
+          "stack");
+      return;
+    }
   }
 
   /// Updates the profile with the catalogue's cases of jobs that fit or do not; the profile contains their

@@ -192,7 +192,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   add_common(*command, o->common);
   command->get_option("--profile")
       ->check(not_empty())
-      ->default_str("trn1 for steps of a log, otherwise trn1-datasheet");
+      ->default_str("the machine's for steps of a log, otherwise trn1-datasheet");
   command->footer(
       "--profile names the prior; if it was fitted to the catalogue's runs, they are fitted again. Every "
       "command takes the fitted profile as --profile. A profile fitted to nccom-test alone is for "

@@ -10,6 +10,10 @@ namespace trnplan {
 /// and no value is NaN.
 [[nodiscard]] double median(std::vector<double> values);
 
+/// A median absolute deviation times this is the standard deviation of a normal distribution: 1 / its quantile at
+/// 3/4.
+inline constexpr double kDeviationToSigma = 1.4826;
+
 /// Value below which a share of `sorted` lies, by nearest rank. Requires: ascending, not empty.
 template <class Value>
 [[nodiscard]] const Value& percentile(const std::vector<Value>& sorted, double share) {

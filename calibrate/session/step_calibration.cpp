@@ -9,8 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/fit/fit.h"
 #include "calibrate/session/kernel_inputs.h"
 #include "calibrate/validate/step_validation.h"
+#include "models/parameters/common_parameters.h"
 #include "models/step/step.h"
 #include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
@@ -50,15 +52,19 @@ std::string data_text(const StepFit& fit) {
   return text;
 }
 
-void add_sources(StepFit& fit) {
+/// Sources of the values; a refit renews all, a site's runs those that they taught something.
+void add_sources(StepFit& fit, bool refitted) {
   const std::string data = data_text(fit);
   for (StepFit::Estimate& e : fit.estimates) {
-    fit.profile.value(e.parameter).source =
-        e.verdict == "at prior" ? fmt::format("at prior: not moved by {}; prior {:.4g}, log-sd {:.2f}", data,
-                                              e.prior.median, e.prior.log_sd)
-                                : fmt::format("{}: fitted to {}; prior {:.4g}, log-sd {:.2f}", e.verdict,
-                                              data, e.prior.median, e.prior.log_sd);
-    e.posterior = fit.profile.value(e.parameter);
+    models::Value& value = fit.profile.value(e.parameter);
+    if (e.verdict != "at prior") {
+      value.source = fmt::format("{}: fitted to {}; prior {:.4g}, log-sd {:.2f}", e.verdict, data,
+                                 e.prior.median, e.prior.log_sd);
+    } else if (refitted) {
+      value.source = fmt::format("at prior: not moved by {}; prior {:.4g}, log-sd {:.2f}", data,
+                                 e.prior.median, e.prior.log_sd);
+    }
+    e.posterior = value;
   }
 }
 
@@ -83,6 +89,21 @@ std::string known_as(const MeasuredStep& own, const std::vector<MeasuredStep>& s
                      own.job.training.global_batch, describe(own.strategy));
 }
 
+/// Ratio of slow steps to quick ones of a log beyond which no one factor describes them. Assumed: steps of a
+/// healthy run differ by 1 to 5 %.
+constexpr double kUneven = 1.3;
+
+bool is_uneven(const MeasuredStep& s) {
+  return s.low > 0 && s.high > kUneven * s.low;
+}
+
+/// Log-sd of the step that a log shows. Steps without a common pace leave half of their range open, however many
+/// there are.
+double spread_of(const logs::StepSample& s, const MeasuredStep& step) {
+  if (is_uneven(step)) return std::log(step.high / step.low) / 2;
+  return spread_of_median(s.spread.value_or(0) / s.seconds, static_cast<std::size_t>(std::max(1, s.count)));
+}
+
 /// Adds steps of the user's own logs to the published ones.
 void add_samples(const RanSamples& log, MappedRuns& runs) {
   if (!log.ran || !log.ran->strategy) return;
@@ -103,6 +124,9 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     step.configuration = known_as(step, runs.steps);
     step.seconds = s.wall_seconds.value_or(s.seconds);
     if (s.wall_seconds && s.seconds < *s.wall_seconds) step.printed = s.seconds;
+    step.low = s.low;
+    step.high = s.high;
+    step.log_sd = spread_of(s, step);
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
     if (!reason.empty()) {
       runs.excluded.push_back({step.id, "not modelled: " + reason});
@@ -138,7 +162,12 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
   std::vector<Diagnostic> doubts;
   for (const auto& row : v.rows) {
     const double ratio = row.step->seconds / row.predicted;
-    if (std::abs(std::log(ratio)) <= kDoubtful * row.spread) continue;
+    const auto& known = profile.calibration;
+    const bool site =
+        known != nullptr && std::any_of(known->stacks.begin(), known->stacks.end(),
+                                        [&](auto& f) { return f.is_site() && applies(f, row.step->job); });
+    const double spread = std::hypot(row.spread, site ? 0 : profile[models::common::site_spread]);
+    if (std::abs(std::log(ratio)) <= kDoubtful * spread) continue;
     doubts.push_back(
         {row.step->at, "step",
          fmt::format("{:.4g} s is {:.2g} times the {:.4g} s (90 % between {:.4g} and {:.4g}) that {} "
@@ -148,6 +177,86 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
          "check that nodes, batch and strategy of the job are those of this log"});
   }
   return doubts;
+}
+
+/// The user's logs as runs.
+std::vector<SiteRun> site_runs(const StepData& data) {
+  std::vector<SiteRun> runs;
+  for (const StepObservation& o : data.bench->observations()) {
+    const MeasuredStep& first = data.runs.steps[o.rows.front()];
+    if (!first.own || first.job.software.framework.empty()) continue;
+    runs.push_back({first.group, first.job, first.strategy, o.log_seconds, o.log_sd});
+  }
+  return runs;
+}
+
+/// Doubts about logs whose steps no single pace describes.
+std::vector<Diagnostic> uneven_runs(const StepData& data) {
+  std::vector<Diagnostic> doubts;
+  for (const MeasuredStep& s : data.runs.steps) {
+    if (!s.own || !is_uneven(s)) continue;
+    doubts.push_back({s.at, "step",
+                      fmt::format("the steps have no common pace: a tenth of them takes at most {:.4g} s, a "
+                                  "tenth at least {:.4g} s",
+                                  s.low, s.high),
+                      "find what slows a part of the steps (data loading, checkpoints, a slow node), and "
+                      "calibrate with the steps of one pace"});
+  }
+  return doubts;
+}
+
+/// Remarks on layouts that do not agree with the others of their site.
+void tell_misses(const StepCalibration& c, Remarks& remarks) {
+  constexpr double kMuch = 2;  // standard deviations of the model's error for a configuration
+  for (std::size_t i = 0; i < c.site_runs.size(); ++i) {
+    const SiteRow& row = c.site_rows[i];
+    const double factor = layout_factor(c.fit.profile, c.site_runs[i].job, c.site_runs[i].strategy);
+    if (std::abs(row.misses) <= kMuch) continue;
+    remarks.add(fmt::format(
+        "{} does not agree with the rest: {} takes {:.3g} times as long as your cluster's factor and the "
+        "model "
+        "say; check its nodes, batch and strategy. The profile keeps this factor for this layout alone",
+        printable(c.site_runs[i].name, 200), describe(c.site_runs[i].strategy), factor));
+  }
+}
+
+/// A log must not be learnt twice.
+void refuse_learnt(const StepInputs& inputs, const models::Profile& profile) {
+  if (profile.calibration == nullptr) return;
+  std::vector<Diagnostic> faults;
+  for (const models::CalibrationFile& file : inputs.files) {
+    for (const models::CalibrationFile& learnt : profile.calibration->files) {
+      if (learnt.sha256 != file.sha256) continue;
+      faults.push_back({{"command line", 0, 0},
+                        printable(file.name, 200),
+                        profile.name + " has already learnt this file",
+                        "leave it out, or start from the profile before it with --profile"});
+    }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+/// Learns the runs of the user's cluster on top of the profile of `c.fit`.
+void learn_site(StepCalibration& c, const models::Profile& from) {
+  SiteFit site = fit_site(c.site_runs, from);
+  for (const SiteRun& run : c.site_runs) {
+    c.fit.configuration_effects[layout_name(run.job, run.strategy)] =
+        std::log(layout_factor(site.profile, run.job, run.strategy));
+  }
+  if (c.refitted) {
+    for (StepFit::Estimate& e : c.fit.estimates) {
+      e.posterior = site.profile.value(e.parameter);
+      e.prior_share = e.posterior.log_sd / e.prior.log_sd;
+      e.verdict = verdict(e.prior_share, std::log(e.posterior.median / e.prior.median) / e.prior.log_sd);
+    }
+  } else {
+    c.fit.estimates = std::move(site.estimates);
+    c.fit.iterations = site.iterations;
+    c.fit.converged = site.converged;
+  }
+  c.fit.observations += c.site_runs.size();
+  c.fit.profile = std::move(site.profile);
+  c.site_rows = std::move(site.rows);
 }
 
 /// Adds the published tables, for a profile that was fitted to them.
@@ -163,9 +272,9 @@ void add_published(StepInputs& inputs, const Published& published) {
   inputs.files.push_back(published.points_file);
 }
 
-/// Ranges that the fitted steps cover.
-std::vector<models::FittedRange> ranges_of(const std::vector<MeasuredStep>& steps) {
-  std::vector<models::FittedRange> ranges;
+/// Ranges that the fitted steps cover, in addition to `ranges`.
+std::vector<models::FittedRange> ranges_of(const std::vector<MeasuredStep>& steps,
+                                           std::vector<models::FittedRange> ranges) {
   for (const MeasuredStep& step : steps) {
     const auto traits = models::traits_of(step.job, step.strategy);
     ranges.resize(traits.size());
@@ -249,10 +358,17 @@ bool has_steps(const StepInputs& inputs) {
 
 StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const Published& published,
                                 const std::string& name, Remarks& remarks) {
-  if (fitted_to(published, profile) || inputs.with_catalogue) add_published(inputs, published);
-  if (profile.calibration != nullptr) remark_refit(inputs, profile, published, remarks);
-  const models::Profile prior = prior_of(published, profile);
   StepCalibration out;
+  // Tables, points and kernels tell about the machine, the user's runs about one cluster of it.
+  out.refitted =
+      !inputs.runs.empty() || inputs.with_catalogue || !inputs.points.empty() || !inputs.kernels.empty();
+  if (!out.refitted) {
+    refuse_learnt(inputs, profile);
+  } else {
+    if (fitted_to(published, profile) || inputs.with_catalogue) add_published(inputs, published);
+    if (profile.calibration != nullptr) remark_refit(inputs, profile, published, remarks);
+  }
+  const models::Profile prior = out.refitted ? prior_of(published, profile) : profile;
   out.data = step_data(published, inputs.runs, inputs.points, prior, remarks, [&](MappedRuns& runs) {
     for (const RanSamples& log : inputs.logs) add_samples(log, runs);
   });
@@ -265,21 +381,29 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                       excluded.empty() ? "give training rows or logs with --job and --strategy"
                                        : excluded.front().id + ": " + excluded.front().reason});
   }
+  out.site_runs = site_runs(*out.data);
   out.doubts = doubts_of(*out.data, profile);
+  const std::vector<Diagnostic> uneven = uneven_runs(*out.data);
+  out.doubts.insert(out.doubts.end(), uneven.begin(), uneven.end());
   tell_kernels(inputs, profile, out, remarks);
   const KernelBench kernels(inputs.kernels, inputs.core);
-  out.fit = fit_steps(*out.data->bench, out.data->collectives.get(), prior, {}, &kernels);
+  if (out.refitted) {
+    StepFitOptions of_tables;
+    of_tables.use = [&](const StepObservation& o) { return !out.data->runs.steps[o.rows.front()].own; };
+    out.fit = fit_steps(*out.data->bench, out.data->collectives.get(), prior, of_tables, &kernels);
+  }
+  if (!out.site_runs.empty()) learn_site(out, out.refitted ? out.fit.profile : prior);
   if (!out.fit.converged) remarks.add("the fit did not converge; its parameters are not an optimum");
   models::Profile& fitted = out.fit.profile;
   fitted.name = name;
   fitted.base = prior.base;
   fitted.instance = prior.instance;
   round_values(fitted, out.fit.estimates);
-  add_sources(out.fit);
+  add_sources(out.fit, out.refitted);
   auto c = std::make_shared<models::Calibration>(*fitted.calibration);
-  c->ranges = ranges_of(out.data->bench->steps());
+  c->ranges = ranges_of(out.data->bench->steps(), std::move(c->ranges));
   c->tool = inputs.tool;
-  c->files = std::move(inputs.files);
+  c->files.insert(c->files.end(), inputs.files.begin(), inputs.files.end());
   std::sort(c->files.begin(), c->files.end(), [](const auto& a, const auto& b) {
     return std::tie(a.name, a.sha256) < std::tie(b.name, b.sha256);
   });
@@ -289,6 +413,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   out.kernels = compare_kernels(inputs.kernels, inputs.core, fitted);
   out.own = own_steps(*out.data, profile, fitted);
   out.before = profile.name;
+  tell_misses(out, remarks);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibrate/fit/kernel_bench.h"
+#include "calibrate/fit/site_fit.h"
 #include "calibrate/fit/step_fit.h"
 #include "calibrate/session/samples.h"
 #include "calibrate/session/step_data.h"
@@ -41,7 +42,10 @@ struct StepCalibration {
   StepFit fit;                     ///< with the profile as it is written: named, with sources, rounded
   std::vector<KernelRow> kernels;  ///< by that profile
   std::vector<OwnStep> own;
-  std::string before;  ///< name of the current profile
+  std::vector<SiteRun> site_runs;  ///< the user's logs, one run each
+  std::vector<SiteRow> site_rows;  ///< of the fit, as site_runs
+  bool refitted = false;  ///< the priors were fitted anew to tables; false: only the user's runs were learnt
+  std::string before;     ///< name of the current profile
 };
 
 /// True if the inputs hold a step that can be fitted.
@@ -49,9 +53,10 @@ struct StepCalibration {
 /// True if such a step is from the user's own logs.
 [[nodiscard]] bool has_own_steps(const StepInputs& inputs);
 
-/// Fits the prior of `profile`. The prior of a fitted profile replaces it, and the catalogue's runs and
-/// points, which it represents, join the inputs (with a remark). Reports doubts. Throws InputError if there
-/// is no kernel and no useful run.
+/// Learns the user's own runs by fit_site(), from `profile` as it is. Tables of runs, points and kernels are
+/// fitted before that, from the prior of `profile`: the catalogue's runs and points, which a fitted profile
+/// represents, then join the inputs (with a remark). Reports doubts. Throws InputError if there is no kernel
+/// and no useful run, or if `profile` has already learnt a log.
 [[nodiscard]] StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile,
                                               const Published& published, const std::string& name,
                                               Remarks& remarks);

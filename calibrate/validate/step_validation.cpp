@@ -89,13 +89,12 @@ void add_baselines(std::vector<Row>& rows) {
   }
 }
 
-double stack_effect(const models::Profile& profile, const models::Software& software) {
+/// Logarithm of the factors that apply to a step.
+double stack_effect(const models::Profile& profile, const models::Job& job, const models::Strategy& s) {
   double effect = 0;
   if (profile.calibration == nullptr) return effect;
-  for (const models::StackFactor& s : profile.calibration->stacks) {
-    if (s.framework == software.framework && (s.release.empty() || s.release == software.release)) {
-      effect += std::log(s.median);
-    }
+  for (const models::StackFactor& f : profile.calibration->stacks) {
+    if (applies(f, job, &s)) effect += std::log(f.median);
   }
   return effect;
 }
@@ -139,11 +138,11 @@ StepValidation validate_steps(const StepBench& bench, const CollectiveBench* col
     const auto shared_fit = std::make_shared<const models::Profile>(fitted);
     for (const StepObservation* o : left_out) {
       const ProgramTime time = bench.time(o->program, fitted);
-      const double center = time.log_seconds + stack_effect(fitted, o->software);
-      // A fit without stacks has no difference for any.
-      const models::Software stack = options.stacks ? o->software : models::Software{};
-      const double spread =
-          models::log_spread(fitted, stack, time.gradient, steps[o->rows.front()].job.architecture.causal);
+      const MeasuredStep& first = steps[o->rows.front()];
+      const double center = time.log_seconds + stack_effect(fitted, first.job, first.strategy);
+      models::Job job = first.job;
+      if (!options.stacks) job.software = {};  // a fit without stacks has no difference for any
+      const double spread = models::log_spread(fitted, job, first.strategy, time.gradient);
       const auto report = std::make_shared<const models::StepReport>(bench.report(o->program, fitted));
       for (const std::size_t i : o->rows) {
         if (score && !score(steps[i])) continue;

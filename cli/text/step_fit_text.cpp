@@ -8,6 +8,7 @@
 #include "cli/text/table.h"
 #include "text/diagnostic.h"
 #include "text/figures.h"
+#include "units/normal.h"
 
 namespace trnplan::cli {
 
@@ -32,12 +33,30 @@ std::string parameters_text(const StepFit& fit, int width) {
          "do not move it; moved: the value changed, but its spread did not shrink\n";
 }
 
+/// The factors of the user's clusters, with 90 %.
+std::string sites_text(const StepCalibration& c) {
+  std::string text;
+  for (const models::StackFactor& f : c.fit.profile.calibration->stacks) {
+    const bool ran = std::any_of(c.site_runs.begin(), c.site_runs.end(),
+                                 [&](const auto& run) { return f.is_site() && applies(f, run.job); });
+    if (!ran) continue;
+    text += fmt::format(
+        "your cluster: {}{} on {} takes {:.3g} times as long as {} says (90 %: {:.3g} to {:.3g}); "
+        "other layouts there move with it\n",
+        printable(f.framework, 30), f.release.empty() ? "" : " " + printable(f.release, 20), f.instance,
+        f.median, c.before, f.median * std::exp(-kNinetyPercent * f.log_sd),
+        f.median * std::exp(kNinetyPercent * f.log_sd));
+  }
+  return text;
+}
+
 std::string effects_text(const StepCalibration& c) {
   std::string text;
   const auto& stacks = c.fit.profile.calibration->stacks;
   if (!stacks.empty())
     text += "\nsoftware stack: the factor on every time, and one standard deviation of this factor\n";
   for (const models::StackFactor& s : stacks) {
+    if (!s.instance.empty()) continue;
     text += fmt::format("  {:<16} {:<8} {:.3f}  {:.2f}\n", printable(s.framework, 30),
                         printable(s.release, 20), s.median, std::exp(s.log_sd));
   }
@@ -63,7 +82,7 @@ std::string step_answer(const StepCalibration& c) {
                       : "",
         s.before, s.before_low, s.before_high, c.before, s.after, s.after_low, s.after_high);
   }
-  return text;
+  return text + sites_text(c);
 }
 
 std::string step_fit_text(const StepCalibration& c, bool published, int width) {

@@ -19,6 +19,8 @@ models::StackFactor stack_from(const Node& node, const std::string& where, std::
   models::StackFactor s;
   s.framework = fields.required_text("framework");
   s.release = fields.text("release", "");
+  s.instance = fields.text("instance", "");
+  s.layout = fields.text("layout", "");
   s.median = fields.required_number("median", 1e-3, 1e3);
   s.log_sd = fields.required_number("log_sd", 0, most_log_sd);
   fields.finish();
@@ -130,7 +132,10 @@ std::vector<std::string> covariance_names(const models::Calibration& calibration
   std::vector<std::string> names(schema.places());
   for (const models::Parameter p : schema.parameters()) names[p.place()] = models::to_string(p);
   for (const models::StackFactor& s : calibration.stacks) {
-    names.push_back(s.release.empty() ? s.framework : s.framework + " " + s.release);
+    std::string name = s.release.empty() ? s.framework : s.framework + " " + s.release;
+    if (!s.instance.empty()) name += " on " + s.instance;
+    if (!s.layout.empty()) name += ": " + s.layout;
+    names.push_back(std::move(name));
   }
   return names;
 }

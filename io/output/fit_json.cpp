@@ -69,6 +69,8 @@ const Record<StackFactor>& record() {
       "Stack", "The factor by which every time of a framework and release is multiplied.",
       {{"framework", &StackFactor::framework},
        {"release", &StackFactor::release, "`\"\"`: of the framework"},
+       {"instance", &StackFactor::instance, "of the site; `\"\"`: of published runs"},
+       {"layout", &StackFactor::layout, "that was measured at the site; `\"\"`: any"},
        {"median", &StackFactor::median},
        {"log_sd", &StackFactor::log_sd}});
   return described;

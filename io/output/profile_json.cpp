@@ -30,6 +30,8 @@ nlohmann::ordered_json calibration_object(const models::Calibration& c,
   for (const auto& s : c.stacks) {
     Json stack = {{"framework", s.framework}};
     if (!s.release.empty()) stack["release"] = s.release;
+    if (!s.instance.empty()) stack["instance"] = s.instance;
+    if (!s.layout.empty()) stack["layout"] = s.layout;
     stack["median"] = s.median;
     stack["log_sd"] = s.log_sd;
     j["stacks"].push_back(std::move(stack));

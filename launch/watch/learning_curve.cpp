@@ -9,8 +9,6 @@ namespace trnplan::launch {
 
 namespace {
 
-constexpr double kDeviationToSigma = 1.4826;  ///< of a normal distribution: 1 / its quantile at 3/4
-
 double deviation(std::vector<double> values, double middle) {
   for (double& v : values) v = std::abs(v - middle);
   return kDeviationToSigma * median(std::move(values));

@@ -6,15 +6,12 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <numeric>
 
-#include "calibrate/fit/fit.h"
+#include "calibrate/fit/site_fit.h"
 #include "launch/watch/alarms.h"
 #include "launch/watch/job_states.h"
 #include "launch/watch/remedies.h"
 #include "logs/training/failures.h"
-#include "models/uncertainty/posterior.h"
-#include "models/uncertainty/spread.h"
 #include "topology/chip_graph.h"
 #include "units/median.h"
 #include "units/quantity.h"
@@ -247,109 +244,17 @@ io::WatchReport watch(std::string_view text, const std::string& name, const Watc
 
 namespace {
 
-/// Parameters on which the step depends and that are not known exactly.
-std::vector<models::Parameter> free_parameters(const models::StepReport& report,
-                                               const models::Profile& prior) {
-  constexpr double kShare = 1e-3;  // of the step; a smaller effect is not visible
-  std::vector<models::Parameter> chosen;
-  for (const models::Parameter p : report.schema->parameters()) {
-    if (report.by_parameter[p.place()].value > kShare * report.step.value && prior.value(p).log_sd > 0)
-      chosen.push_back(p);
-  }
-  return chosen;
+std::string source_of(const calibrate::StepFit::Estimate& e, const Recalibration& r) {
+  return fmt::format("{}: fitted to {} steps of {:.4g} s; before {:.4g}, log-sd {:.2f}", e.verdict, r.steps,
+                     r.observed, e.prior.median, e.prior.log_sd);
 }
 
-models::Profile with(const models::Profile& prior, const std::vector<models::Parameter>& parameters,
-                     const std::vector<double>& values) {
-  models::Profile profile = prior;
-  for (std::size_t i = 0; i < parameters.size(); ++i) profile.value(parameters[i]).median = values[i];
-  return profile;
-}
-
-std::string source_of(const models::Value& prior, int steps, double observed, double share) {
-  return fmt::format("{}: fitted to {} steps of {:.4g} s; prior {:.4g}, log-sd {:.2f}",
-                     calibrate::verdict(share), steps, observed, prior.median, prior.log_sd);
-}
-
-/// Without a calibration: a new fit, with independent parameters.
-template <class Step>
-void fit_parameters(Recalibration& result, const models::Profile& prior, const models::StepReport& before,
-                    Step&& step_with) {
-  result.moved = free_parameters(before, prior);
-  std::vector<calibrate::FitParameter> parameters;
-  for (const models::Parameter p : result.moved) {
-    const models::Value& v = prior.value(p);
-    parameters.push_back({std::string(to_string(p)), v.median, v.log_sd});
-  }
-  const double spread = prior[models::common::configuration_spread];
-  const calibrate::FitResult fitted =
-      calibrate::fit(parameters, {{result.observed, spread}}, [&](const std::vector<double>& values) {
-        return std::vector<double>{step_with(with(prior, result.moved, values)).step.value};
-      });
-  result.profile = with(prior, result.moved, fitted.median);
-  for (std::size_t i = 0; i < result.moved.size(); ++i) {
-    models::Value& v = result.profile.value(result.moved[i]);
-    v.log_sd = fitted.log_sd[i];
-    v.source = source_of(prior.value(result.moved[i]), result.steps, result.observed, fitted.prior_share[i]);
-  }
-}
-
-/// With a calibration: the posterior of a Gaussian after one more observation log y = log f(theta) + noise,
-/// linearised at the result (iterated extended Kalman update; Y. Bar-Shalom et al., Estimation with
-/// Applications to Tracking and Navigation, 2001, section 10.3.3):
-/// K = S g / (g' S g + s^2),   theta = theta_0 + K (log y - log f(theta_k) + g' (theta_k - theta_0)),
-/// S' = S - K g' S
-template <class Step>
-void update_calibrated(Recalibration& result, const models::Profile& prior, const models::Software& software,
-                       Step&& step_with) {
-  constexpr int kIterations = 6;
-  constexpr double kMoved = 0.01;  // of a parameter's own spread
-  models::Posterior posterior(prior.calibration->covariance);
-  const std::size_t size = prior.calibration->covariance.size(), parameters = prior.schema->places();
-  const double noise = std::pow(prior[models::common::configuration_spread], 2);
-  const auto applied = [&](const std::vector<double>& delta) {
-    models::Profile p = prior;
-    auto calibration = std::make_shared<models::Calibration>(*prior.calibration);
-    for (std::size_t i = 0; i < parameters; ++i) p.values[i].median *= std::exp(delta[i]);
-    for (std::size_t i = parameters; i < size; ++i)
-      calibration->stacks[i - parameters].median *= std::exp(delta[i]);
-    p.calibration = std::move(calibration);
-    return p;
-  };
-  std::vector<double> delta(size, 0), g;
-  for (int k = 0; k < kIterations; ++k) {
-    const models::StepReport now = step_with(applied(delta));
-    g = models::log_gradient(now);
-    for (const models::StackFactor& f : prior.calibration->stacks) {
-      const bool mine = f.framework == software.framework && !software.framework.empty() &&
-                        (f.release.empty() || f.release == software.release);
-      g.push_back(mine ? 1 : 0);
-    }
-    const double residual = std::log(result.observed / now.step.value) +
-                            std::inner_product(g.begin(), g.end(), delta.begin(), 0.0);
-    delta = posterior.gain(g, noise);
-    for (double& d : delta) d *= residual;
-  }
-  posterior.observe(g, noise);
-  result.profile = applied(delta);
-  auto calibration = std::make_shared<models::Calibration>(*result.profile.calibration);
-  calibration->covariance = posterior.covariance();
-  for (std::size_t i = 0; i < size; ++i) {
-    const double sd = std::sqrt(std::max(0.0, calibration->covariance[i][i]));
-    if (i >= parameters) {
-      calibration->stacks[i - parameters].log_sd = sd;
-      continue;
-    }
-    models::Value& v = result.profile.values[i];
-    const double share = v.log_sd > 0 ? sd / v.log_sd : 1;
-    const bool moved = v.log_sd > 0 && (std::abs(delta[i]) > kMoved * v.log_sd || share < 1 - kMoved);
-    if (moved) {
-      result.moved.push_back(prior.schema->at(i));
-      v.source = source_of(prior.values[i], result.steps, result.observed, share);
-    }
-    v.log_sd = sd;
-  }
-  result.profile.calibration = std::move(calibration);
+/// Log-sd of the median of the steps, by their median absolute deviation.
+double spread_of(std::vector<double> seconds) {
+  const double middle = median(seconds);
+  for (double& s : seconds) s = std::abs(s - middle);
+  const std::size_t n = seconds.size();
+  return calibrate::spread_of_median(kDeviationToSigma * median(std::move(seconds)) / middle, n);
 }
 
 }  // namespace
@@ -367,11 +272,15 @@ std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& 
   result.steps = static_cast<int>(seconds.size());
   result.observed = median(seconds);
   result.before = before.step.value;
-  if (prior.calibration != nullptr) {
-    update_calibrated(result, prior, plan.job.software, step_with);
-  } else {
-    fit_parameters(result, prior, before, step_with);
+  calibrate::SiteFit fit = calibrate::fit_site(
+      {{plan.job.architecture.name, plan.job, plan.strategy, std::log(result.observed), spread_of(seconds)}},
+      prior);
+  for (const calibrate::StepFit::Estimate& e : fit.estimates) {
+    if (e.verdict == "at prior") continue;
+    result.moved.push_back(e.parameter);
+    fit.profile.value(e.parameter).source = source_of(e, result);
   }
+  result.profile = std::move(fit.profile);
   result.after = step_with(result.profile).step.value;
   models::Job job = plan.job;
   job.pin = {};

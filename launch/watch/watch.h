@@ -51,10 +51,8 @@ struct Recalibration {
 /// Least number of steps for a recalibration.
 inline constexpr int kStepsToCalibrate = 5;
 
-/// Maximum a posteriori over the parameters on which the plan's step depends, with the median of the observed
-/// steps as the only observation; its spread is the profile's configuration_spread. nullopt with fewer steps
-/// than kStepsToCalibrate. `stack_spread` is left out: the observation is of the stack that runs. Then
-/// searches for a better plan. Cost: some hundred simulations and one search.
+/// The profile after calibrate::fit_site() of the run, by the median of its steps; nullopt with fewer steps than
+/// kStepsToCalibrate. Then searches for a better plan. Cost: some ten simulations and one search.
 std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
                                          const models::Profile& prior, const FindPlans& find);
 

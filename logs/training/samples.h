@@ -24,6 +24,8 @@ struct StepSample {
   /// Standard deviation of a single step, from the median absolute deviation, and at least that of the tick
   /// of the clock; absent with fewer than two values and no such tick.
   std::optional<double> spread;
+  /// A tenth of the single steps takes at most `low` s, a tenth at least `high`; 0 with fewer than 10 steps.
+  double low = 0, high = 0;
   int count = 0;     ///< steps that the seconds are based on
   int left_out = 0;  ///< steps that were seen and not used: warm-up, and differences that no clock shows
   /// Time from one step to the next with logging, data loading and checkpoints, if the log shows it in

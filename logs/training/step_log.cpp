@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "units/median.h"
 #include "units/quantity.h"
 
 namespace trnplan::logs {
@@ -21,7 +22,7 @@ constexpr double kNear = 0.1;       ///< of the median
 constexpr double kWarmUp = 0.2;     ///< over the median of the steps that follow: after a restart
 constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * kDay;
 constexpr double kCountMost = 1e9, kRateMost = 1e9;
-constexpr double kDeviationToSigma = 1.4826;     ///< of a normal distribution: 1 / its quantile at 3/4
+constexpr std::size_t kLeastForTenths = 10;
 const double kTickToSigma = std::sqrt(1.0 / 6);  ///< of the difference of two cut clocks: 2 / 12
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
@@ -236,6 +237,11 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   s.seconds = by_clock ? mean(values) : weighted_median(pairs);
   if (!sane(s.seconds)) return std::nullopt;
   const double tick = by_clock ? kTickToSigma * traits_.tick * static_cast<double>(pairs.size()) / steps : 0;
+  if (pairs.size() >= kLeastForTenths) {
+    std::sort(pairs.begin(), pairs.end());
+    s.low = pairs[pairs.size() / 10].first;
+    s.high = pairs[pairs.size() - 1 - pairs.size() / 10].first;
+  }
   if (pairs.size() > 1 || tick > 0) {
     const double middle = weighted_median(pairs);
     for (auto& [value, weight] : pairs) value = std::abs(value - middle);

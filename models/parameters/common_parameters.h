@@ -102,6 +102,14 @@ inline constexpr ParameterInfo kParameters[] = {
      .meaning = "log-sd of an operator's seconds between configurations, unexplained; for ratios of steps",
      .sign = TimeSign::none,
      .when_absent = 0.3},
+    // Wide on purpose, so that the first log of a cluster decides: no public pair of runs has one program on
+    // two clusters of one type. 0.3 lets a log of half or twice the predicted step pass without a doubt.
+    {.place = 44,
+     .name = "site_spread",
+     .unit = "1",
+     .meaning = "log-sd of step time between clusters of one machine and stack, before one is measured",
+     .sign = TimeSign::none,
+     .when_absent = 0.3},
 };
 
 inline constexpr Parameter host_launch = parameter_of(kParameters, "host_launch");
@@ -112,6 +120,7 @@ inline constexpr Parameter runtime_reserve = parameter_of(kParameters, "runtime_
 inline constexpr Parameter configuration_spread = parameter_of(kParameters, "configuration_spread");
 inline constexpr Parameter stack_spread = parameter_of(kParameters, "stack_spread");
 inline constexpr Parameter release_spread = parameter_of(kParameters, "release_spread");
+inline constexpr Parameter site_spread = parameter_of(kParameters, "site_spread");
 inline constexpr Parameter repeat_spread = parameter_of(kParameters, "repeat_spread");
 inline constexpr Parameter fused_activations = parameter_of(kParameters, "fused_activations");
 inline constexpr Parameter kept_activations = parameter_of(kParameters, "kept_activations");

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "models/job/job.h"
 #include "units/normal.h"
 
@@ -85,12 +87,33 @@ Seconds congested_launches(const Profile& profile, const Job& job, int tensor_pa
   return n.layer_per_rank * tensor_parallel * (many ? n.many_ranks : 1);
 }
 
-double pace_of(const Profile& profile, const Job& job) {
+std::string layout_name(const Job& job, const Strategy& strategy) {
+  return fmt::format("{}, {} x {}, sequence {}, batch {}: {}", job.architecture.name, job.cluster.nodes,
+                     job.cluster.instance.name, job.training.sequence, job.training.global_batch,
+                     describe(canonical(strategy)));
+}
+
+bool applies(const StackFactor& f, const Job& job, const Strategy* strategy) {
+  if (job.software.framework.empty() || f.framework != job.software.framework) return false;
+  if (!f.release.empty() && f.release != job.software.release) return false;
+  if (!f.instance.empty() && f.instance != job.cluster.instance.name) return false;
+  return f.layout.empty() || (strategy != nullptr && f.layout == layout_name(job, *strategy));
+}
+
+double pace_of(const Profile& profile, const Job& job, const Strategy* strategy) {
   double factor = std::exp(profile[common::node_spread] * slowest_of(job.cluster.nodes));
-  if (profile.calibration == nullptr || job.software.framework.empty()) return factor;
+  if (profile.calibration == nullptr) return factor;
   for (const StackFactor& s : profile.calibration->stacks) {
-    if (s.framework == job.software.framework && (s.release.empty() || s.release == job.software.release))
-      factor *= s.median;
+    if (applies(s, job, strategy)) factor *= s.median;
+  }
+  return factor;
+}
+
+double layout_factor(const Profile& profile, const Job& job, const Strategy& strategy) {
+  double factor = 1;
+  if (profile.calibration == nullptr) return factor;
+  for (const StackFactor& s : profile.calibration->stacks) {
+    if (!s.layout.empty() && applies(s, job, &strategy)) factor *= s.median;
   }
   return factor;
 }
@@ -111,10 +134,10 @@ Profile on_nodes(Profile profile, int nodes) {
 
 }  // namespace
 
-Profile on_job(Profile profile, const Job& job) {
+Profile on_job(Profile profile, const Job& job, const Strategy* strategy) {
   if (profile.factors) profile = with_factors(std::move(profile), job);
   if (profile.network) profile = on_nodes(std::move(profile), job.cluster.nodes);
-  const double factor = pace_of(profile, job);
+  const double factor = pace_of(profile, job, strategy);
   if (profile.network) profile.network->layer_per_rank = profile.network->layer_per_rank * factor;
   for (const Parameter p : profile.schema->parameters()) {
     if (p.info().of_work) continue;

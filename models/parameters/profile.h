@@ -36,12 +36,17 @@ struct AlgorithmLimits {
   bool operator==(const AlgorithmLimits&) const = default;
 };
 
-/// The factor of a software stack on every time: log-normal.
+/// A factor on every time, log-normal, of the steps of a software stack, of a release of it, of a site, or of
+/// one layout there. A step has all that apply to it. A site is the user's cluster: a stack on a machine.
 struct StackFactor {
   std::string framework;  ///< named as in Software
-  std::string release;    ///< on top of the framework's own factor; "" = the framework's factor itself
+  std::string release;    ///< "" = any
   double median = 1;
   double log_sd = 0;
+  std::string instance = {};  ///< type of the site's nodes; "" = published runs, of any
+  std::string layout = {};    ///< layout_name() of what ran there; "" = any
+
+  bool is_site() const { return !instance.empty() && layout.empty(); }
 };
 
 /// A file that a profile was fitted to.
@@ -104,6 +109,15 @@ struct Factors {
 bool is_covariance(const std::vector<std::vector<double>>& matrix);
 
 struct Job;
+struct Strategy;
+
+/// Name of a job and strategy by which a measured layout is found again: network, machine, nodes, sequence,
+/// batch and describe(canonical(strategy)).
+std::string layout_name(const Job& job, const Strategy& strategy);
+
+/// True if the factor is one of the steps of that job. Without a strategy, factors of a layout are not. Cost:
+/// that of layout_name() for a factor of a layout on the job's machine and stack.
+bool applies(const StackFactor& factor, const Job& job, const Strategy* strategy = nullptr);
 
 /// The parameters theta: one value per parameter of the schema that it fills. Without a calibration its
 /// covariance is diagonal.
@@ -150,7 +164,10 @@ Seconds congested_launches(const Profile& profile, const Job& job, int tensor_pa
 
 /// The factor by which on_job() multiplies every time: exp(node_spread * slowest_of(nodes)) * the stack's
 /// factors.
-double pace_of(const Profile& profile, const Job& job);
+double pace_of(const Profile& profile, const Job& job, const Strategy* strategy = nullptr);
+
+/// The factor of layouts that were measured, in pace_of() with a strategy; 1 for others.
+double layout_factor(const Profile& profile, const Job& job, const Strategy& strategy);
 
 /// The profile on the job's cluster and software stack, with_factors() and the value of its measured network,
 /// which is less certain for each doubling of nodes: every rate divided and every length
@@ -158,6 +175,6 @@ double pace_of(const Profile& profile, const Job& job);
 ///   exp(node_spread * slowest_of(nodes)) * the stack's factors,
 /// which multiplies every time by that number. A synchronous step runs at the pace of its slowest node.
 /// Without a calibration, or for a stack that the calibration lacks, the factors are 1.
-Profile on_job(Profile profile, const Job& job);
+Profile on_job(Profile profile, const Job& job, const Strategy* strategy = nullptr);
 
 }  // namespace trnplan::models

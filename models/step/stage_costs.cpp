@@ -260,6 +260,17 @@ struct StageCosts::Shared {
 StageCosts::StageCosts(const Job& job, const Profile& profile, const topology::ChipGraph& graph)
     : shared_(new Shared{job, profile, on_job(profile, job), graph, {}, {}}) {}
 
+StageCosts::Shared& StageCosts::shared_for(const Strategy& s) {
+  const double factor = layout_factor(shared_->off_stack, shared_->job, s);
+  if (factor == 1) return *shared_;
+  std::unique_ptr<Shared>& own = measured_[factor];
+  if (!own) {
+    const Shared& all = *shared_;
+    own.reset(new Shared{all.job, all.off_stack, on_job(all.off_stack, all.job, &s), all.graph, {}, {}});
+  }
+  return *own;
+}
+
 StageCosts::~StageCosts() = default;
 
 const Job& StageCosts::job() const {
@@ -268,7 +279,7 @@ const Job& StageCosts::job() const {
 
 StrategyCosts StageCosts::of(const Strategy& s, int micro_batches) {
   if (micro_batches < 1) throw std::invalid_argument("a step has at least one micro-batch");
-  return {*shared_, s, micro_batches};
+  return {shared_for(s), s, micro_batches};
 }
 
 StrategyCosts::StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int micro_batches)

@@ -5,6 +5,7 @@
 // recompute policy are timed once.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -39,7 +40,10 @@ class StageCosts {
   friend class StrategyCosts;
   struct Ranks;
   struct Shared;
+  Shared& shared_for(const Strategy& s);
+
   std::unique_ptr<Shared> shared_;
+  std::map<double, std::unique_ptr<Shared>> measured_;  ///< by layout_factor(), of layouts that were measured
 };
 
 /// Costs of one strategy, in steps of a given number of micro-batches. Keeps references to the strategy and

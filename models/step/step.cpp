@@ -160,7 +160,7 @@ StepReport StepModel::simulate(StepOptions options) const {
   report.events = static_cast<std::uint64_t>(times.events);
   charge_report(report, times.path, p.profile[common::node_spread] * slowest_of(p.job.cluster.nodes));
   const double spread =
-      log_spread(p.profile, p.job.software, log_gradient(report), p.job.architecture.causal);
+      log_spread(p.profile, p.job, p.strategy, log_gradient(report));
   report.low = report.step * std::exp(-kNinetyPercent * spread);
   report.high = report.step * std::exp(kNinetyPercent * spread);
 

@@ -165,6 +165,13 @@ const ComputeBounds::Parts& ComputeBounds::parts(const Strategy& s) {
   return known_.emplace(std::move(kind), all).first->second;
 }
 
+/// A measured layout may be faster than its parts say.
+double ComputeBounds::measured(const Strategy& s) const {
+  constexpr double kRounded = 1 - 1e-9;
+  const double factor = layout_factor(profile_, job_, s);
+  return factor < 1 ? factor * kRounded : 1;
+}
+
 SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
   const LayerModel model(job_, s, profile_);
   const std::vector<int> layers = layers_per_chunk(job_.architecture, s);
@@ -178,13 +185,14 @@ SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
     if (ends.last) once += each.head;
     most = std::max(most, once * micro_batches);
   }
-  return most;
+  const double measured_factor = measured(s);
+  return measured_factor < 1 ? to_sim_time(to_seconds(most) * measured_factor) : most;
 }
 
 Seconds ComputeBounds::layers(const Strategy& s, int micro_batches) {
   // One of the stages has at least the mean number of layers.
   return to_seconds(parts(s).layer) *
-         (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches);
+         (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches * measured(s));
 }
 
 }  // namespace trnplan::models

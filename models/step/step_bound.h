@@ -70,6 +70,7 @@ class ComputeBounds {
     SimTime layer, embedding, head;
   };
   const Parts& parts(const Strategy& s);
+  double measured(const Strategy& s) const;
 
   const Job& job_;
   Profile profile_;  ///< as on_job() returns it

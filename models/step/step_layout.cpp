@@ -45,7 +45,7 @@ StepLayout::StepLayout(const Job& j, const Strategy& s, const Profile& p, const 
                        CollectiveMemory* memory)
     : job(j),
       strategy(s),
-      profile(on_job(p, j)),
+      profile(on_job(p, j, &s)),
       graph(g),
       order(job.cluster, {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel}),
       placement(job.cluster, order),

@@ -39,9 +39,11 @@ std::vector<double> log_gradient(const StepReport& report) {
 
 namespace {
 
-/// True if the profile was fitted to steps, and so to the stacks that ran them.
+/// True if the profile was fitted to published steps, and so to the stacks that ran them.
 bool knows_stacks(const Profile& profile) {
-  return profile.calibration != nullptr && !profile.calibration->stacks.empty();
+  if (profile.calibration == nullptr) return false;
+  const auto& all = profile.calibration->stacks;
+  return std::any_of(all.begin(), all.end(), [](const StackFactor& f) { return f.instance.empty(); });
 }
 
 }  // namespace
@@ -50,21 +52,26 @@ double own_spread(const Profile& profile, bool causal) {
   return profile[causal ? common::configuration_spread : common::encoder_spread];
 }
 
-SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> g,
-                         bool causal) {
-  SpreadParts parts{std::move(g), square(own_spread(profile, causal)), 0,
-                    square(profile[common::repeat_spread])};
-  bool framework = false, release = false;
-  if (knows_stacks(profile)) {
-    for (const StackFactor& s : profile.calibration->stacks) {
-      const bool mine = s.framework == software.framework && !software.framework.empty() &&
-                        (s.release.empty() || s.release == software.release);
+SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy& strategy,
+                         std::vector<double> g) {
+  SpreadParts parts{std::move(g), square(own_spread(profile, job.architecture.causal)), 0,
+                    square(profile[common::repeat_spread]), knows_stacks(profile)};
+  bool framework = false, release = false, site = false;
+  if (profile.calibration != nullptr) {
+    for (const StackFactor& f : profile.calibration->stacks) {
+      const bool mine = applies(f, job, &strategy);
       parts.gradient.push_back(mine ? 1 : 0);
-      if (mine) (s.release.empty() ? framework : release) = true;
+      if (!mine) continue;
+      if (!f.layout.empty()) parts.own = 0;
+      (f.is_site() ? site : f.release.empty() ? framework : release) = true;
     }
+  }
+  if (site) {
+    parts.repeats = true;
+  } else if (parts.repeats) {
     if (!framework) parts.shared += square(profile[common::stack_spread]);
     if (!release) parts.shared += square(profile[common::release_spread]);
-  } else if (software.framework.empty() || software.release.empty()) {
+  } else if (job.software.framework.empty() || job.software.release.empty()) {
     parts.shared = square(profile[common::stack_spread]);
   }
   return parts;
@@ -98,9 +105,9 @@ std::vector<Extrapolation> extrapolations(const Profile& profile, const Job& job
   return all;
 }
 
-double log_spread(const Profile& profile, const Software& software, std::vector<double> g, bool causal) {
-  const SpreadParts parts = spread_parts(profile, software, std::move(g), causal);
-  const double repeat = knows_stacks(profile) ? parts.repeat : 0;
+double log_spread(const Profile& profile, const Job& job, const Strategy& strategy, std::vector<double> g) {
+  const SpreadParts parts = spread_parts(profile, job, strategy, std::move(g));
+  const double repeat = parts.repeats ? parts.repeat : 0;
   return std::sqrt(parts.own + repeat + parts.shared + log_variance(profile, parts.gradient));
 }
 

@@ -6,7 +6,8 @@
 // with encoder_spread in place of configuration_spread where the network is not causal. The last two terms
 // apply where framework or release are unknown to the profile. Without a calibration S is diagonal. Without
 // one that was fitted to steps, only stack_spread^2 is added where either is not stated, and repeat_spread^2
-// is left out.
+// is left out. At a measured site the site's factor is in S and stands for both; for a layout that was measured
+// there its own factor stands for configuration_spread^2.
 #pragma once
 
 #include <string>
@@ -23,9 +24,10 @@ namespace trnplan::models {
 /// same.
 std::vector<double> log_gradient(const StepReport& report);
 
-/// The sigma above. `profile` and `software` are those of the simulation, `gradient` is its log_gradient().
-double log_spread(const Profile& profile, const Software& software, std::vector<double> gradient,
-                  bool causal = true);
+/// The sigma above. `profile`, `job` and `strategy` are those of the simulation, `gradient` is its
+/// log_gradient().
+double log_spread(const Profile& profile, const Job& job, const Strategy& strategy,
+                  std::vector<double> gradient);
 
 /// The unexplained log-sd of a configuration, of a causal network or another.
 double own_spread(const Profile& profile, bool causal);
@@ -34,12 +36,13 @@ double own_spread(const Profile& profile, bool causal);
 struct SpreadParts {
   /// Gradient of the parameters, then of the calibration's stacks: 1 where the step is on the stack.
   std::vector<double> gradient;
-  double own = 0;     ///< of this configuration only
-  double shared = 0;  ///< of an unknown framework or release; all steps on it share it
-  double repeat = 0;  ///< of a run; the interval leaves it out where no step was fitted
+  double own = 0;        ///< of this configuration only
+  double shared = 0;     ///< of an unknown framework or release; all steps on it share it
+  double repeat = 0;     ///< of a run
+  bool repeats = false;  ///< the interval has `repeat`: steps were fitted
 };
-SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> gradient,
-                         bool causal = true);
+SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy& strategy,
+                         std::vector<double> gradient);
 
 /// The covariance S.
 std::vector<std::vector<double>> covariance_of(const Profile& profile);

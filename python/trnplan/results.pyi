@@ -861,6 +861,8 @@ class Parameter(Record):
 class Stack(Record):
     framework: str
     release: str
+    instance: str
+    layout: str
     median: float
     log_sd: float
 

@@ -202,6 +202,18 @@ TEST_CASE("training logs", "[cli]") {
   std::filesystem::remove(cli.work("huge"));
   cli.write("nothing", "");
   cli.refuse("nothing: the file is empty", "calibrate $work/nothing");
+  // What a log taught stays: a second log adds to it, and the same one does not count twice.
+  const std::string learn = "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8 ";
+  cli.expect(0, "learnt as a run of nxd, by its words, and plan takes nxdt for this job",
+             learn + "--out $work/mine.json");
+  cli.prints(R"(^your cluster: nxd on trn1\.32xlarge takes [0-9.]+ times as long as trn1 says)");
+  cli.refuse("mine has already learnt this file", learn + "--profile $work/mine.json");
+  std::string uneven;
+  for (int i = 1; i <= 20; ++i)
+    uneven += "step " + std::to_string(i) + " step_time " + (i % 2 == 0 ? "250.1" : "500.2") + "s loss 2.0\n";
+  cli.write("uneven.txt", uneven);
+  cli.expect(3, "uneven.txt:1:1: step: the steps have no common pace: a tenth of them takes at most 250.1 s",
+             "calibrate $work/uneven.txt --job $seventy --strategy tp=32,pp=8 --out $work/uneven.json");
   cli.refuse("--out: no file has a point of nccom-test",
              "calibrate $logs/nxd-llama3-70b.txt --out mine.json");
   cli.refuse("--config: --job states what ran as well",

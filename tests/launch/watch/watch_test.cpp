@@ -275,8 +275,8 @@ TEST_CASE("a profile learns from observed steps, and says when another plan wins
       launch::recalibrate(log_of(predicted * 1.3, 10), *context.plan, datasheet(), launch::find_fastest);
   REQUIRE(learnt);
   CHECK(learnt->before == Approx(predicted).epsilon(1e-6));
-  // A step whose own spread is 0.1 and parameters that are worth more: most of the way, not all of it.
-  CHECK(learnt->after > predicted * 1.15);
+  // A repeated run differs by repeat_spread, 0.05, so nearly all of the way: the site's factor alone has 0.3.
+  CHECK(learnt->after > predicted * 1.26);
   CHECK(learnt->after < predicted * 1.3);
   for (const models::Parameter p : learnt->moved) {
     CHECK(learnt->profile.value(p).log_sd <= datasheet().value(p).log_sd);

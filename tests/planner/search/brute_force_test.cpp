@@ -1,6 +1,7 @@
 // The search against brute force over its space, for jobs of every kind of machine.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
 #include "tests/seeds.h"
+#include "units/index.h"
 
 using namespace trnplan;
 using namespace trnplan::planner;
@@ -134,6 +136,26 @@ TEST_CASE("the ranking equals brute force on machines of GPUs", "[planner]") {
   profile.value(models::switched::ring_wait) = {4e-5, 0.1, "made up"};
   CAPTURE(seed, job.cluster.nodes, job.architecture.layers);
   check_against_brute_force(job, profile);
+}
+
+// Catches a bound or a cost that forgets the factor of a layout that was measured.
+TEST_CASE("the ranking equals brute force where layouts were measured", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 4096, 16);
+  job.architecture.layers = 4;
+  job.software = {"nxdt", "2.23"};
+  const SearchResult before = search(job, datasheet(), {.top = 8});
+  REQUIRE(before.plans.size() == 8);
+  auto calibration = std::make_shared<models::Calibration>();
+  for (const int i : {0, 3, 6}) {  // the best one gets slower, others better than it was
+    calibration->stacks.push_back({"nxdt", "", i == 0 ? 1.4 : 0.5, 0, job.cluster.instance.name,
+                                   models::layout_name(job, before.plans[at(i)].strategy)});
+  }
+  models::Profile profile = datasheet();
+  const std::size_t rows = profile.schema->places() + calibration->stacks.size();
+  calibration->covariance.assign(rows, std::vector<double>(rows, 0));
+  profile.calibration = calibration;
+  check_against_brute_force(job, profile);
+  CHECK_FALSE(search(job, profile, {.top = 1}).plans.front().strategy == before.plans.front().strategy);
 }
 
 // What is sharded, and over how many ranks, is searched where the framework offers it.
