@@ -10,4 +10,8 @@ std::vector<io::KnownInstance> instances() {
   return io::known_instances(io::Catalog::standard());
 }
 
+std::vector<io::SettableNumber> settable_numbers(const std::string& instance) {
+  return io::Catalog::standard().settable(instance);
+}
+
 }  // namespace trnplan::api

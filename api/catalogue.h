@@ -11,4 +11,7 @@ namespace trnplan::api {
 [[nodiscard]] std::vector<io::KnownModel> models();
 [[nodiscard]] std::vector<io::KnownInstance> instances();
 
+/// The numbers of an instance type that --set can change. Throws InputError for an unknown name.
+[[nodiscard]] std::vector<io::SettableNumber> settable_numbers(const std::string& instance);
+
 }  // namespace trnplan::api

@@ -246,10 +246,11 @@ bool CollectiveResult::unreachable() const {
 }
 
 CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
-  const io::Catalog catalog = io::Catalog::standard();
+  const io::Catalog catalog = io::Catalog::standard().with_hardware(io::hardware_settings_from(r.hardware));
   CollectiveResult out;
   topology::Cluster& cluster = out.cluster;
   cluster = {load_instance(catalog, r.instance), r.nodes};
+  catalog.refuse_unset(cluster.instance);
   refuse_unpublished(cluster.instance);
   out.profile = load_profile_for(catalog, r.profile, !r.profile.empty(), cluster.instance, remarks);
   Reading reading(r);

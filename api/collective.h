@@ -18,7 +18,8 @@ struct CollectiveRequest {
   double factor = 2;                        ///< of the table, from one size to the next; above 1
   std::string algorithm = "auto", datatype = "fp32";
   std::string instance = usual_instance(), profile;
-  int ranks = 0;  ///< over all nodes; 0 = all cores
+  std::vector<std::string> hardware;  ///< as Asked's
+  int ranks = 0;                      ///< over all nodes; 0 = all cores
   int nodes = 1;
   double oversubscription = 1;
 

@@ -194,6 +194,12 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const auto begin = std::chrono::steady_clock::now();
   PlanRequest o = request;
   check_apart("--out", o.out, {o.job.job, o.profile, o.baseline});
+  if (!o.hardware.empty() && !o.out.empty()) {
+    throw InputError({{"command line", 0, 0},
+                      "--set",
+                      "a folder would be written for hardware that does not exist",
+                      "leave out --set or --out"});
+  }
   o.job.options.free_strategy = true;
   const ResolvedJob resolved = resolve(o, {.writes = !o.target.empty() || !o.out.empty()}, remarks);
   const io::Catalog& catalog = resolved.catalog();

@@ -182,11 +182,13 @@ ResolvedJob resolve(models::Job job, const Asked& asked, const ResolveOptions& o
 }
 
 ResolvedJob resolve(const Asked& asked, const ResolveOptions& options, Remarks& remarks) {
-  io::Catalog catalog = io::Catalog::standard();
+  io::Catalog catalog = io::Catalog::standard().with_hardware(io::hardware_settings_from(asked.hardware));
   JobInput input = asked.job;
   input.options.target = asked.target;
   io::JobReading reading = load_job(input, catalog, remarks);
   if (options.amend) options.amend(reading, catalog);
+  catalog.refuse_unset(reading.job.cluster.instance);
+  for (const topology::Instance& type : reading.job.space.instances) catalog.refuse_unset(type);
   return {std::move(catalog), std::move(reading), asked, options, remarks};
 }
 

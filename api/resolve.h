@@ -28,6 +28,8 @@ struct Asked {
   /// Stack that trains it; "" = that of software.framework, else the catalogue's choice.
   std::string target;
   std::string profile;  ///< of the catalogue, or a .json file; "" = the catalogue's for the machine
+  /// Changes of the hardware, "core.memory=32GiB" (io/catalog/hardware_settings.h).
+  std::vector<std::string> hardware = {};
 };
 
 /// Purpose for which a job is resolved.

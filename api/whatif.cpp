@@ -84,6 +84,7 @@ class Reader {
         all.push_back(job.cluster.instance);  // as in the job's neuron-ls file
       } else if (std::find(known.begin(), known.end(), name) != known.end()) {
         all.push_back(catalog.instance(name));
+        catalog.refuse_unset(all.back());
       } else {
         fault("--instances", "unknown instance type " + in_quotes(name), io::instance_fix(name, known));
       }

@@ -139,24 +139,47 @@ std::string instances_text(const std::vector<io::KnownInstance>& instances) {
          "; step: whether plan and simulate can time a training step on it\n" + endings_text(instances);
 }
 
-int show_models(const Common& common) {
+std::string settable_text(const std::string& name, const std::vector<io::SettableNumber>& numbers) {
+  Table table({{"--set", true}, {"value"}, {"unit", true}}, "", 2);
+  for (const io::SettableNumber& n : numbers)
+    table.row({printable(n.key, 60), fmt::format("{}", n.value), n.unit == "1" ? "" : printable(n.unit, 20)});
+  return name +
+         ", numbers that simulate, plan, whatif and collective change with --set KEY=VALUE or "
+         "KEY=xFACTOR:\n" +
+         table.text(text_width());
+}
+
+int show_models(const Common& common, const std::string&) {
   const auto known = api::models();
   common.json() ? print(io::models_json(known)) : print_text(models_text(known));
   return kDone;
 }
 
-int show_instances(const Common& common) {
+int show_instances(const Common& common, const std::string& name) {
+  if (!name.empty()) {
+    const auto numbers = api::settable_numbers(name);
+    common.json() ? print(io::settable_json(name, numbers)) : print_text(settable_text(name, numbers));
+    return kDone;
+  }
   const auto known = api::instances();
   common.json() ? print(io::instances_json(known)) : print_text(instances_text(known));
   return kDone;
 }
 
-void add_list(CLI::App& app, Run& chosen, const char* name, const char* help, int (*show)(const Common&)) {
-  auto common = std::make_shared<Common>();
+/// Adds a command that shows all entries of the catalogue or, with a `what`, the named one.
+void add_list(CLI::App& app, Run& chosen, const char* name, const char* help,
+              int (*show)(const Common&, const std::string& one), const char* what = nullptr,
+              const char* example = "") {
+  struct Options {
+    Common common;
+    std::string one;
+  };
+  auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(name, help);
-  add_format(*command, *common);
-  command->footer(fmt::format("Examples:\n  trnplan {}\n  trnplan {} --format json", name, name));
-  command->callback([common, show, &chosen] { chosen = [common, show] { return show(*common); }; });
+  if (what != nullptr) command->add_option("name", o->one, what)->check(not_empty());
+  add_format(*command, o->common);
+  command->footer(fmt::format("Examples:\n  trnplan {0}\n  trnplan {0} --format json{1}", name, example));
+  command->callback([o, show, &chosen] { chosen = [o, show] { return show(o->common, o->one); }; });
 }
 
 }  // namespace
@@ -166,7 +189,8 @@ void add_models(CLI::App& app, Run& chosen) {
 }
 
 void add_instances(CLI::App& app, Run& chosen) {
-  add_list(app, chosen, "instances", "List the instance types in the catalogue", show_instances);
+  add_list(app, chosen, "instances", "List the instance types in the catalogue", show_instances,
+           "a type of which to list the numbers that --set changes", "\n  trnplan instances trn1.32xlarge");
 }
 
 }  // namespace trnplan::cli

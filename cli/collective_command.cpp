@@ -173,6 +173,8 @@ void add_collective(CLI::App& app, Run& chosen) {
     measured->excludes(command->get_option(other));
   add_row_format(*command, o->common);
   add_profile(*command, o->common);
+  add_hardware(*command, o->request.hardware);
+  measured->excludes(command->get_option("--set"));
   command->footer(
       "Exit code 3: the runtime would refuse the group, which is timed all the same; with --measured: a node "
       "is slow.\n"

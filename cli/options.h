@@ -49,6 +49,18 @@ inline void add_profile(CLI::App& command, Common& common) {
       ->default_str("the machine's");
 }
 
+/// Adds --set KEY=VALUE. Requires: `hardware` outlives the command.
+inline void add_hardware(CLI::App& command, std::vector<std::string>& hardware) {
+  command
+      .add_option(
+          "--set", hardware,
+          "a number of the instance type, changed: core.memory=32GiB, nic_bandwidth=x2 (twice); trnplan "
+          "instances NAME lists them; may be repeated")
+      ->check(not_empty())
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 inline void add_common(CLI::App& command, Common& common) {
   add_format(command, common);
   add_profile(command, common);

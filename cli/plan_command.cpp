@@ -167,6 +167,7 @@ void add_plan(CLI::App& app, Run& chosen) {
   add_report(*command, o->report.path);
   add_row_format(*command, o->common);
   add_profile(*command, o->common);
+  add_hardware(*command, o->request.hardware);
   command->footer(
       "Examples:\n"
       "  trnplan plan llama3-8b --nodes 4\n"

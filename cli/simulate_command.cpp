@@ -114,6 +114,7 @@ void add_simulate(CLI::App& app, Run& chosen) {
       ->check(CLI::IsMember(schedules()))
       ->capture_default_str();
   add_common(*command, o->common);
+  add_hardware(*command, o->request.hardware);
   command->footer(
       "Keys of --scenario, with nodes and cores numbered from 0:\n" + io::scenario_help() +
       "\nA refused strategy is simulated all the same if that is possible; the exit code is then 3.\n"

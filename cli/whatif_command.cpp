@@ -125,6 +125,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
   command->add_flag("--force", o->report.force, "overwrite the file of --report");
   add_row_format(*command, o->common);
   add_profile(*command, o->common);
+  add_hardware(*command, o->request.hardware);
   command->footer(
       "Unless you state your own, the rates of failures, recovery and the shared file system come from "
       "publications about other systems. The time a job waits to be scheduled is not counted.\n"

@@ -5,6 +5,12 @@
 
 namespace trnplan::topology {
 
+std::string Instance::shown_name() const {
+  std::string text = name;
+  for (const std::string& change : changes) text += (&change == &changes.front() ? " with " : ", ") + change;
+  return text;
+}
+
 std::string price_words(std::string kind) {
   std::replace(kind.begin(), kind.end(), '_', ' ');
   return kind;

@@ -31,13 +31,13 @@ auto key_of(const models::Architecture& a) {
                     blocks.output_bias, blocks.mlp_bias);
 }
 
-/// Key of an instance: all but names, reasons, prices, how a run is started, and fields for drawings.
+/// Key of an instance: all but names, reasons, prices, the words of changes, how a run is started, and fields for drawings.
 auto key_of(const topology::Instance& t) {
   const auto& [name, family, traits, untimed, chips, switches, cores_per_chip, core, links, link,
                link_for_collectives, ll_bandwidths, in_switch_efficiency, torus_rows, torus_columns,
                torus_depth, nics, nic, network_devices, nic_of_chip, rails, oversubscription, network_latency,
                vcpus, host_memory, hosts, ec2_type, device_name, kubernetes_resource, hyperpod_type,
-               ultraserver_mode, prices] = t;
+               ultraserver_mode, prices, changes] = t;
   const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
                vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts] =
       core;

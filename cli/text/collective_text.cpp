@@ -51,7 +51,7 @@ std::string collective_text(const topology::Cluster& cluster, const std::string&
       "{} of {:.0f} byte{}{}, {} rank{} on {} {}{} of {} x {}\n", to_string(timed.run.op),
       timed.run.bytes.value, timed.run.bytes.value == 1 ? "" : "s", binary_size(timed.run.bytes),
       timed.run.ranks, timed.run.ranks == 1 ? "" : "s", chips, topology::chip_word(cluster.instance),
-      chips == 1 ? "" : "s", cluster.nodes, printable(cluster.instance.name));
+      chips == 1 ? "" : "s", cluster.nodes, printable(cluster.instance.shown_name()));
   text += fmt::format("  profile     {}\n", printable(profile));
   const bool has_time = std::isfinite(t.seconds.value);
   if (has_time) {

@@ -41,9 +41,9 @@ std::string cluster_text(const models::Job& job) {
   const models::SearchSpace& f = job.space;
   std::vector<std::string> nodes, types;
   for (const int n : f.nodes) nodes.push_back(std::to_string(n));
-  for (const topology::Instance& i : f.instances) types.push_back(printable(i.name));
+  for (const topology::Instance& i : f.instances) types.push_back(printable(i.shown_name()));
   if (nodes.empty()) nodes.push_back(std::to_string(job.cluster.nodes));
-  if (types.empty()) types.push_back(printable(job.cluster.instance.name));
+  if (types.empty()) types.push_back(printable(job.cluster.instance.shown_name()));
   const bool one = nodes.size() == 1 && types.size() == 1;
   return fmt::format("{} x {}{}", choice(nodes), choice(types),
                      one ? fmt::format(" ({} {}s)", job.cluster.cores(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -55,6 +56,16 @@ Node open_entry(const fs::path& folder, std::string_view what, std::string_view 
                  near.empty() ? "known: " + all : "did you mean \"" + near + "\"? Known: " + all});
 }
 
+Diagnostic unknown_key(const HardwareSetting& s, const std::string& problem,
+                       const std::set<std::string>& keys) {
+  const std::string near = nearest(s.key, {keys.begin(), keys.end()});
+  return {{"command line", 0, 0},
+          "--set",
+          in_quotes(printable(s.key, 60)) + ": " + problem,
+          near.empty() ? "trnplan instances NAME lists the numbers of a type"
+                       : "did you mean " + near + "? trnplan instances NAME lists the numbers of a type"};
+}
+
 bool is_folder(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path, error);
@@ -83,6 +94,38 @@ Catalog Catalog::standard() {
                               "install trnplan completely, or set TRNPLAN_CATALOG to the catalogue folder"});
 }
 
+Catalog Catalog::with_hardware(const std::vector<HardwareSetting>& settings) const {
+  Catalog changed = *this;
+  changed.hardware_ = settings;
+  if (settings.empty()) return changed;
+  std::set<std::string> keys;
+  for (const std::string& name : instances()) {
+    for (SettableNumber& n : settable(name)) keys.insert(std::move(n.key));
+  }
+  std::vector<Diagnostic> faults;
+  for (const HardwareSetting& s : settings) {
+    if (!keys.contains(s.key)) faults.push_back(unknown_key(s, "no instance type has this number", keys));
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return changed;
+}
+
+void Catalog::refuse_unset(const topology::Instance& instance) const {
+  std::vector<Diagnostic> faults;
+  for (const HardwareSetting& s : hardware_) {
+    if (std::find(instance.changes.begin(), instance.changes.end(), s.text) != instance.changes.end())
+      continue;
+    std::set<std::string> keys;
+    for (SettableNumber& n : settable(instance.name)) keys.insert(std::move(n.key));
+    faults.push_back(unknown_key(s, instance.name + " has no such number", keys));
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+std::vector<SettableNumber> Catalog::settable(std::string_view name) const {
+  return settable_numbers(open_entry(folder_ / "instances", "instance type", name));
+}
+
 std::vector<std::string> Catalog::instances() const {
   return names_in(folder_ / "instances");
 }
@@ -91,7 +134,10 @@ std::vector<std::string> Catalog::models() const {
 }
 
 topology::Instance Catalog::instance(std::string_view name) const {
-  topology::Instance instance = instance_from(open_entry(folder_ / "instances", "instance type", name));
+  Node file = open_entry(folder_ / "instances", "instance type", name);
+  std::vector<std::string> changes = apply_settings(hardware_, file);
+  topology::Instance instance = instance_from(file);
+  instance.changes = std::move(changes);
   if (instance.name == name) return instance;
   throw InputError(Diagnostic{{(folder_ / "instances" / (std::string(name) + ".json")).string()},
                               "name",

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/catalog/hardware_settings.h"
 #include "models/architecture/architecture.h"
 #include "models/job/neuron_release.h"
 #include "models/parameters/profile.h"
@@ -29,6 +30,14 @@ class Catalog {
   /// The folder $TRNPLAN_CATALOG, else ../share/trnplan/catalog next to the running program, else the folder
   /// given at build time. Throws InputError if the variable names no folder, or if none of them exists.
   static Catalog standard();
+
+  /// This catalogue with changed hardware: its instances have the settings that their files have a key for.
+  /// Throws InputError for a key that no file has.
+  [[nodiscard]] Catalog with_hardware(const std::vector<HardwareSetting>& settings) const;
+  /// Throws InputError if a setting has no key in the instance's file.
+  void refuse_unset(const topology::Instance& instance) const;
+  /// The numbers of the named instance that can be set, as they are.
+  [[nodiscard]] std::vector<SettableNumber> settable(std::string_view name) const;
 
   const std::filesystem::path& folder() const { return folder_; }
   /// Names without ".json", ascending.
@@ -66,6 +75,7 @@ class Catalog {
 
  private:
   std::filesystem::path folder_;
+  std::vector<HardwareSetting> hardware_;
 };
 
 /// A name without its spelling: lower case; '-', '_' and spaces dropped. A dot becomes a letter, so that

@@ -25,6 +25,11 @@ std::vector<ShownPrice> prices_of(const Instance& instance) {
   return all;
 }
 
+struct ShownNumbers {
+  const std::string& instance;
+  const std::vector<SettableNumber>& numbers;
+};
+
 }  // namespace
 
 std::vector<KnownModel> known_models(const Catalog& catalog) {
@@ -116,8 +121,34 @@ std::string models_json(const std::vector<KnownModel>& models) {
   return document_of(ShownModels{models});
 }
 
+template <>
+const Record<SettableNumber>& record() {
+  static const Record<SettableNumber> described("SettableNumber", "A number of an instance type.",
+                                                {{"key", &SettableNumber::key, "what `--set` takes"},
+                                                 {"value", &SettableNumber::value},
+                                                 {"unit", &SettableNumber::unit, "`1`: none"}});
+  return described;
+}
+
+template <>
+const Record<ShownNumbers>& record() {
+  static const Record<ShownNumbers> described(
+      "InstanceNumbers", "What ``instances NAME`` prints.",
+      {{"instance", [](const ShownNumbers& s) { return s.instance; }},
+       {"numbers", [](const ShownNumbers& s) { return s.numbers; }, "that `--set` can change"}});
+  return described;
+}
+
 std::string instances_json(const std::vector<KnownInstance>& instances) {
   return document_of(ShownInstances{instances});
+}
+
+std::string settable_json(const std::string& instance, const std::vector<SettableNumber>& numbers) {
+  return document_of(ShownNumbers{instance, numbers});
+}
+
+const Description& settable_document() {
+  return record<ShownNumbers>().description();
 }
 
 const Description& models_document() {

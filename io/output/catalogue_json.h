@@ -26,5 +26,6 @@ std::vector<KnownInstance> known_instances(const Catalog& catalog);
 
 std::string models_json(const std::vector<KnownModel>& models);
 std::string instances_json(const std::vector<KnownInstance>& instances);
+std::string settable_json(const std::string& instance, const std::vector<SettableNumber>& numbers);
 
 }  // namespace trnplan::io

@@ -45,6 +45,17 @@ template <class T>
 auto instance_of() {
   return on_cluster<T>(path(&topology::Cluster::instance, &topology::Instance::name));
 }
+/// Key for the numbers that --set changed.
+template <class T>
+typename Record<T>::Field changes_of() {
+  return {
+      "changed_hardware",
+      [get = on_cluster<T>(path(&topology::Cluster::instance, &topology::Instance::changes))](const T& t) {
+        const std::vector<std::string> all = std::invoke(get, t);
+        return all.empty() ? std::nullopt : std::optional(all);
+      },
+      "numbers of the instance type that `--set` changed, as written", Absent::left_out};
+}
 template <class T>
 auto profile_of() {
   return path(&T::on, path(&CollectiveSetting::profile, &models::Profile::name));
@@ -133,6 +144,7 @@ const Record<ShownCollective>& record() {
         "10^9 bytes/s: `bytes` over `nccom_seconds`; 0 for one rank or no bytes"},
        {"nodes", on_cluster<C>(&topology::Cluster::nodes)},
        {"instance", instance_of<C>()},
+       changes_of<C>(),
        {"oversubscription", on_cluster<C>(&topology::Cluster::oversubscription)},
        {"profile", profile_of<C>()},
        {"verdict", of_timing([](const CollectiveTiming& t) { return ShownVerdict{&t.verdict}; }),
@@ -160,6 +172,7 @@ const Record<ShownSweep>& record() {
        {"ranks", first(path(&TimedCollective::run, &CollectiveRun::ranks))},
        {"nodes", on_cluster<S>(&topology::Cluster::nodes)},
        {"instance", instance_of<S>()},
+       changes_of<S>(),
        {"oversubscription", on_cluster<S>(&topology::Cluster::oversubscription)},
        {"profile", profile_of<S>()},
        {"verdict", first([](const TimedCollective& c) { return ShownVerdict{&c.timing.verdict}; })},

@@ -14,6 +14,7 @@ const Description& sweep_document();
 const Description& health_document();
 const Description& models_document();
 const Description& instances_document();
+const Description& settable_document();
 const Description& explain_document();
 const Description& support_document();
 const Description& whatif_document();

@@ -19,7 +19,7 @@ std::vector<const Description*> documents() {
           &sweep_document(),
           &health_document(),
           &models_document(),
-          &instances_document(),
+          &instances_document(), &settable_document(),
           &explain_document(),
           &support_document(),
           &whatif_document(),

@@ -30,6 +30,7 @@ struct PlacedStrategy {
   models::Strategy strategy;
   int micro_batches = 0, nodes = 0;
   std::string instance;
+  std::vector<std::string> changed_hardware;
 };
 /// A strategy on the job's cluster, with its batch.
 [[nodiscard]] PlacedStrategy placed(const models::Strategy& s, const models::Job& job);

@@ -70,11 +70,12 @@ Json document() {
 }
 
 PlacedStrategy placed(const models::Strategy& s, const models::Job& job) {
-  return {s, models::micro_batches(job.training, s), job.cluster.nodes, job.cluster.instance.name};
+  return {s, models::micro_batches(job.training, s), job.cluster.nodes, job.cluster.instance.name,
+          job.cluster.instance.changes};
 }
 
 PlacedStrategy placed(const Plan& p) {
-  return {p.strategy, p.micro_batches, p.nodes, p.instance};
+  return {p.strategy, p.micro_batches, p.nodes, p.instance, p.changed_hardware};
 }
 
 ShownMemory worst_of(const models::Memory& memory) {
@@ -108,6 +109,12 @@ const Record<PlacedStrategy>& record() {
         }
         fields.push_back({"nodes", &PlacedStrategy::nodes});
         fields.push_back({"instance", &PlacedStrategy::instance});
+        fields.push_back({"changed_hardware",
+                          [](const PlacedStrategy& p) {
+                            return p.changed_hardware.empty() ? std::nullopt
+                                                              : std::optional(p.changed_hardware);
+                          },
+                          "numbers of the instance type that `--set` changed, as written", Absent::left_out});
         return fields;
       }());
   return described;

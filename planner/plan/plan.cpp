@@ -13,6 +13,7 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   plan.strategy = strategy;
   plan.nodes = job.cluster.nodes;
   plan.instance = job.cluster.instance.name;
+  plan.changed_hardware = job.cluster.instance.changes;
   plan.accelerator = job.cluster.instance.traits.accelerator;
   plan.micro_batches = models::micro_batches(job.training, strategy);
   plan.global_batch = job.training.global_batch;

@@ -44,6 +44,7 @@ struct Plan {
   models::Strategy strategy;
   int nodes = 1;
   std::string instance;
+  std::vector<std::string> changed_hardware;  ///< Instance::changes of it
   topology::Accelerator accelerator = topology::Accelerator::neuron_core;  ///< of `instance`
   int micro_batches = 0;
   int global_batch = 0;  ///< sequences per step

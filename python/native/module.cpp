@@ -80,6 +80,7 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   a.text("baseline", r.baseline);
   a.word("target", r.target, targets::names());
   a.text("profile", r.profile);
+  a.texts("hardware", r.hardware);
   a.whole("top", r.top, 1, 1000);
   a.whole("threads", r.threads, 0, 1024);
   a.number("time_limit", r.time_limit, 1e-3, 1e6);
@@ -118,6 +119,7 @@ py::tuple simulate(const py::dict& given) {
   a.text("strategy", r.strategy);
   a.text("scenario", r.scenario);
   a.text("profile", r.profile);
+  a.texts("hardware", r.hardware);
   a.text("trace", r.trace);
   const api::ReportFile report = report_of(a, api::paths_of(r));
   r.force = report.force;
@@ -164,6 +166,7 @@ py::tuple whatif(const py::dict& given) {
   a.flag("allow_doubtful", r.allow_doubtful);
   a.risk(r.risk);
   a.text("profile", r.profile);
+  a.texts("hardware", r.hardware);
   const api::ReportFile report = report_of(a, api::paths_of(r));
   std::shared_ptr<const api::WhatIfAnswered> result;
   std::vector<Remark> said;
@@ -282,6 +285,7 @@ py::tuple collective(const py::dict& given) {
          {"fp32", "bf16", "fp16", "fp8", "int8", "uint8", "int16", "uint16", "int32", "uint32"});
   a.text("instance", r.instance);
   a.text("profile", r.profile);
+  a.texts("hardware", r.hardware);
   a.whole("ranks", r.ranks, 1, kMostRanks);
   a.whole("nodes", r.nodes, 1, topology::kMostNodes);
   a.number("oversubscription", r.oversubscription, 1, 1e6);

@@ -65,6 +65,7 @@ def plan(
     fit_probability: Optional[float] = None,
     sure: Optional[float] = None,
     profile: Optional[Path] = None,
+    hardware: Optional[Sequence[str]] = None,
     out: Optional[Path] = None,
     report: Optional[Path] = None,
     force: Optional[bool] = None,
@@ -85,6 +86,7 @@ def plan(
     time_limit: seconds, after which the best plan so far is returned. fit_probability: least probability of a plan to
         fit (0.9). sure: probability from which two plans count as distinguished (0.9).
     profile: a name of the catalogue, or a .json written by ``calibrate``.
+    hardware: numbers of the instance type, changed: ``["core.memory=32GiB", "nic_bandwidth=x2"]``.
     out: a folder for config and scripts. report: a .html for the answer with its charts, as in ``to_html()``. force:
         overwrites files in `out`, and `report`.
     progress: called about ten times a second with the numbers of strategies simulated and open, and the seconds of the
@@ -95,7 +97,7 @@ def plan(
     written, its ``result`` is the plan.
     """
     arguments = (
-        Arguments(target=target, risk=risk, allow_doubtful=allow_doubtful, top=top, threads=threads,
+        Arguments(hardware=hardware, target=target, risk=risk, allow_doubtful=allow_doubtful, top=top, threads=threads,
                   time_limit=time_limit, fit_probability=fit_probability, sure=sure, force=force)
         .document("job", job)
         .document("baseline", baseline)
@@ -122,6 +124,7 @@ def simulate(
     measured: Optional[Path] = None,
     scenario: Optional[str] = None,
     profile: Optional[Path] = None,
+    hardware: Optional[Sequence[str]] = None,
     trace: Optional[Path] = None,
     report: Optional[Path] = None,
     force: Optional[bool] = None,
@@ -129,6 +132,7 @@ def simulate(
     """Simulates one strategy of a job in detail.
 
     strategy: ``"tp=8,pp=4"``, a dict with these keys or those of docs/json.md, or the strategy of a result.
+    hardware: numbers of the instance type, changed: ``["core.memory=32GiB", "nic_bandwidth=x2"]``.
     all_reduce_gbps, measured: as in ``plan()``.
     scenario: ``"slow-node=3:1.2,nic=5:0.875"``, or a .yaml file with these keys: ``scenario`` of the result.
     trace: a .pftrace or .json for the timeline, for ui.perfetto.dev. report: a .html for the page of ``to_html()``.
@@ -138,7 +142,7 @@ def simulate(
     ``plan`` is None if there is no prediction. Raises InputError with every fault.
     """
     arguments = (
-        Arguments(strategy=strategy_text(strategy), scenario=scenario, force=force)
+        Arguments(hardware=hardware, strategy=strategy_text(strategy), scenario=scenario, force=force)
         .document("job", job)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, precision=precision,
                release=release, all_reduce_gbps=all_reduce_gbps)
@@ -182,12 +186,14 @@ def whatif(
     storage_gb_per_second: Optional[float] = None,
     reliability: Optional[Path] = None,
     profile: Optional[Path] = None,
+    hardware: Optional[Sequence[str]] = None,
     report: Optional[Path] = None,
     force: Optional[bool] = None,
 ) -> WhatIfResult:
     """Compares clusters for a whole run, by days, dollars or tokens, with failures and checkpoints, and recommends one.
 
     nodes: ``"4..128"`` doubles, ``[4, 8, 16]`` lists. instances: types, instead of the job's.
+    hardware: numbers of the instance type, changed: ``["core.memory=32GiB", "nic_bandwidth=x2"]``.
     all_reduce_gbps (``"161@32"``), measured: as in ``plan()``.
     tokens, deadline (``"30d"`` or a timedelta), budget (USD): of the whole run, instead of the job's.
     scaling: ``strong`` or ``weak``. prefer: ``fitting``, ``cheapest``, ``fastest`` or ``smallest``.
@@ -201,7 +207,7 @@ def whatif(
     If no cluster keeps the limits, ``recommended`` is -1 and ``best`` None. Raises InputError with every fault.
     """
     arguments = (
-        Arguments(scaling=scaling, prefer=prefer, risk=risk, allow_doubtful=allow_doubtful, pricing=pricing,
+        Arguments(hardware=hardware, scaling=scaling, prefer=prefer, risk=risk, allow_doubtful=allow_doubtful, pricing=pricing,
                   usd_per_node_hour=usd_per_node_hour, storage_gib=storage_gib,
                   storage_usd_per_gib_month=storage_usd_per_gib_month, other_usd_per_hour=other_usd_per_hour,
                   recovery=recovery, async_checkpoints=async_checkpoints, checkpoint_steps=checkpoint_steps,
@@ -347,16 +353,18 @@ def collective(
     instance: Optional[str] = None,
     oversubscription: Optional[float] = None,
     profile: Optional[Path] = None,
+    hardware: Optional[Sequence[str]] = None,
 ) -> Union[CollectiveResult, CollectiveSweep]:
     """Times one collective; with `most_bytes`, a sweep of sizes.
 
     op: ``all_reduce``, ``all_gather``, ``reduce_scatter``, ``all_to_all``, ``permute``, ``send_recv``, or nccom-test's name.
     bytes: as nccom-test counts them; ``"64M"`` is 64 x 2^20. factor: from one size to the next (2).
     ranks: over all nodes; default: all cores. oversubscription: ratio of NIC rates to the capacity of the network (1).
+    hardware: numbers of the instance type, changed: ``["core.memory=32GiB", "nic_bandwidth=x2"]``.
     A group that the runtime would refuse is timed anyway; ``verdict`` states the refusal.
     """
     arguments = (
-        Arguments(op=op, factor=factor, ranks=ranks, nodes=nodes, algorithm=algorithm, datatype=datatype,
+        Arguments(hardware=hardware, op=op, factor=factor, ranks=ranks, nodes=nodes, algorithm=algorithm, datatype=datatype,
                   instance=instance, oversubscription=oversubscription)
         .words(bytes=bytes, most_bytes=most_bytes)
         .paths(profile=profile)

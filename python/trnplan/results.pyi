@@ -31,6 +31,7 @@ class Strategy(Record):
     pipeline_cuts: List[int]
     nodes: int
     instance: str
+    changed_hardware: Optional[List[str]]
     def __str__(self) -> str: ...
 
 @dataclass(frozen=True, repr=False)
@@ -162,6 +163,7 @@ class Collective(Record):
     algbw_gbps: Optional[float]
     nodes: int
     instance: str
+    changed_hardware: Optional[List[str]]
     oversubscription: float
     profile: str
     verdict: Verdict
@@ -182,6 +184,7 @@ class CollectiveSweep(Result):
     ranks: int
     nodes: int
     instance: str
+    changed_hardware: Optional[List[str]]
     oversubscription: float
     profile: str
     verdict: Verdict
@@ -673,6 +676,17 @@ class Instance(Record):
     prices: List[Price]
     ending: str
     step_modelled: bool
+
+@dataclass(frozen=True, repr=False)
+class SettableNumber(Record):
+    key: str
+    value: float
+    unit: str
+
+@dataclass(frozen=True, repr=False)
+class InstanceNumbers(Record):
+    instance: str
+    numbers: List[SettableNumber]
 
 @dataclass(frozen=True, repr=False)
 class Rule(Record):

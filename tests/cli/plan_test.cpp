@@ -216,6 +216,21 @@ TEST_CASE("what runs today", "[cli]") {
   cli.refuse("this is not an NxDT config", "plan $example --baseline $example");
 }
 
+// Catches an answer for changed hardware that does not say so, or a folder for it.
+TEST_CASE("hardware as a question", "[cli]") {
+  Session cli;
+  cli.expect(0, R"(on 1 x trn1\.32xlarge with core\.memory=32GiB \(32 cores\)$)",
+             "plan llama3-8b --set core.memory=32GiB");
+  cli.prints(" of 32 GiB");
+  cli.expect(0, R"("core\.memory=x2")",
+             "simulate llama3-8b --strategy tp=8,pp=4 --set core.memory=x2 --format json");
+  cli.expect(0, R"(with$)", "collective allr --nodes 2 --set nic_bandwidth=x0.5");
+  cli.expect(0, "^  core.memory  +16  GiB$", "instances trn1.32xlarge");
+  cli.refuse("--set: a folder would be written for hardware that does not exist",
+             "plan llama3-8b --set core.memory=32GiB --out $work/made-up");
+  cli.refuse("did you mean nic_bandwidth", "plan llama3-8b --set nic_bandwith=x2");
+}
+
 TEST_CASE("a limit of time", "[cli]") {
   Session cli;
   cli.write_job("long.yaml", "llama3.1-405b", 64, 1024);
