@@ -98,7 +98,7 @@ struct Instance {
   std::string hyperpod_type;  ///< the name of one host in SageMaker HyperPod: "ml.trn1.32xlarge"; "": none
   int ultraserver_mode = 0;   ///< NEURON_RT_ULTRASERVER_MODE of all hosts of a node together; 0: unknown
   std::vector<Price> prices;
-  /// What the user changed of it (io/catalog/hardware_settings.h), as written; empty: the machine that exists.
+  /// Settings by which it differs from the catalogue (io/catalog/hardware_settings.h), as written.
   std::vector<std::string> changes;
 
   /// "trn1.32xlarge", or "trn1.32xlarge with core.memory=32GiB".

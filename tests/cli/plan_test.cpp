@@ -224,7 +224,7 @@ TEST_CASE("hardware as a question", "[cli]") {
   cli.prints(" of 32 GiB");
   cli.expect(0, R"("core\.memory=x2")",
              "simulate llama3-8b --strategy tp=8,pp=4 --set core.memory=x2 --format json");
-  cli.expect(0, R"(with$)", "collective allr --nodes 2 --set nic_bandwidth=x0.5");
+  cli.expect(0, R"(with nic_bandwidth=x0\.5$)", "collective allr --nodes 2 --set nic_bandwidth=x0.5");
   cli.expect(0, "^  core.memory  +16  GiB$", "instances trn1.32xlarge");
   cli.refuse("--set: a folder would be written for hardware that does not exist",
              "plan llama3-8b --set core.memory=32GiB --out $work/made-up");
