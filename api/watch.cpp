@@ -75,10 +75,11 @@ std::string record_observations(const WatchRequest& o, const FollowedLog& log,
 }
 
 /// Remark of the report on the fitted profile; "" if the run is too short.
-std::string learn_from(const WatchRequest& o, const launch::RunLog& log, const launch::WatchContext& context,
-                       const models::Profile& profile, const launch::FindPlans& find,
-                       const io::Catalog& catalog, Remarks& remarks) {
+std::string learn_from(const WatchRequest& o, const io::WatchReport& r, const launch::RunLog& log,
+                       const launch::WatchContext& context, const models::Profile& profile,
+                       const launch::FindPlans& find, const io::Catalog& catalog, Remarks& remarks) {
   if (!context.plan) return "nothing to learn: there is no prediction";
+  if (!r.predicted) return "nothing to learn: the log is of another job";
   const auto learnt = launch::recalibrate(log, *context.plan, profile, find);
   if (!learnt) return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
   write_profile(o, *learnt, catalog, remarks);
@@ -181,7 +182,7 @@ class Watcher {
     silence_.step_seen(reading.run.last, reading.run.seconds());
     io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
     if (learn && !o_.calibrate.empty())
-      r.remarks.push_back(learn_from(o_, reading.run, context_, profile_, find_, catalog_, remarks_));
+      r.remarks.push_back(learn_from(o_, r, reading.run, context_, profile_, find_, catalog_, remarks_));
     if (learn && !o_.record.empty())
       r.remarks.push_back(record_observations(o_, log, reading, advice_, context_, catalog_));
     if (!report_.path.empty()) {

@@ -51,7 +51,7 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
 
 std::optional<WhatRan> what_ran(const std::string& job, const std::string& strategy,
                                 const std::string& config, const std::string& instance,
-                                const io::Catalog& catalog, Remarks& remarks, const Files& files) {
+                                const io::Catalog& catalog, Remarks& remarks, const StatedFiles& texts) {
   const SourcePos place{"command line", 0, 0};
   std::vector<Diagnostic> faults;
   if (!config.empty() && !job.empty()) {
@@ -61,10 +61,9 @@ std::optional<WhatRan> what_ran(const std::string& job, const std::string& strat
     faults.push_back({place, "--strategy", "there is no --job for it", "add --job JOB.yaml"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
-  if (!config.empty()) return ran_of_config(config, instance, files, catalog, remarks);
+  if (!config.empty()) return ran_of_config(config, instance, texts, catalog, remarks);
   if (job.empty()) return std::nullopt;
-  io::JobReading reading = io::read_job(job, catalog, files);
-  remarks.add(reading.notes);
+  io::JobReading reading = load_job({job, {}, texts}, catalog, remarks);
   WhatRan ran;
   if (!strategy.empty()) ran.strategy = io::parse_strategy(strategy, reading.job);
   ran.job = std::move(reading.job);

@@ -11,13 +11,13 @@
 
 namespace trnplan::api {
 
-/// Reads --job and --strategy, or --config (an NxDT YAML; on nodes of `instance`); nullopt if none is given.
+/// Reads --job (as `plan` takes it) and --strategy, or --config (an NxDT YAML; on nodes of `instance`); nullopt if none is given.
 /// Throws InputError with every fault, also if both are given or a strategy without a job.
 [[nodiscard]] std::optional<calibrate::WhatRan> what_ran(const std::string& job, const std::string& strategy,
                                                          const std::string& config,
                                                          const std::string& instance,
                                                          const io::Catalog& catalog, Remarks& remarks,
-                                                         const Files& files = disk());
+                                                         const StatedFiles& texts = {});
 
 /// Plan that a folder of `plan --out` ran, from its plan.json. Throws InputError.
 [[nodiscard]] calibrate::WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog);

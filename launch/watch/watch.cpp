@@ -131,12 +131,16 @@ void read_memory(const logs::Detected& content, const std::optional<io::PlanFile
   }
 }
 
-/// A log that states another batch or sequence belongs to another job.
-void check_job(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
-  if (!plan || content.steps.empty()) return;
+/// The plan, if the log can be of its job. A log that states another batch or sequence is of another one: that
+/// is an alarm, and nothing is compared, projected or paid by the plan.
+std::optional<io::PlanFile> plan_of(const logs::Detected& content, const std::optional<io::PlanFile>& plan,
+                                    io::WatchReport& r) {
+  if (!plan || content.steps.empty()) return plan;
   const logs::StepSample& s = content.steps.back();
+  bool other = false;
   const auto differs = [&](const std::optional<double>& stated, int planned, const char* what) {
     if (!stated || planned <= 0 || *stated == planned) return;
+    other = true;
     alarm(r, "other-job",
           fmt::format("{} is {:.0f} in the log but {} in what it is compared with: another job ran", what,
                       *stated, planned),
@@ -145,6 +149,7 @@ void check_job(const logs::Detected& content, const std::optional<io::PlanFile>&
   };
   differs(s.global_batch, plan->job.training.global_batch, "global batch");
   differs(s.sequence, plan->job.training.sequence, "sequence");
+  return other ? std::nullopt : plan;
 }
 
 /// Summary of all steps at the end of a run or an epoch.
@@ -207,7 +212,8 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   r.source = name;
   r.state = context.state;
   r.step = log.last;
-  r.total = total_steps(log, context.plan);
+  const std::optional<io::PlanFile> plan = plan_of(reading.content, context.plan, r);
+  r.total = total_steps(log, plan);
   if (r.total > 0) r.total = std::max(r.total, r.step);
   // Log lines of scripts with flags do not state the number of steps; the plan does.
   r.finished = log.finished || (r.total > 0 && r.step >= r.total);
@@ -215,14 +221,13 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   const std::vector<double> seconds = log.seconds();
   time_steps(seconds, r);
   if (log.mean) take_mean(*log.mean, r);
-  if (context.plan) compare(*context.plan, r);
-  check_job(reading.content, context.plan, r);
+  if (plan) compare(*plan, r);
   look_for_drift(seconds, r);
   look_at_learning(log, r);
   look_for_gaps(log, r);
   if (context.silent) look_for_silence(*context.silent, seconds, r);
-  read_memory(reading.content, context.plan, r);
-  account(log, context.plan, r);
+  read_memory(reading.content, plan, r);
+  account(log, plan, r);
   r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1;
   for (const RunEvent& e : log.events) {
     if (r.events.size() < kEventsShown) r.events.push_back({e.kind, e.text, e.at.line});

@@ -199,6 +199,9 @@ TEST_CASE("a log of another job is reported", "[launch]") {
   REQUIRE(r.alarms.size() == 1);
   CHECK(r.alarms[0].kind == "other-job");
   CHECK(r.alarms[0].message.find("global batch is 512 in the log but 1024") == 0);
+  // Nothing of the plan is compared with it: not its step, nor its tokens and cost.
+  CHECK_FALSE(r.predicted);
+  CHECK_FALSE(r.usd_so_far);
 }
 
 TEST_CASE("packed logs are refused", "[launch]") {
