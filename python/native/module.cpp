@@ -249,6 +249,10 @@ py::tuple validate(const py::dict& given) {
   a.text("runs", r.runs);
   a.text("profile", scored.profile);
   a.text("predictions", scored.predictions);
+  a.text("job", scored.job.job);
+  a.text("instance", scored.job.options.instance);
+  a.text("release", scored.job.options.release);
+  a.text("framework", scored.framework);
   a.flag("network_state", scored.network_state);
   a.word("of", of, {"steps", "table", "memory", "goodput", "collectives"});
   a.word("leave_out", leave_out, {"configuration", "run_group", "none"});
