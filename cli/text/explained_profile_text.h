@@ -7,7 +7,7 @@
 
 namespace trnplan::cli {
 
-/// For what it holds, then the parameters: those that the plan depends on first, if there is one.
+/// Tells for what it holds, then the parameters: those that the plan depends on first, if there is one.
 [[nodiscard]] std::string explained_profile_text(const models::ExplainedProfile& profile, int width);
 
 }  // namespace trnplan::cli

@@ -17,8 +17,8 @@ struct ExplainedParameter {
   std::optional<Value> prior;  ///< absent where the profile extends none, or the prior lacks it
   Value value;                 ///< its source says what taught it
   std::optional<Value> other;  ///< in the profile compared with
-  /// Of the plan: change of the step in per cent where the value rises by 1 %, and share of the variance of
-  /// log step. The share is negative where the parameter's doubt cancels that of others.
+  /// Change of the plan's step in per cent where the value rises by 1 %, and share of the variance of log
+  /// step. The share is negative where the parameter's doubt cancels that of others.
   std::optional<double> step_share, doubt_share;
 
   /// Spread over the prior's; nullopt without one, or where the prior is exact.
