@@ -287,6 +287,8 @@ ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
   const std::string text = read_text(request.table, kCsvBytes);
   const auto table = logs::table_of(text);
+  if (text.empty())
+    throw InputError({{request.table, 0, 0}, "", "the file is empty", "give a CSV with a header line"});
   if (!table) {
     throw InputError({{request.table, 1, 1},
                       "",

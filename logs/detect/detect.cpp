@@ -331,13 +331,16 @@ void refuse_unread(std::string_view head, const std::string& name) {
     throw InputError({{name, 0, 0}, "", problem, fix});
   };
   if (head.empty()) refuse("the file is empty", "give a log, or output of a Neuron tool");
-  if (is_gzip(head))
-    refuse("packed with gzip", "unpack it first: gunzip FILE");
+  if (is_gzip(head)) refuse("packed with gzip", "unpack it first: gunzip FILE");
   if (head.starts_with("PAR1")) {
     refuse(
         "a Parquet file, which is not read: no public sample of Neuron Explorer's (schema 7) is known to "
         "test a reader with",
         "write it as CSV: duckdb -c \"COPY (SELECT * FROM 'CcOp.parquet') TO 'CcOp.csv' (HEADER)\"");
+  }
+  if (head.starts_with("SQLite format 3")) {
+    refuse("an SQLite database, as Nsight Systems exports, which is not read",
+           "give the training log of the run, or a trace of PyTorch's profiler (.json or .json.gz)");
   }
   for (const std::string_view packed : {"PK\x03\x04",
                                         "\xfd"

@@ -236,6 +236,13 @@ std::string validated(const std::string& of, const api::ScoreRequest& scored, co
     page = [scored, result, said = remarks.all()] { return api::score_report(scored, *result, said); };
     return api::document(*result);
   }
+  for (const std::string& stated : {scored.job.job, scored.framework, scored.job.options.instance}) {
+    if (!stated.empty())
+      throw InputError({{r.runs, 0, 0},
+                        "job",
+                        "published runs state what ran themselves",
+                        "leave out job, framework and instance"});
+  }
   const auto result = std::make_shared<const api::ValidateResult>(api::validate(r, remarks));
   page = [r, result, said = remarks.all()] { return api::validate_report(r, *result, said); };
   return api::document(*result, r.leave_out);

@@ -331,10 +331,14 @@ def validate(
     report: for steps and tables, a .html for the page of ``to_html()``; force: overwrites it.
     """
     arguments = Arguments(
-        of=of, leave_out=leave_out, network_state=network_state, framework=framework, instance=instance, release=release, force=force
-    ).paths(
-        job=job, runs=runs, predictions=predictions, profile=profile, report=report
-    )
+        of=of,
+        leave_out=leave_out,
+        network_state=network_state,
+        framework=framework,
+        instance=instance,
+        release=release,
+        force=force,
+    ).paths(job=job, runs=runs, predictions=predictions, profile=profile, report=report)
     document, remarks, page, unwritten = _native.validate(arguments.values)
     answer = json.loads(document)
     cls = next(cls for key, cls in _VALIDATIONS.items() if key in answer)
