@@ -15,10 +15,10 @@ struct ScoreRequest {
   /// A job that the rows of a user's own table have; may be empty. Without it, of its options only the
   /// instance and the release are used.
   JobInput job;
-  std::string framework;  ///< stack or training loop of rows that state none; "" = by the rules or the job
-  std::string profile;        ///< a name or a file; "" = for each row the profile of its machine's family
-  std::string predictions;    ///< another tool's, `id,step_s[,mem_gib]`, instead of the simulator's
-  std::string quality;        ///< "AB" = only rows of these letters; "" = all
+  std::string framework;    ///< stack or training loop of rows that state none; "" = by the rules or the job
+  std::string profile;      ///< a name or a file; "" = for each row the profile of its machine's family
+  std::string predictions;  ///< another tool's, `id,step_s[,mem_gib]`, instead of the simulator's
+  std::string quality;      ///< "AB" = only rows of these letters; "" = all
   bool network_state = true;  ///< uses a row's measured all-reduce, which no plan has, for its prediction
 };
 

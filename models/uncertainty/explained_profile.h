@@ -44,7 +44,7 @@ struct ExplainedProfile {
   std::vector<CalibrationFile> files;
   std::vector<StackFactor> stacks;
   std::vector<FittedRange> ranges;
-  std::vector<std::string> own_values;  ///< frameworks and clusters whose parameters differ
+  std::vector<std::string> own_values;         ///< frameworks and clusters whose parameters differ
   std::vector<ExplainedParameter> parameters;  ///< in the order of the schema
   std::optional<ExplainedStep> plan;
 };
