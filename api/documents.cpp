@@ -3,6 +3,7 @@
 #include "io/output/cluster_json.h"
 #include "io/output/collective_json.h"
 #include "io/output/compare_json.h"
+#include "io/output/explained_profile_json.h"
 #include "io/output/fit_json.h"
 #include "io/output/memory_json.h"
 #include "io/output/plan_json.h"
@@ -61,6 +62,10 @@ std::string document(const ScoreResult& r) {
 
 std::string document(const ValidateResult& r, calibrate::LeaveOut leave_out) {
   return io::step_validation_json(r.steps, r.profile, leave_out);
+}
+
+std::string document(const models::ExplainedProfile& r) {
+  return io::explained_profile_json(r);
 }
 
 std::string document(const MemoryValidationResult& r) {

@@ -9,6 +9,7 @@
 #include "api/collective.h"
 #include "api/compare.h"
 #include "api/explain.h"
+#include "api/explain_profile.h"
 #include "api/plan.h"
 #include "api/score.h"
 #include "api/simulate.h"
@@ -29,6 +30,7 @@ namespace trnplan::api {
 [[nodiscard]] std::string document(const CheckResult& result);
 /// `instance`: the machine that was measured.
 [[nodiscard]] std::string document(const CalibrateResult& result, const std::string& instance);
+[[nodiscard]] std::string document(const models::ExplainedProfile& result);
 [[nodiscard]] std::string document(const ScoreResult& result);
 [[nodiscard]] std::string document(const ValidateResult& result, calibrate::LeaveOut leave_out);
 [[nodiscard]] std::string document(const MemoryValidationResult& result);

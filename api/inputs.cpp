@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -141,9 +142,22 @@ std::pair<std::size_t, std::string> release_order(const std::string& release) {
   return {release.size(), release};
 }
 
+/// Adds a remark if the profile was fitted to steps of other frameworks than the job's.
+void remark_stack(const models::Profile& profile, const models::Software& software, Remarks& remarks) {
+  if (software.framework.empty() || profile.calibration == nullptr) return;
+  std::set<std::string> known;
+  for (const models::StackFactor& s : profile.calibration->stacks) known.insert(s.framework);
+  if (known.empty() || known.contains(software.framework)) return;
+  remarks.add(fmt::format("{} was fitted to runs of {}, none of {}, so the interval is that of an unknown "
+                          "stack",
+                          profile.name, fmt::join(known, ", "), printable(software.framework)),
+              "profile");
+}
+
 }  // namespace
 
 void remark_release(const models::Profile& profile, const models::Software& software, Remarks& remarks) {
+  remark_stack(profile, software, remarks);
   if (software.release.empty() || profile.calibration == nullptr) return;
   std::vector<std::string> known;
   for (const models::StackFactor& s : profile.calibration->stacks) {

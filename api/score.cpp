@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "api/inputs.h"
+#include "api/judged_row.h"
+#include "api/own_rows.h"
 #include "api/published.h"
 #include "calibrate/data/layout_jobs.h"
 #include "calibrate/data/run_jobs.h"
@@ -22,6 +24,7 @@
 #include "io/input/strategy_text.h"
 #include "logs/table/layout_runs.h"
 #include "logs/table/measured_runs.h"
+#include "logs/table/own_runs.h"
 #include "models/collective/measured_network.h"
 #include "planner/check/judge.h"
 #include "text/diagnostic.h"
@@ -35,11 +38,6 @@ using calibrate::ScoredRow;
 
 /// Unreadable rows with their places; the others are counted.
 constexpr std::size_t kMostRemarks = 20;
-
-std::string problem_of(const InputError& e) {
-  const Diagnostic& d = e.faults().front();
-  return d.key.empty() ? d.problem : d.key + ": " + d.problem;
-}
 
 /// Path of every prediction: from job, strategy and profile to step, memory and whether it fits.
 class RowPredictor {
@@ -98,26 +96,6 @@ class RowPredictor {
   std::vector<std::string> profiles() const { return {used_.begin(), used_.end()}; }
 
  private:
-  static void take_memory(const planner::Judgement& j, ScoredRow& row, const models::Profile& profile,
-                          calibrate::RowMemory memory) {
-    if (!j.memory) return;
-    const models::StageMemory& stage = memory.first_stage ? j.memory->stages.front() : j.memory->worst();
-    row.predicted_memory = models::held_by(stage, profile, memory.held).value;
-    row.fit_probability = j.memory->fit_probability;
-  }
-
-  static void take(const planner::Judgement& j, ScoredRow& row, const models::Profile& profile,
-                   calibrate::RowMemory memory) {
-    take_memory(j, row, profile, memory);
-    if (!j.plan) {
-      row.skipped = planner::why_no_plan(j);
-      return;
-    }
-    row.predicted = j.plan->report.step.value;
-    row.low = j.plan->report.low.value;
-    row.high = j.plan->report.high.value;
-  }
-
   const models::Profile* profile_of(const topology::Instance& instance, const std::string& suffix) {
     const std::string name = asked_.empty() ? instance.family + suffix : asked_;
     auto it = profiles_.find(name);
@@ -156,15 +134,6 @@ void put(const RowPrediction& p, ScoredRow& r) {
   r.skipped = p.skipped;
 }
 
-/// Inputs of a prediction, so that repeats of a layout are simulated once.
-std::string key_of(const models::Job& job, const std::string& strategy) {
-  const models::Architecture& a = job.architecture;
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}{}{}{}|{}|{}|{}|{}|{}", a.layers, a.hidden, a.intermediate,
-                     a.heads, a.kv_heads, a.vocabulary, a.max_positions, a.experts, static_cast<int>(a.mlp),
-                     a.biases, a.learned_positions, a.tied_embeddings, job.training.sequence,
-                     job.training.global_batch, job.cluster.instance.name, job.cluster.cores(), strategy);
-}
-
 ScoredRow row_of(const logs::LayoutRun& run) {
   ScoredRow row;
   row.id = run.id;
@@ -178,8 +147,8 @@ ScoredRow row_of(const logs::LayoutRun& run) {
 }
 
 std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
-                                   const calibrate::LayoutRules& rules, RowPredictor& predictor, bool predict,
-                                   bool network_state, Remarks& remarks) {
+                                   const calibrate::LayoutRules& rules, RowPredictor& predictor, OwnRows& own,
+                                   bool predict, bool network_state, Remarks& remarks) {
   std::vector<ScoredRow> rows;
   std::unordered_map<std::string, RowPrediction> known;
   std::size_t unread = 0;
@@ -192,7 +161,9 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
       row.group.clear();
       if (++unread <= kMostRemarks) remarks.add(run.faults.front());
     }
-    if (predict || !run.faults.empty()) {
+    if (run.faults.empty() && predict && own.takes(run)) {
+      own.predict(run, row);
+    } else if (predict || !run.faults.empty()) {
       calibrate::LayoutJob asked = calibrate::layout_job(
           run, rules, [&](const std::string& name) { return predictor.instance(name); });
       if (row.measured_memory) *row.measured_memory *= asked.memory.scale;
@@ -285,36 +256,76 @@ void take_stated(const std::string& path, std::vector<ScoredRow>& rows, Remarks&
 }  // namespace
 
 bool is_layout_table(const std::string& path) {
-  const auto table = logs::table_of(read_text(path, kCsvBytes));
-  return table && *table != logs::RunTable::neuron_runs;
+  return logs::table_of(read_text(path, kCsvBytes)) != logs::RunTable::neuron_runs;
 }
+
+namespace {
+
+/// Refuses options that a table of Neuron runs has no use for: its columns state all of them.
+void refuse_options(const ScoreRequest& request) {
+  for (const auto& [option, text] :
+       {std::pair("--job", request.job.job), std::pair("--framework", request.framework),
+        std::pair("--instance", request.job.options.instance),
+        std::pair("--release", request.job.options.release)}) {
+    if (!text.empty())
+      throw InputError({{request.table, 1, 1},
+                        option,
+                        "a table with the columns of measured-runs.csv states what ran itself",
+                        std::string("leave out ") + option});
+  }
+}
+
+std::vector<logs::LayoutRun> runs_in(const std::string& text, const std::string& name, logs::RunTable table,
+                                     const logs::StatedBeside& stated) {
+  return table == logs::RunTable::own_runs ? logs::parse_own_runs(text, name, stated)
+                                           : logs::parse_layout_runs(text, name, table);
+}
+
+}  // namespace
 
 ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
   const std::string text = read_text(request.table, kCsvBytes);
   const auto table = logs::table_of(text);
+  if (text.empty())
+    throw InputError({{request.table, 0, 0}, "", "the file is empty", "give a CSV with a header line"});
   if (!table) {
-    throw InputError(
-        {{request.table, 1, 1},
-         "",
-         "this is not the header of a table of runs",
-         "see docs/json.md for the columns: id,gpu,gpus,...; case,suite,...; or id,kind,hardware,..."});
+    throw InputError({{request.table, 1, 1},
+                      "",
+                      "this is not the header of a table of runs",
+                      "name the columns id, step_s and strategy, or id, step_s, tp, pp, dp and others that "
+                      "docs/json.md lists"});
   }
   RowPredictor predictor(catalog, request.profile);
   const bool predict = request.predictions.empty();
-  std::vector<ScoredRow> rows =
-      *table == logs::RunTable::neuron_runs
-          ? neuron_rows(logs::parse_measured_runs(text, request.table), catalog, predictor, predict)
-          : layout_rows(logs::parse_layout_runs(text, request.table, *table),
-                        io::scoring_from(read_document(catalog.file("scoring.json"))), predictor, predict,
-                        request.network_state, remarks);
+  std::vector<ScoredRow> rows;
+  std::vector<std::string> profiles;
+  if (*table == logs::RunTable::neuron_runs) {
+    refuse_options(request);
+    rows = neuron_rows(logs::parse_measured_runs(text, request.table), catalog, predictor, predict);
+  } else {
+    const calibrate::LayoutRules rules = io::scoring_from(read_document(catalog.file("scoring.json")));
+    OwnRows own(request, catalog, rules, remarks);
+    const logs::StatedBeside stated = predict ? own.stated() : logs::StatedBeside{true, true};
+    rows = layout_rows(runs_in(text, request.table, *table, stated), rules, predictor, own, predict,
+                       request.network_state, remarks);
+    own.remark_assumptions();
+    profiles.assign(own.profiles().begin(), own.profiles().end());
+    const std::size_t slash = request.table.find_last_of('/');
+    for (ScoredRow& row : rows) {
+      if (row.source.empty()) row.source = request.table.substr(slash == std::string::npos ? 0 : slash + 1);
+    }
+  }
+  for (const std::string& name : predictor.profiles()) profiles.push_back(name);
+  std::sort(profiles.begin(), profiles.end());
+  profiles.erase(std::unique(profiles.begin(), profiles.end()), profiles.end());
   if (!request.quality.empty())
     std::erase_if(rows,
                   [&](const ScoredRow& r) { return request.quality.find(r.quality) == std::string::npos; });
   if (!predict) take_stated(request.predictions, rows, remarks);
   if (rows.empty())
     throw InputError({{request.table, 0, 0}, "", "there is no row to score", "give rows of training runs"});
-  return {calibrate::row_scores(std::move(rows)), predictor.profiles()};
+  return {calibrate::row_scores(std::move(rows)), std::move(profiles)};
 }
 
 }  // namespace trnplan::api

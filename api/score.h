@@ -4,16 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "api/inputs.h"
 #include "calibrate/validate/row_scores.h"
 #include "text/remarks.h"
 
 namespace trnplan::api {
 
 struct ScoreRequest {
-  std::string table;          ///< a CSV in any layout of logs::RunTable, recognised by its header
-  std::string profile;        ///< a name or a file; "" = for each row the profile of its machine's family
-  std::string predictions;    ///< another tool's, `id,step_s[,mem_gib]`, instead of the simulator's
-  std::string quality;        ///< "AB" = only rows of these letters; "" = all
+  std::string table;  ///< a CSV in any layout of logs::RunTable, recognised by its header
+  /// A job that the rows of a user's own table have; may be empty. Without it, of its options only the
+  /// instance and the release are used.
+  JobInput job;
+  std::string framework;    ///< stack or training loop of rows that state none; "" = by the rules or the job
+  std::string profile;      ///< a name or a file; "" = for each row the profile of its machine's family
+  std::string predictions;  ///< another tool's, `id,step_s[,mem_gib]`, instead of the simulator's
+  std::string quality;      ///< "AB" = only rows of these letters; "" = all
   bool network_state = true;  ///< uses a row's measured all-reduce, which no plan has, for its prediction
 };
 
@@ -22,12 +27,12 @@ struct ScoreResult {
   std::vector<std::string> profiles;  ///< used for predictions, ascending
 };
 
-/// True if the file is a table for score(), and no table of Neuron runs. Throws InputError if it cannot be
+/// True unless the file is a table of Neuron runs, which validate() takes. Throws InputError if it cannot be
 /// read.
 [[nodiscard]] bool is_layout_table(const std::string& path);
 
 /// Unreadable rows get a remark, count as skipped, and do not prevent the scoring of others. Throws
-/// InputError if the table, the profile or the predictions are not such a file. Cost: one simulation per row;
+/// InputError if the table, the profile or the predictions are not such a file, or an option is wrong. Cost: one simulation per row;
 /// equal rows are simulated once.
 [[nodiscard]] ScoreResult score(const ScoreRequest& request, Remarks& remarks);
 

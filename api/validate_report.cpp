@@ -170,11 +170,12 @@ JsonValue score_report(const ScoreRequest& o, const ScoreResult& v, const std::v
   const calibrate::ScoreSummary s = calibrate::score_of(v.scores.of("", "D"));
   const calibrate::FitScore fit = calibrate::fit_score_of(v.scores.of(""));
   page.add("source_is", "source");
-  JsonValue summary = JsonValue::object({{"rows", s.rows},
-                                         {"skipped", s.skipped},
-                                         {"mape", s.mape},
-                                         {"median_ape", s.median_ape},
-                                         {"bias", s.bias}});
+  JsonValue summary = JsonValue::object({{"rows", s.rows}, {"skipped", s.skipped}});
+  if (s.predicted() > 0) {
+    summary.add("mape", s.mape);
+    summary.add("median_ape", s.median_ape);
+    summary.add("bias", s.bias);
+  }
   if (s.intervals > 0) {
     summary.add("coverage_90", s.coverage_90);
     summary.add("half_width_90", s.half_width);

@@ -7,10 +7,12 @@
 
 #include "api/calibrate.h"
 #include "api/documents.h"
+#include "api/explain_profile.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
 #include "cli/text/collective_fit_text.h"
+#include "cli/text/explained_profile_text.h"
 #include "cli/text/log_text.h"
 #include "cli/text/step_fit_text.h"
 #include "logs/nccom/bounds.h"
@@ -29,6 +31,7 @@ struct CalibrateOptions {
   Common common;  ///< its profile is in the request
   api::CalibrateRequest request;
   bool details = false;
+  std::string explain, against;  ///< profiles to explain and to compare with
 };
 
 /// "8 progress-bar lines, 1 NxD line"
@@ -106,7 +109,29 @@ std::string text_of(const CalibrateResult& result, const CalibrateOptions& o) {
   return read_text_of(result, {});
 }
 
+/// Explains a profile instead of fitting one.
+int run_explain(const CalibrateOptions& o) {
+  const SourcePos place{"command line", 0, 0};
+  const api::CalibrateRequest& r = o.request;
+  if (o.explain.empty())
+    throw InputError({place, "--against", "no profile to compare with", "add --explain with one"});
+  if (!r.files.empty() || !r.kernels.empty() || !r.out.empty() || !o.common.profile.empty() ||
+      r.runs.size() > 1)
+    throw InputError({place, "--explain", "a profile is explained on its own, nothing is fitted",
+                      "leave out files, --kernel, --out and --profile, and give --run once"});
+  const api::ExplainProfileRequest request{
+      o.explain, o.against, r.job, r.strategy, r.config, r.runs.empty() ? "" : r.runs.front(), r.instance};
+  check_document(o.common, r.force, {o.explain, o.against, r.job, r.config});
+  Remarks remarks = printed_remarks();
+  const models::ExplainedProfile result = api::explain_profile(request, remarks);
+  print_answer(
+      o.common, r.force, [&] { return explained_profile_text(result, text_width()); },
+      [&] { return api::document(result); });
+  return kDone;
+}
+
 int run(const CalibrateOptions& o) {
+  if (!o.explain.empty() || !o.against.empty()) return run_explain(o);
   std::vector<std::string> others = api::paths_read(o.request);
   others.push_back(o.request.out);
   check_document(o.common, o.request.force, others);
@@ -181,6 +206,13 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->check(not_empty());
   command->add_option("--instance", o->request.instance, "instance type on which they were measured")
       ->capture_default_str();
+  command
+      ->add_option("--explain", o->explain,
+                   "fit nothing: list what this profile holds for, each parameter, what taught it and, with "
+                   "--run, --config or --job and --strategy, what of that plan depends on it")
+      ->check(not_empty());
+  command->add_option("--against", o->against, "with --explain: another profile to compare with")
+      ->check(not_empty());
   command->add_flag("--details", o->details,
                     "show the parameters, and what was learnt from published runs, besides your own steps");
   command->add_flag("--no-fit", o->request.no_fit,
@@ -215,6 +247,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "  trnplan calibrate slurm-17.out --config nxdt.yaml --out mine.json\n"
       "  trnplan calibrate catalog/measured-runs.csv catalog/measured-collectives.csv --build 2023-04 "
       "--profile trn1-datasheet\n"
+      "  trnplan calibrate --explain mine.json --against trn1 --job job.yaml --strategy tp=8\n"
       "  trnplan calibrate gemm.json --kernel gemm.json=matmul,m=4096,k=4096,n=4096,dtype=bf16\n"
       "  trnplan calibrate report.json --op all_gather --ranks 32 --no-fit\n"
       "  trnplan calibrate catalog/measured-collectives.csv --build 2023-04 --profile trn1-2023-04");

@@ -6,6 +6,7 @@
 #include "api/validate_report.h"
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/text/score_text.h"
 #include "cli/text/step_validation_text.h"
@@ -21,6 +22,8 @@ struct ValidateOptions {
   Common common;
   std::string runs, leave_out = "configuration";
   std::string measured, predictions;  ///< a table to score, and the source of its predictions
+  JobArgument job;                    ///< of a user's own table
+  std::string framework;              ///< likewise
   api::ReportFile report;
   bool plain_network = false;  ///< ignores measurements of the network in the rows
   bool rows = false;           ///< also prints every row
@@ -30,13 +33,14 @@ struct ValidateOptions {
 /// Scores rows of a table, without a fit.
 int run_scores(const ValidateOptions& o, const std::string& table) {
   Remarks remarks = printed_remarks();
-  const api::ScoreRequest request{table, o.common.profile, o.predictions, "", !o.plain_network};
+  const api::ScoreRequest request{table,         o.job, o.framework,     o.common.profile,
+                                  o.predictions, "",    !o.plain_network};
   const api::ScoreResult s = api::score(request, remarks);
   print_answer(
       o.common, o.report.force, [&] { return row_scores_text(s.scores, s.profiles, o.rows, text_width()); },
       [&] { return api::document(s); }, &io::validation_rows());
   if (!o.report.path.empty()) api::write_score_report(o.report, request, s, remarks.all());
-  return kDone;
+  return s.scores.any_predicted() ? kDone : kNoPlan;
 }
 
 int run_steps(const ValidateOptions& o) {
@@ -123,6 +127,13 @@ int run(const ValidateOptions& o) {
                       "no table of layouts to score",
                       "add --measured with one, or leave it out"});
   }
+  for (const auto& [option, text] :
+       {std::pair("--job", o.job.job), std::pair("--framework", o.framework),
+        std::pair("--instance", o.job.options.instance), std::pair("--release", o.job.options.release)}) {
+    if (!text.empty())
+      throw InputError(
+          {{"command line", 0, 0}, option, "no table whose rows it is of", "add --measured with one"});
+  }
   if (o.collectives) return run_collectives(o);
   return o.goodput ? run_goodput(o) : o.memory ? run_memory(o) : run_steps(o);
 }
@@ -139,12 +150,21 @@ void add_validate(CLI::App& app, Run& chosen) {
       ->check(not_empty());
   command
       ->add_option("--measured", o->measured,
-                   "score every row of this table as it would be simulated, without a fit: a table like "
-                   "catalog/gpu-runs.csv or measured-runs.csv, recognised by its header")
+                   "score every row of this table as it would be simulated, without a fit: your own, with "
+                   "columns id, step_s and strategy, or id, step_s, tp, pp, dp and others (docs/json.md); or "
+                   "one like catalog/gpu-runs.csv or measured-runs.csv, recognised by its header")
       ->check(not_empty());
   command
       ->add_option("--predictions", o->predictions,
                    "score another tool's instead: a CSV of id,step_s[,mem_gib] for the rows of --measured")
+      ->check(not_empty());
+  add_job_option(*command, o->job, {JobPart::cluster, JobPart::training});
+  command->get_option("--job")->description(
+      "the job of your own table's rows: job.yaml, or a model that trnplan models lists");
+  command
+      ->add_option(
+          "--framework", o->framework,
+          "the stack (or training loop) that trained rows that state none: megatron, fsdp, nxdt, ...")
       ->check(not_empty());
   command->add_flag("--no-network-state", o->plain_network,
                     "predict rows that measured an all-reduce without that measurement, as a plan would");
@@ -175,11 +195,13 @@ void add_validate(CLI::App& app, Run& chosen) {
       "Margin: GiB left below the limit, by count; \"P fit\": probability in % that the peak stays below it; "
       "log score: mean of ln P(what happened), 0 at best, -0.69 without knowledge. docs/accuracy.md explains "
       "the wrong ones.\n"
+      "Exit code 3: no row of a table could be predicted.\n"
       "Examples:\n"
       "  trnplan validate\n"
       "  trnplan validate mine.csv --leave-out none --format json\n"
       "  trnplan validate --memory\n"
-      "  trnplan validate --measured layouts.csv");
+      "  trnplan validate strategies.csv --job job.yaml\n"
+      "  trnplan validate layouts.csv --instance p5.48xlarge");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }
 

@@ -115,6 +115,7 @@ CsvReader::CsvReader(std::string_view text, std::string name, std::initializer_l
                        "the quotes of this field are never closed",
                        "close them; quotes within a field are doubled"});
   }
+  header_line_ = records_.front().line;
   const auto& header = records_.front().fields;
   for (std::size_t i = 0; i < header.size(); ++i) {
     if (columns_.emplace(header[i].text, i).second) continue;
@@ -129,6 +130,12 @@ CsvReader::CsvReader(std::string_view text, std::string name, std::initializer_l
     }
   }
   if (!faults_.empty()) records_.clear();
+}
+
+void CsvReader::need(std::string_view column, std::string fix, std::string problem) {
+  if (header_line_ == 0 || columns_.contains(column)) return;
+  faults_.push_back({{name_, header_line_, 1}, std::string(column), std::move(problem), std::move(fix)});
+  records_.clear();
 }
 
 bool CsvReader::next() {

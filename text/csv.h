@@ -43,6 +43,10 @@ class CsvReader {
   CsvReader(std::string_view text, std::string name, std::initializer_list<const char*> needed,
             const std::string& help);
 
+  /// A column without which the table says too little, and the fault where it is missing. Requires: before
+  /// the first next(), which then returns false.
+  void need(std::string_view column, std::string fix, std::string problem = "the column is missing");
+
   /// Goes to the next row that has as many fields as the header. Returns false at the end, or at once when
   /// the header is faulty.
   bool next();
@@ -77,6 +81,7 @@ class CsvReader {
   std::map<std::string, std::size_t, std::less<>> columns_;
   std::map<std::string, int, std::less<>> ids_;  ///< line of each
   std::size_t row_ = 0;
+  int header_line_ = 0;  ///< 0: there is none
   std::vector<Diagnostic> faults_;
 };
 

@@ -67,6 +67,13 @@ struct LayoutJob {
     const logs::LayoutRun& run, const LayoutRules& rules,
     const std::function<topology::Instance(const std::string&)>& instance_named);
 
+/// The network that the columns and the source's rule state. Plain MLPs are GPT's, gated ones Llama's.
+/// Requires: layers, hidden size and heads are stated, and heads divide the hidden size.
+[[nodiscard]] models::Architecture network_of(const logs::LayoutRun& run, const LayoutRule& source);
+
+/// Number of whole nodes, or 1 with a part of one; 0 if the GPUs do not fill whole nodes.
+[[nodiscard]] int nodes_of(int gpus, topology::Instance& instance);
+
 /// The first `chips` chips of a node, which may form any groups, with all of its switches and NICs. Requires:
 /// 1 <= chips <= instance.chips.
 [[nodiscard]] topology::Instance part_of(topology::Instance instance, int chips);

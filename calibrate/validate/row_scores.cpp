@@ -219,6 +219,13 @@ std::vector<std::string> RowScores::sources() const {
   return {names.begin(), names.end()};
 }
 
+bool RowScores::any_predicted() const {
+  const bool timed = std::any_of(rows.begin(), rows.end(), [](const ScoredRow& r) { return r.measured; });
+  return std::any_of(rows.begin(), rows.end(), [&](const ScoredRow& r) {
+    return timed ? r.scored() : r.predicted || r.predicted_memory;
+  });
+}
+
 RowScores row_scores(std::vector<ScoredRow> rows) {
   RowScores out;
   out.rows = std::move(rows);

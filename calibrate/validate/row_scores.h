@@ -30,8 +30,9 @@ struct ScoredRow {
 };
 
 struct ScoreSummary {
-  std::size_t rows = 0;                       ///< with a measured time
-  std::size_t skipped = 0;                    ///< of these, without a prediction
+  std::size_t rows = 0;     ///< with a measured time
+  std::size_t skipped = 0;  ///< of these, without a prediction
+  [[nodiscard]] std::size_t predicted() const { return rows - skipped; }
   double mape = 0, median_ape = 0, bias = 0;  ///< of the predicted ones; bias: median of the error
   double mape_with_skipped = 0, median_with_skipped = 0;  ///< each skipped row as an error of 100 %
   /// 90 % bootstrap interval of the median; absent from 30 rows on, where the median is steady.
@@ -88,6 +89,8 @@ struct RowScores {
   [[nodiscard]] std::vector<const ScoredRow*> of(const std::string& source, const std::string& without = "",
                                                  const std::string& only = "") const;
   [[nodiscard]] std::vector<std::string> sources() const;
+  /// True if a measured step is predicted or, where none is measured, whether a row fits.
+  [[nodiscard]] bool any_predicted() const;
 };
 /// Scores of rows, with groups of at least five layouts without quality D.
 [[nodiscard]] RowScores row_scores(std::vector<ScoredRow> rows);

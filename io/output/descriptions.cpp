@@ -26,6 +26,7 @@ std::vector<const Description*> documents() {
           &compare_document(),
           &cluster_document(),
           &calibrate_document(),
+          &explained_profile_document(),
           &step_validation_document(),
           &scores_document(),
           &memory_validation_document(),

@@ -62,6 +62,14 @@ std::vector<double> interval_of_median(const ScoreSummary& s) {
   return s.median_90 ? std::vector{s.median_90->first, s.median_90->second} : std::vector<double>();
 }
 
+/// A number over rows or groups, absent where there are none.
+template <class Count, class Get>
+auto where_any(Count count, Get get) {
+  return [=](const auto& of) {
+    return std::invoke(count, of) > 0 ? std::optional<double>(std::invoke(get, of)) : std::nullopt;
+  };
+}
+
 }  // namespace
 
 template <>
@@ -120,32 +128,37 @@ const Record<MemoryErrors>& record() {
   using M = MemoryErrors;
   static const Record<M> described(
       "", "The scores of peak memory, over rows for which it is stated and predicted.",
-      {{"rows", &M::rows}, {"mape", &M::mape}, {"median_ape", &M::median_ape}, {"bias", &M::bias}});
+      {{"rows", &M::rows},
+       {"mape", where_any(&M::rows, &M::mape)},
+       {"median_ape", where_any(&M::rows, &M::median_ape)},
+       {"bias", where_any(&M::rows, &M::bias)}});
   return described;
 }
 
 template <>
 const Record<SlowSummary>& record() {
+  using S = ScoreSummary;
   const auto of = [](auto get) { return path(&SlowSummary::of, get); };
   static const Record<SlowSummary> described("", "The scores of rows of quality D.",
-                                             {{"rows", of(&ScoreSummary::rows)},
-                                              {"skipped", of(&ScoreSummary::skipped)},
-                                              {"mape", of(&ScoreSummary::mape)},
-                                              {"median_ape", of(&ScoreSummary::median_ape)}});
+                                             {{"rows", of(&S::rows)},
+                                              {"skipped", of(&S::skipped)},
+                                              {"mape", of(where_any(&S::predicted, &S::mape))},
+                                              {"median_ape", of(where_any(&S::predicted, &S::median_ape))}});
   return described;
 }
 
 template <>
 const Record<RegretSummary>& record() {
   using R = RegretSummary;
-  static const Record<R> described("", "The scores of `groups`.",
-                                   {{"groups", &R::groups},
-                                    {"median", &R::median},
-                                    {"mean", &R::mean},
-                                    {"worst", &R::worst},
-                                    {"best_found", &R::best_found},
-                                    {"random_mean", &R::random},
-                                    {"median_rank_correlation", &R::rank_correlation}});
+  static const Record<R> described(
+      "", "The scores of `groups`.",
+      {{"groups", &R::groups},
+       {"median", where_any(&R::groups, &R::median)},
+       {"mean", where_any(&R::groups, &R::mean)},
+       {"worst", where_any(&R::groups, &R::worst)},
+       {"best_found", &R::best_found},
+       {"random_mean", where_any(&R::groups, &R::random)},
+       {"median_rank_correlation", where_any(&R::groups, &R::rank_correlation)}});
   return described;
 }
 
@@ -171,19 +184,24 @@ const Record<ShownScore>& record() {
   using S = ScoreSummary;
   const auto timed = [](auto get) { return path(&ShownScore::timed, get); };
   static const Record<ShownScore> described(
-      "", "The scores of rows with a measured and a predicted time, without quality D.",
+      "",
+      "The scores of rows with a measured and a predicted time, without quality D; numbers over no row are "
+      "null.",
       {{"rows", timed(&S::rows)},
        {"skipped", timed(&S::skipped)},
-       {"mape", timed(&S::mape)},
-       {"median_ape", timed(&S::median_ape)},
+       {"mape", timed(where_any(&S::predicted, &S::mape))},
+       {"median_ape", timed(where_any(&S::predicted, &S::median_ape))},
        {"median_ape_90", timed(&interval_of_median),
         "90 % of medians of 2,000 resamples (always the same ones); empty from 30 rows on"},
-       {"bias", timed(&S::bias), "median of the error"},
-       {"mape_with_skipped", timed(&S::mape_with_skipped), "counts a skipped row as an error of 100 %"},
-       {"median_ape_with_skipped", timed(&S::median_with_skipped), "likewise"},
+       {"bias", timed(where_any(&S::predicted, &S::bias)), "median of the error"},
+       {"mape_with_skipped", timed(where_any(&S::rows, &S::mape_with_skipped)),
+        "counts a skipped row as an error of 100 %"},
+       {"median_ape_with_skipped", timed(where_any(&S::rows, &S::median_with_skipped)), "likewise"},
        {"intervals", timed(&S::intervals), "rows that have one"},
-       {"coverage_90", timed(&S::coverage_90), "share of `intervals` rows within their 90 % interval"},
-       {"median_half_width_90", timed(&S::half_width), "half of it over the prediction"},
+       {"coverage_90", timed(where_any(&S::intervals, &S::coverage_90)),
+        "share of `intervals` rows within their 90 % interval"},
+       {"median_half_width_90", timed(where_any(&S::intervals, &S::half_width)),
+        "half of it over the prediction"},
        {"memory", &ShownScore::memory},
        {"quality_d", &ShownScore::quality_d},
        {"regret", &ShownScore::regret},

@@ -39,7 +39,8 @@ struct Detected {
   std::vector<Diagnostic> skipped;
 };
 
-/// Reads everything that the bytes hold. `name` is used in messages; `fallback` is the command of
+/// Reads everything that the bytes hold, also where they are packed with gzip; then of damaged data the part
+/// before the damage, with a warning. `name` is used in messages; `fallback` is the command of
 /// nccom-test's tables that state none; `sink` receives the steps as they are read. Damaged files give the
 /// sound parts, and warnings. Time is linear in the bytes. Memory is that of the result (at most a million
 /// steps of each format), except that tables of measured collectives, runs and kernels are read whole. Throws

@@ -70,6 +70,9 @@ LayoutRun gpu_run(CsvReader& csv) {
   run.micro_batch = count_of(csv, "micro_batch", 0);
   run.global_batch = count_of(csv, "global_batch", 0);
   run.precision = csv.text("precision");
+  run.framework = csv.text("framework");
+  run.instance = csv.text("instance");
+  run.release = csv.text("release");
   run.out_of_memory = csv.text("measured") == "oom";
   if (run.id.empty()) csv.fault("id", "the row has no id", "give it one of its own");
   const auto seconds = csv.number("step_s");
@@ -119,9 +122,10 @@ std::optional<RunTable> table_of(std::string_view text) {
   const auto has = [&](std::string_view column) {
     return std::any_of(fields.begin(), fields.end(), [&](const auto& f) { return f.text == column; });
   };
-  if (has("id") && has("gpu") && has("gpus")) return RunTable::gpu_runs;
+  if (has("id") && has("source") && has("gpu") && has("gpus") && has("measured")) return RunTable::gpu_runs;
   if (has("case") && has("suite") && has("mem_max")) return RunTable::gpu_memory;
   if (has("id") && has("kind") && has("hardware")) return RunTable::neuron_runs;
+  if (has("strategy") || has("tp") || has("pp") || has("dp")) return RunTable::own_runs;
   return std::nullopt;
 }
 
@@ -135,6 +139,14 @@ std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::strin
                           "micro_batch", "global_batch", "measured", "step_s"},
                          kHelp);
   csv.finish();
+  return runs_of(csv, [memory](CsvReader& row) {
+    LayoutRun run = memory ? memory_case(row) : gpu_run(row);
+    row.distinct(memory ? "case" : "id", run.id);
+    return run;
+  });
+}
+
+std::vector<LayoutRun> runs_of(CsvReader& csv, const std::function<LayoutRun(CsvReader&)>& read) {
   std::vector<LayoutRun> runs;
   const auto unread = [&](std::vector<Diagnostic> faults) {
     for (Diagnostic& fault : faults) {
@@ -146,8 +158,7 @@ std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::strin
   };
   while (csv.next()) {
     unread(csv.take_faults());  // rows before this one with another number of fields
-    LayoutRun run = memory ? memory_case(csv) : gpu_run(csv);
-    csv.distinct(memory ? "case" : "id", run.id);
+    LayoutRun run = read(csv);
     run.faults = csv.take_faults();
     runs.push_back(std::move(run));
   }

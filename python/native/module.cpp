@@ -239,6 +239,13 @@ std::string validated(const std::string& of, const api::ScoreRequest& scored, co
     page = [scored, result, said = remarks.all()] { return api::score_report(scored, *result, said); };
     return api::document(*result);
   }
+  for (const std::string& stated : {scored.job.job, scored.framework, scored.job.options.instance}) {
+    if (!stated.empty())
+      throw InputError({{r.runs, 0, 0},
+                        "job",
+                        "published runs state what ran themselves",
+                        "leave out job, framework and instance"});
+  }
   const auto result = std::make_shared<const api::ValidateResult>(api::validate(r, remarks));
   page = [r, result, said = remarks.all()] { return api::validate_report(r, *result, said); };
   return api::document(*result, r.leave_out);
@@ -252,6 +259,10 @@ py::tuple validate(const py::dict& given) {
   a.text("runs", r.runs);
   a.text("profile", scored.profile);
   a.text("predictions", scored.predictions);
+  a.text("job", scored.job.job);
+  a.text("instance", scored.job.options.instance);
+  a.text("release", scored.job.options.release);
+  a.text("framework", scored.framework);
   a.flag("network_state", scored.network_state);
   a.word("of", of, {"steps", "table", "memory", "goodput", "collectives"});
   a.word("leave_out", leave_out, {"configuration", "run_group", "none"});

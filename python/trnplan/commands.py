@@ -316,6 +316,10 @@ def validate(
     leave_out: Optional[str] = None,
     predictions: Optional[Path] = None,
     network_state: Optional[bool] = None,
+    job: Optional[Path] = None,
+    framework: Optional[str] = None,
+    instance: Optional[str] = None,
+    release: Optional[str] = None,
     profile: Optional[Path] = None,
     report: Optional[Path] = None,
     force: Optional[bool] = None,
@@ -329,11 +333,18 @@ def validate(
     leave_out: for steps, the data that a fit must not have seen: ``configuration``, ``run_group`` or ``none``.
     predictions: for a table, a CSV of id,step_s[,mem_gib] of another tool to score.
     network_state: for a table, False ignores the measurements of the network in its rows.
+    job, framework, instance, release: for a table of your own, what its rows do not state.
     report: for steps and tables, a .html for the page of ``to_html()``; force: overwrites it.
     """
-    arguments = Arguments(of=of, leave_out=leave_out, network_state=network_state, force=force).paths(
-        runs=runs, predictions=predictions, profile=profile, report=report
-    )
+    arguments = Arguments(
+        of=of,
+        leave_out=leave_out,
+        network_state=network_state,
+        framework=framework,
+        instance=instance,
+        release=release,
+        force=force,
+    ).paths(job=job, runs=runs, predictions=predictions, profile=profile, report=report)
     document, remarks, page, unwritten = _native.validate(arguments.values)
     answer = json.loads(document)
     cls = next(cls for key, cls in _VALIDATIONS.items() if key in answer)

@@ -948,6 +948,35 @@ class LogFile(Record):
     skipped: List[Skipped]
 
 @dataclass(frozen=True, repr=False)
+class ExplainedParameter(Record):
+    name: str
+    unit: str
+    meaning: str
+    prior: Optional[Estimate]
+    value: Estimate
+    spread_left: Optional[float]
+    taught_by: str
+    step_share: Optional[float]
+    doubt_share: Optional[float]
+    other: Optional[Estimate]
+    apart: Optional[float]
+
+@dataclass(frozen=True, repr=False)
+class ProfileExplanation(Record):
+    profile: str
+    schema: str
+    instance: str
+    prior: str
+    tool: str
+    files: List[Dict[str, Any]]
+    stacks: List[Stack]
+    ranges: List[Dict[str, Any]]
+    own_values: List[str]
+    parameters: List[ExplainedParameter]
+    plan: Optional[Dict[str, Any]]
+    compared: str
+
+@dataclass(frozen=True, repr=False)
 class StepRow(Record):
     id: str
     run_group: str

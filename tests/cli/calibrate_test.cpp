@@ -195,7 +195,7 @@ TEST_CASE("training logs", "[cli]") {
   cli.refuse(R"(README\.md: nothing in it is recognised)",
              "calibrate $source/README.md $logs/nxd-llama3-70b.txt");
   cli.write("packed", "\037\213\010");
-  cli.refuse("packed: packed with gzip", "calibrate $work/packed");
+  cli.refuse("packed: its gzip data are cut off", "calibrate $work/packed");
   cli.write("huge", "");
   std::filesystem::resize_file(cli.work("huge"), 300u << 20);
   cli.refuse("huge: a binary file of an unknown kind", "calibrate $work/huge");

@@ -2,12 +2,14 @@
 #include <map>
 
 #include "calibrate/data/layout_jobs.h"
+#include "calibrate/data/own_jobs.h"
 #include "calibrate/data/run_jobs.h"
 #include "io/catalog/reading.h"
 #include "io/catalog/scoring.h"
 #include "io/input/strategy_text.h"
 #include "logs/table/layout_runs.h"
 #include "logs/table/measured_runs.h"
+#include "logs/table/own_runs.h"
 #include "tests/fuzz/judged.h"
 #include "tests/fuzz/targets.h"
 
@@ -44,6 +46,19 @@ void judge_row(const logs::LayoutRun& run, const calibrate::LayoutRules& rules) 
   judge_on(asked.job, strategy);
 }
 
+/// A row of a user's own table, with nothing stated besides.
+void judge_own_row(const logs::LayoutRun& run, const calibrate::LayoutRules& rules) {
+  const calibrate::NamedThings named{
+      machine, [](const std::string& name) { return fuzz::catalog().architecture(name); }};
+  fuzz::refusable([&] {
+    calibrate::OwnJob asked = calibrate::own_job(run, rules, {}, named);
+    if (!asked.refused.empty()) return;
+    const models::Strategy strategy = io::parse_strategy(asked.strategy, asked.job);
+    asked.job.training.precision = strategy.precision;
+    judge_on(asked.job, strategy);
+  });
+}
+
 }  // namespace
 
 void fuzz::layout_table_target(const std::uint8_t* data, std::size_t size) {
@@ -56,6 +71,11 @@ void fuzz::layout_table_target(const std::uint8_t* data, std::size_t size) {
   const auto table = logs::table_of(text);
   if (!table) return;
   fuzz::refusable([&] {
+    if (*table == logs::RunTable::own_runs) {
+      for (const logs::LayoutRun& run : logs::parse_own_runs(text, "table.csv", {}))
+        judge_own_row(run, rules);
+      return;
+    }
     if (*table != logs::RunTable::neuron_runs) {
       for (const logs::LayoutRun& run : logs::parse_layout_runs(text, "table.csv", *table))
         judge_row(run, rules);

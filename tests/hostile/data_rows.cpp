@@ -125,7 +125,7 @@ std::vector<Edit> data_rows() {
        "train.log: nothing in it is recognised: no step o"},
       {"log", kWhole, "{\"traceEvents\": [{\"ph\": \"X\", \"ts\": 1e400, \"dur\": NaN}]}",
        "command line: --out: no file has a point of "},
-      {"log", kWhole, std::string("\037\213\010\000zz", 6), "train.log: packed with gzip"},
+      {"log", kWhole, std::string("\037\213\010\000zz", 6), "train.log: its gzip data are cut off"},
       {"log", kWhole, "PK\003\004", "train.log: an archive, which is not read"},
       {"log", kWhole, "a,b,c\n1,2,3\n", "train.log: nothing in it is recognised: no step o"},
   };

@@ -34,11 +34,13 @@ function validatePage() {
   page.append(h("header", null, h("p", {class: "kind"}, "validate: predicted against measured"),
     h("h1", null, data.table), h("p", {class: "job"}, `profile ${data.profile}`)));
   page.append(h("section", {id: "answer"},
-    h("p", {class: "lead"}, `Half of the predictions are within `, strong(percent(s.median_ape)),
-      ` of the measured step` +
-        (known(s.coverage_90) ? `, and ${percent(s.coverage_90)} of the measured steps lie in their 90 % interval` :
-                                "") +
-        "."),
+    known(s.median_ape) ?
+      h("p", {class: "lead"}, `Half of the predictions are within `, strong(percent(s.median_ape)),
+        ` of the measured step` +
+          (known(s.coverage_90) ? `, and ${percent(s.coverage_90)} of the measured steps lie in their 90 % interval` :
+                                  "") +
+          ".") :
+      h("p", {class: "lead"}, "No measured step could be predicted."),
     known(data.leave_out) ?
       para(data.leave_out === "none" ? "The profile predicts as it is, rows that it was fitted to among them." :
                                        "Each row is predicted by a fit that has not seen " +
@@ -47,9 +49,11 @@ function validatePage() {
     h("div", {class: "tiles"},
       tile("rows", "Rows", grouped(s.rows),
         s.skipped > 0 ? `${grouped(s.skipped)} ${known(data.leave_out) ? "others" : "of them"} not predicted` : null),
-      tile("median", "Median |error|", percent(s.median_ape), "half are smaller"),
-      tile("mean", "Mean |error|", percent(s.mape), null),
-      tile("bias", "Bias", signed(s.bias), s.bias >= 0 ? "predicted too long" : "predicted too short"),
+      known(s.median_ape) ? tile("median", "Median |error|", percent(s.median_ape), "half are smaller") : null,
+      known(s.mape) ? tile("mean", "Mean |error|", percent(s.mape), null) : null,
+      known(s.bias) ?
+        tile("bias", "Bias", signed(s.bias), s.bias >= 0 ? "predicted too long" : "predicted too short") :
+        null,
       known(s.coverage_90) ?
         tile("covered", "Within 90 %", percent(s.coverage_90), `median half-width ${percent(s.half_width_90)}`) :
         null,

@@ -1,0 +1,127 @@
+#include "cli/text/explained_profile_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/text/table.h"
+#include "cli/text/text.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+using models::ExplainedParameter;
+using models::ExplainedProfile;
+
+std::string printable_all(const std::vector<std::string>& words) {
+  std::vector<std::string> all;
+  for (const std::string& w : words) all.push_back(printable(w, 60));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string holds_for(const ExplainedProfile& p) {
+  std::string out = fmt::format("{}: parameters of {} machines", printable(p.name), p.schema);
+  if (!p.instance.empty()) out += fmt::format(", holds for {}", printable(p.instance));
+  out += ".\n";
+  if (!p.prior.empty()) out += fmt::format("  prior     {}\n", printable(p.prior));
+  std::vector<std::string> files;
+  for (const models::CalibrationFile& f : p.files) files.push_back(printable(f.name));
+  if (!p.tool.empty())
+    out +=
+        fmt::format("  fitted    to {} by {}\n",
+                    files.empty() ? "files that it does not name" : fmt::format("{}", fmt::join(files, ", ")),
+                    printable(p.tool));
+  else
+    out += "  fitted    not by calibrate: below is what taught each parameter\n";
+  std::map<std::string, std::vector<std::string>> releases;
+  for (const models::StackFactor& s : p.stacks) {
+    auto& of = releases[printable(s.framework, 30)];
+    if (!s.release.empty()) of.push_back(printable(s.release, 20));
+  }
+  for (auto& [framework, of] : releases) {
+    std::stable_sort(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    out += fmt::format("  software  {}{}\n", framework,
+                       of.empty() ? "" : fmt::format(" {}", fmt::join(of, ", ")));
+  }
+  if (!p.own_values.empty())
+    out += fmt::format("  software  with values of its own: {}\n", printable_all(p.own_values));
+  std::vector<std::string> ranges;
+  for (const models::FittedRange& r : p.ranges)
+    ranges.push_back(fmt::format("{} {:.4g} to {:.4g}", printable(r.of, 40), r.low, r.high));
+  if (!ranges.empty()) out += fmt::format("  runs      {}\n", fmt::join(ranges, ", "));
+  return out;
+}
+
+std::string plan_line(const ExplainedProfile& p) {
+  if (!p.plan) return "";
+  std::string out =
+      fmt::format("\n{}: step {} s, 90 % between {} and {} s", printable(p.plan->of),
+                  seconds_text(p.plan->step), seconds_text(p.plan->low), seconds_text(p.plan->high));
+  if (p.plan->other)
+    out += fmt::format("; by {} {} s ({:+.1f} %)", printable(p.compared), seconds_text(*p.plan->other),
+                       100 * (*p.plan->other / p.plan->step - 1));
+  return out + fmt::format(
+                   ".\nIts doubt: {:.0f} % of the variance from these parameters, the rest from software, "
+                   "configuration and repeats.\n",
+                   100 * (1 - p.plan->other_doubt));
+}
+
+std::string number(const std::optional<models::Value>& v) {
+  return v ? fmt::format("{:.4g}", v->median) : "-";
+}
+
+std::string factor(const models::Value& v) {
+  return v.log_sd > 0 ? fmt::format("{:.2f}", std::exp(v.log_sd)) : "exact";
+}
+
+}  // namespace
+
+std::string explained_profile_text(const ExplainedProfile& p, int width) {
+  std::vector<const ExplainedParameter*> rows;
+  for (const ExplainedParameter& e : p.parameters) rows.push_back(&e);
+  if (p.plan) {
+    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+      return std::abs(a->step_share.value_or(0)) > std::abs(b->step_share.value_or(0));
+    });
+  }
+  std::vector<Column> columns = {
+      {"parameter", true}, {"unit", true, 3}, {"prior", false, p.compared.empty() ? 0 : 2},
+      {"value"},           {"factor"},        {"left", false, 1}};
+  if (!p.compared.empty()) columns.insert(columns.end(), {{"other"}, {"apart"}});
+  if (p.plan) columns.insert(columns.end(), {{"step %"}, {"doubt %"}});
+  Table table(columns, "taught by");
+  for (const ExplainedParameter* e : rows) {
+    const auto left = e->spread_left();
+    std::vector<std::string> cells = {std::string(models::to_string(e->parameter)),
+                                      std::string(models::unit_of(e->parameter)),
+                                      number(e->prior),
+                                      number(e->value),
+                                      factor(e->value),
+                                      left ? fmt::format("{:.2f}", *left) : "-"};
+    if (!p.compared.empty()) {
+      const auto apart = e->apart();
+      cells.push_back(number(e->other));
+      cells.push_back(apart ? fmt::format("{:+.1f}", *apart) : "-");
+    }
+    if (p.plan) {
+      cells.push_back(e->step_share ? fmt::format("{:.2f}", *e->step_share + 0.0) : "-");
+      cells.push_back(e->doubt_share ? fmt::format("{}", std::lround(100 * *e->doubt_share)) : "-");
+    }
+    table.row(std::move(cells), printable(e->value.source, 200));
+  }
+  std::string out = holds_for(p) + plan_line(p) + "\n" + table.text(width) +
+                    "factor: one standard deviation, up or down; left: spread over the prior's";
+  if (!p.compared.empty())
+    out += fmt::format("; other: in {}; apart: the difference in standard deviations", printable(p.compared));
+  if (p.plan)
+    out += "; step %: change of the step where the value rises by 1 %; doubt %: share of its variance";
+  return out + "\n";
+}
+
+}  // namespace trnplan::cli

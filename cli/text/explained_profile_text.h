@@ -1,0 +1,13 @@
+// A profile as a document, as text.
+#pragma once
+
+#include <string>
+
+#include "models/uncertainty/explained_profile.h"
+
+namespace trnplan::cli {
+
+/// Tells for what it holds, then the parameters: those that the plan depends on first, if there is one.
+[[nodiscard]] std::string explained_profile_text(const models::ExplainedProfile& profile, int width);
+
+}  // namespace trnplan::cli
