@@ -75,11 +75,12 @@ models::ExplainedProfile explain_profile(const ExplainProfileRequest& r, Remarks
                                   p.stack->profile->name, profile.name),
                       "explain that profile, or a plan on " +
                           (profile.instance.empty() ? std::string("its machine") : profile.instance)});
-  remark_release(*p.stack->profile, p.job.software, remarks);
+  remark_release(*p.stack->profile, p.job, remarks);
   if (const std::string beyond = beyond_the_fit("the plan", *p.stack->profile, p.job, *plan->strategy);
       !beyond.empty())
     remarks.add(beyond, "beyond-fit");
-  models::add_step(out, models::with_factors(*p.stack->profile, p.job), p.job, p.judgement.plan->report);
+  models::add_step(out, models::with_factors(*p.stack->profile, p.job), p.job, p.judgement.plan->strategy,
+                   p.judgement.plan->report);
   out.plan->of = fmt::format("{}, {} x {}, {}", p.job.architecture.name, p.job.cluster.nodes,
                              p.job.cluster.instance.name, planner::strategy_grammar(p.job, *plan->strategy));
   if (!other) return out;

@@ -154,10 +154,29 @@ void remark_stack(const models::Profile& profile, const models::Software& softwa
               "profile");
 }
 
+/// Adds a remark if the profile has learnt clusters, and the job runs on none of them.
+void remark_site(const models::Profile& profile, const models::Job& job, Remarks& remarks) {
+  if (profile.calibration == nullptr) return;
+  std::string learnt;
+  for (const models::StackFactor& f : profile.calibration->stacks) {
+    if (!f.is_site()) continue;
+    if (applies(f, job)) return;
+    learnt += fmt::format("{}{}{} on {}", learnt.empty() ? "" : ", ", f.framework,
+                          f.release.empty() ? "" : " " + f.release, f.instance);
+  }
+  if (learnt.empty()) return;
+  remarks.add(fmt::format("{} has learnt {}; {} on {} is predicted without that", profile.name,
+                          printable(learnt, 200), printable(job.software.framework, 30),
+                          printable(job.cluster.instance.name, 40)),
+              "profile");
+}
+
 }  // namespace
 
-void remark_release(const models::Profile& profile, const models::Software& software, Remarks& remarks) {
+void remark_release(const models::Profile& profile, const models::Job& job, Remarks& remarks) {
+  const models::Software& software = job.software;
   remark_stack(profile, software, remarks);
+  remark_site(profile, job, remarks);
   if (software.release.empty() || profile.calibration == nullptr) return;
   std::vector<std::string> known;
   for (const models::StackFactor& s : profile.calibration->stacks) {

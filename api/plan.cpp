@@ -83,7 +83,7 @@ void remark_result(const planner::SearchResult& result, const models::Profile& p
                    const models::Job& job, Remarks& remarks) {
   if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
-  remark_release(profile, job.software, remarks);
+  remark_release(profile, job, remarks);
   const std::string beyond =
       beyond_the_fit("the best plan", profile, planner::as_planned(job, winner), winner.strategy);
   if (!beyond.empty()) remarks.add(beyond, "beyond-fit");

@@ -117,7 +117,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   out.judgement = std::move(p.judgement);
   out.outlook = std::move(p.outlook);
   remark_broken(out.judgement, remarks);
-  if (out.judgement.plan) remark_release(out.profile, out.job.software, remarks);
+  if (out.judgement.plan) remark_release(out.profile, out.job, remarks);
   if (scenario && out.judgement.plan) out.scenario = scenario_step(r.scenario, *scenario, out);
   if (r.trace.empty()) return out;
   if (out.judgement.plan)

@@ -251,7 +251,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   if (named != nullptr) {
     const StackRef on =
         resolved.stack_of(on_cluster(job, question.instances, *named->plan), named->plan->strategy);
-    remark_release(*on->profile, on->job.software, remarks);
+    remark_release(*on->profile, on->job, remarks);
     const std::string beyond = beyond_the_fit(fmt::format("{} x {}", named->nodes, named->instance).c_str(),
                                               *on->profile, on->job, named->plan->strategy);
     if (!beyond.empty()) remarks.add(beyond, "beyond-fit");

@@ -41,6 +41,7 @@ std::string holds_for(const ExplainedProfile& p) {
     out += "  fitted    not by calibrate: below is what taught each parameter\n";
   std::map<std::string, std::vector<std::string>> releases;
   for (const models::StackFactor& s : p.stacks) {
+    if (!s.instance.empty()) continue;
     auto& of = releases[printable(s.framework, 30)];
     if (!s.release.empty()) of.push_back(printable(s.release, 20));
   }
@@ -48,6 +49,13 @@ std::string holds_for(const ExplainedProfile& p) {
     std::stable_sort(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     out += fmt::format("  software  {}{}\n", framework,
                        of.empty() ? "" : fmt::format(" {}", fmt::join(of, ", ")));
+  }
+  for (const models::StackFactor& s : p.stacks) {
+    if (!s.instance.empty())
+      out += fmt::format("  learnt    {}{} on {}{}: {:.3g} times as long, give or take {:.0f} %\n",
+                         printable(s.framework, 30), s.release.empty() ? "" : " " + printable(s.release, 20),
+                         printable(s.instance, 40), s.layout.empty() ? "" : ", " + printable(s.layout, 120),
+                         s.median, 100 * std::expm1(s.log_sd));
   }
   if (!p.own_values.empty())
     out += fmt::format("  software  with values of its own: {}\n", printable_all(p.own_values));

@@ -51,10 +51,11 @@ ExplainedProfile explained(const Profile& profile, const Profile* prior, const P
   return out;
 }
 
-void add_step(ExplainedProfile& out, const Profile& profile, const Job& job, const StepReport& report) {
+void add_step(ExplainedProfile& out, const Profile& profile, const Job& job, const Strategy& strategy,
+              const StepReport& report) {
   const std::vector<double> gradient = log_gradient(report);
-  const SpreadParts parts = spread_parts(profile, job.software, gradient, job.architecture.causal);
-  const double sigma = log_spread(profile, job.software, gradient, job.architecture.causal);
+  const SpreadParts parts = spread_parts(profile, job, strategy, gradient);
+  const double sigma = log_spread(profile, job, strategy, gradient);
   const std::vector<std::vector<double>> covariance = covariance_of(profile);
   double by_parameters = 0;
   for (ExplainedParameter& e : out.parameters) {

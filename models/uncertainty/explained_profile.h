@@ -53,6 +53,7 @@ struct ExplainedProfile {
 [[nodiscard]] ExplainedProfile explained(const Profile& profile, const Profile* prior, const Profile* other);
 
 /// Adds what of a step depends on each parameter. `profile`: explained, with the values of the job.
-void add_step(ExplainedProfile& out, const Profile& profile, const Job& job, const StepReport& report);
+void add_step(ExplainedProfile& out, const Profile& profile, const Job& job, const Strategy& strategy,
+              const StepReport& report);
 
 }  // namespace trnplan::models

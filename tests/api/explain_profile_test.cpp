@@ -99,7 +99,9 @@ TEST_CASE("a plan on a stack that the profile was not fitted to says so", "[api]
   profile.calibration = std::make_shared<const models::Calibration>(fit);
   const auto said = [&](const std::string& framework) {
     Remarks remarks;
-    api::remark_release(profile, {.framework = framework}, remarks);
+    models::Job job;
+    job.software.framework = framework;
+    api::remark_release(profile, job, remarks);
     return remarks.all().size();
   };
   CHECK(said("nxdt") == 1);
