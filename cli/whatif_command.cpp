@@ -54,6 +54,20 @@ void add_money(CLI::App& command, WhatIfOptions& o) {
       .add_option("--usd-per-node-hour", o.request.usd_per_node_hour,
                   "price per node, instead of the catalogue's")
       ->check(amount);
+  command
+      .add_option(
+          "--price", o.request.price,
+          "price per node by type: p5.48xlarge=38.2/h,trn2=20/h, or a file of them (YAML, JSON or CSV)")
+      ->check(not_empty());
+  command
+      .add_option("--discount", o.request.discount,
+                  "on the price of nodes: 15%; savings-plan=28% on on-demand prices, with --term; or both, "
+                  "joined by a comma")
+      ->check(not_empty());
+  command.add_option("--term", o.request.term, "nodes are paid for whole terms of 1y or 3y, used or not")
+      ->check(CLI::IsMember({"1y", "3y"}));
+  command.add_option("--upfront", o.request.upfront, "share of a term that is paid at its start: 50%")
+      ->check(not_empty());
   command.add_option("--storage-gib", o.request.storage_gib, "size of the shared file system, for its price")
       ->check(amount);
   command
@@ -102,8 +116,10 @@ void add_whatif(CLI::App& app, Run& chosen) {
       ->add_option("--budget", o->request.budget, "USD for the whole run; exit code 3: no cluster keeps it")
       ->check(not_empty());
   command
-      ->add_option("--instances", o->request.instances,
-                   "instance types joined by commas, instead of the job's")
+      ->add_option(
+          "--instances", o->request.instances,
+          "instance types joined by commas, instead of the job's; p5 for p5.48xlarge, all for those of "
+          "EC2")
       ->check(not_empty());
   command
       ->add_option("--scaling", o->request.scaling,
@@ -132,6 +148,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
       "  trnplan whatif llama3-8b --nodes 8 --deadline 30d\n"
       "  trnplan whatif job.yaml --nodes 4..128 --tokens 2T --deadline 60d\n"
       "  trnplan whatif job.yaml --nodes 8,16,32 --instances trn1.32xlarge,trn1n.32xlarge --budget 2.5M\n"
+      "  trnplan whatif job.yaml --nodes 8 --instances p5,trn2 --price p5=38.2/h,trn2=20/h --discount 15%\n"
       "  trnplan whatif job.yaml --nodes 1..64 --scaling weak --pricing reserved --format json");
   command->callback([o, &chosen] {
     chosen = [o] {

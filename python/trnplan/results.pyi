@@ -716,6 +716,8 @@ class WhatIfPoint(Record):
     days: Optional[float]
     days_90: Optional[Tuple[float, float]]
     usd: Optional[float]
+    usd_unused: Optional[float]
+    usd_upfront: Optional[float]
     usd_per_1e9_tokens: Optional[float]
     checkpoint_interval_seconds: Optional[float]
     checkpoint_interval_steps: Optional[int]
