@@ -9,6 +9,7 @@
 #include "api/collective.h"
 #include "api/compare.h"
 #include "api/explain.h"
+#include "api/offerings.h"
 #include "api/plan.h"
 #include "api/score.h"
 #include "api/simulate.h"
@@ -24,6 +25,7 @@ namespace trnplan::api {
 /// Contains only the broken rules for a strategy without a program.
 [[nodiscard]] std::string document(const SimulateResult& result);
 [[nodiscard]] std::string document(const WhatIfAnswered& result);
+[[nodiscard]] std::string document(const OfferingsAnswered& result);
 [[nodiscard]] std::string document(const planner::ClusterAnswer& result);
 [[nodiscard]] std::string document(const planner::PlanComparison& result);
 [[nodiscard]] std::string document(const CheckResult& result);

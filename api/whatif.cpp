@@ -10,6 +10,7 @@
 
 #include "api/predictor.h"
 #include "api/prices.h"
+#include "api/whatif_question.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "io/input/instance_names.h"
@@ -21,9 +22,6 @@
 namespace trnplan::api {
 
 namespace {
-
-/// Most points: each is a search.
-constexpr std::size_t kMostPoints = 64;
 
 /// The EC2 types whose steps can be timed, each machine once: no other settings of one.
 std::vector<topology::Instance> timed_types(const io::Catalog& catalog) {
@@ -130,11 +128,17 @@ planner::Preference preference_of(const std::string& word) {
   return word == "smallest" ? planner::Preference::smallest : planner::Preference::fitting;
 }
 
+}  // namespace
+
 planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& job,
                                     const io::Catalog& catalog, Remarks& remarks) {
   Reader read;
   planner::WhatIfQuestion q;
-  q.nodes = read.nodes(o.nodes);
+  if (o.nodes.empty())
+    read.fault("--nodes", "the numbers of nodes to compare are not stated",
+               "write for example --nodes 4..64");
+  else
+    q.nodes = read.nodes(o.nodes);
   const bool limits = !o.deadline.empty() || !o.budget.empty() || job.deadline.value > 0 || job.budget > 0;
   q.tokens = read.tokens(o.tokens, job.training.tokens, limits);
   q.deadline = read.deadline(o.deadline);
@@ -168,7 +172,6 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   return q;
 }
 
-/// Options replace the keys that the job leaves open; its limits apply to the run with its failures.
 void take_over(models::Job& job, planner::WhatIfQuestion& q) {
   if (job.space.batch_per_node > 0) q.scaling = planner::Scaling::weak;
   if (!q.deadline && job.deadline.value > 0) q.deadline = job.deadline;
@@ -193,6 +196,8 @@ planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRe
   }
   return r;
 }
+
+namespace {
 
 /// States for each point whether its plan can be written, and once per type why not.
 class WriterTeller {
@@ -232,7 +237,7 @@ models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& t
 }
 
 std::vector<std::string> paths_of(const WhatIfRequest& o) {
-  return {o.job.job, o.profile, o.reliability, is_price_file(o.price) ? o.price : ""};
+  return {o.job.job, o.profile, o.reliability, o.offerings, is_price_file(o.price) ? o.price : ""};
 }
 
 WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {

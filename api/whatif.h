@@ -19,6 +19,7 @@ struct WhatIfRequest : Asked {
   std::string tokens, deadline, budget;  ///< "2T", "30d", "2.5M"
   std::string instances;                 ///< separated by commas
   std::string reliability;               ///< a file like the catalogue's
+  std::string offerings;                 ///< a file of offers, for whatif_offerings()
   std::string pricing = "usual", scaling = "strong", recovery = "automatic", prefer = "fitting";
   std::optional<double> usd_per_node_hour, storage_speed;  ///< the second in GB/s
   std::string price;                                       ///< "TYPE=USD/h,..." or a file of them

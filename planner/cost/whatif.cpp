@@ -369,6 +369,12 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   return result;
 }
 
+WhatIfPoint cluster_point(const models::Job& job, const WhatIfQuestion& question,
+                          const topology::Instance& instance, int nodes, const models::Profile& profile,
+                          const Reliability& reliability, const SearchFunction& search) {
+  return point_at(job, question, instance, nodes, profile, reliability, search);
+}
+
 UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& job,
                          const models::Strategy& strategy, const models::Profile& profile,
                          const Reliability& reliability) {
