@@ -301,7 +301,15 @@ OfferingsResult choose_offers(const OfferingsQuestion& q, std::vector<OfferedClu
     blocks.push_back({o.start(), o.end(), o.usd, walk.tokens(i, q.confidence)});
     if (r.clusters[r.cluster_of[i]].point.plan) ++r.usable;
   }
+  // Of choices that cost the same to a millionth, one that ends earlier is taken.
+  constexpr double kTie = 1e-6;
+  double last = first;
+  for (const Block& b : blocks) last = std::max(last, b.end);
+  for (Block& b : blocks) b.usd *= 1 + kTie * (b.end - first) / (last - first);
   r.purchase = cheapest_blocks(blocks, q.run.tokens);
+  r.purchase.usd = 0;
+  for (const std::size_t i : r.purchase.blocks) r.purchase.usd += q.offers[i].usd;
+  r.purchase.bound = r.purchase.proven ? r.purchase.usd : std::min(r.purchase.bound, r.purchase.usd);
   r.done = walk.enough();
   r.done_50 = walk.done(0.5);
   r.done_surely = walk.done(q.confidence);

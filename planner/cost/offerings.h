@@ -62,7 +62,7 @@ struct Purchase {
   double usd = 0, tokens = 0;
   double bound = 0;     ///< USD below which no purchase finishes the run
   bool enough = false;  ///< false: no purchase reaches the tokens; this one gets farthest
-  bool proven = false;  ///< `bound` equals `usd` to 1e-9
+  bool proven = false;  ///< `bound` equals `usd`, to 1e-9 of it
 };
 
 /// The cheapest chain of blocks with at least so many tokens. Deterministic. Cost: usually milliseconds for

@@ -12,12 +12,12 @@ namespace {
 
 const std::string kFolder = std::string(TRNPLAN_SOURCE_DIR) + "/tests/io/fixtures/offerings/";
 
-std::vector<Diagnostic> faults_of(const std::string& text) {
+std::vector<Diagnostic> offer_faults(const std::string& text) {
   return faults_in([&] { (void)io::offers_from(parse_document(text, "o.json")); });
 }
 
 /// A sound block with one field replaced.
-std::string block(const std::string& field, const std::string& value) {
+std::string block_with(const std::string& field, const std::string& value) {
   std::string text =
       R"({"CapacityBlockOfferings": [{"CapacityBlockOfferingId": "cb-1", "InstanceType": "p5.48xlarge", "InstanceCount": 2, )"
       R"("StartDate": "2027-01-04T11:30:00Z", "EndDate": "2027-01-05T11:30:00Z", "UpfrontFee": "10", "CurrencyCode": "USD"}]})";
@@ -58,7 +58,7 @@ TEST_CASE("training plans as SageMaker states them, of two spans", "[io][offerin
 }
 
 TEST_CASE("every wrong field of an offer is a fault at its place", "[io][offerings]") {
-  REQUIRE(faults_of(block("UpfrontFee", "\"10\"")).empty());
+  REQUIRE(offer_faults(block_with("UpfrontFee", "\"10\"")).empty());
   for (const auto& [field, value] : std::vector<std::pair<std::string, std::string>>{
            {"InstanceCount", "0"},
            {"InstanceCount", "1.5"},
@@ -79,22 +79,22 @@ TEST_CASE("every wrong field of an offer is a fault at its place", "[io][offerin
            {"InstanceType", "{}"},
        }) {
     CAPTURE(field, value);
-    const auto faults = faults_of(block(field, value));
+    const auto faults = offer_faults(block_with(field, value));
     REQUIRE(faults.size() == 1);
     CHECK(contains(faults[0].key, field));
     CHECK(faults[0].at.line == 1);
   }
-  CHECK(faults_of("{}").size() == 1);
-  CHECK(faults_of(R"({"CapacityBlockOfferings": []})").size() == 1);
-  CHECK(faults_of(R"({"CapacityBlockOfferings": 5})").size() == 1);
-  CHECK(faults_of(R"({"CapacityBlockOfferings": [5, {}]})").size() > 2);
-  CHECK(faults_of(R"({"TrainingPlanOfferings": [{"TrainingPlanOfferingId": "a", "UpfrontFee": "1"}]})")
+  CHECK(offer_faults("{}").size() == 1);
+  CHECK(offer_faults(R"({"CapacityBlockOfferings": []})").size() == 1);
+  CHECK(offer_faults(R"({"CapacityBlockOfferings": 5})").size() == 1);
+  CHECK(offer_faults(R"({"CapacityBlockOfferings": [5, {}]})").size() > 2);
+  CHECK(offer_faults(R"({"TrainingPlanOfferings": [{"TrainingPlanOfferingId": "a", "UpfrontFee": "1"}]})")
             .size() == 1);
 }
 
 TEST_CASE("what AWS does not sell is remarked, not refused", "[io][offerings]") {
   const auto remarks = [](const std::string& field, const std::string& value) {
-    return io::offers_from(parse_document(block(field, value), "o.json")).remarks;
+    return io::offers_from(parse_document(block_with(field, value), "o.json")).remarks;
   };
   CHECK(remarks("InstanceCount", "64").empty());
   CHECK(remarks("InstanceCount", "65").size() == 1);
