@@ -6,6 +6,7 @@
 #include "io/output/explained_profile_json.h"
 #include "io/output/fit_json.h"
 #include "io/output/memory_json.h"
+#include "io/output/offerings_json.h"
 #include "io/output/plan_json.h"
 #include "io/output/score_json.h"
 #include "io/output/support_json.h"
@@ -31,6 +32,10 @@ std::string document(const SimulateResult& r) {
 
 std::string document(const WhatIfAnswered& r) {
   return io::whatif_json(r.result, r.question, r.job, r.reliability.name);
+}
+
+std::string document(const OfferingsAnswered& r) {
+  return io::offerings_json(r.result, r.question, r.job, r.reliability.name);
 }
 
 std::string document(const planner::ClusterAnswer& r) {

@@ -10,6 +10,7 @@
 #include "api/compare.h"
 #include "api/explain.h"
 #include "api/explain_profile.h"
+#include "api/offerings.h"
 #include "api/plan.h"
 #include "api/score.h"
 #include "api/simulate.h"
@@ -25,6 +26,7 @@ namespace trnplan::api {
 /// Contains only the broken rules for a strategy without a program.
 [[nodiscard]] std::string document(const SimulateResult& result);
 [[nodiscard]] std::string document(const WhatIfAnswered& result);
+[[nodiscard]] std::string document(const OfferingsAnswered& result);
 [[nodiscard]] std::string document(const planner::ClusterAnswer& result);
 [[nodiscard]] std::string document(const planner::PlanComparison& result);
 [[nodiscard]] std::string document(const CheckResult& result);

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/predictor.h"
+#include "api/prices.h"
+#include "api/whatif_question.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "io/input/instance_names.h"
@@ -20,8 +23,16 @@ namespace trnplan::api {
 
 namespace {
 
-/// Most points: each is a search.
-constexpr std::size_t kMostPoints = 64;
+/// The EC2 types whose steps can be timed, each machine once: no other settings of one.
+std::vector<topology::Instance> timed_types(const io::Catalog& catalog) {
+  std::vector<topology::Instance> all;
+  for (const std::string& name : catalog.instances()) {
+    topology::Instance type = catalog.instance(name);
+    const bool setting = type.hosts == 1 && type.ec2_type != name;
+    if (!type.ec2_type.empty() && !setting && planner::times_steps_on(type)) all.push_back(std::move(type));
+  }
+  return all;
+}
 
 /// Reads options that CLI11 takes as texts, and collects all their faults.
 class Reader {
@@ -71,23 +82,31 @@ class Reader {
   }
 
   std::vector<topology::Instance> instances(const std::string& text, const models::Job& job,
-                                            const io::Catalog& catalog) {
+                                            const io::Catalog& catalog, Remarks& remarks) {
+    if (text == "all") return timed_types(catalog);
     if (text.empty() && !job.space.instances.empty()) return job.space.instances;
     if (text.empty()) return {job.cluster.instance};
     std::vector<topology::Instance> all;
     std::set<std::string> seen;
-    const std::vector<std::string> known = catalog.instances();
-    for (const std::string& name : comma_parts(text)) {
-      if (!seen.insert(name).second) {
-        fault("--instances", in_quotes(name) + " is given twice", "list each type once");
-      } else if (name == job.cluster.instance.name) {
+    for (const std::string& part : comma_parts(text)) {
+      if (part == job.cluster.instance.name && seen.insert(part).second) {
         all.push_back(job.cluster.instance);  // as in the job's neuron-ls file
-      } else if (std::find(known.begin(), known.end(), name) != known.end()) {
-        all.push_back(catalog.instance(name));
-        catalog.refuse_unset(all.back());
-      } else {
-        fault("--instances", "unknown instance type " + in_quotes(name), io::instance_fix(name, known));
+        continue;
       }
+      const io::NamedType type = io::type_called(part, catalog);
+      if (type.name.empty()) {
+        fault("--instances", "unknown instance type " + in_quotes(part),
+              io::instance_fix(part, catalog.instances()));
+      } else if (!seen.insert(type.name).second) {
+        fault("--instances", in_quotes(part) + " is given twice", "list each type once");
+      } else {
+        all.push_back(type.name == job.cluster.instance.name ? job.cluster.instance
+                                                             : catalog.instance(type.name));
+        catalog.refuse_unset(all.back());
+      }
+      if (!type.also.empty())
+        remarks.add(
+            fmt::format("{} is read as {}; also there: {}", part, type.name, fmt::join(type.also, ", ")));
     }
     return all;
   }
@@ -95,6 +114,7 @@ class Reader {
   void fault(const char* key, std::string problem, std::string fix) {
     faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
   }
+  std::vector<Diagnostic>& faults() { return faults_; }
   void finish() {
     if (!faults_.empty()) throw InputError(std::move(faults_));
   }
@@ -109,23 +129,29 @@ planner::Preference preference_of(const std::string& word) {
   return word == "smallest" ? planner::Preference::smallest : planner::Preference::fitting;
 }
 
+}  // namespace
+
 planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& job,
-                                    const io::Catalog& catalog) {
+                                    const io::Catalog& catalog, Remarks& remarks) {
   Reader read;
   planner::WhatIfQuestion q;
-  q.nodes = read.nodes(o.nodes);
+  if (o.nodes.empty())
+    read.fault("--nodes", "the numbers of nodes to compare are not stated",
+               "write for example --nodes 4..64");
+  else
+    q.nodes = read.nodes(o.nodes);
   const bool limits = !o.deadline.empty() || !o.budget.empty() || job.deadline.value > 0 || job.budget > 0;
   q.tokens = read.tokens(o.tokens, job.training.tokens, limits);
   q.deadline = read.deadline(o.deadline);
   q.budget = read.budget(o.budget);
-  q.instances = read.instances(o.instances, job, catalog);
+  q.instances = read.instances(o.instances, job, catalog, remarks);
   if ((o.storage_gib > 0) != (o.storage_price > 0)) {
     read.fault("--storage-gib", "a price of storage needs its size and its price per GiB",
                "give both --storage-gib and --storage-usd-per-gib-month, or neither");
   }
   if (q.instances.size() > 1 && o.usd_per_node_hour) {
     read.fault("--usd-per-node-hour", "one price is stated for several instance types",
-               "ask for one type at a time");
+               "state one each: --price TYPE=USD/h,TYPE=USD/h");
   }
   if (q.nodes.size() * q.instances.size() > kMostPoints) {
     read.fault("--nodes", std::to_string(q.nodes.size() * q.instances.size()) + " clusters are asked for",
@@ -136,6 +162,7 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
     read.fault("--all-reduce-gbps", "on how many nodes it was measured is not stated",
                "write them behind it: " + printable(measured, 40) + "@32");
   }
+  q.prices = price_options(o, q.instances, catalog, read.faults());
   read.finish();
   q.scaling = o.scaling == "weak" ? planner::Scaling::weak : planner::Scaling::strong;
   q.recovery = o.recovery == "manual" ? planner::Recovery::manual : planner::Recovery::automatic;
@@ -143,12 +170,9 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.asynchronous = o.asynchronous;
   q.checkpoint_steps = o.checkpoint_steps;
   q.allow_doubtful = o.allow_doubtful;
-  q.prices = {planner::pricing_of(o.pricing, q.instances.size()), o.usd_per_node_hour, o.storage_gib,
-              o.storage_price, o.other_price};
   return q;
 }
 
-/// Options replace the keys that the job leaves open; its limits apply to the run with its failures.
 void take_over(models::Job& job, planner::WhatIfQuestion& q) {
   if (job.space.batch_per_node > 0) q.scaling = planner::Scaling::weak;
   if (!q.deadline && job.deadline.value > 0) q.deadline = job.deadline;
@@ -164,11 +188,17 @@ void take_over(models::Job& job, planner::WhatIfQuestion& q) {
 planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRequest& o) {
   planner::Reliability r = io::reliability_from(
       o.reliability.empty() ? read_document(catalog.file("reliability.json")) : read_document(o.reliability));
+  // The user's file need not know spot nodes.
+  if (models::Value& spot = r.value(planner::ReliabilityParameter::spot_interruption); spot.median <= 0)
+    spot = io::reliability_from(read_document(catalog.file("reliability.json")))
+               .value(planner::ReliabilityParameter::spot_interruption);
   if (o.storage_speed) {
     r.value(planner::ReliabilityParameter::storage_throughput) = {*o.storage_speed * 1e9, 0, "command line"};
   }
   return r;
 }
+
+namespace {
 
 /// States for each point whether its plan can be written, and once per type why not.
 class WriterTeller {
@@ -208,7 +238,7 @@ models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& t
 }
 
 std::vector<std::string> paths_of(const WhatIfRequest& o) {
-  return {o.job.job, o.profile, o.reliability};
+  return {o.job.job, o.profile, o.reliability, o.offerings, is_price_file(o.price) ? o.price : ""};
 }
 
 WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
@@ -217,7 +247,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   o.job.options.own_instances = !o.instances.empty();
   planner::WhatIfQuestion question;
   const auto ask = [&](io::JobReading& reading, const io::Catalog& catalog) {
-    question = question_of(o, reading.job, catalog);
+    question = question_of(o, reading.job, catalog, remarks);
     take_over(reading.job, question);
     reading.job.space.instances = question.instances;
     reading.job.space.nodes = question.nodes;

@@ -19,8 +19,12 @@ struct WhatIfRequest : Asked {
   std::string tokens, deadline, budget;  ///< "2T", "30d", "2.5M"
   std::string instances;                 ///< separated by commas
   std::string reliability;               ///< a file like the catalogue's
+  std::string offerings;                 ///< a file of offers, for whatif_offerings()
   std::string pricing = "usual", scaling = "strong", recovery = "automatic", prefer = "fitting";
   std::optional<double> usd_per_node_hour, storage_speed;  ///< the second in GB/s
+  std::string price;                                       ///< "TYPE=USD/h,..." or a file of them
+  std::string discount;                                    ///< "15%", "savings-plan=28%", joined by commas
+  std::string term, upfront;  ///< "1y" or "3y"; share of it that is due at its start
   double storage_gib = 0, storage_price = 0, other_price = 0;
   int checkpoint_steps = 0;
   bool asynchronous = false, allow_doubtful = false;

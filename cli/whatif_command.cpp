@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "api/documents.h"
+#include "api/offerings.h"
 #include "api/whatif.h"
 #include "api/whatif_report.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
+#include "cli/text/offerings_text.h"
 #include "cli/text/whatif_text.h"
 
 namespace trnplan::cli {
@@ -31,7 +33,28 @@ std::vector<std::string> next_words(const WhatIfOptions& o, const api::WhatIfAns
   return api::words_for_plan(o.request, o.request.job.job, words_of(o.request.job).options, a, *p);
 }
 
+/// Offers to buy, instead of clusters by the hour.
+int run_offerings(const WhatIfOptions& o) {
+  if (!o.report.path.empty())
+    throw InputError(
+        Diagnostic{{"command line", 0, 0}, "--report", "there is no page of offers", "leave it out"});
+  Remarks remarks = printed_remarks();
+  const api::OfferingsAnswered answered = api::whatif_offerings(o.request, remarks);
+  const auto& [result, question, job, reliability] = answered;
+  std::string next;
+  if (result.recommends()) {
+    const planner::WhatIfPoint& p = result.clusters[result.cluster_of[result.purchase.blocks.front()]].point;
+    next = command_text(api::words_for_plan(o.request, o.request.job.job, words_of(o.request.job).options,
+                                            {{}, question.run, job, reliability}, p));
+  }
+  print_answer(
+      o.common, false, [&] { return offerings_text(result, question, job, next, text_width()); },
+      [&] { return api::document(answered); }, &io::offerings_rows());
+  return result.recommends() ? kDone : kNoPlan;
+}
+
 int run(const WhatIfOptions& o) {
+  if (!o.request.offerings.empty()) return run_offerings(o);
   api::check_report(o.report, api::paths_of(o.request));
   Remarks remarks = printed_remarks();
   const api::WhatIfAnswered answered = api::whatif(o.request, remarks);
@@ -54,6 +77,20 @@ void add_money(CLI::App& command, WhatIfOptions& o) {
       .add_option("--usd-per-node-hour", o.request.usd_per_node_hour,
                   "price per node, instead of the catalogue's")
       ->check(amount);
+  command
+      .add_option(
+          "--price", o.request.price,
+          "price per node by type: p5.48xlarge=38.2/h,trn2=20/h, or a file of them (YAML, JSON or CSV)")
+      ->check(not_empty());
+  command
+      .add_option("--discount", o.request.discount,
+                  "on the price of nodes: 15%; savings-plan=28% on on-demand prices, with --term; or both, "
+                  "joined by a comma")
+      ->check(not_empty());
+  command.add_option("--term", o.request.term, "nodes are paid for whole terms of 1y or 3y, used or not")
+      ->check(CLI::IsMember({"1y", "3y"}));
+  command.add_option("--upfront", o.request.upfront, "share of a term that is paid at its start: 50%")
+      ->check(not_empty());
   command.add_option("--storage-gib", o.request.storage_gib, "size of the shared file system, for its price")
       ->check(amount);
   command
@@ -90,7 +127,14 @@ void add_whatif(CLI::App& app, Run& chosen) {
   command
       ->add_option("--nodes", o->request.nodes,
                    "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")
-      ->required();
+      ->check(not_empty());
+  command
+      ->add_option(
+          "--offerings", o->request.offerings,
+          "instead of --nodes: choose Capacity Blocks or training plans that finish the run with 95 % "
+          "at least cost; JSON of aws ec2 describe-capacity-block-offerings or aws sagemaker "
+          "search-training-plan-offerings")
+      ->check(not_empty());
   command
       ->add_option("--tokens", o->request.tokens,
                    "tokens of the whole run, for example 2T, instead of the job's. With neither, the tokens "
@@ -102,8 +146,10 @@ void add_whatif(CLI::App& app, Run& chosen) {
       ->add_option("--budget", o->request.budget, "USD for the whole run; exit code 3: no cluster keeps it")
       ->check(not_empty());
   command
-      ->add_option("--instances", o->request.instances,
-                   "instance types joined by commas, instead of the job's")
+      ->add_option(
+          "--instances", o->request.instances,
+          "instance types joined by commas, instead of the job's; p5 for p5.48xlarge, all for those of "
+          "EC2")
       ->check(not_empty());
   command
       ->add_option("--scaling", o->request.scaling,
@@ -133,6 +179,8 @@ void add_whatif(CLI::App& app, Run& chosen) {
       "  trnplan whatif llama3-8b --nodes 8 --deadline 30d\n"
       "  trnplan whatif job.yaml --nodes 4..128 --tokens 2T --deadline 60d\n"
       "  trnplan whatif job.yaml --nodes 8,16,32 --instances trn1.32xlarge,trn1n.32xlarge --budget 2.5M\n"
+      "  trnplan whatif job.yaml --nodes 8 --instances p5,trn2 --price p5=38.2/h,trn2=20/h --discount 15%\n"
+      "  trnplan whatif llama3-8b --tokens 100B --offerings offerings.json\n"
       "  trnplan whatif job.yaml --nodes 1..64 --scaling weak --pricing reserved --format json");
   command->callback([o, &chosen] {
     chosen = [o] {

@@ -118,6 +118,21 @@ std::optional<Bytes> parse_bytes(std::string_view text) {
   return Bytes(value);
 }
 
+std::optional<double> parse_usd_per_hour(std::string_view text) {
+  constexpr double kMost = 1e9;
+  const auto parts = split(text);
+  if (!parts || (!parts->suffix.empty() && parts->suffix != "/h") || parts->number > kMost)
+    return std::nullopt;
+  return parts->number;
+}
+
+std::optional<double> parse_share(std::string_view text) {
+  const auto parts = split(text);
+  if (!parts || (!parts->suffix.empty() && parts->suffix != "%")) return std::nullopt;
+  const double share = parts->suffix.empty() ? parts->number : parts->number / 100;
+  return share <= 1 ? std::optional(share) : std::nullopt;
+}
+
 std::optional<double> parse_usd(std::string_view text) {
   const auto value = parse_count(text);
   return value && *value > 0 ? value : std::nullopt;

@@ -17,6 +17,10 @@ namespace trnplan {
 std::optional<double> parse_count(std::string_view text);
 /// The same for an amount of money, which must be above 0.
 std::optional<double> parse_usd(std::string_view text);
+/// A price of at least 0 USD an hour: "38.2/h" or "38.2". nullopt for any other text, and above 10^9.
+std::optional<double> parse_usd_per_hour(std::string_view text);
+/// A share from 0 to 1, as a number or in percent: "0.15", "15%". nullopt for any other text.
+std::optional<double> parse_share(std::string_view text);
 /// Fix for a text that parse_usd() refuses.
 inline constexpr const char* kUsdFix = "write an amount of USD above 0, for example 500000 or 2.5M";
 

@@ -157,8 +157,7 @@ std::string tables(const WhatIfAnswer& a, int width) {
 }
 
 std::string bill_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
-  if (!p.run.bill)
-    return "  price       " + why_unpriced(a, p.instance) + "; state one with --usd-per-node-hour\n";
+  if (!p.run.bill) return "  price       " + why_unpriced(a, p.instance) + "; state one with --price\n";
   std::string text;
   for (const planner::PriceLine& l : p.run.bill->lines) {
     text +=
@@ -166,6 +165,8 @@ std::string bill_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
                     l.usd_per_hour >= 1000 ? grouped(l.usd_per_hour) : fmt::format("{:.2f}", l.usd_per_hour),
                     l.what, l.basis);
   }
+  const std::string commitment = p.run.bill->commitment(p.run.time);
+  if (!commitment.empty()) text += "              " + commitment + "\n";
   if (!p.run.bill->remark.empty()) text += "              " + p.run.bill->remark + "\n";
   return text;
 }

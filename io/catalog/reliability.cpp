@@ -58,8 +58,10 @@ planner::Reliability reliability_from(const Node& node) {
     map.fault("parameters", "this key is missing", "add the parameters; docs/models.md lists them");
   } else {
     MapReader fields(*parameters, "parameters", faults);
-    for (std::size_t i = 0; i < planner::kReliabilityParameters; ++i)
-      r.values[i] = value_of(fields, static_cast<ReliabilityParameter>(i), faults);
+    for (std::size_t i = 0; i < planner::kReliabilityParameters; ++i) {
+      const auto p = static_cast<ReliabilityParameter>(i);
+      if (!may_be_absent(p) || fields.has(to_string(p))) r.values[i] = value_of(fields, p, faults);
+    }
     fields.finish();
   }
   if (const Node* list = map.raw("published"); list != nullptr && !list->is_null()) {

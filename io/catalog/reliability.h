@@ -6,8 +6,8 @@
 
 namespace trnplan::io {
 
-/// Reads the parameters. Every parameter is required, with median, log_sd, unit and source; `published` may
-/// be absent. Throws InputError with all faults.
+/// Reads the parameters. Every parameter but spot_interruption is required, with median, log_sd, unit and
+/// source; `published` may be absent. Throws InputError with all faults.
 planner::Reliability reliability_from(const Node& node);
 
 }  // namespace trnplan::io

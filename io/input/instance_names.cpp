@@ -5,6 +5,22 @@
 
 namespace trnplan::io {
 
+NamedType type_called(const std::string& name, const Catalog& catalog) {
+  NamedType found;
+  int most = 0;
+  for (const std::string& type : catalog.instances()) {
+    if (type == name) return {name, {}};
+    if (name.empty() || !type.starts_with(name + ".")) continue;
+    found.also.push_back(type);
+    const int chips = catalog.instance(type).chips;
+    if (chips < most || (chips == most && type.size() >= found.name.size())) continue;
+    most = chips;
+    found.name = type;
+  }
+  std::erase(found.also, found.name);
+  return found;
+}
+
 std::string instance_fix(const std::string& name, const std::vector<std::string>& known) {
   std::vector<std::string> longer;
   for (const std::string& type : known) {

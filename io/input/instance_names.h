@@ -1,10 +1,21 @@
-// Fixes for unknown types of machines.
+// Types of machines as people name them: "p5" for p5.48xlarge; fixes for unknown ones.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "io/catalog/catalog.h"
+
 namespace trnplan::io {
+
+/// A type of the catalogue, and others that its short name could mean.
+struct NamedType {
+  std::string name;               ///< "" if there is none
+  std::vector<std::string> also;  ///< ascending; empty if `name` is unambiguous
+};
+/// The type of that name, or for what stands before the point ("trn1") the one with the most chips, of equal
+/// ones that with the shortest name. Cost: reads the files of the types that begin so.
+[[nodiscard]] NamedType type_called(const std::string& name, const Catalog& catalog);
 
 /// The types that begin with `name` ("p5": p5.48xlarge, p5e.48xlarge, ...), or the nearest one, or all that
 /// exist.

@@ -18,6 +18,7 @@ const Description& settable_document();
 const Description& explain_document();
 const Description& support_document();
 const Description& whatif_document();
+const Description& offerings_document();
 const Description& cluster_document();
 const Description& compare_document();
 const Description& calibrate_document();

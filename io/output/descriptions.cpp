@@ -23,6 +23,7 @@ std::vector<const Description*> documents() {
           &explain_document(),
           &support_document(),
           &whatif_document(),
+          &offerings_document(),
           &compare_document(),
           &cluster_document(),
           &calibrate_document(),

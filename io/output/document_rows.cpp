@@ -134,6 +134,18 @@ const DocumentRows& whatif_rows() {
   return rows;
 }
 
+const DocumentRows& offerings_rows() {
+  static const DocumentRows rows{"buy",
+                                 {{"id", "id"},
+                                  {"start", "start"},
+                                  {"end", "end"},
+                                  {"instances", "instances"},
+                                  {"type", "instance"},
+                                  {"zone", "zone"},
+                                  {"USD", "usd", ShownAs::number}}};
+  return rows;
+}
+
 const DocumentRows& collective_rows() {
   static const DocumentRows rows{"results",
                                  {{"operation", "op"},

@@ -32,6 +32,7 @@ struct DocumentRows {
 /// Rows of the documents of plan, whatif, collective and validate.
 [[nodiscard]] const DocumentRows& plan_rows();
 [[nodiscard]] const DocumentRows& whatif_rows();
+[[nodiscard]] const DocumentRows& offerings_rows();
 [[nodiscard]] const DocumentRows& collective_rows();
 [[nodiscard]] const DocumentRows& validation_rows();
 /// Rows of the table of a sweep.

@@ -169,6 +169,15 @@ const Record<ShownPoint>& record() {
        {"days", of_run(&days), "likewise; if tokens are asked for, the time that deadline and budget leave"},
        {"days_90", of_run(&days_90)},
        {"usd", of_answer(&RunAnswer::usd), "of `days`; `null` when no price of a node is known or stated"},
+       {"usd_unused", of_answer([](const RunAnswer& run) {
+          return run.usd && run.bill->term.value > 0 ? std::optional(run.bill->usd_unused(run.time))
+                                                     : std::nullopt;
+        }),
+        "of `usd`: for nodes after the run has ended, with `--term`", Absent::left_out},
+       {"usd_upfront", of_answer([](const RunAnswer& run) {
+          return run.usd && run.bill->upfront > 0 ? std::optional(run.bill->usd_upfront()) : std::nullopt;
+        }),
+        "of `usd`: due when the run begins, with `--upfront`", Absent::left_out},
        {"usd_per_1e9_tokens",
         [](const ShownPoint& p) { return planner::usd_per_gigatoken(p.of->run, p.tokens); },
         "dollars per billion tokens, with failures; `null` without a price"},

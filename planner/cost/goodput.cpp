@@ -30,7 +30,8 @@ constexpr Named kParameters[] = {{"failure_rate", "1/day"},
                                  {"manual_share", "1", true},
                                  {"storage_throughput", "bytes/s"},
                                  {"load_ratio", "1"},
-                                 {"asynchronous_stall", "s"}};
+                                 {"asynchronous_stall", "s"},
+                                 {"spot_interruption", "1/day"}};
 static_assert(std::size(kParameters) == kReliabilityParameters);
 
 Seconds recovery_of(const FailureModel& m, Random& random) {
@@ -158,6 +159,10 @@ bool is_share(P p) {
   return kParameters[static_cast<std::size_t>(p)].share;
 }
 
+bool may_be_absent(P p) {
+  return p == P::spot_interruption;
+}
+
 Seconds FailureModel::mean_recovery() const {
   return recovery + replacement_share * replacement + person_share * person;
 }
@@ -165,7 +170,9 @@ Seconds FailureModel::mean_recovery() const {
 FailureModel failure_model(const Reliability& r, const RunShape& run) {
   const Seconds write = run.checkpoint / BytesPerSecond(r[P::storage_throughput]);
   FailureModel m;
-  m.mtbf = Seconds(kDay / (run.nodes * r[P::failure_rate]));
+  const double interruptions = run.spot ? r[P::spot_interruption] : 0;
+  const double rate = r[P::failure_rate] + interruptions;
+  m.mtbf = Seconds(kDay / (run.nodes * rate));
   m.recovery = Seconds(r[P::restart]) + r[P::load_ratio] * write;
   m.person = Seconds(r[P::manual_response]);
   if (run.recovery == Recovery::manual) {  // a person's response includes noticing and replacing
@@ -174,6 +181,8 @@ FailureModel failure_model(const Reliability& r, const RunShape& run) {
     m.recovery += Seconds(r[P::detection]);
     m.replacement = Seconds(r[P::replacement]);
     m.replacement_share = r[P::replacement_share];
+    // Each interruption takes a node away.
+    if (run.spot) m.replacement_share += (1 - m.replacement_share) * interruptions / rate;
     m.person_share = r[P::manual_share];
   }
   m.stall = run.asynchronous ? Seconds(r[P::asynchronous_stall]) : write;
@@ -243,7 +252,7 @@ GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape&
   Random random(options.seed);
   std::vector<double> goodputs, uptimes;
   for (int i = 0; i < options.draws; ++i) {
-    const FailureModel drawn = failure_model(drawn_from(reliability, random), run);
+    const FailureModel drawn = failure_model(drawn_from(reliability, random, run.spot), run);
     const auto [good, up] = run_once(drawn, e.interval, run.work, random);
     goodputs.push_back(good);
     uptimes.push_back(up);

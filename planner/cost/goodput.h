@@ -14,7 +14,9 @@
 // (exp((tau+delta)/M) - 1). Recovery takes attempts of mean M (1-U), each successful with probability U. For
 // constant R and w = 0 this is Daly's equation for the total time. If tau < w, training waits for the write,
 // and max(tau, w) replaces tau in the second exponential. That is nearly exact, since the first interval
-// after a recovery does not wait. Valid for failures without memory and without correlation between nodes.
+// after a recovery does not wait. Interruptions of spot nodes add to the rate, and each needs another node:
+// with f failures and i interruptions a node and day, M = 1 / (nodes (f + i)), and a recovery waits for a
+// node with probability (f share + i) / (f + i). That another spot node can be had is assumed. Valid for failures without memory and without correlation between nodes.
 // Not modelled: slow nodes, planned maintenance, waiting for the job to be scheduled, silent corruption,
 // failures while the checkpoint itself is damaged.
 // Sources: J. W. Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974.
@@ -43,6 +45,7 @@ struct RunShape {
   Recovery recovery = Recovery::automatic;
   bool asynchronous = false;  ///< checkpoints are written while training goes on
   int every_steps = 0;        ///< steps between checkpoints; 0 = the best number
+  bool spot = false;          ///< nodes are also interrupted by the spot market
 };
 
 /// Parameters of the failure model, at the medians or as one sample.

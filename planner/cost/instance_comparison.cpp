@@ -94,7 +94,9 @@ void set_break_even(std::vector<InstanceStanding>& all, const std::vector<WhatIf
     }
     const WhatIfPoint& p = points[at(one.point)];
     const double tokens = q.asks_for_tokens() ? p.run.tokens_50 : q.tokens;
-    const double node_hours = p.nodes * p.run.time.value / kHour;
+    const Seconds term = p.run.bill ? p.run.bill->term : Seconds{};
+    const Seconds paid = term.value > 0 ? std::ceil(p.run.time / term) * term : p.run.time;
+    const double node_hours = p.nodes * paid.value / kHour;
     if (least < std::numeric_limits<double>::infinity() && node_hours > 0)
       one.break_even = least * tokens / kGiga / node_hours;
   }
@@ -137,10 +139,8 @@ std::vector<InstanceStanding> standings(const std::vector<WhatIfPoint>& points, 
     one.instance = type.name;
     one.family = type.family;
     one.point = best;
-    one.price = price_of(type, q.prices.pricing);
+    one.price = paid_price(type, q.prices);
     one.others = other_prices(type, q.prices.pricing);
-    if (q.prices.usd_per_node_hour)
-      one.price = topology::Price{"stated", *q.prices.usd_per_node_hour, "", "", "", ""};
     all.push_back(std::move(one));
   }
   draw_cheapest(all, points, q);

@@ -1,6 +1,11 @@
 #include "planner/cost/prices.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
+
+#include "text/figures.h"
 
 namespace trnplan::planner {
 
@@ -21,6 +26,12 @@ std::string_view known_date(const topology::Price& p) {
 std::string_view in_words(Pricing p) {
   constexpr std::string_view kWords[] = {"known", "on-demand", "reserved", "capacity block", "spot"};
   return kWords[static_cast<std::size_t>(p)];
+}
+
+/// AWS lowers on-demand prices by savings plans, no others; a stated price counts as one of the kind asked for.
+bool takes_savings_plan(const topology::Price& price, const PriceOptions& o) {
+  const Pricing kind = price.kind == "stated" ? o.pricing : pricing_from(price.kind).value_or(o.pricing);
+  return kind == Pricing::on_demand || kind == Pricing::usual;
 }
 
 }  // namespace
@@ -48,6 +59,40 @@ double Bill::usd_per_hour() const {
   double sum = 0;
   for (const PriceLine& line : lines) sum += line.usd_per_hour;
   return sum;
+}
+
+double Bill::usd(Seconds time) const {
+  if (!(term.value > 0)) return usd_per_hour() * time.value / kHour;
+  const double terms = std::ceil(time / term), nodes = lines.front().usd_per_hour;
+  return (nodes * (terms * term).value + (usd_per_hour() - nodes) * time.value) / kHour;
+}
+
+double Bill::usd_unused(Seconds time) const {
+  return usd(time) - usd_per_hour() * time.value / kHour;
+}
+
+double Bill::usd_upfront() const {
+  return term.value > 0 ? upfront * lines.front().usd_per_hour * term.value / kHour : 0;
+}
+
+Seconds Bill::time_for(double most) const {
+  const double hourly = usd_per_hour();
+  if (!(hourly > 0)) return Seconds(kInfinity);
+  if (!(term.value > 0)) return Seconds(most / hourly * kHour);
+  // k terms cost k C, and each of their hours the other lines' price; the last may not be used to its end.
+  const double hours = term.value / kHour, nodes = lines.front().usd_per_hour, other = hourly - nodes;
+  const double whole = std::floor(most / (hourly * hours));
+  const double left = most - whole * hourly * hours - nodes * hours;  // for the hours of one term more
+  if (left < 0 || !(other > 0)) return whole * term;
+  return whole * term + Seconds(std::min(left / other, hours) * kHour);
+}
+
+std::string Bill::commitment(Seconds time) const {
+  if (!(term.value > 0)) return "";
+  const double years = term.value / kHour / kHoursPerYear, terms = std::ceil(time / term);
+  std::string text = fmt::format("paid for {:.0f} x {:.0f} year{}", terms, years, years > 1 ? "s" : "");
+  if (upfront > 0) text += fmt::format(", {} USD of it up front", grouped(usd_upfront()));
+  return text + fmt::format("; {} USD are for nodes after the run has ended", grouped(usd_unused(time)));
 }
 
 std::optional<topology::Price> price_of(const topology::Instance& instance, Pricing pricing) {
@@ -105,20 +150,36 @@ std::string basis_of(const topology::Price& p) {
   return fmt::format("{}, {}, {}", p.kind, stated(p.region), stated(p.date));
 }
 
+std::optional<topology::Price> paid_price(const topology::Instance& instance, const PriceOptions& o) {
+  std::optional<topology::Price> price;
+  if (const auto own = o.usd_by_type.find(instance.name); own != o.usd_by_type.end()) {
+    price = topology::Price{"stated", own->second, "", "", "", ""};
+  } else if (o.usd_per_node_hour) {
+    price = topology::Price{"stated", *o.usd_per_node_hour, "", "", "", ""};
+  } else {
+    price = price_of(instance, o.pricing);
+  }
+  if (!price) return price;
+  price->usd_per_hour *= 1 - o.discount;
+  if (takes_savings_plan(*price, o)) price->usd_per_hour *= 1 - o.savings_plan;
+  return price;
+}
+
 std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const PriceOptions& options) {
-  const auto listed = price_of(instance, options.pricing);
-  if (!listed && !options.usd_per_node_hour) return std::nullopt;
+  const auto price = paid_price(instance, options);
+  if (!price) return std::nullopt;
+  const bool stated = price->kind == "stated";
   Bill bill;
   PriceLine node;
   node.what = fmt::format("{} x {}", nodes, instance.name);
-  if (options.usd_per_node_hour) {
-    node.usd_per_hour = nodes * *options.usd_per_node_hour;
-    node.basis = "as stated";
-  } else {
-    node.usd_per_hour = nodes * listed->usd_per_hour;
-    node.basis = basis_of(*listed);
-  }
+  node.usd_per_hour = nodes * price->usd_per_hour;
+  node.basis = stated ? "as stated" : basis_of(*price);
+  if (options.discount > 0) node.basis += fmt::format(", less {:.4g} %", 100 * options.discount);
+  if (options.savings_plan > 0 && takes_savings_plan(*price, options))
+    node.basis += fmt::format(", savings plan {:.4g} %", 100 * options.savings_plan);
   bill.lines.push_back(std::move(node));
+  bill.term = Seconds(options.term_years * kHoursPerYear * kHour);
+  bill.upfront = options.upfront;
   if (options.storage_gib > 0 && options.storage_usd_per_gib_month > 0) {
     bill.lines.push_back({fmt::format("shared storage, {:.0f} GiB", options.storage_gib),
                           options.storage_gib * options.storage_usd_per_gib_month / kHoursPerMonth,
@@ -126,14 +187,15 @@ std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const
   }
   if (options.other_usd_per_hour > 0)
     bill.lines.push_back({"controller and login nodes", options.other_usd_per_hour, "as stated"});
-  const Pricing kind = listed && !options.usd_per_node_hour
-                           ? pricing_from(listed->kind).value_or(options.pricing)
-                           : options.pricing;
+  const Pricing kind = stated ? options.pricing : pricing_from(price->kind).value_or(options.pricing);
   if (kind == Pricing::capacity_block && nodes * instance.hosts > kCapacityBlockNodes) {
     bill.remark = fmt::format("capacity blocks give at most {} instances", kCapacityBlockNodes);
   }
-  if (kind == Pricing::spot)
-    bill.remark = "spot prices change by the hour, and nodes may be taken away: neither is counted";
+  if (options.savings_plan > 0 && !takes_savings_plan(*price, options))
+    bill.remark = fmt::format("a savings plan does not lower a {} price", in_words(kind));
+  bill.spot = kind == Pricing::spot;
+  if (bill.spot)
+    bill.remark = "interruptions count as failures; that spot prices change by the hour is not counted";
   return bill;
 }
 

@@ -26,6 +26,7 @@ enum class ReliabilityParameter {
   storage_throughput,  ///< bytes/s that the whole cluster writes to the shared file system
   load_ratio,          ///< time to load a checkpoint over the time to write it
   asynchronous_stall,  ///< s of training's stall for an asynchronous checkpoint
+  spot_interruption,   ///< interruptions of a spot node by the market, per node and day; may be absent (0)
   count
 };
 
@@ -36,6 +37,8 @@ std::string_view to_string(ReliabilityParameter p);
 std::string_view unit_of(ReliabilityParameter p);
 /// True if `p` is a share, which cannot exceed 1; samples above 1 are cut.
 bool is_share(ReliabilityParameter p);
+/// True if a file need not have `p`: its median is then 0.
+bool may_be_absent(ReliabilityParameter p);
 
 /// A published uptime and its job.
 struct PublishedUptime {

@@ -25,8 +25,7 @@ double stretch(const RunForecast& f, double probability) {
 /// Time that deadline and budget allow; infinite if neither ends the run.
 double time_left(const RunQuestion& q, const std::optional<Bill>& bill) {
   double left = q.deadline ? q.deadline->value : kInfinity;
-  if (q.budget && bill && bill->usd_per_hour() > 0)
-    left = std::min(left, *q.budget / bill->usd_per_hour() * kHour);
+  if (q.budget && bill) left = std::min(left, bill->time_for(*q.budget).value);
   return left;
 }
 
@@ -118,6 +117,7 @@ RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion
   a.checkpoint = models::checkpoint_bytes(job, plan.strategy);
   a.bill = bill_of(job.cluster.instance, job.cluster.nodes, terms.prices);
   RunShape run = shape_of(job, plan, terms, a.checkpoint);
+  run.spot = a.bill ? a.bill->spot : terms.prices.pricing == Pricing::spot;
   if (q.asks_for_tokens()) {
     const double left = time_left(q, a.bill);
     a.why = why_no_time(q, a.bill, left);

@@ -90,7 +90,7 @@ double least_rate(const WhatIfQuestion& q, const topology::Instance& instance, i
   if (q.asks_for_tokens()) return 0;
   double seconds = q.deadline ? q.deadline->value : kInfinity;
   const auto bill = q.budget ? bill_of(instance, nodes, q.prices) : std::nullopt;
-  if (bill && bill->usd_per_hour() > 0) seconds = std::min(seconds, *q.budget / bill->usd_per_hour() * 3600);
+  if (bill) seconds = std::min(seconds, bill->time_for(*q.budget).value);
   constexpr double kRounded = 1 - 1e-9;
   return seconds < kInfinity ? q.tokens / seconds * kRounded : 0;
 }
@@ -367,6 +367,12 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   result.would_do = remedy.larger(result.points);
   result.reaches = remedy.farthest(result.points);
   return result;
+}
+
+WhatIfPoint cluster_point(const models::Job& job, const WhatIfQuestion& question,
+                          const topology::Instance& instance, int nodes, const models::Profile& profile,
+                          const Reliability& reliability, const SearchFunction& search) {
+  return point_at(job, question, instance, nodes, profile, reliability, search);
 }
 
 UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& job,

@@ -118,6 +118,12 @@ using SearchFunction =
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search = planner::search);
 
+/// One cluster of a question. Cost: a search and a goodput estimate.
+[[nodiscard]] WhatIfPoint cluster_point(const models::Job& job, const WhatIfQuestion& question,
+                                        const topology::Instance& instance, int nodes,
+                                        const models::Profile& profile, const Reliability& reliability,
+                                        const SearchFunction& search);
+
 /// Predictions of the parameters for a published uptime.
 struct UptimeCheck {
   Seconds step{};

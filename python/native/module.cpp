@@ -151,6 +151,10 @@ py::tuple whatif(const py::dict& given) {
   a.text("budget", r.budget);
   a.text("instances", r.instances);
   a.text("reliability", r.reliability);
+  a.text("price", r.price);
+  a.text("discount", r.discount);
+  a.text("term", r.term);
+  a.text("upfront", r.upfront);
   a.word("pricing", r.pricing,
          {"usual", "on-demand", "reserved", "capacity-block", "spot", "on_demand", "capacity_block"});
   a.word("scaling", r.scaling, {"strong", "weak"});

@@ -177,6 +177,10 @@ def whatif(
     allow_doubtful: Optional[bool] = None,
     pricing: Optional[str] = None,
     usd_per_node_hour: Optional[float] = None,
+    price: Optional[Path] = None,
+    discount: Optional[str] = None,
+    term: Optional[str] = None,
+    upfront: Optional[str] = None,
     storage_gib: Optional[float] = None,
     storage_usd_per_gib_month: Optional[float] = None,
     other_usd_per_hour: Optional[float] = None,
@@ -198,6 +202,8 @@ def whatif(
     tokens, deadline (``"30d"`` or a timedelta), budget (USD): of the whole run, instead of the job's.
     scaling: ``strong`` or ``weak``. prefer: ``fitting``, ``cheapest``, ``fastest`` or ``smallest``.
     pricing: ``on-demand``, ``reserved``, ``capacity-block`` or ``spot``; usd_per_node_hour instead of the catalogue's.
+    price: ``"p5.48xlarge=38.2/h,trn2=20/h"`` or a file; discount: ``"15%"``, ``"savings-plan=28%"``; term: ``"1y"`` or
+    ``"3y"``, upfront: ``"50%"``.
     storage_gib, storage_usd_per_gib_month, other_usd_per_hour: other costs.
     recovery: ``automatic`` or ``manual``; async_checkpoints; checkpoint_steps instead of the best;
     storage_gb_per_second: rate of writing checkpoints, all nodes together (10^9 bytes/s).
@@ -214,8 +220,9 @@ def whatif(
                   storage_gb_per_second=storage_gb_per_second, force=force)
         .document("job", job)
         .words(nodes=nodes, instances=instances, tokens=tokens, deadline=deadline, budget=budget, sequence=sequence,
-               global_batch=global_batch, precision=precision, release=release, all_reduce_gbps=all_reduce_gbps)
-        .paths(measured=measured, reliability=reliability, profile=profile, report=report)
+               global_batch=global_batch, precision=precision, release=release, all_reduce_gbps=all_reduce_gbps,
+               discount=discount, term=term, upfront=upfront)
+        .paths(measured=measured, reliability=reliability, price=price, profile=profile, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.whatif(arguments.values)
     return errors.kept(records.result(WhatIfResult, json.loads(document), remarks, page), unwritten)

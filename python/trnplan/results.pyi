@@ -730,6 +730,8 @@ class WhatIfPoint(Record):
     days: Optional[float]
     days_90: Optional[Tuple[float, float]]
     usd: Optional[float]
+    usd_unused: Optional[float]
+    usd_upfront: Optional[float]
     usd_per_1e9_tokens: Optional[float]
     checkpoint_interval_seconds: Optional[float]
     checkpoint_interval_steps: Optional[int]
@@ -767,6 +769,47 @@ class BillLine(Record):
     what: str
     usd_per_hour: float
     basis: str
+
+@dataclass(frozen=True, repr=False)
+class Offer(Record):
+    id: str
+    service: str
+    instance: str
+    instances: int
+    zone: str
+    start: str
+    end: str
+    usd: float
+    cluster: int
+
+@dataclass(frozen=True, repr=False)
+class OfferedCluster(Record):
+    instance: str
+    nodes: int
+    strategy: Optional[Strategy]
+    tokens_per_second: Optional[float]
+    goodput: Optional[float]
+    works_probability: Optional[float]
+    why: str
+
+@dataclass(frozen=True, repr=False)
+class OfferingsResult(Record):
+    model: str
+    tokens: float
+    confidence: float
+    reliability: str
+    offers: int
+    usable: int
+    recommended: bool
+    buy: List[Offer]
+    usd: float
+    usd_bound: float
+    proven: bool
+    tokens_surely: float
+    done_probability: float
+    done_50: Optional[str]
+    done_surely: Optional[str]
+    clusters: List[OfferedCluster]
 
 @dataclass(frozen=True, repr=False)
 class ComparedPlan(Record):

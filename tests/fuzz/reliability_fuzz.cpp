@@ -22,8 +22,8 @@ void fuzz::reliability_target(const std::uint8_t* data, std::size_t size) {
     const planner::Reliability r =
         io::reliability_from(parse_document(fuzz::text_of(data, size), "reliability.json"));
     for (const models::Value& v : r.values)
-      fuzz::ensure(std::isfinite(v.median) && v.median > 0 && std::isfinite(v.log_sd) && v.log_sd >= 0,
-                   "a parameter is a positive number with a spread");
+      fuzz::ensure(std::isfinite(v.median) && v.median >= 0 && std::isfinite(v.log_sd) && v.log_sd >= 0,
+                   "a parameter is a number with a spread");
     for (const planner::PublishedUptime& p : r.published)
       fuzz::ensure(p.uptime > 0 && p.uptime <= 1 && p.nodes >= 1, "an uptime is a share of nodes' time");
     planner::RunShape run;
@@ -32,7 +32,7 @@ void fuzz::reliability_target(const std::uint8_t* data, std::size_t size) {
     run.checkpoint = Bytes(1e12);
     run.work = Seconds(1e6);
     for (const bool asynchronous : {false, true}) {
-      run.asynchronous = asynchronous;
+      run.asynchronous = run.spot = asynchronous;
       const planner::FailureModel m = planner::failure_model(r, run);
       fuzz::ensure(is_share(planner::uptime(m)), "uptime is a share");
       const int steps = planner::best_steps(m, run.step);

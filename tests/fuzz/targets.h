@@ -28,7 +28,9 @@ void neuron_ls_target(const std::uint8_t* data, std::size_t size);
 void node_tests_target(const std::uint8_t* data, std::size_t size);
 void nxd_script_target(const std::uint8_t* data, std::size_t size);
 void nxdt_target(const std::uint8_t* data, std::size_t size);
+void offerings_target(const std::uint8_t* data, std::size_t size);
 void plan_file_target(const std::uint8_t* data, std::size_t size);
+void price_list_target(const std::uint8_t* data, std::size_t size);
 void profile_target(const std::uint8_t* data, std::size_t size);
 void reliability_target(const std::uint8_t* data, std::size_t size);
 void folder_settings_target(const std::uint8_t* data, std::size_t size);
@@ -66,7 +68,9 @@ inline constexpr Target kTargets[] = {
     {"node_tests", node_tests_target},
     {"nxd_script", nxd_script_target},
     {"nxdt", nxdt_target},
+    {"offerings", offerings_target},
     {"plan_file", plan_file_target},
+    {"price_list", price_list_target},
     {"profile", profile_target},
     {"reliability", reliability_target},
     {"folder_settings", folder_settings_target},

@@ -4,6 +4,14 @@ namespace trnplan::hostile {
 
 std::vector<Edit> data_rows() {
   return {
+      {"offerings", kWhole, "[]", "offers.json:1:1: no offers were found"},
+      {"offerings", kCut, "40", "offers.json:"},
+      {"offerings", "\"8000.5\"", "\"-8000.5\"", "TrainingPlanOfferings[0].UpfrontFee"},
+      {"offerings", "\"USD\"", "\"JPY\"", "TrainingPlanOfferings[0].CurrencyCode"},
+      {"offerings", "1799235000.0", "1e300", "ReservedCapacityOfferings[0].EndTime"},
+      {"offerings", "1799235000.0", "1799900000.0", "two of them are at the same time"},
+      {"offerings", "\"InstanceCount\": 16", "\"InstanceCount\": 17", "several types or counts"},
+      {"offerings", "2027-01-08T11:30:00Z", "\\u001b[2J", "ReservedCapacityOfferings[1].StartTime"},
       {"profile", kWhole, "", "mine.json:1:1: name"},
       {"profile", kWhole, "[]", "mine.json:1:1: a list is here instead of keys"},
       {"profile", kWhole, "5", "mine.json:1:1: \"5\" is here instead of keys"},

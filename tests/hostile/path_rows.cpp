@@ -11,7 +11,7 @@ std::vector<Command> path_rows() {
       {{"simulate", "job.yaml", "--strategy", "tp=8", "--trace", "job.yaml", "--force"},
        "--trace: \"job.yaml\""},
       {{"watch", "train.log", "--once", "--report", "train.log", "--force"}, "--report: \"train.log\""},
-      {{"whatif", "job.yaml", "--nodes", "1", "--instances", "p5"}, "p5.48xlarge"},
+      {{"whatif", "job.yaml", "--nodes", "1", "--instances", "p"}, "p5.48xlarge"},
       {{"whatif", "job.yaml", "--nodes", "1", "--budget", "0"}, "--budget: \"0\""},
       {{"plan", "job.yaml", "--out", "/dev/null/x"}, "/dev/null/x: "},
       {{"plan", "job.yaml", "--out", "/proc/x"}, "/proc/x: "},

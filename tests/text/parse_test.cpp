@@ -1,6 +1,7 @@
 #include "text/parse.h"
 
 #include "tests/catch.h"
+#include "text/utc_time.h"
 
 using namespace trnplan;
 
@@ -91,4 +92,23 @@ TEST_CASE("a duration is finite", "[units]") {
   CHECK_FALSE(parse_duration("nand"));
   CHECK_FALSE(parse_duration("infd"));
   CHECK_FALSE(parse_duration("0x10d"));
+}
+
+TEST_CASE("points in time, by hand", "[text]") {
+  CHECK(parse_utc("1970-01-02T00:00:00Z") == 86400.0);
+  CHECK(parse_utc("2000-03-01T00:00:00+00:00") == 951868800.0);  // after a leap day
+  CHECK(parse_utc("2027-01-04 12:30:15.5+01:00") == 1799062215.0);
+  CHECK(utc_iso(1799062215) == "2027-01-04T11:30:15Z");
+  CHECK(utc_text(951868799) == "2000-02-29 23:59");
+  for (const char* bad : {"", "2027-01-04", "2027-13-04T00:00", "2027-02-29T00:00", "2027-01-04T24:00",
+                          "2027-01-04T00:00x", "27-01-04T00:00", "2027-01-04T00:00+1"})
+    CHECK_FALSE(parse_utc(bad));
+}
+
+TEST_CASE("shares and prices an hour", "[text]") {
+  CHECK(parse_share("15%") == 0.15);
+  CHECK(parse_share("0.15") == 0.15);
+  CHECK(parse_usd_per_hour("38.2/h") == 38.2);
+  for (const char* bad : {"", "-1", "101%", "1.5", "15 %", "nan"}) CHECK_FALSE(parse_share(bad));
+  for (const char* bad : {"", "-1", "1/d", "1 USD", "1e10", "inf"}) CHECK_FALSE(parse_usd_per_hour(bad));
 }

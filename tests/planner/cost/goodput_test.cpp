@@ -249,3 +249,32 @@ TEST_CASE("the medians follow from what their notes say", "[planner][goodput]") 
   CHECK(shipped_reliability()[P::load_ratio] == Approx(129.49 / 51.06).epsilon(0.01));
   CHECK(shipped_reliability()[P::restart] == Approx(458.6 - 285.6 + 30).epsilon(0.02));
 }
+
+// By hand, 10 nodes: 0.1 failures and 0.3 interruptions a node and day are M = 86400 / 4 s. Half of the failures
+// and every interruption need another node: (0.1 x 0.5 + 0.3) / 0.4 = 0.875 of the recoveries wait 500 s.
+TEST_CASE("spot nodes fail at both rates, in closed form", "[planner][goodput]") {
+  Reliability r = certain(round_numbers(), {{P::spot_interruption, 0.3}});
+  RunShape run = run_of();
+  run.spot = true;
+  const FailureModel m = failure_model(r, run);
+  CHECK(m.mtbf.value == Approx(21600));
+  CHECK(m.replacement_share == Approx(0.875));
+  const double up = std::exp(-500.0 / 21600) * (0.125 + 0.875 * std::exp(-500.0 / 21600)) *
+                    (0.9 + 0.1 * std::exp(-7200.0 / 21600));
+  CHECK(uptime(m) == Approx(up));
+  const double tau = 3600;
+  CHECK(goodput(m, Seconds(tau)) == Approx(up * (tau / 21600) / std::expm1((tau + 100) / 21600)));
+  // A simulation of the same events agrees within four standard errors.
+  const auto [mean, error] = over_seeds(
+      200, [&](std::uint64_t seed) { return simulate_run(m, Seconds(tau), run.work, seed).goodput; });
+  CHECK(std::abs(mean - goodput(m, Seconds(tau))) < 4 * error + 1e-3);
+  // Nothing of it touches a run that is not on spot nodes, drawn values included.
+  run.spot = false;
+  CHECK(failure_model(r, run).mtbf.value == Approx(86400));
+  const Reliability& shipped = shipped_reliability();
+  Reliability without = shipped;
+  without.value(P::spot_interruption) = {};
+  CHECK(estimate_goodput(shipped, run).goodput_90.low == estimate_goodput(without, run).goodput_90.low);
+  run.spot = true;
+  CHECK(estimate_goodput(shipped, run).goodput < estimate_goodput(without, run).goodput);
+}

@@ -75,3 +75,43 @@ TEST_CASE("names of pricings, and the limit of capacity blocks", "[planner][pric
   CHECK(bill_of(i, 256, options)->remark.empty());
   CHECK_FALSE(bill_of(i, 257, options)->remark.empty());
 }
+
+TEST_CASE("prices by type, discounts and savings plans, by hand", "[planner][prices]") {
+  const topology::Instance trn1 = test_catalog().instance("trn1.32xlarge");
+  PriceOptions o;
+  o.usd_by_type = {{"trn1.32xlarge", 20}};
+  o.discount = 0.15;
+  o.savings_plan = 0.3;
+  CHECK(bill_of(trn1, 2, o)->usd_per_hour() == Approx(2 * 20 * 0.85 * 0.7));
+  CHECK(bill_of(trn1, 2, o)->lines[0].basis == "as stated, less 15 %, savings plan 30 %");
+  o.usd_by_type = {{"trn1n.32xlarge", 1}};  // of another type: the catalogue's 21.5 on demand
+  CHECK(bill_of(trn1, 1, o)->usd_per_hour() == Approx(21.5 * 0.85 * 0.7));
+  o.pricing = Pricing::spot;  // which a savings plan does not lower
+  CHECK(bill_of(trn1, 1, o)->usd_per_hour() == Approx(price_of(trn1, Pricing::spot)->usd_per_hour * 0.85));
+  CHECK(bill_of(trn1, 1, o)->spot);
+}
+
+TEST_CASE("a term is paid to its end, by hand", "[planner][prices]") {
+  const topology::Instance trn1 = test_catalog().instance("trn1.32xlarge");
+  PriceOptions o;
+  o.usd_per_node_hour = 10;
+  o.other_usd_per_hour = 1;
+  o.term_years = 1;
+  o.upfront = 0.5;
+  const Bill bill = *bill_of(trn1, 2, o);
+  const Seconds month(730 * kHour), year(8760 * kHour);
+  // 2 nodes x 10 USD x 8760 h = 175,200 USD for one hour as for the year; the other line by the hour.
+  CHECK(bill.usd(month) == Approx(175200 + 730));
+  CHECK(bill.usd_unused(month) == Approx(20 * (8760 - 730)));
+  CHECK(bill.usd_upfront() == Approx(87600));
+  CHECK(bill.usd(year + month) == Approx(2 * 175200 + 8760 + 730));
+  CHECK(bill.commitment(month) ==
+        "paid for 1 x 1 year, 87,600 USD of it up front; 160,600 USD are for nodes after the run has ended");
+  // The longest run for some money, which costs no more; for less than a term, none.
+  CHECK(bill.time_for(175199).value == 0);
+  CHECK(bill.time_for(175200 + 730).value == Approx(month.value));
+  CHECK(bill.time_for(175200 + 8760 + 5).value == Approx(year.value));
+  CHECK(bill.time_for(2 * 175200 + 8760 + 730).value == Approx((year + month).value));
+  for (double usd = 1000; usd < 1e6; usd *= 1.1)
+    CHECK(bill.usd(bill.time_for(usd) * (1 - 1e-12)) <= usd * (1 + 1e-12));
+}

@@ -153,3 +153,14 @@ TEST_CASE("where there is no answer it is said why", "[planner][run]") {
   bed.reliability.value(P::failure_rate).median = 1e7;
   CHECK_FALSE(bed.ask(within(30)).why.empty());
 }
+
+TEST_CASE("a run on spot nodes counts their interruptions", "[planner][run]") {
+  Bed bed;
+  bed.reliability = certain(round_numbers(), {{P::spot_interruption, 0.4}});
+  const RunAnswer safe = bed.ask({.tokens = 1e11});
+  bed.terms.prices.pricing = Pricing::spot;
+  const RunAnswer spot = bed.ask({.tokens = 1e11});
+  // The same machine with 0.5 failures a node and day; only the wait for another node differs.
+  CHECK(spot.goodput.model.mtbf.value == Approx(safe.goodput.model.mtbf.value / 5));
+  CHECK(spot.time > safe.time);
+}

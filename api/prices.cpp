@@ -1,0 +1,97 @@
+#include "api/prices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/diagnostic.h"
+#include "text/document.h"
+#include "text/parse.h"
+
+namespace trnplan::api {
+
+namespace {
+
+constexpr std::string_view kSavingsPlan = "savings-plan=";
+
+/// Collects the faults of the options of a price.
+class PriceReader {
+ public:
+  PriceReader(planner::PriceOptions& prices, std::vector<Diagnostic>& faults)
+      : prices_(prices), faults_(faults) {}
+
+  void discounts(const std::string& text) {
+    if (text.empty()) return;
+    for (const std::string& part : comma_parts(text)) {
+      const bool plan = part.starts_with(kSavingsPlan);
+      const auto share = parse_share(plan ? std::string_view(part).substr(kSavingsPlan.size()) : part);
+      double& of = plan ? prices_.savings_plan : prices_.discount;
+      if (!share || *share >= 1) {
+        fault("--discount", in_quotes(part) + " is not a share below 1",
+              "write for example 15%, savings-plan=28%, or both joined by a comma");
+      } else if (of > 0) {
+        fault("--discount", in_quotes(part) + " is a second one of its kind", "state each kind once");
+      } else {
+        of = *share;
+      }
+    }
+  }
+
+  /// Requires that the discounts were read.
+  void term(const std::string& years, const std::string& upfront) {
+    if (!years.empty() && years != "1y" && years != "3y")
+      fault("--term", in_quotes(years) + " is not a term that is sold", "write 1y or 3y");
+    prices_.term_years = years == "1y" ? 1 : years == "3y" ? 3 : 0;
+    const bool sold =
+        prices_.pricing != planner::Pricing::spot && prices_.pricing != planner::Pricing::capacity_block;
+    if (prices_.savings_plan > 0 && years.empty())
+      fault("--discount", "a savings plan is bought for a term, which is not stated",
+            "add --term 1y or --term 3y");
+    if ((prices_.savings_plan > 0 || !years.empty()) && !sold)
+      fault("--term", "spot nodes and capacity blocks have no terms and no savings plans",
+            "leave out --term and the savings plan, or ask for --pricing on-demand");
+    if (upfront.empty()) return;
+    const auto share = parse_share(upfront);
+    if (!share) fault("--upfront", in_quotes(upfront) + " is not a share", "write for example 50% or 100%");
+    if (years.empty()) fault("--upfront", "there is no term of which a share could be paid", "add --term 1y");
+    prices_.upfront = share.value_or(0);
+  }
+
+  void fault(const char* key, std::string problem, std::string fix) {
+    faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
+  }
+
+ private:
+  planner::PriceOptions& prices_;
+  std::vector<Diagnostic>& faults_;
+};
+
+}  // namespace
+
+planner::PriceOptions price_options(const WhatIfRequest& o, const std::vector<topology::Instance>& types,
+                                    const io::Catalog& catalog, std::vector<Diagnostic>& faults) {
+  planner::PriceOptions p{planner::pricing_of(o.pricing, types.size()), o.usd_per_node_hour, o.storage_gib,
+                          o.storage_price, o.other_price};
+  PriceReader read(p, faults);
+  read.discounts(o.discount);
+  read.term(o.term, o.upfront);
+  if (is_price_file(o.price)) {
+    try {
+      p.usd_by_type = io::prices_from_text(read_text(o.price), o.price, catalog);
+    } catch (const InputError& e) {
+      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+    }
+  } else if (!o.price.empty()) {
+    p.usd_by_type = io::prices_from_list(o.price, catalog, faults);
+    for (const auto& [type, usd] : p.usd_by_type) {
+      const bool asked =
+          std::any_of(types.begin(), types.end(), [&t = type](const auto& i) { return i.name == t; });
+      if (!asked)
+        read.fault("--price", type + " is not among the types that are compared", "add it to --instances");
+    }
+  }
+  if (!o.price.empty() && o.usd_per_node_hour)
+    read.fault("--price", "--usd-per-node-hour states a price too", "state prices in one of the two");
+  return p;
+}
+
+}  // namespace trnplan::api
