@@ -6,8 +6,10 @@
 //                nothing hides the reduce-scatters of the forward pass; in the backward pass of a
 //                column-parallel product its input is gathered again during the input's gradient, which is
 //                scattered during the weight's
-//   gradients    added up in fp32; all-reduced in fp32 bucket by bucket during the last backward pass, with
-//                ZeRO-1 too (optim/gradient_accumulator.py, get_fp32_accum_hook)
+//   gradients    added up in fp32; all-reduced in fp32 bucket by bucket during the last backward pass
+//                (optim/gradient_accumulator.py, get_fp32_accum_hook). With ZeRO-1 there is no
+//                DistributedDataParallel, and all are all-reduced after that pass (trainer.py, make_ddp and
+//                sync_gradients_across_dp)
 //   weights      ZeRO-1: gathered in bf16 after the optimizer, without overlap (optim/zero.py)
 //   sends        wait for their receives, after two messages that announce the content, which the host reads
 //                (parallel/pipeline_parallel/p2p.py); their cost is that of a task
@@ -54,7 +56,7 @@ class Nanotron : public Nxd {
   /// (models/llama.py, parallel/tensor_parallel/functional.py).
   KeptLogits kept_logits() const override { return {8, 6}; }
   Exchange gradients(const Strategy& s) const override;
-  bool reduces_with_backward(const Strategy&) const override { return true; }
+  bool reduces_with_backward(const Strategy& s) const override { return !s.zero1; }
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
