@@ -91,6 +91,17 @@ class Reader {
     return all;
   }
 
+  std::optional<double> confidence(const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    const auto value = parse_share(text);
+    if (!value || !(*value > 0 && *value < 1)) {
+      fault("--confidence", in_quotes(text) + " is not a probability between 0 and 1",
+            "write for example 90% or 0.9");
+      return std::nullopt;
+    }
+    return value;
+  }
+
   void fault(const char* key, std::string problem, std::string fix) {
     faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
   }
@@ -112,12 +123,18 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
                                     const io::Catalog& catalog) {
   Reader read;
   planner::WhatIfQuestion q;
-  q.nodes = read.nodes(o.nodes);
+  if (!o.nodes.empty()) q.nodes = read.nodes(o.nodes);
   const bool limits = !o.deadline.empty() || !o.budget.empty() || job.deadline.value > 0 || job.budget > 0;
   q.tokens = read.tokens(o.tokens, job.training.tokens, limits);
   q.deadline = read.deadline(o.deadline);
   q.budget = read.budget(o.budget);
+  q.confidence = read.confidence(o.confidence);
   q.instances = read.instances(o.instances, job, catalog);
+  if (q.nodes.empty() && o.nodes.empty() && (q.asks_for_tokens() || !limits)) {
+    read.fault("--nodes", "neither the nodes nor what they are solved from is stated",
+               "write for example --nodes 4..128, or --tokens 2T with --deadline 60d or --budget 2.5M");
+  }
+  if (q.nodes.empty() && !q.confidence) q.confidence = kSolvedFor;
   if ((o.storage_gib > 0) != (o.storage_price > 0)) {
     read.fault("--storage-gib", "a price of storage needs its size and its price per GiB",
                "give both --storage-gib and --storage-usd-per-gib-month, or neither");
@@ -237,6 +254,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   const Predictor predictor(resolved, o.risk);
   const auto recommend = [&](const models::Job& at, const models::Profile&,
                              const planner::SearchOptions& options) {
+    if (o.progress) o.progress(at.cluster.instance.name, at.cluster.nodes);
     return predictor.recommend(at, options).search;
   };
   planner::WhatIfResult result =

@@ -118,6 +118,13 @@ std::optional<Bytes> parse_bytes(std::string_view text) {
   return Bytes(value);
 }
 
+std::optional<double> parse_share(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  if (percent) text.remove_suffix(1);
+  const std::optional<double> number = parse_count(text);
+  return number && percent ? std::optional(*number / 100) : number;
+}
+
 std::optional<double> parse_usd(std::string_view text) {
   const auto value = parse_count(text);
   return value && *value > 0 ? value : std::nullopt;

@@ -15,6 +15,8 @@ namespace trnplan {
 /// lower case too): "15T", "2.5M", "1024". nullopt for any other text, and for a negative or infinite number
 /// or one above 2^62.
 std::optional<double> parse_count(std::string_view text);
+/// The same, and with "%" a hundredth of it: "90%", "0.9".
+std::optional<double> parse_share(std::string_view text);
 /// The same for an amount of money, which must be above 0.
 std::optional<double> parse_usd(std::string_view text);
 /// Fix for a text that parse_usd() refuses.

@@ -106,6 +106,9 @@ class RecordedRuns {
   [[nodiscard]] double value_on_one_machine(const models::Job& job, const models::Strategy& s) const;
   [[nodiscard]] Distance distance(const models::Job& job, const models::Strategy& s) const;
 
+  /// Runs that were seen of the strategy's training loop on the job's instance type.
+  [[nodiscard]] int compared(const models::Job& job, const models::Strategy& s) const;
+
   /// Probability and spreads that follow from a distance, as above.
   [[nodiscard]] double runs_at_all(double distance) const;
   [[nodiscard]] double time_log_sd(double distance, double configuration_spread) const;
