@@ -169,12 +169,7 @@ void take_over(models::Job& job, planner::WhatIfQuestion& q) {
   if (job.space.batch_per_node > 0) q.scaling = planner::Scaling::weak;
   if (!q.deadline && job.deadline.value > 0) q.deadline = job.deadline;
   if (!q.budget && job.budget > 0) q.budget = job.budget;
-  job.space.nodes.clear();
-  job.space.instances.clear();
-  job.space.batch_per_node = 0;
-  job.objective = models::Objective::step_time;
-  job.deadline = {};
-  job.budget = 0;
+  without_limits(job);
 }
 
 planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRequest& o) {
@@ -221,6 +216,15 @@ models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& t
                        const planner::Plan& plan) {
   job.space.instances = types;
   return planner::as_planned(std::move(job), plan);
+}
+
+void without_limits(models::Job& job) {
+  job.space.nodes.clear();
+  job.space.instances.clear();
+  job.space.batch_per_node = 0;
+  job.objective = models::Objective::step_time;
+  job.deadline = {};
+  job.budget = 0;
 }
 
 std::vector<std::string> paths_of(const WhatIfRequest& o) {

@@ -48,6 +48,9 @@ struct WhatIfAnswered {
 [[nodiscard]] models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& types,
                                      const planner::Plan& plan);
 
+/// Removes the job's limits and open clusters: the question has them.
+void without_limits(models::Job& job);
+
 /// Throws InputError with every fault of the request.
 [[nodiscard]] WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks);
 

@@ -188,6 +188,10 @@ const Record<ShownPoint>& record() {
         [](const ShownPoint& p) { return p.of->plan ? p.of->plan->works : std::nullopt; },
         "that the plan fits, compiles and runs, judged by what is known to run; days, dollars and the "
         "probabilities below assume that it does"},
+       {"compared_runs",
+        [](const ShownPoint& p) { return p.of->plan ? p.of->plan->compared_runs : std::nullopt; },
+        "recorded runs of its training loop on its instance type; 0: its time was never compared with a run "
+        "there"},
        {"deadline_probability", of_run(&RunAnswer::in_time),
         "that the run ends in time; 1 without `--deadline`"},
        {"budget_probability", of_run(&RunAnswer::in_budget),
@@ -197,8 +201,11 @@ const Record<ShownPoint>& record() {
        {"probability_in_limits", of_run(&RunAnswer::probability_in_limits),
         "that the run works and ends within deadline and budget; `--confidence` is about it"},
        {"resolution",
-        [](const ShownPoint& p) { return p.of->resolution > 0 ? std::optional(p.of->resolution) : std::nullopt; },
-        "if nodes were solved for: distance to the next number of nodes that was judged and misses the limits; "
+        [](const ShownPoint& p) {
+          return p.of->resolution > 0 ? std::optional(p.of->resolution) : std::nullopt;
+        },
+        "if nodes were solved for: distance to the next number of nodes that was judged and misses the "
+        "limits; "
         "1: every smaller number does (with a budget alone, every larger one)"},
        {"tokens_50", of_answer(&tokens_50),
         "if tokens are asked for: reached with that probability within `days`, the time that `usd` pays for; "
@@ -292,7 +299,8 @@ const Record<ShownWhatIf>& record() {
        {"points", &points_of,
         "by instance type, then nodes; if nodes were solved for, those found for each type"},
        {"recommended", result(&WhatIfResult::recommended),
-        "index into `points`, chosen by `--prefer` from those that keep the limits with `confidence` or, if it "
+        "index into `points`, chosen by `--prefer` from those that keep the limits with `confidence` or, if "
+        "it "
         "is `null`, whose median run keeps `--deadline` and whose `usd` keeps `--budget`; -1 if none does"},
        {"reason", result(&WhatIfResult::reason), "why that one; without one, what comes closest"},
        {"because", result(&WhatIfResult::because),

@@ -29,7 +29,7 @@ void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job
   if (why.closest && why.memory) {
     p.nodes_that_would_do = why.nodes_that_would_do;
     const std::string more = why.nodes_that_would_do > 0
-                                 ? fmt::format("; {} nodes are enough", why.nodes_that_would_do)
+                                 ? fmt::format("; {} nodes have enough memory", why.nodes_that_would_do)
                                  : std::string();
     p.why = fmt::format("memory: {} is the closest and needs {} of {} GiB a {}{}",
                         strategy_grammar(job, *why.closest), gib(why.memory->worst().peak()),

@@ -110,13 +110,13 @@ std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const What
   }
   const RunAnswer& run = best->run;
   const bool works = run.works < *q.confidence;
-  return fmt::format("the most likely, {} x {}, keeps the limits with {:.0f} %, not {:.4g} %: {}",
-                     best->nodes, best->instance, 100 * run.probability_in_limits(), 100 * *q.confidence,
-                     works ? fmt::format("its plan works with {:.0f} %, which more nodes do not change",
-                                         100 * run.works)
-                     : run.in_time < run.in_budget
-                         ? fmt::format("90 % of runs that work need {:.4g} days", in_days(run.time_at_90))
-                         : std::string("the budget is what is short"));
+  return fmt::format(
+      "the most likely, {} x {}, keeps the limits with {:.0f} %, not {:.4g} %: {}", best->nodes,
+      best->instance, 100 * run.probability_in_limits(), 100 * *q.confidence,
+      works ? fmt::format("its plan works with {:.0f} %, which more nodes do not change", 100 * run.works)
+      : run.in_time < run.in_budget
+          ? fmt::format("90 % of runs that work need {:.4g} days", in_days(run.time_at_90))
+          : std::string("the budget is what is short"));
 }
 
 /// The point that comes closest to a limit that none keeps.
@@ -263,8 +263,7 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   WhatIfResult result;
   const ClusterPoints clusters{job, question, profile, reliability, search};
   for (const topology::Instance& instance : question.instances) {
-    for (const int nodes : question.nodes)
-      result.points.push_back(clusters.at(instance, nodes, Wanted::all));
+    for (const int nodes : question.nodes) result.points.push_back(clusters.at(instance, nodes, Wanted::all));
     if (!question.solves_for_nodes()) continue;
     for (WhatIfPoint& p : solved_points(clusters, instance)) result.points.push_back(std::move(p));
   }

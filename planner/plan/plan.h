@@ -61,7 +61,7 @@ struct Plan {
   /// Absent: not asked for.
   std::optional<int> compared_runs;
   std::optional<models::MeasuredAllReduce> network;  ///< that the prediction takes; absent: none
-  std::vector<Violation> doubts;         ///< allowed replica groups that the runtime may refuse
+  std::vector<Violation> doubts;                     ///< allowed replica groups that the runtime may refuse
 };
 
 /// USD for the run at `plan.usd_per_hour`; zero when the job states no tokens.
