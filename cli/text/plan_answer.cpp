@@ -323,7 +323,8 @@ std::string graph_warning(const Plan& p, std::optional<double> compiles) {
 std::string never_compared_text(const Plan& p) {
   if (p.compared_runs.value_or(1) > 0 || !(p.report.step.value > 0)) return "";
   return fmt::format(
-      "no run of {} on {} was ever compared with it: its step is 90 % likely between {:.2f} and "
+      "no step of {} on a machine like {} was ever compared with its prediction: it is 90 % likely between "
+      "{:.2f} and "
       "{:.2f} times the predicted",
       p.strategy.framework, printable(p.instance), p.report.low / p.report.step,
       p.report.high / p.report.step);

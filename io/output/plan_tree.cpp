@@ -304,8 +304,8 @@ const Record<Plan>& record() {
        {"compile_probability_at_distance", &Plan::compiles, "that it compiles, likewise", Absent::left_out},
        {"works_probability", &Plan::works, "that it fits, compiles and runs", Absent::left_out},
        {"compared_runs", &Plan::compared_runs,
-        "recorded runs of its training loop on its instance type; 0: its time was never compared with a run "
-        "there",
+        "recorded runs of its training loop on machines of its family whose steps were compared with "
+        "predictions",
         Absent::left_out},
        {"run_days",
         [](const Plan& p) { return p.run.value > 0 ? std::optional(in_days(p.run)) : std::nullopt; },

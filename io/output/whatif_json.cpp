@@ -190,8 +190,8 @@ const Record<ShownPoint>& record() {
         "probabilities below assume that it does"},
        {"compared_runs",
         [](const ShownPoint& p) { return p.of->plan ? p.of->plan->compared_runs : std::nullopt; },
-        "recorded runs of its training loop on its instance type; 0: its time was never compared with a run "
-        "there"},
+        "recorded runs of its training loop on machines of its family whose steps were compared with "
+        "predictions"},
        {"deadline_probability", of_run(&RunAnswer::in_time),
         "that the run ends in time; 1 without `--deadline`"},
        {"budget_probability", of_run(&RunAnswer::in_budget),

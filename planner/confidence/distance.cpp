@@ -277,7 +277,7 @@ Distance RecordedRuns::distance(const models::Job& job, const Strategy& s) const
 
 int RecordedRuns::compared(const models::Job& job, const Strategy& s) const {
   return static_cast<int>(std::count_if(runs_.begin(), runs_.end(), [&](const RecordedRun& r) {
-    return r.seen && r.instance == job.cluster.instance.name && r.strategy.framework == s.framework;
+    return r.family == job.cluster.instance.family && r.strategy.framework == s.framework;
   }));
 }
 

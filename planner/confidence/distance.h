@@ -34,7 +34,8 @@ struct RecordedRun {
   topology::Accelerator accelerator = topology::Accelerator::neuron_core;
   int nodes = 1, sequence = 0;
   models::Strategy strategy;
-  bool seen = true;  ///< false: shipped as a config, without a report that it ran
+  bool seen = true;         ///< false: shipped as a config, without a report that it ran
+  std::string family = {};  ///< of the machines, if its step was compared with the prediction; else ""
 };
 
 /// Properties that runs and plans may differ in.
@@ -106,7 +107,7 @@ class RecordedRuns {
   [[nodiscard]] double value_on_one_machine(const models::Job& job, const models::Strategy& s) const;
   [[nodiscard]] Distance distance(const models::Job& job, const models::Strategy& s) const;
 
-  /// Runs that were seen of the strategy's training loop on the job's instance type.
+  /// Runs of the strategy's training loop, on machines of the family of the job's, whose steps were compared.
   [[nodiscard]] int compared(const models::Job& job, const models::Strategy& s) const;
 
   /// Probability and spreads that follow from a distance, as above.

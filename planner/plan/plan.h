@@ -57,7 +57,7 @@ struct Plan {
   /// P(it fits, compiles and runs), by its distance from recorded runs; absent: not asked for.
   std::optional<double> works;
   std::optional<double> fits, compiles;  ///< the first two factors of `works`
-  /// Recorded runs of its training loop on its instance type; 0: its time was never compared with a run there.
+  /// Recorded runs of its training loop on machines of its family whose steps were compared with predictions.
   /// Absent: not asked for.
   std::optional<int> compared_runs;
   std::optional<models::MeasuredAllReduce> network;  ///< that the prediction takes; absent: none
