@@ -38,7 +38,7 @@ int solved(const WhatIfResult& r, const WhatIfQuestion& q, bool most) {
   return best;
 }
 
-WhatIfQuestion question(int most_nodes) {
+WhatIfQuestion small_question(int most_nodes) {
   WhatIfQuestion q;
   q.instances = {test_catalog().instance("trn1.32xlarge")};
   q.tokens = 1e11;
@@ -62,7 +62,7 @@ TEST_CASE("solved nodes equal brute force over all numbers", "[planner][whatif]"
   job.pin.sequence_parallel = true;
   job.pin.context_parallel = 1;
   constexpr int kMost = 64;
-  WhatIfQuestion q = question(kMost), one = q;
+  WhatIfQuestion q = small_question(kMost), one = q;
   one.nodes = {2};
   const WhatIfPoint alone = whatif(job, one, datasheet(), round_numbers(), doubtful_search).points.at(0);
   REQUIRE(alone.plan);
