@@ -10,6 +10,7 @@
 
 #include "api/observations.h"
 #include "api/plan_folder.h"
+#include "api/whatif.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/step_fit.h"
 #include "io/catalog/measuring.h"
@@ -108,6 +109,37 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
   if (run.answer.why.empty()) return run;
   remarks.add("the whole run cannot be predicted: " + run.answer.why, "run");
   return std::nullopt;
+}
+
+/// Solves for the nodes that keep the limits of the run, if no plan does.
+void solve_for_nodes(planner::SearchResult& result, const ResolvedJob& resolved, const Predictor& predictor,
+                     bool allow_doubtful) {
+  const planner::RunQuestion& run = resolved.run();
+  models::Job job = resolved.job();
+  const bool open = !job.space.nodes.empty() || !job.space.instances.empty();
+  if (!result.infeasible || open || run.asks_for_tokens() || !run.deadline) return;
+  planner::Infeasible& why = *result.infeasible;
+  if (why.nodes_that_would_do == 0 && !why.too_slow) return;
+  planner::WhatIfQuestion q;
+  q.instances = {job.cluster.instance};
+  q.tokens = run.tokens;
+  q.deadline = run.deadline;
+  q.budget = run.budget;
+  q.confidence = kSolvedFor;
+  q.preference = planner::Preference::smallest;
+  q.allow_doubtful = allow_doubtful;
+  without_limits(job);
+  const auto search = [&](const models::Job& at, const models::Profile&, const planner::SearchOptions& o) {
+    return predictor.recommend(at, o).search;
+  };
+  const planner::WhatIfResult found = planner::whatif(
+      job, q, resolved.profile_on(job.cluster.instance),
+      io::reliability_from(read_document(resolved.catalog().file("reliability.json"))), search);
+  why.nodes_in_limits = 0;
+  if (found.recommended < 0) return;
+  const planner::WhatIfPoint& p = found.points[static_cast<std::size_t>(found.recommended)];
+  why.nodes_in_limits = p.nodes;
+  why.probability_in_limits = p.run.probability_in_limits();
 }
 
 std::optional<WrittenTraining> written_training(const models::Job& job, const planner::Plan& plan,
@@ -272,6 +304,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   out.writable = winner == nullptr ||
                  (target != nullptr &&
                   !planner::inexpressible(*target, planner::as_planned(job, *winner), winner->strategy));
+  if (!out.interrupted && o.time_limit <= 0) solve_for_nodes(result, resolved, predictor, o.allow_doubtful);
   out.run = whole_run(job, resolved.run(), result, catalog, remarks);
   out.ties = planner::ties_of(job, result, profile, o.sure);
   out.job = job;

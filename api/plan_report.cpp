@@ -139,7 +139,10 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
   JsonValue all = JsonValue::List();
   const planner::Plan* best = r.search.recommended_plan();
   if (best == nullptr) {
-    const int nodes = r.search.infeasible ? r.search.infeasible->nodes_that_would_do : 0;
+    const int nodes =
+        r.search.infeasible
+            ? r.search.infeasible->nodes_in_limits.value_or(r.search.infeasible->nodes_that_would_do)
+            : 0;
     if (nodes > 0) {
       PlanRequest more = o;
       std::vector<std::string>& words = more.words.options;

@@ -70,7 +70,7 @@ std::vector<RecordedRun> recorded_runs(const io::Catalog& catalog,
        calibrate::map_runs(rows, catalog.instance(catalog.default_instance())).steps) {
     all.push_back({s.id, s.job.architecture.name, std::move(s.job.architecture), s.job.cluster.instance.name,
                    s.job.cluster.instance.traits.accelerator, s.job.cluster.nodes, s.job.training.sequence,
-                   std::move(s.strategy), true});
+                   std::move(s.strategy), true, s.job.cluster.instance.family});
   }
   Models models(catalog);
   const auto add = [&](const logs::MemoryCase& c) {
@@ -85,7 +85,7 @@ std::vector<RecordedRun> recorded_runs(const io::Catalog& catalog,
     const topology::Cluster& cluster = l.job.cluster;
     all.push_back({l.id, l.model, std::move(l.job.architecture), cluster.instance.name,
                    cluster.instance.traits.accelerator, cluster.nodes, l.job.training.sequence, l.strategy,
-                   true});
+                   true, cluster.instance.family});
   }
   return all;
 }

@@ -50,21 +50,14 @@ constexpr Quantity kQuantities[] = {
     {"in_time",
      [](const PlanResult& r, const planner::Plan&) {
        const planner::RunAnswer* run = answer_of(r);
-       return run != nullptr && r.run->question.deadline ? Value(run->works * run->in_time) : std::nullopt;
+       return run != nullptr && r.run->question.deadline ? Value(run->probability_in_time()) : std::nullopt;
      }},
     {"in_budget",
      [](const PlanResult& r, const planner::Plan&) {
        const planner::RunAnswer* run = answer_of(r);
-       return run != nullptr && r.run->question.budget ? Value(run->works * run->in_budget) : std::nullopt;
+       return run != nullptr && r.run->question.budget ? Value(run->probability_in_budget()) : std::nullopt;
      }},
 };
-
-std::optional<double> bound_of(std::string_view text) {
-  const bool percent = text.ends_with('%');
-  if (percent) text.remove_suffix(1);
-  const std::optional<double> number = parse_count(text);
-  return number && percent ? Value(*number / 100) : number;
-}
 
 Diagnostic fault(const std::string& text, std::string problem, std::string fix) {
   return {{io::kCommandLine, 0, 0}, "--require", in_quotes(text) + " " + std::move(problem), std::move(fix)};
@@ -112,7 +105,7 @@ std::vector<Requirement> read_requirements(const std::vector<std::string>& texts
     while (r.quantity < std::size(kQuantities) && name != kQuantities[r.quantity].name) ++r.quantity;
     if (r.quantity == std::size(kQuantities))
       faults.push_back(fault(text, "names nothing that a plan has", "name one of " + requirable()));
-    const auto bound = bound_of(std::string_view(text).substr(sign + 1 + (equal ? 1 : 0)));
+    const auto bound = parse_share(std::string_view(text).substr(sign + 1 + (equal ? 1 : 0)));
     if (!bound)
       faults.push_back(fault(text, "has no number behind the sign", "write for example 60, 2.5M or 99%"));
     r.bound = bound.value_or(0);

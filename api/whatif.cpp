@@ -111,6 +111,17 @@ class Reader {
     return all;
   }
 
+  std::optional<double> confidence(const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    const auto value = parse_share(text);
+    if (!value || !(*value > 0 && *value < 1)) {
+      fault("--confidence", in_quotes(text) + " is not a probability between 0 and 1",
+            "write for example 90% or 0.9");
+      return std::nullopt;
+    }
+    return value;
+  }
+
   void fault(const char* key, std::string problem, std::string fix) {
     faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
   }
@@ -135,16 +146,18 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
                                     const io::Catalog& catalog, Remarks& remarks) {
   Reader read;
   planner::WhatIfQuestion q;
-  if (o.nodes.empty())
-    read.fault("--nodes", "the numbers of nodes to compare are not stated",
-               "write for example --nodes 4..64");
-  else
-    q.nodes = read.nodes(o.nodes);
+  if (!o.nodes.empty()) q.nodes = read.nodes(o.nodes);
   const bool limits = !o.deadline.empty() || !o.budget.empty() || job.deadline.value > 0 || job.budget > 0;
   q.tokens = read.tokens(o.tokens, job.training.tokens, limits);
   q.deadline = read.deadline(o.deadline);
   q.budget = read.budget(o.budget);
+  q.confidence = read.confidence(o.confidence);
   q.instances = read.instances(o.instances, job, catalog, remarks);
+  if (q.nodes.empty() && o.nodes.empty() && (q.asks_for_tokens() || !limits)) {
+    read.fault("--nodes", "neither the nodes nor what they are solved from is stated",
+               "write for example --nodes 4..128, or --tokens 2T with --deadline 60d or --budget 2.5M");
+  }
+  if (q.nodes.empty() && !q.confidence) q.confidence = kSolvedFor;
   if ((o.storage_gib > 0) != (o.storage_price > 0)) {
     read.fault("--storage-gib", "a price of storage needs its size and its price per GiB",
                "give both --storage-gib and --storage-usd-per-gib-month, or neither");
@@ -177,12 +190,7 @@ void take_over(models::Job& job, planner::WhatIfQuestion& q) {
   if (job.space.batch_per_node > 0) q.scaling = planner::Scaling::weak;
   if (!q.deadline && job.deadline.value > 0) q.deadline = job.deadline;
   if (!q.budget && job.budget > 0) q.budget = job.budget;
-  job.space.nodes.clear();
-  job.space.instances.clear();
-  job.space.batch_per_node = 0;
-  job.objective = models::Objective::step_time;
-  job.deadline = {};
-  job.budget = 0;
+  without_limits(job);
 }
 
 planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRequest& o) {
@@ -237,6 +245,15 @@ models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& t
   return planner::as_planned(std::move(job), plan);
 }
 
+void without_limits(models::Job& job) {
+  job.space.nodes.clear();
+  job.space.instances.clear();
+  job.space.batch_per_node = 0;
+  job.objective = models::Objective::step_time;
+  job.deadline = {};
+  job.budget = 0;
+}
+
 std::vector<std::string> paths_of(const WhatIfRequest& o) {
   return {o.job.job, o.profile, o.reliability, o.offerings, is_price_file(o.price) ? o.price : ""};
 }
@@ -268,6 +285,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   const Predictor predictor(resolved, o.risk);
   const auto recommend = [&](const models::Job& at, const models::Profile&,
                              const planner::SearchOptions& options) {
+    if (o.progress) o.progress(at.cluster.instance.name, at.cluster.nodes);
     return predictor.recommend(at, options).search;
   };
   planner::WhatIfResult result =

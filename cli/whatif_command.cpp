@@ -11,6 +11,7 @@
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
+#include "cli/progress_bar.h"
 #include "cli/text/offerings_text.h"
 #include "cli/text/whatif_text.h"
 
@@ -22,6 +23,7 @@ struct WhatIfOptions {
   Common common;  ///< its profile is in the request
   api::WhatIfRequest request;
   api::ReportFile report;
+  bool details = false;
 };
 
 /// Command that plans the cluster that is recommended or would do.
@@ -56,13 +58,21 @@ int run_offerings(const WhatIfOptions& o) {
 int run(const WhatIfOptions& o) {
   if (!o.request.offerings.empty()) return run_offerings(o);
   api::check_report(o.report, api::paths_of(o.request));
-  Remarks remarks = printed_remarks();
-  const api::WhatIfAnswered answered = api::whatif(o.request, remarks);
+  ProgressBar bar;
+  Remarks remarks([&](const Remark& r) {
+    bar.clear();
+    say(r);
+  });
+  api::WhatIfRequest request = o.request;
+  request.progress = std::ref(bar);
+  const api::WhatIfAnswered answered = api::whatif(request, remarks);
+  bar.clear();
   const auto& [result, question, job, reliability] = answered;
   print_answer(
       o.common, false,
       [&] {
-        return whatif_text({result, question, job, reliability, next_words(o, answered)}, text_width());
+        return whatif_text({result, question, job, reliability, next_words(o, answered), o.details},
+                           text_width());
       },
       [&] { return api::document(answered); }, &io::whatif_rows());
   if (!o.report.path.empty())
@@ -126,7 +136,13 @@ void add_whatif(CLI::App& app, Run& chosen) {
   add_job_argument(*command, o->request.job, {JobPart::network, JobPart::training});
   command
       ->add_option("--nodes", o->request.nodes,
-                   "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")
+                   "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16; without it the fewest "
+                   "nodes of each type that keep the deadline (of a budget alone, the most) are found")
+      ->check(not_empty());
+  command
+      ->add_option("--confidence", o->request.confidence,
+                   "least probability, such as 90%, that the recommended run works and keeps the limits; "
+                   "default: with --nodes those of the median run, else 80%")
       ->check(not_empty());
   command
       ->add_option(
@@ -169,6 +185,8 @@ void add_whatif(CLI::App& app, Run& chosen) {
   add_failures(*command, *o);
   add_report(*command, o->report.path);
   command->add_flag("--force", o->report.force, "overwrite the file of --report");
+  command->add_flag("--details", o->details,
+                    "show every cluster with its plan, prices, failures and checkpoints as well");
   add_row_format(*command, o->common);
   add_profile(*command, o->common);
   add_hardware(*command, o->request.hardware);
@@ -177,6 +195,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
       "publications about other systems. The time a job waits to be scheduled is not counted.\n"
       "Examples:\n"
       "  trnplan whatif llama3-8b --nodes 8 --deadline 30d\n"
+      "  trnplan whatif job.yaml --tokens 2T --deadline 60d --confidence 90%\n"
       "  trnplan whatif job.yaml --nodes 4..128 --tokens 2T --deadline 60d\n"
       "  trnplan whatif job.yaml --nodes 8,16,32 --instances trn1.32xlarge,trn1n.32xlarge --budget 2.5M\n"
       "  trnplan whatif job.yaml --nodes 8 --instances p5,trn2 --price p5=38.2/h,trn2=20/h --discount 15%\n"

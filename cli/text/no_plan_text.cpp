@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/whatif.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
 #include "models/framework/framework.h"
@@ -20,6 +21,20 @@ namespace {
 
 constexpr std::size_t kRulesShown = 2;
 
+/// Nodes whose run keeps the limits; "" if they were not solved for.
+std::string nodes_in_limits_text(const models::Job& job, const planner::Infeasible& why) {
+  if (!why.nodes_in_limits) return "";
+  const std::string type = printable(job.cluster.instance.name);
+  if (*why.nodes_in_limits > 0)
+    return fmt::format("{} nodes of {} are {} likely to work and end in time: --nodes {}",
+                       *why.nodes_in_limits, type, probability_text(why.probability_in_limits),
+                       *why.nodes_in_limits);
+  return fmt::format(
+      "no number of nodes of {} was found that is {:.0f} % likely to work and end in time: "
+      "trnplan whatif with other --instances or --confidence",
+      type, 100 * api::kSolvedFor);
+}
+
 /// True if a deadline or budget excludes every plan.
 std::string limits_text(const models::Job& job, const planner::Infeasible& why) {
   std::string text;
@@ -33,6 +48,8 @@ std::string limits_text(const models::Job& job, const planner::Infeasible& why) 
                                           why.too_slow->run.value / kDay, job.deadline.value / kDay)) +
             plan(*why.too_slow) +
             entry("", "fix: more nodes (--nodes, or cluster.nodes), fewer tokens, or a later deadline");
+    if (const std::string nodes = nodes_in_limits_text(job, why); !nodes.empty())
+      text += entry("Nodes", nodes);
   }
   if (why.too_expensive) {
     text +=
@@ -96,7 +113,9 @@ std::string no_plan_text(const Answer& a, const planner::Infeasible& why) {
                              : "no strategy is legal");
   if (a.target_refusal != nullptr) text = target_refusal_text(*a.target_refusal);
   if (why.closest) text += closest_text(job, why);
-  if (why.closest && (why.nodes_that_would_do > 0 || a.target_refusal == nullptr)) {
+  if (const std::string nodes = nodes_in_limits_text(job, why); !nodes.empty()) {
+    text += entry("Nodes", nodes);
+  } else if (why.closest && (why.nodes_that_would_do > 0 || a.target_refusal == nullptr)) {
     text += entry("Nodes",
                   why.nodes_that_would_do > 0
                       ? fmt::format("{} nodes of {} are enough: --nodes {}", why.nodes_that_would_do,

@@ -161,6 +161,7 @@ std::string best_text(const Answer& a) {
   const double compiles = compile_probability(p, outlook_of(a, a.result.recommended));
   text += graph_warning(p, compiles < kSurely ? std::nullopt : std::optional(compiles));
   for (const planner::Violation& v : p.doubts) text += entry("Doubtful", v.message);
+  if (const std::string unknown = never_compared_text(p); !unknown.empty()) text += entry("Unknown", unknown);
   text += fastest_text(a);
   if (!a.result.complete) {
     text += entry("Stopped",
@@ -195,16 +196,6 @@ std::string ties_text(const Answer& a) {
     text += entry(i == 0 ? "Tied" : "", fields(parts));
   }
   return text;
-}
-
-/// Line on a global batch with so few micro-batches that stages wait for each other, and on one with enough.
-std::string batch_text(const Plan& p) {
-  const auto waiting = planner::waiting_stages(p);
-  if (!waiting) return "";
-  return entry("Batch", fmt::format("{} sequences are {} micro-batch{} a rank, so stages wait for each other "
-                                    "{:.0f} % of the step; with a global batch of {} about {:.0f} %",
-                                    p.global_batch, p.micro_batches, p.micro_batches == 1 ? "" : "es",
-                                    100 * waiting->share, waiting->enough, 100 * planner::kLittleWaiting));
 }
 
 std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
@@ -327,6 +318,25 @@ std::string graph_warning(const Plan& p, std::optional<double> compiles) {
   const std::string beyond = beyond_known_graphs(p);
   if (beyond.empty()) return "";
   return entry("Graph", beyond + (compiles ? "; compiles: " + probability_text(*compiles) : ""));
+}
+
+std::string never_compared_text(const Plan& p) {
+  if (p.compared_runs.value_or(1) > 0 || !(p.report.step.value > 0)) return "";
+  return fmt::format(
+      "no step of {} on a machine like {} was ever compared with its prediction: it is 90 % likely between "
+      "{:.2f} and "
+      "{:.2f} times the predicted",
+      p.strategy.framework, printable(p.instance), p.report.low / p.report.step,
+      p.report.high / p.report.step);
+}
+
+std::string batch_text(const Plan& p) {
+  const auto waiting = planner::waiting_stages(p);
+  if (!waiting) return "";
+  return entry("Batch", fmt::format("{} sequences are {} micro-batch{} a rank, so stages wait for each other "
+                                    "{:.0f} % of the step; with a global batch of {} about {:.0f} %",
+                                    p.global_batch, p.micro_batches, p.micro_batches == 1 ? "" : "es",
+                                    100 * waiting->share, waiting->enough, 100 * planner::kLittleWaiting));
 }
 
 std::string plan_answer(const Answer& a) {

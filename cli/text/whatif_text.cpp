@@ -8,8 +8,10 @@
 #include "cli/text/run_text.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
+#include "cli/text/whatif_parts.h"
 #include "cli/text/wrap.h"
 #include "planner/cost/instance_comparison.h"
+#include "planner/plan/plan.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
 #include "units/quantity.h"
@@ -19,11 +21,15 @@ namespace trnplan::cli {
 using planner::WhatIfPoint;
 using planner::WhatIfQuestion;
 
-namespace {
-
 planner::RunQuestion run_question(const WhatIfQuestion& q) {
   return {q.tokens, q.deadline, q.budget};
 }
+
+std::string cluster_words(const WhatIfPoint& p) {
+  return fmt::format("{} x {}", p.nodes, printable(p.instance));
+}
+
+namespace {
 
 /// Text for a type without a price of the requested kind.
 std::string why_unpriced(const WhatIfAnswer& a, const std::string& instance) {
@@ -31,10 +37,6 @@ std::string why_unpriced(const WhatIfAnswer& a, const std::string& instance) {
                                  [&](const topology::Instance& i) { return i.name == instance; });
   return planner::why_unpriced(type != a.question.instances.end() ? *type : a.job.cluster.instance,
                                a.question.prices.pricing);
-}
-
-std::string cluster_words(const WhatIfPoint& p) {
-  return fmt::format("{} x {}", p.nodes, printable(p.instance));
 }
 
 /// True if the answer consists of the fixes for the clusters' faults.
@@ -222,7 +224,7 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
     const auto usd = planner::usd_per_gigatoken(p.run, a.question.tokens);
     table.row({printable(s.instance), fmt::to_string(p.nodes), usd ? grouped(*usd) : "-",
                s.price ? fmt::format("{:.0f}", 100 * s.cheapest) : "-",
-               a.question.deadline ? fmt::format("{:.0f}", 100 * p.run.in_time * p.run.works) : "-",
+               a.question.deadline ? fmt::format("{:.0f}", 100 * p.run.probability_in_time()) : "-",
                s.price ? fmt::format("{:.2f}", s.price->usd_per_hour) : "none",
                s.break_even ? fmt::format("{:.2f}", *s.break_even) : "-"});
     if (s.price && !s.price->source.empty()) {
@@ -242,7 +244,12 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
          "Prices\n" + prices;
 }
 
-/// Reason why no cluster is recommended, and what would do.
+std::string more(const WhatIfAnswer& a) {
+  return a.details ? "; --format json" : "; --details; --format json";
+}
+
+}  // namespace
+
 std::string none_text(const WhatIfAnswer& a) {
   std::string text = "None recommended: " + a.result.reason + "\n";
   if (a.result.would_do) {
@@ -269,32 +276,32 @@ std::string next_text(const WhatIfAnswer& a) {
   const WhatIfPoint* p = best >= 0 ? &a.result.points[static_cast<std::size_t>(best)] : nullptr;
   if (p == nullptr && a.result.would_do) p = &*a.result.would_do;
   if (p == nullptr)
-    return entry("Next",
-                 "other --instances or --nodes, fewer --tokens, or more time or money; --format json");
+    return entry("Next", "other --instances or --nodes, fewer --tokens, or more time or money" + more(a));
   const std::string command = command_text(a.next);
   if (!p->target)
-    return entry("Next", command + " shows it; no target can write it, for the reason above; --format json");
-  return entry("Next",
-               command + " shows it, and writes its config and scripts with --out DIR; --format json");
+    return entry("Next", command + " shows it; no target can write it, for the reason above" + more(a));
+  return entry("Next", command + " shows it, and writes its config and scripts with --out DIR" + more(a));
 }
 
 std::string question_text(const WhatIfAnswer& a) {
   const WhatIfQuestion& q = a.question;
   const bool strong = q.scaling == planner::Scaling::strong;
+  std::string changed;
+  for (const topology::Instance& i : q.instances)
+    if (!i.changes.empty()) changed += fmt::format("hardware: {}\n", printable(i.shown_name()));
   return fmt::format(
-      "{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n",
+      "{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n{}",
       printable(a.job.architecture.name), a.job.training.sequence,
       q.asks_for_tokens() ? "as many tokens as the limits allow" : count_text(q.tokens) + " tokens",
       strong
           ? fmt::format("global batch {}", a.job.training.global_batch)
           : fmt::format("{} x nodes / {} sequences a step", a.job.training.global_batch, a.job.cluster.nodes),
       q.recovery == planner::Recovery::automatic ? "automatic" : "manual", q.asynchronous ? "a" : "",
-      printable(a.reliability.name));
+      printable(a.reliability.name), changed);
 }
 
-}  // namespace
-
 std::string whatif_text(const WhatIfAnswer& a, int width) {
+  if (!a.details) return short_whatif_text(a, width);
   if (a.result.recommended < 0)
     return question_text(a) + none_text(a) + standings_text(a, width) + tables(a, width) + "\n" +
            next_text(a);

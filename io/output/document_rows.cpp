@@ -129,6 +129,7 @@ const DocumentRows& whatif_rows() {
                                   {"days, 90 % likely", "days_at_90", ShownAs::number},
                                   {"USD", "usd", ShownAs::number},
                                   {"works", "works_probability", ShownAs::percent},
+                                  {"works and in the limits", "probability_in_limits", ShownAs::percent},
                                   {"no other is as fast and as cheap", "pareto"},
                                   {"why there is no plan", "why"}}};
   return rows;

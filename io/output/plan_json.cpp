@@ -255,6 +255,17 @@ const Record<ShownInfeasible>& record() {
       "Infeasible", "Why nothing was found, and what would help.",
       {{"nodes_that_would_do", [](const I& i) { return i.of->nodes_that_would_do; },
         "0: not even 1,875 are enough, or nodes are not the problem"},
+       {"nodes_in_limits", [](const I& i) { return i.of->nodes_in_limits; },
+        "fewest nodes whose run works and keeps the deadline with `probability_in_limits`, 80 % or more; 0: "
+        "none "
+        "was found; absent: no deadline or no tokens are stated",
+        Absent::left_out},
+       {"probability_in_limits",
+        [](const I& i) {
+          return i.of->nodes_in_limits.value_or(0) > 0 ? std::optional(i.of->probability_in_limits)
+                                                       : std::nullopt;
+        },
+        "of `nodes_in_limits`", Absent::left_out},
        {"nearest_global_batch", [](const I& i) { return i.of->nearest_batch; }, "0: none helps"},
        {"rules", [](const I& i) { return i.of->rules; }, "the most frequent first; memory is not among them"},
        {"closest", &I::closest,

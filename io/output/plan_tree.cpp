@@ -310,6 +310,10 @@ const Record<Plan>& record() {
         "that it fits, including the additional doubt from its distance from what ran", Absent::left_out},
        {"compile_probability_at_distance", &Plan::compiles, "that it compiles, likewise", Absent::left_out},
        {"works_probability", &Plan::works, "that it fits, compiles and runs", Absent::left_out},
+       {"compared_runs", &Plan::compared_runs,
+        "recorded runs of its training loop on machines of its family whose steps were compared with "
+        "predictions",
+        Absent::left_out},
        {"run_days",
         [](const Plan& p) { return p.run.value > 0 ? std::optional(in_days(p.run)) : std::nullopt; },
         "of the job's `training.tokens` at this speed, without failures, checkpoints and restarts",

@@ -197,10 +197,25 @@ const Record<ShownPoint>& record() {
         [](const ShownPoint& p) { return p.of->plan ? p.of->plan->works : std::nullopt; },
         "that the plan fits, compiles and runs, judged by what is known to run; days, dollars and the "
         "probabilities below assume that it does"},
+       {"compared_runs",
+        [](const ShownPoint& p) { return p.of->plan ? p.of->plan->compared_runs : std::nullopt; },
+        "recorded runs of its training loop on machines of its family whose steps were compared with "
+        "predictions"},
        {"deadline_probability", of_run(&RunAnswer::in_time),
         "that the run ends in time; 1 without `--deadline`"},
        {"budget_probability", of_run(&RunAnswer::in_budget),
         "that the run keeps the budget; 1 without `--budget`"},
+       {"probability_in_time", of_run(&RunAnswer::probability_in_time),
+        "that the run works and ends in time: `works_probability` times `deadline_probability`"},
+       {"probability_in_limits", of_run(&RunAnswer::probability_in_limits),
+        "that the run works and ends within deadline and budget; `--confidence` is about it"},
+       {"resolution",
+        [](const ShownPoint& p) {
+          return p.of->resolution > 0 ? std::optional(p.of->resolution) : std::nullopt;
+        },
+        "if nodes were solved for: distance to the next number of nodes that was judged and misses the "
+        "limits; "
+        "1: every smaller number does (with a budget alone, every larger one)"},
        {"tokens_50", of_answer(&tokens_50),
         "if tokens are asked for: reached with that probability within `days`, the time that `usd` pays for; "
         "otherwise `null`"},
@@ -287,10 +302,15 @@ const Record<ShownWhatIf>& record() {
        {"reliability", &W::reliability},
        {"deadline_days", question(&deadline_days<WhatIfQuestion>)},
        {"budget_usd", question(&WhatIfQuestion::budget)},
-       {"points", &points_of, "by instance type, then nodes"},
+       {"confidence", question(&WhatIfQuestion::confidence),
+        "least `probability_in_limits` of the recommended point; `null`: its median run keeps the limits"},
+       {"solved_for_nodes", question(&WhatIfQuestion::solves_for_nodes), "`--nodes` was not stated"},
+       {"points", &points_of,
+        "by instance type, then nodes; if nodes were solved for, those found for each type"},
        {"recommended", result(&WhatIfResult::recommended),
-        "index into `points`, chosen by `--prefer` from those whose median run keeps `--deadline` and whose "
-        "`usd` keeps `--budget`; -1 if none does"},
+        "index into `points`, chosen by `--prefer` from those that keep the limits with `confidence` or, if "
+        "it "
+        "is `null`, whose median run keeps `--deadline` and whose `usd` keeps `--budget`; -1 if none does"},
        {"reason", result(&WhatIfResult::reason), "why that one; without one, what comes closest"},
        {"because", result(&WhatIfResult::because),
         "why the recommended one, in two sentences; `\"\"` without one"},
@@ -330,6 +350,8 @@ const Record<ForecastRun>& record() {
        {"works_probability", answer(&RunAnswer::works)},
        {"deadline_probability", answer(&RunAnswer::in_time)},
        {"budget_probability", answer(&RunAnswer::in_budget)},
+       {"probability_in_time", answer(&RunAnswer::probability_in_time)},
+       {"probability_in_limits", answer(&RunAnswer::probability_in_limits)},
        {"tokens_50", answer(&tokens_50), "reached, if tokens are asked for"},
        {"tokens_90", answer(&tokens_90)},
        {"days_at_90", answer(&days_at_90),

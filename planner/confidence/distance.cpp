@@ -275,6 +275,12 @@ Distance RecordedRuns::distance(const models::Job& job, const Strategy& s) const
   return out;
 }
 
+int RecordedRuns::compared(const models::Job& job, const Strategy& s) const {
+  return static_cast<int>(std::count_if(runs_.begin(), runs_.end(), [&](const RecordedRun& r) {
+    return r.timed_on == job.cluster.instance.family && r.strategy.framework == s.framework;
+  }));
+}
+
 double RecordedRuns::runs_at_all(double distance) const {
   return std::exp(-parameters_.failure * distance);
 }

@@ -34,7 +34,9 @@ struct RecordedRun {
   topology::Accelerator accelerator = topology::Accelerator::neuron_core;
   int nodes = 1, sequence = 0;
   models::Strategy strategy;
-  bool seen = true;  ///< false: shipped as a config, without a report that it ran
+  bool seen = true;         ///< false: shipped as a config, without a report that it ran
+  /// Family of the machines if its step was compared with the prediction; else "".
+  std::string timed_on = {};
 };
 
 /// Properties that runs and plans may differ in.
@@ -105,6 +107,9 @@ class RecordedRuns {
   /// The same as if all runs had been on the job's instance type; equals value() if there is no run of its kind.
   [[nodiscard]] double value_on_one_machine(const models::Job& job, const models::Strategy& s) const;
   [[nodiscard]] Distance distance(const models::Job& job, const models::Strategy& s) const;
+
+  /// Runs of the strategy's training loop, on machines of the family of the job's, whose steps were compared.
+  [[nodiscard]] int compared(const models::Job& job, const models::Strategy& s) const;
 
   /// Probability and spreads that follow from a distance, as above.
   [[nodiscard]] double runs_at_all(double distance) const;

@@ -81,6 +81,7 @@ Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
   out.distance = known_.distance(on, plan.strategy);
   const double d = out.distance.value;
   if (out.distance.nearest >= 0) out.nearest = known_.words(out.distance.nearest);
+  out.compared = known_.compared(on, plan.strategy);
   out.fits = models::fit_distribution(plan.memory, profile_, known_.memory_log_sd(d)).probability;
   out.compiles = plan.graph.compile_probability(known_.memory_log_sd(d));
   out.runs = known_.runs_at_all(d);
@@ -95,6 +96,7 @@ void tell_risk(Plan& plan, const Outlook& outlook) {
   plan.works = outlook.works();
   plan.fits = outlook.fits;
   plan.compiles = outlook.compiles;
+  plan.compared_runs = outlook.compared;
   models::StepReport& r = plan.report;
   if (!(r.high > r.step) || !(r.step.value > 0)) return;
   const double known = std::log(r.high / r.step) / kNinetyPercent;

@@ -36,6 +36,7 @@ struct RecommendingParameters {
 struct Outlook {
   Distance distance;
   std::string nearest;  ///< in words; "" without any
+  int compared = 0;     ///< RecordedRuns::compared()
   double fits = 0, compiles = 1, runs = 1;
   double log_sd = 0;  ///< of its time, beyond the spread without the distance
   double expected_tokens_per_second = 0;

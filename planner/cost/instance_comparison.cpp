@@ -161,7 +161,7 @@ std::string because(const WhatIfResult& result, const WhatIfQuestion& q) {
     sure = fmt::format("its type is {:.0f} % likely to be the cheapest", 100 * own->cheapest);
   if (q.deadline && !q.asks_for_tokens())
     sure += fmt::format("{}it is {:.0f} % likely to be done in time", sure.empty() ? "" : ", and ",
-                        100 * p.run.in_time * p.run.works);
+                        100 * p.run.probability_in_time());
   if (sure.empty())
     sure = fmt::format("a step takes {:.3g} s, 90 % between {:.3g} and {:.3g}", p.plan->report.step.value,
                        p.plan->report.low.value, p.plan->report.high.value);

@@ -9,6 +9,7 @@
 // time with probability q need that time with probability q. A budget buys the time budget / (USD an hour).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -71,6 +72,12 @@ struct RunAnswer {
   std::optional<double> usd, usd_at_90;  ///< of `time` and `time_at_90`; absent without a price
   double in_time = 1;                    ///< probability of keeping the deadline; 1 without one
   double in_budget = 1;                  ///< the same for the budget; 0 if no price is known
+
+  /// P(the run works and ends within the deadline), P(it works and ends within the budget), and P(it works and
+  /// ends within both): time and budget are limits of one time, so both hold if the tighter one does.
+  [[nodiscard]] double probability_in_time() const { return works * in_time; }
+  [[nodiscard]] double probability_in_budget() const { return works * in_budget; }
+  [[nodiscard]] double probability_in_limits() const { return works * std::min(in_time, in_budget); }
 };
 
 /// A question about a whole run, and its answer.

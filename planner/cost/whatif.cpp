@@ -11,10 +11,10 @@
 
 #include "models/memory/host_memory.h"
 #include "planner/check/rules.h"
+#include "planner/cost/cluster_points.h"
 #include "planner/cost/instance_comparison.h"
-#include "planner/plan/strategy_grammar.h"
+#include "planner/cost/node_solver.h"
 #include "text/figures.h"
-#include "topology/chip_graph.h"
 #include "units/index.h"
 #include "units/quantity.h"
 
@@ -27,116 +27,6 @@ constexpr int kMostTries = 6;
 /// Parts of the distance between the largest cluster that does not suffice and the first by doubling that
 /// does.
 constexpr int kParts = 16;
-
-std::string gib(Bytes b) {
-  return fmt::format("{:.1f}", in_gibibytes(b));
-}
-
-/// Says in one line why a cluster has no plan, and what would help.
-void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job& job) {
-  p.why = "no strategy is legal and fits";
-  if (!result.infeasible) return;
-  const Infeasible& why = *result.infeasible;
-  if (why.closest && why.memory) {
-    p.nodes_that_would_do = why.nodes_that_would_do;
-    const std::string more = why.nodes_that_would_do > 0
-                                 ? fmt::format("; {} nodes are enough", why.nodes_that_would_do)
-                                 : std::string();
-    p.why = fmt::format("memory: {} is the closest and needs {} of {} GiB a {}{}",
-                        strategy_grammar(job, *why.closest), gib(why.memory->worst().peak()),
-                        gib(why.memory->limit),
-                        topology::device_word(job.cluster.instance.traits.accelerator), more);
-  } else if (why.nearest_batch > 0) {
-    p.why =
-        fmt::format("batch: no layout divides global batch {}; the nearest batch that can be divided is {}",
-                    job.training.global_batch, why.nearest_batch);
-  } else if (!why.rules.empty()) {
-    const Violation& most = why.rules.front().why;
-    p.why = fmt::format("{}: {}", most.rule, most.message);
-    p.fix = most.fix;
-  }
-}
-
-/// The job on one cluster; nullopt if weak scaling asks for a part of a sequence.
-std::optional<models::Job> job_at(const models::Job& job, const WhatIfQuestion& q,
-                                  const topology::Instance& instance, int nodes) {
-  models::Job at = job;
-  at.cluster.instance = instance;
-  at.cluster.nodes = nodes;
-  at.training.tokens = q.tokens;
-  if (nodes != job.cluster.nodes || instance.name != job.cluster.instance.name) at.pin.data_parallel.reset();
-  if (q.scaling == Scaling::strong) return at;
-  const std::int64_t whole = static_cast<std::int64_t>(job.training.global_batch) * nodes;
-  if (whole % job.cluster.nodes != 0 || whole / job.cluster.nodes > std::numeric_limits<int>::max())
-    return std::nullopt;
-  at.training.global_batch = static_cast<int>(whole / job.cluster.nodes);
-  return at;
-}
-
-/// Remark on hosts: asynchronous checkpoints double the processes of a node.
-std::string host_remark(const models::Job& job, const models::Strategy& s, bool asynchronous) {
-  const models::HostMemory m = models::host_memory_of(job, s, {.asynchronous = asynchronous});
-  if (m.fits()) return {};
-  return fmt::format("a node needs {} of {} GiB on the host while it writes a checkpoint", gib(m.peak()),
-                     gib(m.limit));
-}
-
-RunTerms terms_of(const WhatIfQuestion& q) {
-  return {q.recovery, q.asynchronous, q.checkpoint_steps, q.prices, q.sampling};
-}
-
-/// Tokens per second below which a limit is missed even without failures; 0 if there is no limit.
-double least_rate(const WhatIfQuestion& q, const topology::Instance& instance, int nodes) {
-  if (q.asks_for_tokens()) return 0;
-  double seconds = q.deadline ? q.deadline->value : kInfinity;
-  const auto bill = q.budget ? bill_of(instance, nodes, q.prices) : std::nullopt;
-  if (bill) seconds = std::min(seconds, bill->time_for(*q.budget).value);
-  constexpr double kRounded = 1 - 1e-9;
-  return seconds < kInfinity ? q.tokens / seconds * kRounded : 0;
-}
-
-/// Parts of a point that are wanted: all that is known of it, or only whether it keeps the limits.
-enum class Wanted { all, keeping };
-
-WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topology::Instance& instance,
-                     int nodes, const models::Profile& profile, const Reliability& reliability,
-                     const SearchFunction& search, Wanted wanted = Wanted::all) {
-  WhatIfPoint p;
-  p.instance = instance.name;
-  p.nodes = nodes;
-  const auto at = job_at(job, q, instance, nodes);
-  if (!at) {
-    p.why = fmt::format("batch: {} x {} / {} sequences is not a whole number in the range of a batch",
-                        job.training.global_batch, nodes, job.cluster.nodes);
-    return p;
-  }
-  p.global_batch = at->training.global_batch;
-  if (!times_steps_on(instance)) {
-    p.why = "not-modelled: " + why_untimed(instance);
-    p.fix = "use an instance type whose step can be timed: trnplan instances lists them";
-    return p;
-  }
-  const bool all = wanted == Wanted::all;
-  SearchResult found = search(*at, profile,
-                              {.top = 1,
-                               .layouts = 0,
-                               .allow_doubtful = q.allow_doubtful,
-                               .explain = false,
-                               .why_nothing = all,
-                               .least_tokens_per_second = all ? 0 : least_rate(q, instance, nodes)});
-  if (found.plans.empty()) {
-    tell_why_none(p, found, *at);
-    return p;
-  }
-  p.plan = std::move(found.plans[found.recommended]);
-  p.remark = host_remark(*at, p.plan->strategy, q.asynchronous);
-  p.run = answer_run(*at, *p.plan, {q.tokens, q.deadline, q.budget}, terms_of(q), reliability);
-  if (!p.run.why.empty()) {
-    p.plan.reset();
-    p.why = p.run.why;
-  }
-  return p;
-}
 
 void set_efficiency(std::vector<WhatIfPoint>& points) {
   std::map<std::string, double> base;  // tokens/s a node
@@ -184,6 +74,7 @@ std::string limits_text(const WhatIfQuestion& q) {
   std::string text;
   if (q.deadline) text += fmt::format(" within {:.4g} days", q.deadline->value / kDay);
   if (q.budget) text += fmt::format("{} {} USD", q.deadline ? " and" : " within", grouped(*q.budget));
+  if (q.confidence && q.has_limits()) text += fmt::format(" with {:.4g} %", 100 * *q.confidence);
   return text;
 }
 
@@ -210,6 +101,24 @@ std::string reason_without_plans(const std::vector<WhatIfPoint>& points, const W
   return "no strategy is legal and fits on any of these clusters";
 }
 
+/// The point most likely to keep limits that none keeps with the confidence asked for, and what is missing.
+std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
+  const WhatIfPoint* best = nullptr;
+  for (const WhatIfPoint& p : points) {
+    if (!p.plan) continue;
+    if (best == nullptr || p.run.probability_in_limits() > best->run.probability_in_limits()) best = &p;
+  }
+  const RunAnswer& run = best->run;
+  const bool works = run.works < *q.confidence;
+  return fmt::format(
+      "the most likely, {} x {}, keeps the limits with {:.0f} %, not {:.4g} %: {}", best->nodes,
+      best->instance, 100 * run.probability_in_limits(), 100 * *q.confidence,
+      works ? fmt::format("its plan works with {:.0f} %, which more nodes do not change", 100 * run.works)
+      : run.in_time < run.in_budget
+          ? fmt::format("90 % of runs that work need {:.4g} days", in_days(run.time_at_90))
+          : std::string("the budget is what is short"));
+}
+
 /// The point that comes closest to a limit that none keeps.
 std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
   const WhatIfPoint *fastest = nullptr, *cheapest = nullptr;
@@ -231,6 +140,7 @@ std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIf
     text += join + fmt::format("the cheapest, {} x {}, costs {} USD; the budget is {}", cheapest->nodes,
                                cheapest->instance, grouped(*cheapest->run.usd), grouped(*q.budget));
   }
+  if (text.empty() && q.confidence) return reason_too_unsure(points, q);
   return text.empty() ? "some clusters keep the deadline, others the budget, none both" : text;
 }
 
@@ -270,11 +180,8 @@ int nodes_to_try(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q
 
 /// Search for a cluster that suffices if no point keeps the limits.
 struct Remedy {
-  const models::Job& job;
-  const WhatIfQuestion& q;
-  const models::Profile& profile;
-  const Reliability& reliability;
-  const SearchFunction& search;
+  const ClusterPoints& clusters;
+  const WhatIfQuestion& q = clusters.q;
 
   std::optional<WhatIfPoint> larger(const std::vector<WhatIfPoint>& points) const {
     std::optional<WhatIfPoint> best;
@@ -286,7 +193,7 @@ struct Remedy {
   }
 
   WhatIfPoint at(const topology::Instance& type, int nodes) const {
-    return point_at(job, q, type, nodes, profile, reliability, search, Wanted::keeping);
+    return clusters.at(type, nodes, Wanted::keeping);
   }
 
   /// The smallest cluster that suffices: doubles the nodes until one does, then tries those between it and
@@ -322,8 +229,8 @@ struct Remedy {
                                      [&](const topology::Instance& i) { return i.name == p.instance; });
       if (!p.plan || type == q.instances.end()) continue;
       WhatIfPoint reached = p;
-      reached.run = answer_run(*job_at(job, q, *type, p.nodes), *p.plan, {0, q.deadline, q.budget},
-                               terms_of(q), reliability);
+      reached.run = answer_run(*clusters.job_at(*type, p.nodes), *p.plan, {0, q.deadline, q.budget},
+                               clusters.terms(), clusters.reliability);
       if (reached.run.why.empty() && (!best || reached.run.tokens_50 > best->run.tokens_50)) best = reached;
     }
     return best;
@@ -335,6 +242,7 @@ struct Remedy {
 bool WhatIfPoint::keeps(const WhatIfQuestion& q) const {
   if (!plan) return false;
   if (q.asks_for_tokens()) return run.tokens_50 > 0;
+  if (q.confidence && q.has_limits()) return run.probability_in_limits() >= *q.confidence;
   if (q.deadline && run.time > *q.deadline) return false;
   return !q.budget || (run.usd && *run.usd <= *q.budget);
 }
@@ -353,9 +261,11 @@ bool preferred(const WhatIfPoint& a, const WhatIfPoint& b, const WhatIfQuestion&
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search) {
   WhatIfResult result;
+  const ClusterPoints clusters{job, question, profile, reliability, search};
   for (const topology::Instance& instance : question.instances) {
-    for (const int nodes : question.nodes)
-      result.points.push_back(point_at(job, question, instance, nodes, profile, reliability, search));
+    for (const int nodes : question.nodes) result.points.push_back(clusters.at(instance, nodes, Wanted::all));
+    if (!question.solves_for_nodes()) continue;
+    for (WhatIfPoint& p : solved_points(clusters, instance)) result.points.push_back(std::move(p));
   }
   set_efficiency(result.points);
   set_pareto(result.points);
@@ -363,8 +273,8 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   result.standings = standings(result.points, question);
   result.because = because(result, question);
   if (result.recommended >= 0) return result;
-  const Remedy remedy{job, question, profile, reliability, search};
-  result.would_do = remedy.larger(result.points);
+  const Remedy remedy{clusters};
+  if (!question.solves_for_nodes()) result.would_do = remedy.larger(result.points);
   result.reaches = remedy.farthest(result.points);
   return result;
 }
@@ -372,7 +282,7 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
 WhatIfPoint cluster_point(const models::Job& job, const WhatIfQuestion& question,
                           const topology::Instance& instance, int nodes, const models::Profile& profile,
                           const Reliability& reliability, const SearchFunction& search) {
-  return point_at(job, question, instance, nodes, profile, reliability, search);
+  return ClusterPoints{job, question, profile, reliability, search}.at(instance, nodes, Wanted::all);
 }
 
 UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& job,

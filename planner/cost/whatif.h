@@ -17,6 +17,7 @@
 #include "planner/cost/prices.h"
 #include "planner/cost/run_forecast.h"
 #include "planner/search/search.h"
+#include "topology/instance.h"
 
 namespace trnplan::planner {
 
@@ -28,11 +29,16 @@ enum class Preference { fitting, cheapest, fastest, smallest };
 
 struct WhatIfQuestion {
   std::vector<topology::Instance> instances;  ///< at least one
-  std::vector<int> nodes;                     ///< ascending, at least one
+  /// Ascending. Empty: solved for, which takes tokens, and a deadline or a budget (planner/cost/node_solver.h).
+  std::vector<int> nodes;
+  int most_nodes = topology::kMostNodes;  ///< where nodes are solved for
   /// Tokens of the whole run; 0 = as many as deadline and budget allow, one of which must be stated.
   double tokens = 0;
   std::optional<Seconds> deadline;
   std::optional<double> budget;  ///< USD
+  /// Least RunAnswer::probability_in_limits of a cluster that keeps them, above 0 and below 1; absent: the
+  /// median run keeps them, if it works.
+  std::optional<double> confidence;
   Scaling scaling = Scaling::strong;
   Preference preference = Preference::fitting;
   Recovery recovery = Recovery::automatic;
@@ -43,6 +49,8 @@ struct WhatIfQuestion {
   SamplingOptions sampling;
 
   bool asks_for_tokens() const { return tokens <= 0; }
+  bool solves_for_nodes() const { return nodes.empty(); }
+  bool has_limits() const { return deadline || budget; }
 };
 
 /// One cluster.
@@ -67,10 +75,14 @@ struct WhatIfPoint {
   /// No other point is as fast (or reaches as much), as cheap and as small, and better in one of these.
   bool pareto = false;
 
-  /// True if the median run keeps the deadline and its price the budget and, where tokens are asked
-  /// for, some are reached.
+  /// Distance to the next number of nodes that was judged and does not keep the limits, if nodes were solved
+  /// for; 1: every smaller number (with a budget alone, every larger one) misses them. Else 0.
+  int resolution = 0;
+
+  /// True if the limits are kept with the confidence asked for or, without one, if the median run keeps the
+  /// deadline and its price the budget; and, where tokens are asked for, some are reached.
   bool keeps(const WhatIfQuestion& q) const;
-  /// The same with 90 % instead of at the median.
+  /// True if time and price of 90 % keep them, of a run that works.
   bool keeps_surely(const WhatIfQuestion& q) const;
 };
 
@@ -111,7 +123,9 @@ struct WhatIfResult {
 using SearchFunction =
     std::function<SearchResult(const models::Job&, const models::Profile&, const SearchOptions&)>;
 
-/// Answers `question`. Cost: one search and one goodput estimate a point; without a recommendation, up to 22
+/// Answers `question`. If nodes are solved for, the points are for each type the fewest nodes that keep the
+/// limits (with a budget alone the most), the one of those judged that is preferred, or else the one that is
+/// most likely to keep them. Cost: one search and one goodput estimate a point; without a recommendation, up to 22
 /// more clusters of each instance type, of which those are searched that may keep the limits by their bounds
 /// (a tenth of a search each). Deterministic. A pinned data-parallel degree is ignored if the nodes are not
 /// the job's, since it follows from them.

@@ -44,7 +44,7 @@ struct Plan {
   models::Strategy strategy;
   int nodes = 1;
   std::string instance;
-  std::vector<std::string> changed_hardware;  ///< Instance::changes of it
+  std::vector<std::string> changed_hardware;                               ///< Instance::changes of it
   topology::Accelerator accelerator = topology::Accelerator::neuron_core;  ///< of `instance`
   int micro_batches = 0;
   int global_batch = 0;  ///< sequences per step
@@ -57,7 +57,10 @@ struct Plan {
   Seconds run{};  ///< of the job's tokens, without failures and checkpoints; zero without tokens
   /// P(it fits, compiles and runs), by its distance from recorded runs; absent: not asked for.
   std::optional<double> works;
-  std::optional<double> fits, compiles;              ///< the first two factors of `works`
+  std::optional<double> fits, compiles;  ///< the first two factors of `works`
+  /// Recorded runs of its training loop on machines of its family whose steps were compared with predictions.
+  /// Absent: not asked for.
+  std::optional<int> compared_runs;
   std::optional<models::MeasuredAllReduce> network;  ///< that the prediction takes; absent: none
   std::vector<Violation> doubts;                     ///< allowed replica groups that the runtime may refuse
 };

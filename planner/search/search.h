@@ -70,7 +70,11 @@ struct Infeasible {
   std::vector<RuleCount> rules;             ///< most frequent first; memory is not among them
   std::optional<models::Strategy> closest;  ///< with the smallest shortfall of memory, legal or doubtful
   std::optional<models::Memory> memory;     ///< its memory
-  int nodes_that_would_do = 0;   ///< 0 = none up to 1,875 nodes (30,000 chips), or nodes do not help
+  int nodes_that_would_do = 0;  ///< 0 = none up to 1,875 nodes (30,000 chips), or nodes do not help
+  /// Fewest nodes whose run works and keeps the limits of the run with that probability, as whatif solves for
+  /// them; 0: none was found. Set by a caller that forecasts runs; absent: not asked for.
+  std::optional<int> nodes_in_limits;
+  double probability_in_limits = 0;
   int nearest_batch = 0;         ///< global batch nearest to the user's that some layout divides; 0 = no help
   std::optional<Plan> too_slow;  ///< the fastest, if the deadline refuses all
   /// The cheapest, if it too exceeds the budget, or no plan keeps both limits.

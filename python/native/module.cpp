@@ -149,6 +149,7 @@ py::tuple whatif(const py::dict& given) {
   a.text("tokens", r.tokens);
   a.text("deadline", r.deadline);
   a.text("budget", r.budget);
+  a.text("confidence", r.confidence);
   a.text("instances", r.instances);
   a.text("reliability", r.reliability);
   a.text("price", r.price);

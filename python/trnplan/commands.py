@@ -159,12 +159,13 @@ def simulate(
 
 def whatif(
     job: Job,
-    nodes: Union[int, str, Sequence[int]],
+    nodes: Union[int, str, Sequence[int], None] = None,
     *,
     instances: Union[str, Sequence[str], None] = None,
     tokens: Optional[Count] = None,
     deadline: Optional[Duration] = None,
     budget: Optional[Count] = None,
+    confidence: Union[float, str, None] = None,
     sequence: Optional[int] = None,
     global_batch: Union[int, str, None] = None,
     precision: Optional[str] = None,
@@ -196,7 +197,9 @@ def whatif(
 ) -> WhatIfResult:
     """Compares clusters for a whole run, by days, dollars or tokens, with failures and checkpoints, and recommends one.
 
-    nodes: ``"4..128"`` doubles, ``[4, 8, 16]`` lists. instances: types, instead of the job's.
+    nodes: ``"4..128"`` doubles, ``[4, 8, 16]`` lists; None: the fewest that keep the limits are found.
+    confidence (``"90%"`` or 0.9): least probability that the run works and keeps them.
+    instances: types, instead of the job's.
     hardware: numbers of the instance type, changed: ``["core.memory=32GiB", "nic_bandwidth=x2"]``.
     all_reduce_gbps (``"161@32"``), measured: as in ``plan()``.
     tokens, deadline (``"30d"`` or a timedelta), budget (USD): of the whole run, instead of the job's.
@@ -219,9 +222,9 @@ def whatif(
                   recovery=recovery, async_checkpoints=async_checkpoints, checkpoint_steps=checkpoint_steps,
                   storage_gb_per_second=storage_gb_per_second, force=force)
         .document("job", job)
-        .words(nodes=nodes, instances=instances, tokens=tokens, deadline=deadline, budget=budget, sequence=sequence,
-               global_batch=global_batch, precision=precision, release=release, all_reduce_gbps=all_reduce_gbps,
-               discount=discount, term=term, upfront=upfront)
+        .words(nodes=nodes, instances=instances, tokens=tokens, deadline=deadline, budget=budget, confidence=confidence,
+               sequence=sequence, global_batch=global_batch, precision=precision, release=release,
+               all_reduce_gbps=all_reduce_gbps, discount=discount, term=term, upfront=upfront)
         .paths(measured=measured, reliability=reliability, price=price, profile=profile, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.whatif(arguments.values)

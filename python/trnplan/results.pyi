@@ -62,6 +62,7 @@ class Plan(Record):
     fit_probability_at_distance: Optional[float]
     compile_probability_at_distance: Optional[float]
     works_probability: Optional[float]
+    compared_runs: Optional[int]
     run_days: Optional[float]
     run_usd: Optional[float]
     def row(self) -> Dict[str, Any]: ...
@@ -135,6 +136,8 @@ class WhatIfResult(Result):
     reliability: str
     deadline_days: Optional[float]
     budget_usd: Optional[float]
+    confidence: Optional[float]
+    solved_for_nodes: bool
     points: List[WhatIfPoint]
     recommended: int
     reason: str
@@ -466,6 +469,8 @@ class RunForecast(Record):
     works_probability: float
     deadline_probability: float
     budget_probability: float
+    probability_in_time: float
+    probability_in_limits: float
     tokens_50: Optional[float]
     tokens_90: Optional[float]
     days_at_90: float
@@ -491,6 +496,8 @@ class RuleCount(Record):
 @dataclass(frozen=True, repr=False)
 class Infeasible(Record):
     nodes_that_would_do: int
+    nodes_in_limits: Optional[int]
+    probability_in_limits: Optional[float]
     nearest_global_batch: int
     rules: List[RuleCount]
     closest: Optional[Strategy]
@@ -742,8 +749,12 @@ class WhatIfPoint(Record):
     usd_per_hour: Optional[float]
     efficiency: Optional[float]
     works_probability: Optional[float]
+    compared_runs: Optional[int]
     deadline_probability: Optional[float]
     budget_probability: Optional[float]
+    probability_in_time: Optional[float]
+    probability_in_limits: Optional[float]
+    resolution: Optional[int]
     tokens_50: Optional[float]
     tokens_90: Optional[float]
     days_at_90: Optional[float]

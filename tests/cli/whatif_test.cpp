@@ -84,3 +84,31 @@ TEST_CASE("clusters compared", "[cli]") {
   const std::string first = cli.run(what + " --recovery manual").out;
   CHECK(cli.run(what + " --recovery manual").out == first);
 }
+
+// "N nodes are ... likely to work and end in time: --nodes N" said 4 nodes, which took 3,068 days.
+TEST_CASE("nodes that plan says would do are in time with that probability", "[cli]") {
+  Session cli;
+  for (const char* job :
+       {"llama3-8b --sequence 2048 --global-batch 64 --instance trn1.32xlarge --tokens 400B --deadline 20d",
+        "llama3-70b --sequence 2048 --global-batch 64 --instance p5.48xlarge --tokens 50B --deadline 20d"}) {
+    CAPTURE(job);
+    const json none = json_of(cli, std::string("plan ") + job + " --nodes 1").at("infeasible");
+    const int nodes = none.at("nodes_in_limits");
+    REQUIRE(nodes > 1);
+    CHECK(none.at("probability_in_limits") >= 0.8);
+    const json run = json_of(cli, std::string("plan ") + job + " --nodes " + std::to_string(nodes)).at("run");
+    CHECK(run.at("probability_in_limits") >= 0.8);
+    CHECK(run.at("probability_in_limits").get<double>() ==
+          Approx(none.at("probability_in_limits").get<double>()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("whatif solves for nodes and says the confidence", "[cli]") {
+  Session cli;
+  const std::string what = "whatif llama3-8b --sequence 2048 --global-batch 64 --tokens 400B";
+  cli.expect(0, "with 80 %", what + " --deadline 20d");
+  cli.prints("Fewer nodes of trn1.32xlarge miss the limits more often|numbers in between were not tried");
+  cli.expect(0, "with 60 %", what + " --deadline 20d --confidence 0.6");
+  cli.refuse("--nodes: neither the nodes", what);
+  cli.refuse("--confidence: \"2\" is not a probability", what + " --deadline 20d --confidence 2");
+}

@@ -27,15 +27,15 @@ KILLED = "[F137] neuronx-cc was forcibly killed - This most commonly occurs due 
 
 # (who asks, question, command, exit code, patterns of the answer)
 QUESTIONS = [
-    ("planner", "How many nodes finish 2T tokens in 60 days?", WHATIF, 0, [r"\d+ x trn1\.32xlarge: 2T tokens"]),
+    ("planner", "How many nodes finish 2T tokens in 60 days?", WHATIF, 0, [r"Recommended: \d+ x trn1\.32xlarge"]),
     ("planner", "Within which time is that 90 % likely to be done?", WHATIF, 0, [r"2T tokens[^*]* 90 % likely within [\d.]+ days"]),
     ("planner", "What does it cost?", WHATIF, 0, [r"2T tokens[^*]* [\d,]+ USD"]),
-    ("planner", "What do twice as many nodes cost?", WHATIF, 0, [r" 64 +[\d.]+ +[\d,]+ .* \d+,\d+ tp="]),
+    ("planner", "What do twice as many nodes cost?", WHATIF, 0, [r" 64 +[\d.]+ +[\d.]+ +[\d,]+"]),
     ("planner", "How far do 60 days and 600,000 USD get?", WHATIF + " --budget 600000", 3, [r"90 % [^;]*[\d.]+T"]),
     ("planner", "How many tokens do 8 nodes train in 30 days?", MONTH, 0, [r"[\d.]+ days, [\d,]+ USD.* [\d.]+B tokens"]),
     ("planner", "How many nodes would keep the deadline?", TOO_FEW, 3, [r"--nodes \d{2,}"]),
-    ("planner", "Which type of machine is the cheapest?", TYPES, 0, [r"p5\.48xlarge +4 +\d+ +([6-9]\d|100) +55\.04"]),
-    ("planner", "At which price would trn1 be as cheap?", TYPES, 0, [r"break-even trn1\.32xlarge .* 21\.50 [\d.]+ p4d"]),
+    ("planner", "Which type of machine is the cheapest?", TYPES, 0, [r"p5\.48xlarge +4 +[\d.]+ +[\d.]+ +[\d,]+ +\d+ +([6-9]\d|100)"]),
+    ("planner", "At which price would trn1 be as cheap?", TYPES + " --details", 0, [r"break-even trn1\.32xlarge .* 21\.50 [\d.]+ p4d"]),
     ("ML engineer", "Does Llama-3 70B fit on four trn1?", "trnplan plan llama3-70b --nodes 4", 0, [r"[\d.]+ of 16 GiB", r"fits: [\d.]+ %"]),
     ("ML engineer", "Does 405B fit on four, and on how many would it?", "trnplan plan llama3.1-405b --nodes 4", 3, [r"--nodes \d+"]),
     ("ML engineer", "Why is TP 16 x DP 2 refused, and what is accepted?", "trnplan topology --tp 16 --dp 2", 3,

@@ -1,0 +1,151 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/text/plan_answer.h"
+#include "cli/text/run_text.h"
+#include "cli/text/table.h"
+#include "cli/text/text.h"
+#include "cli/text/whatif_parts.h"
+#include "planner/plan/plan.h"
+#include "text/diagnostic.h"
+#include "text/figures.h"
+#include "units/quantity.h"
+
+namespace trnplan::cli {
+
+using planner::WhatIfPoint;
+using planner::WhatIfQuestion;
+
+namespace {
+
+/// Most rows of the short answer.
+constexpr std::size_t kRowsShown = 8;
+
+/// Clusters of the short answer: one of each type or, of one type alone, all that have a plan.
+std::vector<const WhatIfPoint*> shown_points(const WhatIfAnswer& a) {
+  std::vector<const WhatIfPoint*> all;
+  if (a.result.standings.size() > 1) {
+    for (const planner::InstanceStanding& s : a.result.standings)
+      all.push_back(&a.result.points[static_cast<std::size_t>(s.point)]);
+    return all;
+  }
+  for (const WhatIfPoint& p : a.result.points)
+    if (p.plan) all.push_back(&p);
+  return all;
+}
+
+const planner::InstanceStanding* standing_of(const WhatIfAnswer& a, const WhatIfPoint& p) {
+  for (const planner::InstanceStanding& s : a.result.standings)
+    if (s.instance == p.instance) return &s;
+  return nullptr;
+}
+
+/// Clusters that have no plan, by the reason.
+std::string missing_text(const WhatIfAnswer& a) {
+  std::string text;
+  const auto& points = a.result.points;
+  std::size_t lines = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const WhatIfPoint& p = points[i];
+    if (p.plan) continue;
+    std::string nodes = fmt::to_string(p.nodes);
+    for (; i + 1 < points.size() && !points[i + 1].plan && points[i + 1].instance == p.instance; ++i)
+      nodes += fmt::format(", {}", points[i + 1].nodes);
+    if (lines++ < 2) text += fmt::format("  no plan on {} x {}: {}\n", nodes, printable(p.instance), p.why);
+  }
+  return text;
+}
+
+/// A line for each type at its best number of nodes, or for each number of nodes of one type.
+std::string short_table(const WhatIfAnswer& a, int width) {
+  const WhatIfQuestion& q = a.question;
+  const bool far = q.asks_for_tokens(), limited = q.has_limits() && !far;
+  const char* kept = q.deadline && q.budget ? "in limits %" : q.deadline ? "in time %" : "in budget %";
+  std::vector<Column> columns = {{"", true}, {"type", true}, {"nodes"}, {"days"}};
+  columns.push_back({far ? "tokens" : "days 90 %"});
+  columns.push_back({far ? "tokens 90 %" : "USD"});
+  columns.push_back({"works %"});
+  if (limited) columns.push_back({kept});
+  if (a.result.standings.size() > 1) columns.push_back({"cheapest %", false, 1});
+  Table table(columns, "", 0, 1);
+  const std::vector<const WhatIfPoint*> points = shown_points(a);
+  if (points.empty()) return "";
+  bool unknown = false;
+  for (std::size_t i = 0; i < points.size() && i < kRowsShown; ++i) {
+    const WhatIfPoint& p = *points[i];
+    const bool best =
+        a.result.recommended >= 0 && &p == &a.result.points[static_cast<std::size_t>(a.result.recommended)];
+    const bool compared = p.plan->compared_runs.value_or(1) > 0;
+    unknown |= !compared;
+    const planner::RunAnswer& run = p.run;
+    std::vector<std::string> cells = {std::string(best ? "*" : " ") + (compared ? "" : "?"),
+                                      printable(p.instance),
+                                      fmt::to_string(p.nodes),
+                                      figure(in_days(run.time)),
+                                      far ? count_text(run.tokens_50) : figure(in_days(run.time_at_90)),
+                                      far       ? count_text(run.tokens_90)
+                                      : run.usd ? grouped(*run.usd)
+                                                : "-",
+                                      p.plan->works ? fmt::format("{:.0f}", 100 * *p.plan->works) : "-"};
+    if (limited) cells.push_back(fmt::format("{:.0f}", 100 * run.probability_in_limits()));
+    if (a.result.standings.size() > 1) {
+      const planner::InstanceStanding* s = standing_of(a, p);
+      cells.push_back(s != nullptr && s->price ? fmt::format("{:.0f}", 100 * s->cheapest) : "-");
+    }
+    table.row(std::move(cells));
+  }
+  std::string text = "\n" + table.text(width);
+  if (points.size() > kRowsShown) text += fmt::format("{} more: --details\n", points.size() - kRowsShown);
+  if (limited)
+    text += std::string(kept).substr(0, std::string(kept).size() - 2) + ": that it works and keeps them; ";
+  text += "days do not include waiting for nodes\n";
+  if (unknown) text += "?: no step of this training loop on such a machine was ever compared\n";
+  return text;
+}
+
+/// Numbers of nodes that were solved for, in a sentence.
+std::string solved_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
+  if (p.resolution == 0 || !p.keeps(a.question)) return "";
+  const bool fewest = a.question.deadline.has_value();
+  if (p.resolution == 1)
+    return fmt::format("  {} nodes of {} miss the limits more often.\n", fewest ? "Fewer" : "More",
+                       printable(p.instance));
+  return fmt::format("  {} nodes of {} miss the limits more often; numbers in between were not tried.\n",
+                     fewest ? p.nodes - p.resolution : p.nodes + p.resolution, printable(p.instance));
+}
+
+}  // namespace
+
+std::string short_whatif_text(const WhatIfAnswer& a, int width) {
+  const auto& r = a.result;
+  std::string text = question_text(a);
+  const WhatIfPoint* best = r.recommended >= 0 ? &r.points[static_cast<std::size_t>(r.recommended)] : nullptr;
+  if (best == nullptr) {
+    text += none_text(a);
+  } else {
+    if (r.standings.size() > 1) {
+      text += fmt::format("{}: {}\n{}\n", cluster_words(*best), run_line(best->run, run_question(a.question)),
+                          r.because);
+    } else {
+      text += fmt::format("Recommended: {}, {}\n  {}\n", cluster_words(*best), r.reason,
+                          run_line(best->run, run_question(a.question)));
+    }
+    text += solved_text(a, *best);
+    if (r.surer >= 0) {
+      const WhatIfPoint& surer = r.points[static_cast<std::size_t>(r.surer)];
+      text += fmt::format("  safer       {} if it works: {} is 90 % likely to keep {}\n",
+                          cluster_words(surer), surer.run.usd ? usd_text(*surer.run.usd) + "," : "it",
+                          a.question.deadline ? "the deadline" : "the budget");
+    }
+    if (const std::string unknown = never_compared_text(*best->plan); !unknown.empty())
+      text += "  unknown     " + unknown + "\n";
+    if (const auto batch = planner::waiting_stages(*best->plan))
+      text += fmt::format(
+          "  batch       stages wait {:.0f} % of the step; with a global batch of {} about {:.0f} %\n",
+          100 * batch->share, batch->enough, 100 * planner::kLittleWaiting);
+  }
+  return text + short_table(a, width) + missing_text(a) + "\n" + next_text(a);
+}
+
+}  // namespace trnplan::cli

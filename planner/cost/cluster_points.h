@@ -1,0 +1,30 @@
+// Points of a what-if question: the best plan of one cluster, and its whole run.
+#pragma once
+
+#include <optional>
+
+#include "planner/cost/whatif.h"
+
+namespace trnplan::planner {
+
+/// Parts of a point that are wanted. `keeping`: only whether it keeps the limits, so that a cluster whose
+/// bounds rule that out is not searched; `plan`: as `keeping`, but searched in any case; `all`: also the
+/// reason if there is no plan.
+enum class Wanted { all, plan, keeping };
+
+/// Keeps references to its members, which outlive it.
+struct ClusterPoints {
+  const models::Job& job;
+  const WhatIfQuestion& q;
+  const models::Profile& profile;
+  const Reliability& reliability;
+  const SearchFunction& search;
+
+  /// The job on one cluster; nullopt if weak scaling asks for a part of a sequence.
+  [[nodiscard]] std::optional<models::Job> job_at(const topology::Instance& instance, int nodes) const;
+  [[nodiscard]] RunTerms terms() const;
+  /// Cost: a search and a goodput estimate; with Wanted::keeping a tenth of that where bounds rule it out.
+  [[nodiscard]] WhatIfPoint at(const topology::Instance& instance, int nodes, Wanted wanted) const;
+};
+
+}  // namespace trnplan::planner

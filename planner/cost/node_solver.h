@@ -1,0 +1,28 @@
+// Numbers of nodes of one instance type that keep deadline and budget with a probability.
+//
+// P(N), the probability that the run on N nodes works and ends within its limits
+// (RunAnswer::probability_in_limits), grows with N under a deadline and falls under a budget, but not
+// steadily: which layouts there are depends on the divisors of N and of the batch. The solver
+//   1. doubles or halves N, from the number that a usual MFU needs, to two powers of two between which P
+//      crosses the confidence;
+//   2. judges every number that is not ruled out, where the space of strategies is small enough
+//      (kMostStrategies), so that the answer is the first of all;
+//   3. otherwise narrows the two: where the forecast of the better one, at as many tokens a second per node,
+//      crosses the confidence, else halfway.
+// No step has more tokens a second than the accelerators' peak allows, which rules out the smallest.
+#pragma once
+
+#include <vector>
+
+#include "planner/cost/cluster_points.h"
+
+namespace trnplan::planner {
+
+/// Points of the type, ascending: the first that keeps the limits, seen from too few nodes (with a budget
+/// alone from too many), and the preferred one of those judged. If none keeps them, the most likely; empty if
+/// no number of nodes has a plan. Requires: tokens and a limit are stated. Cost: some ten searches, or those
+/// of kMostStrategies strategies.
+[[nodiscard]] std::vector<WhatIfPoint> solved_points(const ClusterPoints& points,
+                                                     const topology::Instance& type);
+
+}  // namespace trnplan::planner
