@@ -1,0 +1,123 @@
+#include "calibrate/session/own_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "models/step/step.h"
+
+namespace trnplan::calibrate {
+
+namespace {
+
+/// Name of a user's configuration: that of a published step of the same program (tables write Llama3-70B,
+/// jobs llama3-70b), else all that distinguishes it from another strategy of the same layout.
+std::string known_as(const MeasuredStep& own, const std::vector<MeasuredStep>& steps) {
+  const std::string configuration = configuration_of(own.job.architecture.name, own.job, own.strategy);
+  const auto lower = [](std::string text) {
+    for (char& c : text) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return text;
+  };
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const MeasuredStep& s) {
+    return !s.own && lower(s.configuration) == lower(configuration) && s.strategy == own.strategy &&
+           s.job.training.global_batch == own.job.training.global_batch &&
+           s.job.cluster.instance.name == own.job.cluster.instance.name;
+  });
+  if (found != steps.end()) return found->configuration;
+  return fmt::format("{}, {} x {}, sequence {}, batch {}: {}", own.job.architecture.name,
+                     own.job.cluster.nodes, own.job.cluster.instance.name, own.job.training.sequence,
+                     own.job.training.global_batch, describe(own.strategy));
+}
+
+/// Ratio of slow steps to quick ones of a log beyond which no one factor describes them. Assumed: steps of a
+/// healthy run differ by 1 to 5 %.
+constexpr double kUneven = 1.3;
+
+bool is_uneven(const MeasuredStep& s) {
+  return s.low > 0 && s.high > kUneven * s.low;
+}
+
+/// Log-sd of the step that a log shows. Steps without a common pace leave half of their range open, however many
+/// there are.
+double spread_of(const logs::StepSample& s, const MeasuredStep& step) {
+  if (is_uneven(step)) return std::log(step.high / step.low) / 2;
+  return spread_of_median(s.spread.value_or(0) / s.seconds, static_cast<std::size_t>(std::max(1, s.count)));
+}
+
+}  // namespace
+
+void add_samples(const RanSamples& log, MappedRuns& runs) {
+  if (!log.ran || !log.ran->strategy) return;
+  for (const logs::StepSample& s : log.samples) {
+    MeasuredStep step;
+    const std::string name = std::filesystem::path(s.at.file).filename().string();
+    const std::string file = log.folder.empty() ? name : log.folder + "/" + name;
+    step.id = fmt::format("{}:{}", file, s.at.line);
+    step.at = s.at;
+    step.own = true;
+    step.group = file;
+    step.quality = "A";
+    step.kind = log.ran->job.architecture.causal ? "decoder" : "bert";
+    step.job = log.ran->job;
+    if (!s.framework.empty()) step.job.software.framework = s.framework;
+    step.job.software.release = s.release;
+    step.strategy = *log.ran->strategy;
+    step.configuration = known_as(step, runs.steps);
+    step.seconds = s.wall_seconds.value_or(s.seconds);
+    if (s.wall_seconds && s.seconds < *s.wall_seconds) step.printed = s.seconds;
+    step.low = s.low;
+    step.high = s.high;
+    step.log_sd = spread_of(s, step);
+    const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
+    if (!reason.empty()) {
+      runs.excluded.push_back({step.id, "not modelled: " + reason});
+    } else if (step.seconds > 0) {
+      runs.steps.push_back(std::move(step));
+    }
+  }
+}
+
+std::vector<SiteRun> site_runs(const StepData& data) {
+  std::vector<SiteRun> runs;
+  for (const StepObservation& o : data.bench->observations()) {
+    const MeasuredStep& first = data.runs.steps[o.rows.front()];
+    if (!first.own || first.job.software.framework.empty()) continue;
+    runs.push_back({first.group, first.job, first.strategy, o.log_seconds, o.log_sd});
+  }
+  return runs;
+}
+
+std::vector<Diagnostic> uneven_runs(const StepData& data) {
+  std::vector<Diagnostic> doubts;
+  for (const MeasuredStep& s : data.runs.steps) {
+    if (!s.own || !is_uneven(s)) continue;
+    doubts.push_back({s.at, "step",
+                      fmt::format("the steps have no common pace: a tenth of them takes at most {:.4g} s, a "
+                                  "tenth at least {:.4g} s",
+                                  s.low, s.high),
+                      "find what slows a part of the steps (data loading, checkpoints, a slow node), and "
+                      "calibrate with the steps of one pace"});
+  }
+  return doubts;
+}
+
+void tell_misses(const std::vector<SiteRun>& runs, const std::vector<SiteRow>& rows,
+                 const models::Profile& fitted, Remarks& remarks) {
+  constexpr double kMuch = 2;  // standard deviations of the model's error for a configuration
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const SiteRow& row = rows[i];
+    const double factor = layout_factor(fitted, runs[i].job, runs[i].strategy);
+    if (std::abs(row.misses) <= kMuch) continue;
+    remarks.add(fmt::format(
+        "{} does not agree with the rest: {} takes {:.3g} times as long as your cluster's factor and the "
+        "model "
+        "say; check its nodes, batch and strategy. The profile keeps this factor for this layout alone",
+        printable(runs[i].name, 200), describe(runs[i].strategy), factor));
+  }
+}
+
+}  // namespace trnplan::calibrate
