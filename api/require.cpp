@@ -59,6 +59,10 @@ constexpr Quantity kQuantities[] = {
      }},
 };
 
+std::optional<double> bound_of(std::string_view text) {
+  return text.ends_with('%') ? parse_share(text) : parse_count(text);
+}
+
 Diagnostic fault(const std::string& text, std::string problem, std::string fix) {
   return {{io::kCommandLine, 0, 0}, "--require", in_quotes(text) + " " + std::move(problem), std::move(fix)};
 }
@@ -105,7 +109,7 @@ std::vector<Requirement> read_requirements(const std::vector<std::string>& texts
     while (r.quantity < std::size(kQuantities) && name != kQuantities[r.quantity].name) ++r.quantity;
     if (r.quantity == std::size(kQuantities))
       faults.push_back(fault(text, "names nothing that a plan has", "name one of " + requirable()));
-    const auto bound = parse_share(std::string_view(text).substr(sign + 1 + (equal ? 1 : 0)));
+    const auto bound = bound_of(std::string_view(text).substr(sign + 1 + (equal ? 1 : 0)));
     if (!bound)
       faults.push_back(fault(text, "has no number behind the sign", "write for example 60, 2.5M or 99%"));
     r.bound = bound.value_or(0);

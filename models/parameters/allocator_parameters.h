@@ -7,7 +7,7 @@
 namespace trnplan::models::allocator {
 
 inline constexpr ParameterInfo kParameters[] = {
-    {.place = 43,
+    {.place = 44,
      .name = "mixed_fragmentation",
      .unit = "1",
      .meaning =

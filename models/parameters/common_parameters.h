@@ -104,7 +104,7 @@ inline constexpr ParameterInfo kParameters[] = {
      .when_absent = 0.3},
     // Wide on purpose, so that the first log of a cluster decides: no public pair of runs has one program on
     // two clusters of one type. 0.3 lets a log of half or twice the predicted step pass without a doubt.
-    {.place = 44,
+    {.place = 35,
      .name = "site_spread",
      .unit = "1",
      .meaning = "log-sd of step time between clusters of one machine and stack, before one is measured",

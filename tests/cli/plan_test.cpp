@@ -77,7 +77,7 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
   cli.expect(0, R"("on_front": true)", "plan $work/any.yaml --format json");
   cli.expect(3, R"(cluster\.nodes is free: 2 are used)", "simulate $work/any.yaml --strategy dp=4");
   cli.expect(3, R"(^trn1n\.32xlarge$)",
-             "whatif $work/any.yaml --nodes 1 --deadline 1d");  // types as the job has them
+             "whatif $work/any.yaml --nodes 1 --deadline 1d --details");  // types as the job has them
   cli.expect(0, R"(on 1 x trn1\.2xlarge|cluster has)", "plan $work/any.yaml --nodes 1");
 
   cli.write_free("deadline.yaml", "global_batch: {per_node: 64}, tokens: 100B", one + ", nodes: [1, 2, 4]",
@@ -311,8 +311,9 @@ TEST_CASE("a price that is not on demand says so", "[cli]") {
              "simulate llama3-70b --instance trn2.48xlarge --nodes 4 --strategy tp=32,pp=4");
   cli.expect(0, "^Best .* USD per billion tokens, capacity block price",
              "plan llama3-70b --instance trn2.48xlarge --nodes 4 --objective cost");
-  cli.expect(0, "USD/h for 4 x trn2\\.48xlarge \\(as stated\\)$",
-             "whatif llama3-70b --instances trn2.48xlarge --nodes 4 --tokens 1T --usd-per-node-hour 30");
+  cli.expect(
+      0, "USD/h for 4 x trn2\\.48xlarge \\(as stated\\)$",
+      "whatif llama3-70b --instances trn2.48xlarge --nodes 4 --tokens 1T --usd-per-node-hour 30 --details");
 }
 
 TEST_CASE("machines that one search cannot compare, and targets of other machines", "[cli]") {

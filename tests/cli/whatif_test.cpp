@@ -48,14 +48,14 @@ TEST_CASE("clusters compared", "[cli]") {
   cli.expect(3, "^None recommended: the fastest, 2 x .* days; the deadline is 1$", what + " --deadline 1d");
   cli.expect(3, "^None recommended: .*fits",
              "whatif $source/examples/llama3-70b-16-nodes/job.yaml --nodes 1 --tokens 1T");
-  cli.expect(0, "not include waiting for the job to be scheduled", what + "");
+  cli.expect(0, "not include waiting for the job to be scheduled", what + " --details");
   cli.expect(0, "waits to be scheduled is not counted", "whatif --help");
   cli.refuse(R"(pin-tp3\.yaml:[0-9]+:[0-9]+: pin\.tensor_parallel: .*rule heads)",
              "whatif $work/pin-tp3.yaml --nodes 1,2 --tokens 1T");
   cli.write_job("no-tokens.yaml", "llama3-8b", 1, 1024);
   cli.refuse("--tokens: neither", "whatif $work/no-tokens.yaml --nodes 1");
   cli.expect(0, "reached +50 % likely at least [0-9.]+[BT] tokens",
-             "whatif $work/no-tokens.yaml --nodes 1 --deadline 30d");
+             "whatif $work/no-tokens.yaml --nodes 1 --deadline 30d --details");
   cli.expect(3, R"("recommended": -1)", what + " --deadline 1d --format json");
   cli.expect(3, R"("would_do": \{)", what + " --deadline 20d --format json");
   cli.expect(3, "^  enough      --nodes [0-9]+: ", what + " --deadline 20d");
@@ -64,14 +64,15 @@ TEST_CASE("clusters compared", "[cli]") {
 
   // Types against each other, one without a price of that kind; and a cluster beyond the runs of the fit.
   cli.expect(0, "^Take 4 x trn1.32xlarge, the cheapest: ",
-             "whatif llama3-8b --nodes 4 --instances trn1.32xlarge,trn2.48xlarge --tokens 1T");
+             "whatif llama3-8b --nodes 4 --instances trn1.32xlarge,trn2.48xlarge --tokens 1T --details");
   cli.prints("^trn2.48xlarge +4 +- +- +- +none +[0-9.]+$");
   cli.prints("trn2.48xlarge: no on-demand price; capacity block: 35.76 USD/h");
-  cli.expect(0, "^4 x trn2.48xlarge: ",
-             "whatif llama3-8b --nodes 4 --instances trn2.48xlarge --tokens 1T --pricing capacity_block");
+  cli.expect(
+      0, "^4 x trn2.48xlarge: ",
+      "whatif llama3-8b --nodes 4 --instances trn2.48xlarge --tokens 1T --pricing capacity_block --details");
   cli.expect(0, "384 x trn1.32xlarge is outside the range of runs that trn1 was fitted to: nodes 384",
              "whatif llama3-8b --nodes 384 --tokens 1T");
-  cli.expect(0, "^  strategy    tp=[0-9]+", what);
+  cli.expect(0, "^  strategy    tp=[0-9]+", what + " --details");
 
   // What comes next can be pasted: a path is quoted where a shell needs it.
   cli.write_job("it's a job.yaml", "llama3-8b", 1, 1024);
@@ -89,7 +90,7 @@ TEST_CASE("clusters compared", "[cli]") {
 TEST_CASE("nodes that plan says would do are in time with that probability", "[cli]") {
   Session cli;
   for (const char* job :
-       {"llama3-8b --sequence 2048 --global-batch 64 --instance trn1.32xlarge --tokens 400B --deadline 20d",
+       {"llama3-8b --sequence 2048 --global-batch 64 --instance trn1.32xlarge --tokens 100B --deadline 20d",
         "llama3-70b --sequence 2048 --global-batch 64 --instance p5.48xlarge --tokens 50B --deadline 20d"}) {
     CAPTURE(job);
     const json none = json_of(cli, std::string("plan ") + job + " --nodes 1").at("infeasible");
@@ -105,7 +106,7 @@ TEST_CASE("nodes that plan says would do are in time with that probability", "[c
 
 TEST_CASE("whatif solves for nodes and says the confidence", "[cli]") {
   Session cli;
-  const std::string what = "whatif llama3-8b --sequence 2048 --global-batch 64 --tokens 400B";
+  const std::string what = "whatif llama3-8b --sequence 2048 --global-batch 64 --tokens 100B";
   cli.expect(0, "with 80 %", what + " --deadline 20d");
   cli.prints("Fewer nodes of trn1.32xlarge miss the limits more often|numbers in between were not tried");
   cli.expect(0, "with 60 %", what + " --deadline 20d --confidence 0.6");

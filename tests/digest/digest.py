@@ -171,6 +171,8 @@ class Renamed:
         """A path of an answer, whose keys hold names, as it was."""
         for fresh, model in self.was.items():
             path = path.replace(fresh, model)
+        for name, fresh in self.names.items():
+            path = path.replace(fresh, name)
         return path
 
     def command(self, text):

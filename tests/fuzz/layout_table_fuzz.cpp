@@ -46,10 +46,23 @@ void judge_row(const logs::LayoutRun& run, const calibrate::LayoutRules& rules) 
   judge_on(asked.job, strategy);
 }
 
+/// The answer of a catalogue; its faults have no place, which is the table's.
+template <class Named>
+auto placed(const Named& named) {
+  try {
+    return named();
+  } catch (const InputError& e) {
+    Diagnostic unknown = e.faults().front();
+    unknown.at.file = "table";
+    throw InputError(std::move(unknown));
+  }
+}
+
 /// A row of a user's own table, with nothing stated besides.
 void judge_own_row(const logs::LayoutRun& run, const calibrate::LayoutRules& rules) {
   const calibrate::NamedThings named{
-      machine, [](const std::string& name) { return fuzz::catalog().architecture(name); }};
+      [](const std::string& name) { return placed([&] { return topology::Instance(machine(name)); }); },
+      [](const std::string& name) { return placed([&] { return fuzz::catalog().architecture(name); }); }};
   fuzz::refusable([&] {
     calibrate::OwnJob asked = calibrate::own_job(run, rules, {}, named);
     if (!asked.refused.empty()) return;

@@ -70,7 +70,7 @@ std::vector<Command> word_rows() {
     }
     for (const std::string& option : o.files) {
       for (const std::string& word : {std::string("\033[2J"), std::string("../x"), repeat("x", 3000)})
-        add({option, word}, "cannot be read: ");
+        add({option, word}, option == "--job" ? ": " : "cannot be read: ");
     }
     for (const auto* options : {&o.words, &o.files}) {
       for (const std::string& option : *options) {
@@ -186,7 +186,7 @@ std::vector<Command> mixed_rows() {
       {{"sweep", "grid.yaml", "extra"}, "\"extra\": unexpected argument"},
       {{"models", "extra"}, "\"extra\": unexpected argument"},
       {{"models", "--nodes", "2"}, "--nodes"},
-      {{"instances", "--format", "text", "json"}, "\"json\": unexpected argument"},
+      {{"instances", "--format", "text", "json"}, "unknown instance type \"json\""},
       {{"check", "nxdt.yaml", "extra"}, "\"extra\": unexpected argument"},
       {{"check", "nxdt.yaml", "--env", "=x"}, "--env"},
       {{"check", "nxdt.yaml", "--target", "megatron"}, "--instance"},

@@ -49,7 +49,8 @@ constexpr std::array kLoops = {
                  .logits_forward = 8,
                  .logits_backward = 6,
                  .kernels = Kernels::eager,
-                 .messages = 1},
+                 .messages = 1,
+                 .reduces_after_with_zero1 = true},
     fsdp("fsdp"),
     fsdp("fsdp-async-tp"),
     fsdp("fsdp-eager"),
@@ -201,8 +202,8 @@ int sharers_of(const Strategy& s) {
 
 std::string cannot(const TrainingLoop& loop, const Strategy& s) {
   const bool splits = definition_of(defined_schedule(s)).value_or(Definition{}).splits;
-  if (splits && loop.reduces_with_backward && !loop.shards_weights())
-    return "reduce during a split backward pass";
+  const bool during = loop.reduces_with_backward && !(loop.reduces_after_with_zero1 && s.zero1);
+  if (splits && during && !loop.shards_weights()) return "reduce during a split backward pass";
   const models::Recompute& r = s.recompute;
   const bool again = r.full || r.alternate || (r.core_attention && !s.flash_attention) || r.mlp ||
                      r.rms_norm || r.activation_multiply;

@@ -25,6 +25,7 @@ struct TrainingLoop {
   bool shards_gradients_alone = false;  ///< ZeRO-2
   bool recomputes_parts = false;        ///< every second product, or one of N layers
   bool reduces_with_backward = true;
+  bool reduces_after_with_zero1 = false;  ///< with ZeRO-1 gradients wait for the end of the backward pass
   bool copies_states = false;  ///< groups of replicas may have a copy of the optimizer's states each
   /// Of experts: ratio of places to those that tokens choose, if the model states none; 0 = without limit.
   double capacity = 0;

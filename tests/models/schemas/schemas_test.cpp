@@ -12,8 +12,8 @@ using namespace trnplan::models;
 
 TEST_CASE("a schema is made of what rooms contribute, in the order of places", "[models]") {
   const ParameterSchema& schema = *schema_named(kDefaultSchema);
-  CHECK(schema.parameters().size() == 35);
-  CHECK(schema.places() == 35);
+  CHECK(schema.parameters().size() == 36);
+  CHECK(schema.places() == 36);
   for (std::size_t i = 0; i < schema.parameters().size(); ++i) {
     const Parameter p = schema.parameters()[i];
     CHECK(p.place() == i);
