@@ -169,10 +169,11 @@ class Renamed:
 
     def undone(self, path):
         """A path of an answer, whose keys hold names, as it was."""
+        if " x " in path:  # a layout that a log showed: its names are the catalogue's, not those of a table
+            for name, fresh in self.names.items():
+                path = path.replace(fresh, name)
         for fresh, model in self.was.items():
             path = path.replace(fresh, model)
-        for name, fresh in self.names.items():
-            path = path.replace(fresh, name)
         return path
 
     def command(self, text):
