@@ -156,11 +156,10 @@ void remark_stack(const models::Profile& profile, const models::Software& softwa
 
 /// Adds a remark if the profile has learnt clusters, and the job runs on none of them.
 void remark_site(const models::Profile& profile, const models::Job& job, Remarks& remarks) {
-  if (profile.calibration == nullptr) return;
+  if (profile.calibration == nullptr || at_known_site(profile, job)) return;
   std::string learnt;
   for (const models::StackFactor& f : profile.calibration->stacks) {
     if (!f.is_site()) continue;
-    if (applies(f, job)) return;
     learnt += fmt::format("{}{}{} on {}", learnt.empty() ? "" : ", ", f.framework,
                           f.release.empty() ? "" : " " + f.release, f.instance);
   }

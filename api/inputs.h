@@ -53,7 +53,8 @@ void check_apart(const char* option, const std::string& path, const std::vector<
 void remark_family(const io::Catalog& catalog, const models::Profile& profile,
                    const topology::Instance& instance, Remarks& remarks);
 /// Adds a remark if the job states a release of the Neuron SDK that the profile does not know, or knows only
-/// for a framework that the job does not state.
+/// for a framework that the job does not state; or if the profile was fitted to other frameworks or has learnt
+/// other clusters.
 void remark_release(const models::Profile& profile, const models::Job& job, Remarks& remarks);
 /// Fixes cluster and batch that the job leaves open, for commands that consider only one, and adds remarks on
 /// the choice.

@@ -138,6 +138,7 @@ OfferingsAnswered whatif_offerings(const WhatIfRequest& request, Remarks& remark
     if (c.point.plan) set_lost_times(c, a.reliability);
   }
   a.question.offers = std::move(read.offers);
+  if (!o.confidence.empty()) a.question.confidence = *a.question.run.confidence;
   a.result = planner::choose_offers(a.question, std::move(clusters.all), std::move(clusters.of_offer));
   return a;
 }

@@ -302,7 +302,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   }
   out.measures = target != nullptr;
   out.writable = winner == nullptr ||
-                 (target != nullptr &&
+                 (target != nullptr && o.hardware.empty() &&
                   !planner::inexpressible(*target, planner::as_planned(job, *winner), winner->strategy));
   if (!out.interrupted && o.time_limit <= 0) solve_for_nodes(result, resolved, predictor, o.allow_doubtful);
   out.run = whole_run(job, resolved.run(), result, catalog, remarks);

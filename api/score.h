@@ -32,8 +32,8 @@ struct ScoreResult {
 [[nodiscard]] bool is_layout_table(const std::string& path);
 
 /// Unreadable rows get a remark, count as skipped, and do not prevent the scoring of others. Throws
-/// InputError if the table, the profile or the predictions are not such a file, or an option is wrong. Cost: one simulation per row;
-/// equal rows are simulated once.
+/// InputError if the table, the profile or the predictions are not such a file, or an option is wrong. Cost:
+/// one simulation per row; equal rows are simulated once.
 [[nodiscard]] ScoreResult score(const ScoreRequest& request, Remarks& remarks);
 
 }  // namespace trnplan::api

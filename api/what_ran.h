@@ -11,8 +11,9 @@
 
 namespace trnplan::api {
 
-/// Reads --job (as `plan` takes it) and --strategy, or --config (an NxDT YAML; on nodes of `instance`); nullopt if none is given.
-/// Throws InputError with every fault, also if both are given or a strategy without a job.
+/// Reads --job (as `plan` takes it) and --strategy, or --config (an NxDT YAML; on nodes of `instance`);
+/// nullopt if none is given. Throws InputError with every fault, also if both are given or a strategy without
+/// a job.
 [[nodiscard]] std::optional<calibrate::WhatRan> what_ran(const std::string& job, const std::string& strategy,
                                                          const std::string& config,
                                                          const std::string& instance,

@@ -102,7 +102,6 @@ class Reader {
       } else {
         all.push_back(type.name == job.cluster.instance.name ? job.cluster.instance
                                                              : catalog.instance(type.name));
-        catalog.refuse_unset(all.back());
       }
       if (!type.also.empty())
         remarks.add(

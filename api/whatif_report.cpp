@@ -135,6 +135,7 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
   add("--tokens", o.tokens, !o.tokens.empty());
   add("--target", p.target.value_or(""), p.target && !p.target->empty());
   add("--profile", o.profile, o.profile != usual.profile);
+  for (const std::string& setting : o.hardware) add("--set", setting, true);
   add("--risk", std::string(to_string(o.risk)), o.risk != usual.risk);
   if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
   return words;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/diagnostic.h"
@@ -34,6 +35,8 @@ struct Node {
   const Node* find(std::string_view key) const;
   /// The value at a dotted path such as "trainer.num_nodes", or nullptr.
   const Node* at_path(std::string_view dotted) const;
+  Node* find(std::string_view key) { return const_cast<Node*>(std::as_const(*this).find(key)); }
+  Node* at_path(std::string_view dotted) { return const_cast<Node*>(std::as_const(*this).at_path(dotted)); }
 };
 
 struct Node::Entry {

@@ -31,8 +31,7 @@ double square(double x) {
 models::Profile with_sites(const models::Profile& prior, const std::vector<SiteRun>& runs) {
   auto c = std::make_shared<models::Calibration>();
   if (prior.calibration != nullptr) *c = *prior.calibration;
-  const bool fitted = !c->stacks.empty() && std::any_of(c->stacks.begin(), c->stacks.end(),
-                                                        [](const auto& f) { return f.instance.empty(); });
+  const bool fitted = models::knows_stacks(prior);
   c->covariance = models::covariance_of(prior);
   if (prior.calibration == nullptr) {
     c->prior = prior.base.empty() ? prior.name : prior.base;

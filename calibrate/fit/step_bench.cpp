@@ -31,7 +31,8 @@ auto key_of(const models::Architecture& a) {
                     blocks.output_bias, blocks.mlp_bias);
 }
 
-/// Key of an instance: all but names, reasons, prices, the words of changes, how a run is started, and fields for drawings.
+/// Key of an instance: all but names, reasons, prices, the words of changes, how a run is started, and fields
+/// for drawings.
 auto key_of(const topology::Instance& t) {
   const auto& [name, family, traits, untimed, chips, switches, cores_per_chip, core, links, link,
                link_for_collectives, ll_bandwidths, in_switch_efficiency, torus_rows, torus_columns,

@@ -12,27 +12,6 @@ namespace trnplan::calibrate {
 
 namespace {
 
-/// Name of a user's configuration: that of a published step of the same program (tables write Llama3-70B,
-/// jobs llama3-70b), else all that distinguishes it from another strategy of the same layout.
-std::string known_as(const MeasuredStep& own, const std::vector<MeasuredStep>& steps) {
-  const std::string configuration = configuration_of(own.job.architecture.name, own.job, own.strategy);
-  const auto lower = [](std::string text) {
-    for (char& c : text) {
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return text;
-  };
-  const auto found = std::find_if(steps.begin(), steps.end(), [&](const MeasuredStep& s) {
-    return !s.own && lower(s.configuration) == lower(configuration) && s.strategy == own.strategy &&
-           s.job.training.global_batch == own.job.training.global_batch &&
-           s.job.cluster.instance.name == own.job.cluster.instance.name;
-  });
-  if (found != steps.end()) return found->configuration;
-  return fmt::format("{}, {} x {}, sequence {}, batch {}: {}", own.job.architecture.name,
-                     own.job.cluster.nodes, own.job.cluster.instance.name, own.job.training.sequence,
-                     own.job.training.global_batch, describe(own.strategy));
-}
-
 /// Ratio of slow steps to quick ones of a log beyond which no one factor describes them. Assumed: steps of a
 /// healthy run differ by 1 to 5 %.
 constexpr double kUneven = 1.3;
@@ -41,8 +20,8 @@ bool is_uneven(const MeasuredStep& s) {
   return s.low > 0 && s.high > kUneven * s.low;
 }
 
-/// Log-sd of the step that a log shows. Steps without a common pace leave half of their range open, however many
-/// there are.
+/// Log-sd of the step that a log shows. Steps without a common pace leave half of their range open, however
+/// many there are.
 double spread_of(const logs::StepSample& s, const MeasuredStep& step) {
   if (is_uneven(step)) return std::log(step.high / step.low) / 2;
   return spread_of_median(s.spread.value_or(0) / s.seconds, static_cast<std::size_t>(std::max(1, s.count)));
@@ -66,7 +45,7 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     if (!s.framework.empty()) step.job.software.framework = s.framework;
     step.job.software.release = s.release;
     step.strategy = *log.ran->strategy;
-    step.configuration = known_as(step, runs.steps);
+    step.configuration = layout_name(step.job, step.strategy);
     step.seconds = s.wall_seconds.value_or(s.seconds);
     if (s.wall_seconds && s.seconds < *s.wall_seconds) step.printed = s.seconds;
     step.low = s.low;

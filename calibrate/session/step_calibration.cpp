@@ -95,11 +95,8 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
   std::vector<Diagnostic> doubts;
   for (const auto& row : v.rows) {
     const double ratio = row.step->seconds / row.predicted;
-    const auto& known = profile.calibration;
-    const bool site =
-        known != nullptr && std::any_of(known->stacks.begin(), known->stacks.end(),
-                                        [&](auto& f) { return f.is_site() && applies(f, row.step->job); });
-    const double spread = std::hypot(row.spread, site ? 0 : profile[models::common::site_spread]);
+    const bool known = at_known_site(profile, row.step->job);
+    const double spread = std::hypot(row.spread, known ? 0 : profile[models::common::site_spread]);
     if (std::abs(std::log(ratio)) <= kDoubtful * spread) continue;
     doubts.push_back(
         {row.step->at, "step",

@@ -96,7 +96,8 @@ Seconds apart(const PartSeconds& p) {
   return p.seconds[1] - p.seconds[0];
 }
 
-/// Parts that differ by at least half a per cent of a step, the largest first: at most three causes and three operators.
+/// Parts that differ by at least half a per cent of a step, the largest first: at most three causes and three
+/// operators.
 std::vector<Line> parts_of(const PlanComparison& c) {
   std::vector<PartSeconds> parts = c.by_cause;
   for (PartSeconds& p : parts) p.part = cause(p.part);

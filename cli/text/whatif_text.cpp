@@ -278,6 +278,9 @@ std::string next_text(const WhatIfAnswer& a) {
   if (p == nullptr)
     return entry("Next", "other --instances or --nodes, fewer --tokens, or more time or money" + more(a));
   const std::string command = command_text(a.next);
+  const auto& types = a.question.instances;
+  if (std::any_of(types.begin(), types.end(), [](const auto& i) { return !i.changes.empty(); }))
+    return entry("Next", command + " shows it" + more(a));
   if (!p->target)
     return entry("Next", command + " shows it; no target can write it, for the reason above" + more(a));
   return entry("Next", command + " shows it, and writes its config and scripts with --out DIR" + more(a));

@@ -32,27 +32,6 @@ void add_numbers(const Node& node, const std::string& path, std::vector<Settable
   }
 }
 
-/// The value under a dotted path; nullptr if there is none.
-Node* found(Node& file, const std::string& path) {
-  Node* node = &file;
-  for (std::size_t from = 0; node != nullptr && from <= path.size();) {
-    const std::size_t dot = std::min(path.find('.', from), path.size());
-    const std::string key = path.substr(from, dot - from);
-    const auto entry = std::find_if(node->entries.begin(), node->entries.end(),
-                                    [&](const Node::Entry& e) { return e.key == key; });
-    node = entry == node->entries.end() ? nullptr : &entry->value;
-    from = dot + 1;
-  }
-  return node;
-}
-
-Node* member(Node& node, const char* key) {
-  for (Node::Entry& e : node.entries) {
-    if (e.key == key) return &e.value;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::vector<HardwareSetting> hardware_settings_from(const std::vector<std::string>& texts) {
@@ -72,9 +51,7 @@ std::vector<HardwareSetting> hardware_settings_from(const std::vector<std::strin
     std::string value = text.substr(equals + 1);
     s.times = value.starts_with('x');
     if (s.times) value.erase(0, 1);
-    std::size_t end = value.find_first_not_of("0123456789.eE+-");
-    // The e of "1e3" is a digit's, that of "2 eV" a unit's.
-    end = std::min(end, value.size());
+    const std::size_t end = std::min(value.find_first_not_of("0123456789.eE+-"), value.size());
     const auto number = number_of({.kind = Node::Kind::scalar, .scalar = value.substr(0, end)});
     const std::size_t unit = std::min(value.find_first_not_of(' ', end), value.size());
     s.unit = value.substr(unit);
@@ -102,14 +79,14 @@ std::vector<SettableNumber> settable_numbers(const Node& file) {
 std::vector<std::string> apply_settings(const std::vector<HardwareSetting>& settings, Node& file) {
   std::vector<std::string> applied;
   for (const HardwareSetting& s : settings) {
-    Node* quantity = found(file, s.key);
-    Node* value = quantity == nullptr ? nullptr : member(*quantity, "value");
+    Node* quantity = file.at_path(s.key);
+    Node* value = quantity == nullptr ? nullptr : quantity->find("value");
     const auto was = value == nullptr ? std::nullopt : number_of(*value);
     if (!was) continue;
     const SourcePos here{"command line, --set " + printable(s.text, 100), 0, 0};
     value->scalar = fmt::format("{}", s.times ? *was * s.value : s.value);
     value->at = quantity->at = here;
-    Node* unit = member(*quantity, "unit");
+    Node* unit = quantity->find("unit");
     if (unit != nullptr && !s.unit.empty()) {
       unit->scalar = s.unit;
       unit->at = here;

@@ -1,10 +1,12 @@
-// Questions about hardware that does not exist: numbers of an instance type's file, changed before it is read.
+// Questions about hardware that does not exist: numbers of an instance type's file, changed before it is
+// read.
 //
 //   core.memory=32GiB     another value, in any unit that the catalogue's reader knows for the key
 //   nic_bandwidth=x2      a factor on the file's value
 //
-// Keys are those of catalog/instances/NAME.json, dotted. The changed file is read as any other: bounds and units
-// are its reader's. What follows from several keys at once (the spreads of a profile, prices) stays as it is.
+// Keys are those of catalog/instances/NAME.json, dotted. The changed file is read as any other: bounds and
+// units are its reader's. What follows from several keys at once (the spreads of a profile, prices) stays as
+// it is.
 #pragma once
 
 #include <string>

@@ -20,9 +20,10 @@ inline constexpr std::size_t kMostOffers = 5000;
 
 struct ReadOffers {
   std::vector<planner::Offer> offers;  ///< in the order of the file
-  /// Offers that AWS says it does not sell: more than 64 instances a block, or a length beyond 182 days or, above 14
-  /// days, far from whole weeks (EC2 User Guide, "Find and purchase Capacity Blocks": 1-day steps up to 14
-  /// days and 7-day steps up to 182; a block ends at 11:30 UTC, so its length is within a day of that asked for).
+  /// Offers that AWS says it does not sell: more than 64 instances a block, or a length beyond 182 days or,
+  /// above 14 days, far from whole weeks (EC2 User Guide, "Find and purchase Capacity Blocks": 1-day steps up
+  /// to 14 days and 7-day steps up to 182; a block ends at 11:30 UTC, so its length is within a day of that
+  /// asked for).
   std::vector<std::string> remarks;
 };
 

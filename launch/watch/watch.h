@@ -51,8 +51,8 @@ struct Recalibration {
 /// Least number of steps for a recalibration.
 inline constexpr int kStepsToCalibrate = 5;
 
-/// The profile after calibrate::fit_site() of the run, by the median of its steps; nullopt with fewer steps than
-/// kStepsToCalibrate. Then searches for a better plan. Cost: some ten simulations and one search.
+/// The profile after calibrate::fit_site() of the run, by the median of its steps; nullopt with fewer steps
+/// than kStepsToCalibrate. Then searches for a better plan. Cost: some ten simulations and one search.
 std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
                                          const models::Profile& prior, const FindPlans& find);
 

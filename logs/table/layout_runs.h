@@ -50,9 +50,9 @@ enum class RunTable {
 /// lacks columns of the others is the user's. Cost: the first line.
 [[nodiscard]] std::optional<RunTable> table_of(std::string_view text);
 
-/// All rows of a table other than neuron_runs and own_runs in their order. A row that cannot be read carries its faults;
-/// the others are not affected. Throws InputError if the table has no usable rows: no header, columns missing
-/// or named twice, quotes that are never closed. Cost: linear; each record is held once.
+/// All rows of a table other than neuron_runs and own_runs in their order. A row that cannot be read carries
+/// its faults; the others are not affected. Throws InputError if the table has no usable rows: no header,
+/// columns missing or named twice, quotes that are never closed. Cost: linear; each record is held once.
 [[nodiscard]] std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::string& name,
                                                        RunTable table);
 

@@ -100,6 +100,13 @@ bool applies(const StackFactor& f, const Job& job, const Strategy* strategy) {
   return f.layout.empty() || (strategy != nullptr && f.layout == layout_name(job, *strategy));
 }
 
+bool at_known_site(const Profile& profile, const Job& job) {
+  if (profile.calibration == nullptr) return false;
+  const auto& all = profile.calibration->stacks;
+  return std::any_of(all.begin(), all.end(),
+                     [&](const StackFactor& f) { return f.is_site() && applies(f, job); });
+}
+
 double pace_of(const Profile& profile, const Job& job, const Strategy* strategy) {
   double factor = std::exp(profile[common::node_spread] * slowest_of(job.cluster.nodes));
   if (profile.calibration == nullptr) return factor;

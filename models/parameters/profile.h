@@ -119,6 +119,10 @@ std::string layout_name(const Job& job, const Strategy& strategy);
 /// that of layout_name() for a factor of a layout on the job's machine and stack.
 bool applies(const StackFactor& factor, const Job& job, const Strategy* strategy = nullptr);
 
+struct Profile;
+/// True if the profile has learnt the site of the job.
+bool at_known_site(const Profile& profile, const Job& job);
+
 /// The parameters theta: one value per parameter of the schema that it fills. Without a calibration its
 /// covariance is diagonal.
 struct Profile {

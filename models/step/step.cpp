@@ -159,8 +159,7 @@ StepReport StepModel::simulate(StepOptions options) const {
   report.tasks = static_cast<std::size_t>(times.tasks);
   report.events = static_cast<std::uint64_t>(times.events);
   charge_report(report, times.path, p.profile[common::node_spread] * slowest_of(p.job.cluster.nodes));
-  const double spread =
-      log_spread(p.profile, p.job, p.strategy, log_gradient(report));
+  const double spread = log_spread(p.profile, p.job, p.strategy, log_gradient(report));
   report.low = report.step * std::exp(-kNinetyPercent * spread);
   report.high = report.step * std::exp(kNinetyPercent * spread);
 

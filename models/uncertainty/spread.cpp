@@ -37,16 +37,11 @@ std::vector<double> log_gradient(const StepReport& report) {
   return g;
 }
 
-namespace {
-
-/// True if the profile was fitted to published steps, and so to the stacks that ran them.
 bool knows_stacks(const Profile& profile) {
   if (profile.calibration == nullptr) return false;
   const auto& all = profile.calibration->stacks;
   return std::any_of(all.begin(), all.end(), [](const StackFactor& f) { return f.instance.empty(); });
 }
-
-}  // namespace
 
 double own_spread(const Profile& profile, bool causal) {
   return profile[causal ? common::configuration_spread : common::encoder_spread];

@@ -32,6 +32,9 @@ double log_spread(const Profile& profile, const Job& job, const Strategy& strate
 /// The unexplained log-sd of a configuration, of a causal network or another.
 double own_spread(const Profile& profile, bool causal);
 
+/// True if the profile was fitted to published steps, and so to the stacks that ran them.
+bool knows_stacks(const Profile& profile);
+
 /// The parts of sigma^2.
 struct SpreadParts {
   /// Gradient of the parameters, then of the calibration's stacks: 1 where the step is on the stack.

@@ -34,7 +34,7 @@ struct RecordedRun {
   topology::Accelerator accelerator = topology::Accelerator::neuron_core;
   int nodes = 1, sequence = 0;
   models::Strategy strategy;
-  bool seen = true;         ///< false: shipped as a config, without a report that it ran
+  bool seen = true;  ///< false: shipped as a config, without a report that it ran
   /// Family of the machines if its step was compared with the prediction; else "".
   std::string timed_on = {};
 };
@@ -104,7 +104,8 @@ class RecordedRuns {
   /// Distance of a strategy of the job, on the job's cluster. Cost: O(runs), a microsecond; with words tens
   /// of them.
   [[nodiscard]] double value(const models::Job& job, const models::Strategy& s) const;
-  /// The same as if all runs had been on the job's instance type; equals value() if there is no run of its kind.
+  /// The same as if all runs had been on the job's instance type; equals value() if there is no run of its
+  /// kind.
   [[nodiscard]] double value_on_one_machine(const models::Job& job, const models::Strategy& s) const;
   [[nodiscard]] Distance distance(const models::Job& job, const models::Strategy& s) const;
 

@@ -16,7 +16,8 @@
 // and max(tau, w) replaces tau in the second exponential. That is nearly exact, since the first interval
 // after a recovery does not wait. Interruptions of spot nodes add to the rate, and each needs another node:
 // with f failures and i interruptions a node and day, M = 1 / (nodes (f + i)), and a recovery waits for a
-// node with probability (f share + i) / (f + i). That another spot node can be had is assumed. Valid for failures without memory and without correlation between nodes.
+// node with probability (f share + i) / (f + i). That another spot node can be had is assumed. Valid for
+// failures without memory and without correlation between nodes.
 // Not modelled: slow nodes, planned maintenance, waiting for the job to be scheduled, silent corruption,
 // failures while the checkpoint itself is damaged.
 // Sources: J. W. Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974.

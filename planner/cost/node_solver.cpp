@@ -17,7 +17,8 @@ constexpr double kMostStrategies = 300'000;
 constexpr int kRefinements = 4;
 /// MFU from which the solver starts; it changes the work, not the answer.
 constexpr double kUsualMfu = 0.3;
-/// Most FLOPs of a step over 6N at the BF16 peak: FP8 doubles the peak, and frozen parameters need a third less.
+/// Most FLOPs of a step over 6N at the BF16 peak: FP8 doubles the peak, and frozen parameters need a third
+/// less.
 constexpr double kMostOfPeak = 4;
 /// Powers of two that are tried although time is not what is short, or beyond the budget.
 constexpr int kTriesInVain = 2;

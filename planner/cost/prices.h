@@ -37,7 +37,8 @@ std::optional<Pricing> pricing_from(std::string_view text);
 Pricing pricing_of(std::string_view text, std::size_t types);
 
 /// AWS bills storage by a month of 8760 / 12 hours.
-inline constexpr double kHoursPerMonth = 730;
+inline constexpr double kHoursPerYear = 8760;  ///< 365 days, as AWS counts a term
+inline constexpr double kHoursPerMonth = kHoursPerYear / 12;
 
 struct PriceOptions {
   Pricing pricing = Pricing::usual;
@@ -51,8 +52,6 @@ struct PriceOptions {
   int term_years = 0;                         ///< 1 or 3; 0: paid by the hour
   double upfront = 0;                         ///< share of a term that is due at its start
 };
-
-inline constexpr double kHoursPerYear = 8760;  ///< 365 days, as AWS counts a term
 
 struct PriceLine {
   std::string what;

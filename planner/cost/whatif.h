@@ -29,7 +29,8 @@ enum class Preference { fitting, cheapest, fastest, smallest };
 
 struct WhatIfQuestion {
   std::vector<topology::Instance> instances;  ///< at least one
-  /// Ascending. Empty: solved for, which takes tokens, and a deadline or a budget (planner/cost/node_solver.h).
+  /// Ascending. Empty: solved for, which takes tokens, and a deadline or a budget
+  /// (planner/cost/node_solver.h).
   std::vector<int> nodes;
   int most_nodes = topology::kMostNodes;  ///< where nodes are solved for
   /// Tokens of the whole run; 0 = as many as deadline and budget allow, one of which must be stated.
@@ -125,10 +126,10 @@ using SearchFunction =
 
 /// Answers `question`. If nodes are solved for, the points are for each type the fewest nodes that keep the
 /// limits (with a budget alone the most), the one of those judged that is preferred, or else the one that is
-/// most likely to keep them. Cost: one search and one goodput estimate a point; without a recommendation, up to 22
-/// more clusters of each instance type, of which those are searched that may keep the limits by their bounds
-/// (a tenth of a search each). Deterministic. A pinned data-parallel degree is ignored if the nodes are not
-/// the job's, since it follows from them.
+/// most likely to keep them. Cost: one search and one goodput estimate a point; without a recommendation, up
+/// to 22 more clusters of each instance type, of which those are searched that may keep the limits by their
+/// bounds (a tenth of a search each). Deterministic. A pinned data-parallel degree is ignored if the nodes
+/// are not the job's, since it follows from them.
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search = planner::search);
 

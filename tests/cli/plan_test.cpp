@@ -222,6 +222,9 @@ TEST_CASE("hardware as a question", "[cli]") {
   cli.expect(0, R"(on 1 x trn1\.32xlarge with core\.memory=32GiB \(32 cores\)$)",
              "plan llama3-8b --set core.memory=32GiB");
   cli.prints(" of 32 GiB");
+  cli.prints_no("--out DIR");
+  cli.expect(0, R"(--set nic_bandwidth=x2 shows it; --details)",
+             "whatif llama3-8b --nodes 4 --tokens 100B --set nic_bandwidth=x2");
   cli.expect(0, R"("core\.memory=x2")",
              "simulate llama3-8b --strategy tp=8,pp=4 --set core.memory=x2 --format json");
   cli.expect(0, R"(with nic_bandwidth=x0\.5$)", "collective allr --nodes 2 --set nic_bandwidth=x0.5");

@@ -104,6 +104,18 @@ TEST_CASE("nodes that plan says would do are in time with that probability", "[c
   }
 }
 
+// Catches a confidence that is stated and not asked for.
+TEST_CASE("offers are chosen with the confidence asked for", "[cli]") {
+  Session cli;
+  const std::string what =
+      "whatif llama3-8b --tokens 20B --offerings $source/tests/io/fixtures/offerings/capacity-blocks.json "
+      "--format json";
+  cli.run(what);
+  cli.prints(R"("confidence": 0\.95,)");
+  cli.run(what + " --confidence 60%");
+  cli.prints(R"("confidence": 0\.6,)");
+}
+
 TEST_CASE("whatif solves for nodes and says the confidence", "[cli]") {
   Session cli;
   const std::string what = "whatif llama3-8b --sequence 2048 --global-batch 64 --tokens 100B";

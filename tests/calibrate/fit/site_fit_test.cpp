@@ -49,9 +49,9 @@ Profile certain() {
 
 }  // namespace
 
-// Catches a noise counted twice, or a factor that only its own layout has. With site s, layout c and repetition r
-// the Gaussian posterior of the logarithm of the site is s^2 / (s^2 + c^2 + r^2) of what was seen, and that of
-// the layout's step (s^2 + c^2) / (s^2 + c^2 + r^2).
+// Catches a noise counted twice, or a factor that only its own layout has. With site s, layout c and
+// repetition r the Gaussian posterior of the logarithm of the site is s^2 / (s^2 + c^2 + r^2) of what was
+// seen, and that of the layout's step (s^2 + c^2) / (s^2 + c^2 + r^2).
 TEST_CASE("one run moves its layout and, with the site, its neighbours", "[calibrate]") {
   const models::Job job = job_at_site();
   const double before = step_of(job, "tp=8", certain()).step.value, seen = std::log(1.27);
@@ -62,8 +62,8 @@ TEST_CASE("one run moves its layout and, with the site, its neighbours", "[calib
   const models::StepReport other = step_of(job, "tp=32", fit.profile);
   const double neighbour = step_of(job, "tp=32", certain()).step.value;
   CHECK(std::log(other.step.value / neighbour) == Approx(seen * s / all).epsilon(1e-6));
-  // What is left: of the layout (s + c) r / all and a repetition; of the neighbour s (c + r) / all, its own error
-  // and a repetition.
+  // What is left: of the layout (s + c) r / all and a repetition; of the neighbour s (c + r) / all, its own
+  // error and a repetition.
   CHECK(std::log(fit.rows[0].after_high / fit.rows[0].after) ==
         Approx(1.644854 * std::sqrt((s + c) * r / all + r)).epsilon(1e-4));
   CHECK(std::log(other.high.value / other.step.value) ==
@@ -89,8 +89,8 @@ TEST_CASE("runs that are learnt one by one are runs that are learnt at once", "[
   CHECK(models::is_covariance(together.profile.calibration->covariance));
 }
 
-// Catches a site that its log does not explain: the layout within the jitter of its steps, every neighbour within
-// 5 %, the truth inside the interval.
+// Catches a site that its log does not explain: the layout within the jitter of its steps, every neighbour
+// within 5 %, the truth inside the interval.
 TEST_CASE("a simulated site is found by one log", "[calibrate]") {
   const models::Job job = job_at_site();
   boost::random::mt19937 random(35);

@@ -128,7 +128,8 @@ TEST_CASE("without a compiler a recomputed layer runs whole", "[models][framewor
   CHECK(downs("nanotron") == 5);  // the gradient of the input in three pieces
 }
 
-TEST_CASE("nanotron reduces all of its gradients in fp32, during the backward pass without ZeRO-1", "[models][framework]") {
+TEST_CASE("nanotron reduces all of its gradients in fp32, during the backward pass without ZeRO-1",
+          "[models][framework]") {
   const Framework& f = framework("nanotron");
   Strategy s;
   for (const bool zero1 : {false, true}) {
