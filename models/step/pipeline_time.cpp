@@ -26,8 +26,9 @@ SimTime step_bound(const StepCosts& c, bool blocking, bool drains) {
   const int count = static_cast<int>(c.stages.size());
   for (int i = 0; i < count; ++i) {
     const StageCost& stage = c.stages[at(i)];
+    before = std::max(before, stage.ready) + stage.waits;
     most = std::max(most, before + per_micro_batch(c, i, blocking) * c.micro_batches +
-                              std::max(stage.reduce, drains ? drain : SimTime{}));
+                              std::max({stage.reduce, stage.backlog, drains ? drain : SimTime{}}));
     before += stage.up;
     drain = std::max(drain, stage.reduce) + stage.down;
     if (i > 0) {  // the message above is on the next stage's own queue
@@ -87,7 +88,9 @@ class Pipeline {
     for (int i = 0; i < m_ && i < count_; ++i) {
       SimTime came = sent[0];
       for (int s = 0; s < count_; ++s) {
-        const SimTime done = came + c_.stages[at(s)].up;
+        const StageCost& stage = c_.stages[at(s)];
+        if (i == 0) came = std::max(came, stage.ready) + stage.waits;
+        const SimTime done = came + stage.up;
         if (i == forwards(s)) x_[at(s)] = done;
         if (i >= forwards(s)) break;
         const SimTime ready = sent[at(s + 1)];

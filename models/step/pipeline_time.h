@@ -6,9 +6,10 @@
 //
 //   before_i + m (forward_i + backward_i + messages_i) + drain_i + barrier + max_k tail_k
 //
-// with before_i the first micro-batch's way up through the stages below; drain_i the longest of its own
-// gradients' reduction and, for a stage below, the last gradient's way down to it plus its reduction; and
-// after the barrier the longest update. The step's bound is the largest over the stages. `pipeline_time` goes
+// with before_i the first micro-batch's way up through the stages below, and what its first forward takes
+// longer than others, since it waits for its weights; drain_i the longest of its own gradients' reduction
+// and, for a stage below, the last gradient's way down to it plus its reduction; and after the barrier the
+// longest update. The step's bound is the largest over the stages. `pipeline_time` goes
 // further: it follows 1F1B (schedule.h) message by message, and equals the engine's result where nothing is
 // contended. docs/models.md, "Bound".
 #pragma once
@@ -25,6 +26,9 @@ struct StageCost {
   SimTime up, down;  ///< of the first chunk: a micro-batch's forward, a gradient's backward
   SimTime reduce;    ///< after its last micro-batch, until the barrier
   SimTime tail;      ///< after the barrier
+  SimTime ready;     ///< its first forward does not start earlier
+  SimTime waits;     ///< of its first forward for weights, beyond `up`
+  SimTime backlog;   ///< as `reduce`, of a stage that never waits for another: more chunks' reductions are left
 };
 /// Contribution of the boundary above a stage.
 struct BoundaryCost {

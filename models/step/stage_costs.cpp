@@ -11,6 +11,7 @@
 #include "models/framework/partition.h"
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
+#include "models/step/beside_pass_time.h"
 #include "models/step/step_parts.h"
 #include "units/index.h"
 
@@ -189,12 +190,23 @@ struct StageCosts::Ranks {
 };
 
 struct StageCosts::Shared {
+  using PassesKey = std::tuple<Schedule, int, int, int, int>;  // stages, chunks, micro-batches, stage
+
   const Job& job;
   const Profile& off_stack;  ///< as given; layouts add the job's stack themselves
   const Profile profile;     ///< on the job's stack
   const topology::ChipGraph& graph;
   std::map<std::vector<int>, GroupClass> classes;
   std::map<std::array<int, 7>, std::unique_ptr<Ranks>> layouts;
+  std::map<PassesKey, std::vector<PassesAfter>> passes;
+
+  /// Passes after the last backward pass of each chunk. More than three rounds of micro-batches change nothing.
+  const std::vector<PassesAfter>& passes_after(const Strategy& s, int stage, int micro_batches) {
+    const int p = s.pipeline_parallel, few = micro_batches < 3 * p ? micro_batches : 2 * p + micro_batches % p;
+    const auto [it, fresh] = passes.try_emplace({s.schedule, p, s.virtual_pipeline, few, stage});
+    if (fresh) it->second = passes_after_last(schedule_of(s), stage, shape_of(s, few));
+    return it->second;
+  }
 
   GroupClass* intern(std::vector<int> key, const StepLayout& layout, StageGroups groups) {
     return &classes.try_emplace(std::move(key), layout, std::move(groups)).first->second;
@@ -258,7 +270,7 @@ struct StageCosts::Shared {
 };
 
 StageCosts::StageCosts(const Job& job, const Profile& profile, const topology::ChipGraph& graph)
-    : shared_(new Shared{job, profile, on_job(profile, job), graph, {}, {}}) {}
+    : shared_(new Shared{job, profile, on_job(profile, job), graph, {}, {}, {}}) {}
 
 StageCosts::Shared& StageCosts::shared_for(const Strategy& s) {
   const double factor = layout_factor(shared_->off_stack, shared_->job, s);
@@ -266,7 +278,7 @@ StageCosts::Shared& StageCosts::shared_for(const Strategy& s) {
   std::unique_ptr<Shared>& own = measured_[factor];
   if (!own) {
     const Shared& all = *shared_;
-    own.reset(new Shared{all.job, all.off_stack, on_job(all.off_stack, all.job, &s), all.graph, {}, {}});
+    own.reset(new Shared{all.job, all.off_stack, on_job(all.off_stack, all.job, &s), all.graph, {}, {}, {}});
   }
   return *own;
 }
@@ -346,7 +358,10 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   };
   const SimTime update =
       to_sim_time(end.optimizer.seconds) + to_sim_time(Seconds(shared_.profile[common::step_overhead]));
-  const Finish f{time(end.norms) + time(end.context) + time(end.reduce), update + time(end.gather)};
+  const Finish f{time(end.norms) + time(end.context) + time(end.reduce),
+                 update + time(end.gather),
+                 {time(end.early_layer), time(end.early_head), time(end.early_embedding)},
+                 {time(end.ahead_layer), time(end.ahead_head), time(end.ahead_embedding)}};
   return ranks_.finish.emplace(key, f).first->second;
 }
 
@@ -357,43 +372,56 @@ StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const 
   const bool meetings = blocking(), turns = framework_of(strategy_).units(strategy_).has_value();
   const int sum = layers_of_stage(layers, strategy_, stage);
   const SimTime add = accumulate(stage, sum);
+  const Finish end = finish(stage, sum);
   StageCost cost;
+  std::vector<ChunkTime> times;
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const int part = part_of(strategy_, stage, chunk), own = layers[at(part)];
+    const bool first = part == 0, last = part == last_part;
     SimTime up = forward_launch_, down = backward_launch_ + add;
-    each_turn(turns, own, [&](LayerTurn turn, int times) {
+    each_turn(turns, own, [&](LayerTurn turn, int n) {
       const auto t = static_cast<std::size_t>(turn);
-      up += (turns ? c.turns[t] : c.layer) * times;
-      down += (turns ? c.turns_back[t] : c.layer_back) * times;
+      up += (turns ? c.turns[t] : c.layer) * n;
+      down += (turns ? c.turns_back[t] : c.layer_back) * n;
     });
-    if (part == 0) {
-      up += c.embedding;
-      down += c.embedding_back;
-    } else {
-      up += c.message;
-    }
-    if (part == last_part) {
-      up += c.head;
-      down += c.head_back;
-    } else {
-      down += c.message;
-    }
+    up += first ? c.embedding : c.message;
+    if (last) up += c.head;
+    if (first) down += c.embedding_back;
+    down += last ? c.head_back : c.message;
+    SimTime messages;
     for (const int below : {part - 1, part}) {
       if (meetings || framework_of(strategy_).sends_beside_work(strategy_)) continue;
       const auto link = link_above(strategy_, below);
       if (!link) continue;
       const BoundaryCost& b = boundaries_[at(link->boundary)];
-      cost.each += launch_ * 2 + b.activation + b.gradient;
+      messages += launch_ * 2 + b.activation + b.gradient;
     }
-    cost.each += up + down;
-    if (chunk == 0) {
-      cost.up = up;
-      cost.down = down;
-    }
+    cost.each += up + down + messages;
+    ChunkTime time{up + messages, down + messages, backward_launch_ + (last ? SimTime{} : c.message), {}};
+    if (last) time.backward_parts.push_back({c.head_back, end.early.head});
+    if (own > 0) time.backward_parts.push_back({c.layer_back, end.early.layer, own});
+    if (first) time.backward_parts.push_back({c.embedding_back, end.early.embedding});
+    times.push_back(std::move(time));
+    if (chunk > 0) continue;
+    cost.up = up;
+    cost.down = down;
+    if (end.ahead.layer.ps == 0) continue;
+    std::vector<PartTime> parts;
+    if (first) parts.push_back({c.embedding, end.ahead.embedding});
+    if (!first && c.message.ps > 0) parts.push_back({c.message, {}});
+    if (own > 0) parts.push_back({c.layer, end.ahead.layer, own});
+    if (last) parts.push_back({c.head, end.ahead.head});
+    const FirstForward forward = first_forward(forward_launch_, parts);
+    cost.ready = forward.ready;
+    cost.waits = forward.length - up;
   }
-  const Finish end = finish(stage, sum);
   cost.reduce = end.reduce;
   cost.tail = end.tail;
+  if (end.early.layer.ps > 0) {
+    const LateReductions late = late_reductions(times, shared_.passes_after(strategy_, stage, micro_batches_));
+    cost.reduce = std::max(cost.reduce, late.stage);
+    cost.backlog = late.queue;
+  }
   return cost;
 }
 

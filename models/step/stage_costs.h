@@ -20,6 +20,11 @@ namespace trnplan::models {
 
 class StrategyCosts;
 
+/// Times of the collectives of a layer, the head and the embedding.
+struct PartCollectives {
+  SimTime layer, head, embedding;
+};
+
 /// Time of the work of a list, with its collectives free.
 SimTime work(const OperatorList& list);
 
@@ -57,6 +62,7 @@ class StrategyCosts {
   /// Times from a stage's last micro-batch to the barrier, and after it.
   struct Finish {
     SimTime reduce, tail;
+    PartCollectives early, ahead;  ///< beside passes: reductions of gradients, gathers of weights
   };
 
   int stages() const { return stages_; }
@@ -76,7 +82,7 @@ class StrategyCosts {
 
   StageCost stage(int stage, const std::vector<int>& layers) const;
 
-  const StageCosts::Shared& shared_;
+  StageCosts::Shared& shared_;
   const Strategy& strategy_;
   StageCosts::Ranks& ranks_;
   LayerModel model_;

@@ -7,11 +7,13 @@
 #include <stdexcept>
 
 #include "models/device/devices.h"
+#include "models/step/beside_pass_time.h"
 #include "models/step/jitter.h"
 #include "models/step/pipeline_time.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_run.h"
 #include "models/uncertainty/spread.h"
+#include "units/index.h"
 #include "units/median.h"
 #include "units/normal.h"
 
@@ -62,40 +64,71 @@ StepModel::~StepModel() = default;
 StepModel::StepModel(StepModel&&) noexcept = default;
 StepModel& StepModel::operator=(StepModel&&) noexcept = default;
 
+namespace {
+
+/// The parts of a pass, each with its collective of those beside a pass.
+std::vector<PartTime> parts_of(const Pass& pass, const BesidePass& beside) {
+  std::vector<PartTime> parts;
+  for (const Chain& c : pass.chains) parts.push_back({c.run->length, uncontended(beside.of(c.part)), c.times});
+  return parts;
+}
+
+/// Time of the messages that occupy a stage's queue for each micro-batch and part.
+SimTime messages_of(const StepParts& p, int part) {
+  SimTime t;
+  for (const int below : {part - 1, part}) {
+    const auto link = link_above(p.strategy, below);
+    if (!link || p.blocking() || p.sends_beside_work()) continue;
+    const int b = link->boundary;
+    t += p.message_launch.length * 2 + p.hold(b, true).length + p.hold(b, false).length;
+  }
+  return t;
+}
+
+StageCost cost_of(const StepParts& p, int stage) {
+  const StageWork& w = p.work(stage);
+  StageCost cost;
+  std::vector<ChunkTime> times;
+  for (int c = 0; c < p.chunks(); ++c) {
+    const Chunk& chunk = w.chunks[at(c)];
+    const SimTime up = chunk.forward.whole.length, down = chunk.backward.whole.length;
+    const SimTime messages = messages_of(p, p.part_of(stage, c));
+    cost.each += up + down + chunk.weights.whole.length + messages;
+    const SimTime launch = chunk.backward.launch ? chunk.backward.launch->length : SimTime{};
+    times.push_back({up + messages, down + messages, launch, parts_of(chunk.backward, w.early)});
+    if (c > 0) continue;
+    cost.up = up;
+    cost.down = down;
+    if (!p.gathers_ahead()) continue;
+    const FirstForward forward = first_forward(chunk.forward.launch ? chunk.forward.launch->length : SimTime{},
+                                               parts_of(chunk.forward, w.ahead));
+    cost.ready = forward.ready;
+    cost.waits = forward.length - up;
+  }
+  cost.reduce = uncontended(w.gradients_to_norms) + uncontended(w.context_reduce) + uncontended(w.reduce);
+  cost.tail = w.optimizer.uncontended() + uncontended(w.gather) + w.end.uncontended();
+  if (p.reduces_early()) {
+    const LateReductions late =
+        late_reductions(times, passes_after_last(p.schedule(), stage, shape_of(p.strategy, p.micro_batches)));
+    cost.reduce = std::max(cost.reduce, late.stage);
+    cost.backlog = late.queue;
+  }
+  return cost;
+}
+
+}  // namespace
+
 Seconds StepModel::lower_bound() const {
   const StepParts& p = *parts_;
-  const bool blocking = p.blocking();
   StepCosts costs;
   costs.barrier = p.barrier.uncontended();
   costs.micro_batches = p.micro_batches;
-  for (int i = 0; i < p.stages; ++i) {
-    const StageWork& w = p.work(i);
-    StageCost cost;
-    for (int c = 0; c < p.chunks(); ++c) {
-      const Chunk& chunk = w.chunks[static_cast<std::size_t>(c)];
-      const SimTime up = chunk.forward.whole.length, down = chunk.backward.whole.length;
-      cost.each += up + down + chunk.weights.whole.length;
-      const int part = p.part_of(i, c);
-      for (const int below : {part - 1, part}) {
-        const auto link = link_above(p.strategy, below);
-        if (!link || blocking || p.sends_beside_work()) continue;
-        const int b = link->boundary;
-        cost.each += p.message_launch.length * 2 + p.hold(b, true).length + p.hold(b, false).length;
-      }
-      if (c == 0) {
-        cost.up = up;
-        cost.down = down;
-      }
-    }
-    cost.reduce = uncontended(w.gradients_to_norms) + uncontended(w.context_reduce) + uncontended(w.reduce);
-    cost.tail = w.optimizer.uncontended() + uncontended(w.gather) + w.end.uncontended();
-    costs.stages.push_back(cost);
-  }
+  for (int i = 0; i < p.stages; ++i) costs.stages.push_back(cost_of(p, i));
   for (int i = 0; i + 1 < p.stages; ++i) {
-    const Boundary& b = p.boundaries[static_cast<std::size_t>(i)];
+    const Boundary& b = p.boundaries[at(i)];
     costs.boundaries.push_back({uncontended(*b.activation), uncontended(*b.gradient)});
   }
-  return to_seconds(step_bound(costs, blocking, p.schedule().drains()));
+  return to_seconds(step_bound(costs, p.blocking(), p.schedule().drains()));
 }
 
 namespace {

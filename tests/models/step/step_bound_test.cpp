@@ -5,11 +5,13 @@
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
 
+#include "models/collective/switched_parameters.h"
 #include "models/memory/memory.h"
 #include "models/step/step.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
 #include "tests/models/layers.h"
 #include "tests/models/setup.h"
 #include "tests/seeds.h"
@@ -74,6 +76,43 @@ TEST_CASE("the bounds of a search are those of the step model", "[models]") {
     ++compared;
   }
   CHECK(compared > 20);
+}
+
+// Reductions and gathers beside passes: most of a step whose data-parallel network is slow is in the bound, also of
+// interleaved stages, whose earlier chunks' reductions queue up. A bound above the simulated time would lose plans.
+TEST_CASE("collectives beside passes count in the bounds", "[models]") {
+  const unsigned seed = GENERATE(from_range(seeds(1, 60)));
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() +
+             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
+  };
+  const int nodes = pick({2, 4}), tensor = pick({1, 2, 4, 8}), pipeline = pick({1, 2, 4});
+  const int context = pick({1, 1, 2}), chunks = pipeline > 1 ? pick({1, 2, 4}) : 1;
+  Job job = job_of("llama3-8b", nodes, 2048, 0);
+  job.cluster.instance = gpu_machine();
+  job.architecture.layers = 16;
+  const int ranks = nodes * 8 / (tensor * pipeline * context);
+  if (ranks < 1) return;
+  job.training.global_batch = ranks * pipeline * pick({1, 2, 5, 8});
+  Profile profile = gpu_profile();
+  profile.value(switched::network_share).median /= pick({1, 4, 30});
+  const Strategy s = strategy_of(
+      job, "framework=megatron,mbs=1,tp=" + std::to_string(tensor) + ",pp=" + std::to_string(pipeline) +
+               ",cp=" + std::to_string(context) + (chunks > 1 ? ",vpp=" + std::to_string(chunks) : "") +
+               (pick({0, 1}) == 1 ? ",zero1=false" : ""));
+  const topology::ChipGraph graph(job.cluster.instance);
+  CAPTURE(seed, describe(s), nodes, job.training.global_batch);
+  StepBounds bounds(job, profile, graph);
+  const int m = micro_batches(job.training, s);
+  const double mine = to_seconds(bounds.lower_bound(s, m)).value;
+  const StepModel model(job, s, profile, graph);
+  const double theirs = model.lower_bound().value, simulated = model.simulate().step.value;
+  CHECK(mine <= theirs);
+  CHECK(mine == Approx(theirs).epsilon(1e-8));
+  CHECK(theirs <= simulated);
+  CHECK(to_seconds(bounds.without_contention(s, m)).value <= simulated);
+  CHECK(theirs > 0.6 * simulated);
 }
 
 TEST_CASE("the best cuts are the fastest of all cuts, simulated", "[models]") {
