@@ -106,42 +106,54 @@ class Sum {
   std::vector<Fabric::Id> used_;
 };
 
-/// Cores of a group on each of its nodes, ascending, in the order of GroupShape::nodes.
-std::vector<std::vector<int>> cores_by_node(const Fabric& fabric, const GroupShape& shape,
-                                            const std::vector<int>& ranks, bool representatives_only) {
+/// Cores of a group on one of its nodes, ascending.
+struct NodeCores {
+  int node;
+  std::vector<int> cores;
+};
+
+/// Cores of a group on each of its nodes, or on the representatives among them, in the order of
+/// GroupShape::nodes.
+std::vector<NodeCores> cores_by_node(const Fabric& fabric, const GroupShape& shape,
+                                     const std::vector<int>& ranks, bool representatives_only) {
   const topology::Placement& placement = fabric.placement();
-  std::map<int, std::size_t> place;
-  std::vector<std::vector<int>> cores(shape.nodes.size());
-  for (std::size_t n = 0; n < shape.nodes.size(); ++n) {
-    const int node = shape.nodes[n];
+  std::vector<NodeCores> all;
+  for (const int node : shape.nodes) {
     if (representatives_only && placement.representative(placement.class_of_node(node)) != node) continue;
-    place[node] = n;
+    all.push_back({node, {}});
+    all.back().cores.reserve(shape.cores.size());
   }
   int last = -1;
-  std::vector<int>* mine = nullptr;
+  NodeCores* mine = nullptr;
+  std::size_t next = 0;  // ranks mostly go through the nodes in their order
   for (const int r : ranks) {
     if (const int node = placement.node_of(r); node != last) {
-      const auto it = place.find(node);
-      mine = it == place.end() ? nullptr : &cores[it->second];
       last = node;
+      if (next >= all.size() || all[next].node != node) {
+        next = 0;
+        while (next < all.size() && all[next].node != node) ++next;
+      }
+      mine = next < all.size() ? &all[next++] : nullptr;
     }
-    if (mine != nullptr) mine->push_back(placement.local_of(r));
+    if (mine != nullptr) mine->cores.push_back(placement.local_of(r));
   }
-  for (auto& c : cores) std::sort(c.begin(), c.end());
-  return cores;
+  for (NodeCores& n : all) std::sort(n.cores.begin(), n.cores.end());
+  return all;
 }
 
 /// Adds the loads of one group's stages, on the representatives among its nodes.
 void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<int>& ranks,
                const Description& description, std::vector<Sum>& sums) {
   const Wiring wiring(fabric);
-  const auto cores = cores_by_node(fabric, shape, ranks, true);
   for (Sum& sum : sums) sum.begin_group();
-  for (std::size_t n = 0; n < cores.size(); ++n) {
-    if (cores[n].empty()) continue;
-    const int cls = fabric.placement().class_of_node(shape.nodes[n]);
+  for (const NodeCores& on : cores_by_node(fabric, shape, ranks, true)) {
+    const std::size_t count = on.cores.size();
+    if (count == 0) continue;
+    const int cls = fabric.placement().class_of_node(on.node);
     // A group whose nodes differ is refused or doubtful; here its members are taken in turn.
-    const auto core = [&](int member) { return cores[n][at(member) % cores[n].size()]; };
+    const auto core = [&](int member) {
+      return on.cores[at(member) < count ? at(member) : at(member) % count];
+    };
     for (std::size_t s = 0; s < description.stages.size(); ++s) {
       const Stage& stage = description.stages[s];
       const auto steps = static_cast<double>(stage.steps);
@@ -324,8 +336,8 @@ std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
   for (const std::vector<int>& ranks : groups) {
     const GroupShape shape = shape_of(fabric.cluster(), ranks);
     const auto cores = cores_by_node(fabric, shape, ranks, false);
-    for (const auto& c : cores) {
-      if (c.size() != shape.cores.size()) {
+    for (const NodeCores& on : cores) {
+      if (on.cores.size() != shape.cores.size()) {
         throw std::invalid_argument("a group must hold equally many cores on each of its nodes");
       }
     }
@@ -353,7 +365,7 @@ std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
           each_peer(r, n, shape.node_count(), [&](int peer) {
             std::map<Fabric::Id, double> used;
             const auto add = [&](Fabric::Id id, double b) { used[id] += b; };
-            const int from = cores[at(n)][at(r.from)], to = cores[at(peer)][at(r.to)];
+            const int from = cores[at(n)].cores[at(r.from)], to = cores[at(peer)].cores[at(r.to)];
             const auto cls = [&](int node) {
               return fabric.placement().class_of_node(shape.nodes[at(node)]);
             };

@@ -27,7 +27,8 @@ void Reductions::add(SimTime start, const std::vector<PartTime>& parts) {
   for (const PartTime& part : parts) {
     if (part.collective.ps > 0) {
       const SimTime all = part.collective * part.times;
-      end_ = std::max({end_ + all, start + part.work + all, start + part.work * part.times + part.collective});
+      end_ =
+          std::max({end_ + all, start + part.work + all, start + part.work * part.times + part.collective});
     }
     start += part.work * part.times;
   }
@@ -40,7 +41,8 @@ std::vector<PassesAfter> passes_after_last(const PipelineSchedule& schedule, int
   for (const StageAction& a : schedule.passes(stage, shape)) {
     if (a.kind == StageAction::Kind::end_of_step) continue;
     const bool forward = a.kind == StageAction::Kind::forward;
-    if (a.kind == schedule.last_pass()) after[at(a.chunk)] = {std::vector<int>(chunks), std::vector<int>(chunks)};
+    if (a.kind == schedule.last_pass())
+      after[at(a.chunk)] = {std::vector<int>(chunks), std::vector<int>(chunks)};
     for (std::size_t c = 0; c < chunks; ++c) {
       if (c == at(a.chunk) && !forward) continue;
       ++(forward ? after[c].forward : after[c].backward)[at(a.chunk)];
@@ -55,13 +57,15 @@ LateReductions late_reductions(const std::vector<ChunkTime>& chunks, const std::
   std::size_t last = 0;
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     for (std::size_t other = 0; other < after.size() && !after.empty(); ++other)
-      left[c] += chunks[other].forward * after[c].forward[other] + chunks[other].backward * after[c].backward[other];
+      left[c] +=
+          chunks[other].forward * after[c].forward[other] + chunks[other].backward * after[c].backward[other];
     if (left[c] < left[last]) last = c;
     most = std::max(most, left[c] + chunks[c].backward);
   }
   std::vector<std::size_t> order(chunks.size());
   for (std::size_t c = 0; c < order.size(); ++c) order[c] = c;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return left[a] > left[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return left[a] > left[b]; });
   Reductions queue, alone;
   for (const std::size_t c : order) {
     const SimTime start = most - left[c] - chunks[c].backward + chunks[c].to_reductions;

@@ -11,7 +11,8 @@ namespace trnplan::models {
 namespace {
 
 /// Finds the smallest bound (layer_split.h) over all distributions of layers over stages: a dynamic programme
-/// over the stages, from the last one down; its state is the number of layers below.
+/// over the stages, from the last one down; its state is the number of layers below. The cost of a stage's end
+/// is asked for only where the rest does not decide: each number of layers has collectives of its own.
 class BoundSearch {
  public:
   explicit BoundSearch(const LayerCosts& costs) : c_(costs), stages_(static_cast<int>(costs.before.size())) {}
@@ -20,10 +21,11 @@ class BoundSearch {
   std::vector<int> improve(SimTime& known) {
     std::vector<int> best;
     for (int first = 1; first <= c_.most[0] && first <= c_.layers - (stages_ - 1); ++first) {
+      if (c_.body[0][at(first)] >= known) break;
+      if (!set_windows(first, known)) continue;
       const SimTime end = c_.finish(0, first);
       const SimTime own = c_.body[0][at(first)] + end;
       if (own >= known) break;
-      if (!set_windows(first, known)) continue;
       const SimTime rest = fill(end, known);
       const SimTime all = std::max(own, rest);
       if (all >= known) continue;
@@ -50,10 +52,13 @@ class BoundSearch {
   bool set_windows(int first, SimTime known) {
     std::vector<int> most(at(stages_));
     for (int i = 1; i < stages_; ++i) {
+      const SimTime before = c_.before[at(i)] + c_.up * (first + i - 1);
+      const auto misses = [&](int l) {
+        const SimTime passes = before + c_.body[at(i)][at(l)];
+        return passes >= known || passes + c_.finish(i, l) >= known;
+      };
       int l = c_.most[at(i)];
-      while (l > 0 &&
-             c_.before[at(i)] + c_.up * (first + i - 1) + c_.body[at(i)][at(l)] + c_.finish(i, l) >= known)
-        --l;
+      while (l > 0 && misses(l)) --l;
       if (l == 0) return false;
       most[at(i)] = l;
     }
@@ -94,7 +99,9 @@ class BoundSearch {
           if (l < 1 || l > most_[at(i)] || below + l < next.low || below + l > next.high) continue;
           const SimTime above = next.best[at(below + l - next.low)];
           if (above >= known) continue;
-          const SimTime here = before + c_.body[at(i)][at(l)] + std::max(c_.finish(i, l), drain);
+          const SimTime passes = before + c_.body[at(i)][at(l)];
+          if (passes + drain >= std::min(best, known)) continue;
+          const SimTime here = passes + std::max(c_.finish(i, l), drain);
           const SimTime all = std::max(here, above);
           if (all < best && all < known) {
             best = all;

@@ -28,7 +28,8 @@ struct StageCost {
   SimTime tail;      ///< after the barrier
   SimTime ready;     ///< its first forward does not start earlier
   SimTime waits;     ///< of its first forward for weights, beyond `up`
-  SimTime backlog;   ///< as `reduce`, of a stage that never waits for another: more chunks' reductions are left
+  SimTime
+      backlog;  ///< as `reduce`, of a stage that never waits for another: more chunks' reductions are left
 };
 /// Contribution of the boundary above a stage.
 struct BoundaryCost {

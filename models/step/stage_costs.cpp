@@ -202,7 +202,8 @@ struct StageCosts::Shared {
 
   /// Passes after the last backward pass of each chunk. More than three rounds of micro-batches change nothing.
   const std::vector<PassesAfter>& passes_after(const Strategy& s, int stage, int micro_batches) {
-    const int p = s.pipeline_parallel, few = micro_batches < 3 * p ? micro_batches : 2 * p + micro_batches % p;
+    const int p = s.pipeline_parallel,
+              few = micro_batches < 3 * p ? micro_batches : 2 * p + micro_batches % p;
     const auto [it, fresh] = passes.try_emplace({s.schedule, p, s.virtual_pipeline, few, stage});
     if (fresh) it->second = passes_after_last(schedule_of(s), stage, shape_of(s, few));
     return it->second;
@@ -418,7 +419,8 @@ StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const 
   cost.reduce = end.reduce;
   cost.tail = end.tail;
   if (end.early.layer.ps > 0) {
-    const LateReductions late = late_reductions(times, shared_.passes_after(strategy_, stage, micro_batches_));
+    const LateReductions late =
+        late_reductions(times, shared_.passes_after(strategy_, stage, micro_batches_));
     cost.reduce = std::max(cost.reduce, late.stage);
     cost.backlog = late.queue;
   }

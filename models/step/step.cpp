@@ -69,7 +69,8 @@ namespace {
 /// The parts of a pass, each with its collective of those beside a pass.
 std::vector<PartTime> parts_of(const Pass& pass, const BesidePass& beside) {
   std::vector<PartTime> parts;
-  for (const Chain& c : pass.chains) parts.push_back({c.run->length, uncontended(beside.of(c.part)), c.times});
+  for (const Chain& c : pass.chains)
+    parts.push_back({c.run->length, uncontended(beside.of(c.part)), c.times});
   return parts;
 }
 
@@ -100,8 +101,8 @@ StageCost cost_of(const StepParts& p, int stage) {
     cost.up = up;
     cost.down = down;
     if (!p.gathers_ahead()) continue;
-    const FirstForward forward = first_forward(chunk.forward.launch ? chunk.forward.launch->length : SimTime{},
-                                               parts_of(chunk.forward, w.ahead));
+    const FirstForward forward = first_forward(
+        chunk.forward.launch ? chunk.forward.launch->length : SimTime{}, parts_of(chunk.forward, w.ahead));
     cost.ready = forward.ready;
     cost.waits = forward.length - up;
   }

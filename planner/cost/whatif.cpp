@@ -113,7 +113,7 @@ std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const What
   return fmt::format(
       "the most likely, {} x {}, keeps the limits with {:.0f} %, not {:.4g} %: {}", best->nodes,
       best->instance, 100 * run.probability_in_limits(), 100 * *q.confidence,
-      works ? fmt::format("its plan works with {:.0f} %, which more nodes do not change", 100 * run.works)
+      works ? fmt::format("its plan works with {:.0f} %", 100 * run.works)
       : run.in_time < run.in_budget
           ? fmt::format("90 % of runs that work need {:.4g} days", in_days(run.time_at_90))
           : std::string("the budget is what is short"));
