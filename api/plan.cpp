@@ -10,6 +10,7 @@
 
 #include "api/observations.h"
 #include "api/plan_folder.h"
+#include "api/prices.h"
 #include "api/whatif.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/step_fit.h"
@@ -219,7 +220,7 @@ void remark_choice(const Recommendation& best, Remarks& remarks) {
 }  // namespace
 
 std::vector<std::string> paths_of(const PlanRequest& o) {
-  return {o.job.job, o.profile, o.baseline, o.out};
+  return {o.job.job, o.profile, o.baseline, o.out, io::is_price_file(o.price) ? o.price : ""};
 }
 
 PlanResult plan(const PlanRequest& request, Remarks& remarks) {
@@ -233,7 +234,8 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
                       "leave out --set or --out"});
   }
   o.job.options.free_strategy = true;
-  const ResolvedJob resolved = resolve(o, {.writes = !o.target.empty() || !o.out.empty()}, remarks);
+  const ResolvedJob resolved =
+      resolve(o, {.writes = !o.target.empty() || !o.out.empty(), .amend = with_prices(o.price)}, remarks);
   const io::Catalog& catalog = resolved.catalog();
   PlanResult out;
   out.baseline_file = baseline_file(o, catalog);

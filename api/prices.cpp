@@ -67,6 +67,47 @@ class PriceReader {
 
 }  // namespace
 
+io::PriceList stated_prices(const std::string& price, const std::vector<topology::Instance>& types,
+                            const std::string& add, const io::Catalog& catalog,
+                            std::vector<Diagnostic>& faults) {
+  if (price.empty()) return {};
+  if (is_price_file(price)) {
+    try {
+      return io::prices_from_text(read_text(price), price, catalog);
+    } catch (const InputError& e) {
+      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+      return {};
+    }
+  }
+  io::PriceList stated = io::prices_from_list(price, catalog, faults);
+  for (const auto& [name, usd] : stated) {
+    const auto is_it = [&name = name](const topology::Instance& i) { return i.name == name; };
+    if (std::none_of(types.begin(), types.end(), is_it))
+      faults.push_back(
+          {{"command line", 0, 0}, "--price", name + " is not among the types that are asked about", add});
+  }
+  return stated;
+}
+
+std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::string& price) {
+  return [&price](io::JobReading& reading, const io::Catalog& catalog) {
+    if (price.empty()) return;
+    models::Job& job = reading.job;
+    const std::vector<topology::Instance> types =
+        job.space.instances.empty() ? std::vector{job.cluster.instance} : job.space.instances;
+    std::vector<Diagnostic> faults;
+    const io::PriceList stated =
+        stated_prices(price, types, "name it as --instance, or leave its price out", catalog, faults);
+    if (!faults.empty()) throw InputError(std::move(faults));
+    const auto set = [&](topology::Instance& instance) {
+      const auto own = stated.find(instance.name);
+      if (own != stated.end()) instance.prices = {planner::stated_price(own->second)};
+    };
+    set(job.cluster.instance);
+    for (topology::Instance& i : job.space.instances) set(i);
+  };
+}
+
 planner::PriceOptions price_options(const WhatIfRequest& o, const std::vector<topology::Instance>& types,
                                     const io::Catalog& catalog, std::vector<Diagnostic>& faults) {
   planner::PriceOptions p{planner::pricing_of(o.pricing, types.size()), o.usd_per_node_hour, o.storage_gib,
@@ -74,21 +115,7 @@ planner::PriceOptions price_options(const WhatIfRequest& o, const std::vector<to
   PriceReader read(p, faults);
   read.discounts(o.discount);
   read.term(o.term, o.upfront);
-  if (is_price_file(o.price)) {
-    try {
-      p.usd_by_type = io::prices_from_text(read_text(o.price), o.price, catalog);
-    } catch (const InputError& e) {
-      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
-    }
-  } else if (!o.price.empty()) {
-    p.usd_by_type = io::prices_from_list(o.price, catalog, faults);
-    for (const auto& [type, usd] : p.usd_by_type) {
-      const bool asked =
-          std::any_of(types.begin(), types.end(), [&t = type](const auto& i) { return i.name == t; });
-      if (!asked)
-        read.fault("--price", type + " is not among the types that are compared", "add it to --instances");
-    }
-  }
+  p.usd_by_type = stated_prices(o.price, types, "add it to --instances", catalog, faults);
   if (!o.price.empty() && o.usd_per_node_hour)
     read.fault("--price", "--usd-per-node-hour states a price too", "state prices in one of the two");
   return p;

@@ -1,17 +1,29 @@
 // Prices of a request: options as people write them, and files of prices.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "api/whatif.h"
 #include "io/catalog/catalog.h"
 #include "io/input/price_list.h"
+#include "io/input/readers.h"
 #include "planner/cost/prices.h"
 
 namespace trnplan::api {
 
 using io::is_price_file;
+
+/// Prices of --price, a list or a file of types (io/input/price_list.h). Adds its faults, and one for each type of a
+/// list that is not among `types`; `add` tells how it would be.
+[[nodiscard]] io::PriceList stated_prices(const std::string& price,
+                                          const std::vector<topology::Instance>& types,
+                                          const std::string& add, const io::Catalog& catalog,
+                                          std::vector<Diagnostic>& faults);
+/// Gives the machines of a job the prices of --price instead of the catalogue's (ResolveOptions::amend), which throws
+/// InputError with every fault. Refers to `price`.
+[[nodiscard]] std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::string& price);
 
 /// Adds a fault for each option that is wrong, and those of the file of --price. `types`: those compared.
 [[nodiscard]] planner::PriceOptions price_options(const WhatIfRequest& request,

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "api/prices.h"
 #include "api/rehearsal.h"
 #include "io/catalog/catalog.h"
 #include "io/input/scenario_text.h"
@@ -103,7 +104,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   if (!r.scenario.empty() && !r.trace.empty())
     throw InputError(
         {{"--scenario", 0, 0}, "", "--trace draws the step of an ideal machine", "leave one out"});
-  const ResolvedJob resolved = resolve(r, {.one_strategy = true}, remarks);
+  const ResolvedJob resolved = resolve(r, {.one_strategy = true, .amend = with_prices(r.price)}, remarks);
   SimulateResult out;
   out.strategy = io::parse_strategy(r.strategy, resolved.job());
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");

@@ -21,7 +21,8 @@ struct SimulateRequest : Asked {
   std::string scenario;  ///< a machine that is not ideal, or a file (io/input/scenario_text.h); empty = none
   std::optional<models::Schedule> schedule;  ///< overrides the strategy's
   std::string trace;                         ///< file for the timeline, .pftrace or .json; empty = none
-  bool force = false;                        ///< overwrites `trace`
+  std::string price;   ///< of nodes by type, instead of the catalogue's; see stated_prices()
+  bool force = false;  ///< overwrites `trace`
 };
 /// Files and folders that it reads, and those that it writes except a report.
 [[nodiscard]] std::vector<std::string> paths_of(const SimulateRequest& request);

@@ -136,6 +136,11 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
   add("--target", p.target.value_or(""), p.target && !p.target->empty());
   add("--profile", o.profile, o.profile != usual.profile);
   for (const std::string& setting : o.hardware) add("--set", setting, true);
+  const planner::PriceOptions& prices = a.question.prices;
+  const auto own = prices.usd_by_type.find(p.instance);
+  if (const auto usd =
+          own != prices.usd_by_type.end() ? std::optional(own->second) : prices.usd_per_node_hour)
+    add("--price", fmt::format("{}={}/h", p.instance, *usd), true);
   add("--risk", std::string(to_string(o.risk)), o.risk != usual.risk);
   if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
   return words;

@@ -80,6 +80,14 @@ void add_report(CLI::App& command, std::string& path) {
       ->check(not_empty());
 }
 
+void add_price(CLI::App& command, std::string& price) {
+  command
+      .add_option(
+          "--price", price,
+          "price per node by type: p5.48xlarge=38.2/h,trn2=20/h, or a file of them (YAML, JSON or CSV)")
+      ->check(not_empty());
+}
+
 void add_pricing(CLI::App& command, std::string& pricing) {
   command
       .add_option("--pricing", pricing,

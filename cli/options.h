@@ -71,6 +71,8 @@ inline void add_common(CLI::App& command, Common& common) {
 void add_document(CLI::App& command, Common& common);
 /// Adds --report FILE. Requires: `path` outlives the command.
 void add_report(CLI::App& command, std::string& path);
+/// Adds --price. Requires: `price` outlives the command.
+void add_price(CLI::App& command, std::string& price);
 /// Adds --pricing. Requires: `pricing` outlives the command.
 void add_pricing(CLI::App& command, std::string& pricing);
 /// Requires: `risk` outlives the command.

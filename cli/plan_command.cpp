@@ -168,6 +168,7 @@ void add_plan(CLI::App& app, Run& chosen) {
   add_row_format(*command, o->common);
   add_profile(*command, o->common);
   add_hardware(*command, o->request.hardware);
+  add_price(*command, o->request.price);
   command->footer(
       "Examples:\n"
       "  trnplan plan llama3-8b --nodes 4\n"

@@ -115,6 +115,7 @@ void add_simulate(CLI::App& app, Run& chosen) {
       ->capture_default_str();
   add_common(*command, o->common);
   add_hardware(*command, o->request.hardware);
+  add_price(*command, o->request.price);
   command->footer(
       "Keys of --scenario, with nodes and cores numbered from 0:\n" + io::scenario_help() +
       "\nA refused strategy is simulated all the same if that is possible; the exit code is then 3.\n"

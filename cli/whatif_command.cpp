@@ -87,11 +87,7 @@ void add_money(CLI::App& command, WhatIfOptions& o) {
       .add_option("--usd-per-node-hour", o.request.usd_per_node_hour,
                   "price per node, instead of the catalogue's")
       ->check(amount);
-  command
-      .add_option(
-          "--price", o.request.price,
-          "price per node by type: p5.48xlarge=38.2/h,trn2=20/h, or a file of them (YAML, JSON or CSV)")
-      ->check(not_empty());
+  add_price(command, o.request.price);
   command
       .add_option("--discount", o.request.discount,
                   "on the price of nodes: 15%; savings-plan=28% on on-demand prices, with --term; or both, "

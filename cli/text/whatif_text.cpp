@@ -263,6 +263,12 @@ std::string none_text(const WhatIfAnswer& a) {
     q.tokens = 0;
     text += fmt::format("  reached     on {}: {}\n", cluster_words(p), run_line(p.run, run_question(q)));
   }
+  for (const planner::WhatHelps& h : a.result.helps) {
+    const WhatIfPoint& p = a.result.points[static_cast<std::size_t>(a.result.likeliest)];
+    text += fmt::format("  {:<11} {}: {} {:.0f} % likely{}\n",
+                        &h == &a.result.helps.front() ? "would help" : "", h.option, cluster_words(p),
+                        100 * h.probability, h.usd ? fmt::format(", {} USD", grouped(*h.usd)) : "");
+  }
   if (!tells_fixes(a)) return text;
   std::vector<std::string> fixes;
   for (const WhatIfPoint& p : a.result.points)

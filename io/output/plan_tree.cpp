@@ -289,7 +289,7 @@ const Record<Plan>& record() {
         "loses to a simultaneous collective counts for the collective"},
        {"usd_per_hour",
         [](const Plan& p) { return p.usd_per_hour > 0 ? std::optional(p.usd_per_hour) : std::nullopt; },
-        "the on-demand price of all nodes"},
+        "the price of all nodes, as stated, else on demand"},
        {"doubts", &Plan::doubts,
         "in `plan`, replica groups that the runtime may refuse, included by `--allow-doubtful` or by pins; "
         "always empty in `simulate` and `check`, which have `violations`"},

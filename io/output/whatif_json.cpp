@@ -8,13 +8,10 @@
 
 namespace trnplan::io {
 
-using planner::CheckedUptime;
 using planner::ForecastRun;
 using planner::GoodputEstimate;
 using planner::InstanceStanding;
-using planner::PublishedUptime;
 using planner::RunAnswer;
-using planner::UptimeCheck;
 using planner::WhatIfPoint;
 using planner::WhatIfQuestion;
 using planner::WhatIfResult;
@@ -23,10 +20,6 @@ namespace {
 
 std::array<double, 2> pair_of(const planner::Interval& i, double unit = 1) {
   return {i.low / unit, i.high / unit};
-}
-
-std::vector<double> list_of(const planner::Interval& i) {
-  return {i.low, i.high};
 }
 
 double days(const RunAnswer& run) {
@@ -117,11 +110,6 @@ std::vector<planner::PriceLine> bill_of_recommended(const ShownWhatIf& w) {
   const auto& bill = w.result->points[static_cast<std::size_t>(w.result->recommended)].run.bill;
   return bill ? bill->lines : std::vector<planner::PriceLine>();
 }
-
-struct ShownUptimes {
-  std::string reliability, profile;
-  const std::vector<CheckedUptime>* rows;
-};
 
 }  // namespace
 
@@ -279,6 +267,18 @@ const Record<planner::PriceLine>& record() {
 }
 
 template <>
+const Record<planner::WhatHelps>& record() {
+  using planner::WhatHelps;
+  static const Record<WhatHelps> described(
+      "WhatHelps", "A change with which a cluster keeps the limits more probably.",
+      {{"option", &WhatHelps::option, "of the command"},
+       {"probability_in_limits", &WhatHelps::probability, "that the run works and keeps the limits then"},
+       {"days", [](const WhatHelps& h) { return in_days(h.time); }, "of the run, at the median"},
+       {"usd", &WhatHelps::usd, "likewise; `null` without a price"}});
+  return described;
+}
+
+template <>
 const Record<ShownWhatIf>& record() {
   using W = ShownWhatIf;
   const auto question = [](auto get) { return path(&W::question, get); };
@@ -324,6 +324,11 @@ const Record<ShownWhatIf>& record() {
        {"reaches", point_of(&WhatIfResult::reaches),
         "if none is recommended and tokens are stated: the point that gets farthest within deadline and "
         "budget; `tokens_50` and `tokens_90` state how far; otherwise `null`"},
+       {"likeliest", result(&WhatIfResult::likeliest),
+        "if none is recommended: index of the point that is most likely to keep the limits; -1: there is no "
+        "limit, or "
+        "no plan"},
+       {"helps", result(&WhatIfResult::helps), "what would help the likeliest point to keep them"},
        {"bill", &bill_of_recommended, "the items of the recommended cluster's price"},
        {"not_covered", [](const W&) {
           return std::vector<std::string_view>{"waiting for the job to be scheduled", "planned maintenance",
@@ -360,58 +365,13 @@ const Record<ForecastRun>& record() {
   return described;
 }
 
-template <>
-const Record<CheckedUptime>& record() {
-  const auto published = [](auto get) { return path(&CheckedUptime::published, get); };
-  const auto checked = [](auto get) { return path(&CheckedUptime::check, get); };
-  const auto estimated = [&](auto get) { return checked(path(&UptimeCheck::estimate, get)); };
-  static const Record<CheckedUptime> described(
-      "Uptime", "A published uptime with the predicted one.",
-      {{"id", published(&PublishedUptime::id)},
-       {"nodes", published(&PublishedUptime::nodes)},
-       {"recovery", published([](const PublishedUptime& p) { return recovery_word(p.automatic); }),
-        "`automatic` or `manual`"},
-       {"published_uptime", published(&PublishedUptime::uptime)},
-       {"predicted_uptime", estimated(&GoodputEstimate::uptime)},
-       {"uptime_90", estimated([](const GoodputEstimate& g) { return list_of(g.uptime_90); })},
-       {"predicted_goodput", estimated(&GoodputEstimate::goodput)},
-       {"goodput_90", estimated([](const GoodputEstimate& g) { return list_of(g.goodput_90); })},
-       {"step_seconds", checked(&UptimeCheck::step)},
-       {"checkpoint_bytes", checked(&UptimeCheck::checkpoint)},
-       {"checkpoint_interval_seconds", estimated(&GoodputEstimate::interval)},
-       {"mtbf_seconds", estimated([](const GoodputEstimate& g) { return g.model.mtbf; })},
-       {"recovery_seconds", estimated([](const GoodputEstimate& g) { return g.model.mean_recovery(); })},
-       {"implied_failures_per_node_day", checked([](const UptimeCheck& c) { return finite(c.implied_rate); }),
-        "the rate at which the medians would give the published uptime"},
-       {"source", published(&PublishedUptime::source)}});
-  return described;
-}
-
-template <>
-const Record<ShownUptimes>& record() {
-  static const Record<ShownUptimes> described("GoodputValidation", "Published uptimes with predicted ones.",
-                                              {{"reliability", &ShownUptimes::reliability},
-                                               {"profile", &ShownUptimes::profile},
-                                               {"rows", [](const ShownUptimes& u) { return *u.rows; }}});
-  return described;
-}
-
 std::string whatif_json(const WhatIfResult& result, const WhatIfQuestion& q, const models::Job& job,
                         const std::string& reliability) {
   return document_of(ShownWhatIf{&result, &q, job.architecture.name, reliability});
 }
 
-std::string uptime_json(const std::vector<CheckedUptime>& rows, const std::string& reliability,
-                        const std::string& profile) {
-  return document_of(ShownUptimes{reliability, profile, &rows});
-}
-
 const Description& whatif_document() {
   return record<ShownWhatIf>().description();
-}
-
-const Description& uptime_document() {
-  return record<ShownUptimes>().description();
 }
 
 }  // namespace trnplan::io

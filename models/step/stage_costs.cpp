@@ -11,7 +11,7 @@
 #include "models/framework/partition.h"
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
-#include "models/step/beside_pass_time.h"
+#include "models/step/overlapped_time.h"
 #include "models/step/step_parts.h"
 #include "units/index.h"
 

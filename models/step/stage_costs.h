@@ -62,7 +62,7 @@ class StrategyCosts {
   /// Times from a stage's last micro-batch to the barrier, and after it.
   struct Finish {
     SimTime reduce, tail;
-    PartCollectives early, ahead;  ///< beside passes: reductions of gradients, gathers of weights
+    PartCollectives early, ahead;  ///< overlapping passes: reductions of gradients, gathers of weights
   };
 
   int stages() const { return stages_; }

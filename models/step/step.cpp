@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "models/device/devices.h"
-#include "models/step/beside_pass_time.h"
 #include "models/step/jitter.h"
+#include "models/step/overlapped_time.h"
 #include "models/step/pipeline_time.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_run.h"
@@ -66,11 +66,11 @@ StepModel& StepModel::operator=(StepModel&&) noexcept = default;
 
 namespace {
 
-/// The parts of a pass, each with its collective of those beside a pass.
-std::vector<PartTime> parts_of(const Pass& pass, const BesidePass& beside) {
+/// The parts of a pass, each with its collective of those that overlap it.
+std::vector<PartTime> parts_of(const Pass& pass, const BesidePass& overlapped) {
   std::vector<PartTime> parts;
   for (const Chain& c : pass.chains)
-    parts.push_back({c.run->length, uncontended(beside.of(c.part)), c.times});
+    parts.push_back({c.run->length, uncontended(overlapped.of(c.part)), c.times});
   return parts;
 }
 

@@ -11,6 +11,8 @@ namespace trnplan::planner {
 
 namespace {
 
+constexpr const char* kStated = "stated";
+
 constexpr std::string_view kNames[] = {"usual", "on_demand", "reserved", "capacity_block", "spot"};
 constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capacity_block, Pricing::spot};
 
@@ -30,7 +32,7 @@ std::string_view in_words(Pricing p) {
 
 /// AWS lowers on-demand prices by savings plans, no others; a stated price counts as one of the kind asked for.
 bool takes_savings_plan(const topology::Price& price, const PriceOptions& o) {
-  const Pricing kind = price.kind == "stated" ? o.pricing : pricing_from(price.kind).value_or(o.pricing);
+  const Pricing kind = price.kind == kStated ? o.pricing : pricing_from(price.kind).value_or(o.pricing);
   return kind == Pricing::on_demand || kind == Pricing::usual;
 }
 
@@ -150,12 +152,16 @@ std::string basis_of(const topology::Price& p) {
   return fmt::format("{}, {}, {}", p.kind, stated(p.region), stated(p.date));
 }
 
+topology::Price stated_price(double usd_per_hour) {
+  return {kStated, usd_per_hour, "", "", "", ""};
+}
+
 std::optional<topology::Price> paid_price(const topology::Instance& instance, const PriceOptions& o) {
   std::optional<topology::Price> price;
   if (const auto own = o.usd_by_type.find(instance.name); own != o.usd_by_type.end()) {
-    price = topology::Price{"stated", own->second, "", "", "", ""};
+    price = stated_price(own->second);
   } else if (o.usd_per_node_hour) {
-    price = topology::Price{"stated", *o.usd_per_node_hour, "", "", "", ""};
+    price = stated_price(*o.usd_per_node_hour);
   } else {
     price = price_of(instance, o.pricing);
   }
@@ -168,7 +174,7 @@ std::optional<topology::Price> paid_price(const topology::Instance& instance, co
 std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const PriceOptions& options) {
   const auto price = paid_price(instance, options);
   if (!price) return std::nullopt;
-  const bool stated = price->kind == "stated";
+  const bool stated = price->kind == kStated;
   Bill bill;
   PriceLine node;
   node.what = fmt::format("{} x {}", nodes, instance.name);

@@ -95,6 +95,9 @@ std::string terms_of(const topology::Price& price);
 /// "on_demand, us-east-1, 2026-07-20".
 std::string basis_of(const topology::Price& price);
 
+/// A price that the user states, per node and hour.
+[[nodiscard]] topology::Price stated_price(double usd_per_hour);
+
 /// Price of a node as it is paid: as stated for its type or for all types, else the catalogue's, less the
 /// discounts; `kind` is "stated" for a stated one.
 std::optional<topology::Price> paid_price(const topology::Instance& instance, const PriceOptions& options);

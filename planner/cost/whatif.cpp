@@ -14,6 +14,7 @@
 #include "planner/cost/cluster_points.h"
 #include "planner/cost/instance_comparison.h"
 #include "planner/cost/node_solver.h"
+#include "planner/cost/remedies.h"
 #include "text/figures.h"
 #include "units/index.h"
 #include "units/quantity.h"
@@ -101,22 +102,30 @@ std::string reason_without_plans(const std::vector<WhatIfPoint>& points, const W
   return "no strategy is legal and fits on any of these clusters";
 }
 
-/// The point most likely to keep limits that none keeps with the confidence asked for, and what is missing.
-std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
-  const WhatIfPoint* best = nullptr;
-  for (const WhatIfPoint& p : points) {
-    if (!p.plan) continue;
-    if (best == nullptr || p.run.probability_in_limits() > best->run.probability_in_limits()) best = &p;
+/// The index of the point most likely to keep the limits, of equals the fastest; -1 if none has a plan.
+int likeliest_of(const std::vector<WhatIfPoint>& points) {
+  int best = -1;
+  const auto likely = [&](int i) { return points[at(i)].run.probability_in_limits(); };
+  for (int i = 0; i < static_cast<int>(points.size()); ++i) {
+    if (!points[at(i)].plan) continue;
+    const bool alike = best >= 0 && likely(i) == likely(best);
+    if (best < 0 || likely(i) > likely(best) || (alike && points[at(i)].run.time < points[at(best)].run.time))
+      best = i;
   }
+  return best;
+}
+
+/// What the likeliest point lacks, where none keeps the limits with the confidence asked for.
+std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
+  const WhatIfPoint* best = &points[at(likeliest_of(points))];
   const RunAnswer& run = best->run;
   const bool works = run.works < *q.confidence;
-  return fmt::format(
-      "the most likely, {} x {}, keeps the limits with {:.0f} %, not {:.4g} %: {}", best->nodes,
-      best->instance, 100 * run.probability_in_limits(), 100 * *q.confidence,
-      works ? fmt::format("its plan works with {:.0f} %", 100 * run.works)
-      : run.in_time < run.in_budget
-          ? fmt::format("90 % of runs that work need {:.4g} days", in_days(run.time_at_90))
-          : std::string("the budget is what is short"));
+  return fmt::format("the most likely, {} x {}, keeps the limits with {:.0f} %, not {:.4g} %: {}",
+                     best->nodes, best->instance, 100 * run.probability_in_limits(), 100 * *q.confidence,
+                     works ? fmt::format("its plan works with {:.0f} %", 100 * run.works)
+                     : run.in_time < run.in_budget
+                         ? fmt::format("90 % of runs that work need {:.4g} days", in_days(run.time_at_90))
+                         : std::string("the budget is what is short"));
 }
 
 /// The point that comes closest to a limit that none keeps.
@@ -276,6 +285,14 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   const Remedy remedy{clusters};
   if (!question.solves_for_nodes()) result.would_do = remedy.larger(result.points);
   result.reaches = remedy.farthest(result.points);
+  if (question.asks_for_tokens() || !question.has_limits()) return result;
+  result.likeliest = likeliest_of(result.points);
+  if (result.likeliest < 0) return result;
+  const WhatIfPoint& best = result.points[at(result.likeliest)];
+  const auto type = std::find_if(question.instances.begin(), question.instances.end(),
+                                 [&](const topology::Instance& i) { return i.name == best.instance; });
+  result.helps =
+      what_helps(best, question, *clusters.job_at(*type, best.nodes), clusters.terms(), reliability);
   return result;
 }
 

@@ -100,6 +100,14 @@ struct InstanceStanding {
   std::string against;
 };
 
+/// A change of the question with which a cluster keeps the limits more probably.
+struct WhatHelps {
+  std::string option;      ///< of the command, with its value
+  double probability = 0;  ///< that the run works and keeps the limits then
+  Seconds time{};          ///< of the run, at the median
+  std::optional<double> usd;
+};
+
 struct WhatIfResult {
   std::vector<WhatIfPoint> points;          ///< by instance, then nodes, as asked
   std::vector<InstanceStanding> standings;  ///< of the types that have a plan
@@ -116,6 +124,10 @@ struct WhatIfResult {
   /// The point that gets farthest within deadline and budget, without a recommendation and if tokens are
   /// stated; `run` has its tokens.
   std::optional<WhatIfPoint> reaches;
+  /// Index of the cluster that is most likely to keep the limits, if none is recommended (-1 = none), and what would help
+  /// it (planner/cost/remedies.h).
+  int likeliest = -1;
+  std::vector<WhatHelps> helps;
 };
 
 /// True if `a` is preferred to `b`, of two that keep the limits.

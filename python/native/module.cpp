@@ -14,7 +14,6 @@
 #include "api/plan_report.h"
 #include "api/simulate_report.h"
 #include "api/validate_report.h"
-#include "api/whatif_report.h"
 #include "io/catalog/catalog.h"
 #include "io/output/catalogue_json.h"
 #include "io/output/descriptions.h"
@@ -22,6 +21,7 @@
 #include "models/collective/collective_runtime.h"
 #include "python/native/answer.h"
 #include "python/native/arguments.h"
+#include "python/native/clusters.h"
 #include "python/native/page.h"
 #include "targets/registry.h"
 #include "text/version.h"
@@ -35,7 +35,6 @@ namespace py = pybind11;
 
 // Limits of the program's options.
 constexpr int kMostDegree = 1 << 20, kMostRanks = 1 << 24, kMostMeasuredRanks = 1'000'000;
-constexpr double kMostMoney = 1e9;
 
 /// Checks Python for signals, and reports the progress of a search; either may stop the search.
 class Watcher {
@@ -81,6 +80,7 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   a.word("target", r.target, targets::names());
   a.text("profile", r.profile);
   a.texts("hardware", r.hardware);
+  a.text("price", r.price);
   a.whole("top", r.top, 1, 1000);
   a.whole("threads", r.threads, 0, 1024);
   a.number("time_limit", r.time_limit, 1e-3, 1e6);
@@ -120,6 +120,7 @@ py::tuple simulate(const py::dict& given) {
   a.text("scenario", r.scenario);
   a.text("profile", r.profile);
   a.texts("hardware", r.hardware);
+  a.text("price", r.price);
   a.text("trace", r.trace);
   const api::ReportFile report = report_of(a, api::paths_of(r));
   r.force = report.force;
@@ -132,57 +133,6 @@ py::tuple simulate(const py::dict& given) {
   });
   return with_page(
       answered, [r, result, said] { return api::simulate_report(r, *result, said); }, report);
-}
-
-py::tuple whatif(const py::dict& given) {
-  api::WhatIfRequest r;
-  Arguments a(given);
-  a.text("job", r.job.job);
-  a.stated(r.job.texts);
-  a.text("all_reduce_gbps", r.job.options.all_reduce);
-  a.text("measured", r.job.options.measured);
-  a.text("sequence", r.job.options.sequence);
-  a.text("global_batch", r.job.options.global_batch);
-  a.text("precision", r.job.options.precision);
-  a.text("release", r.job.options.release);
-  a.text("nodes", r.nodes);
-  a.text("tokens", r.tokens);
-  a.text("deadline", r.deadline);
-  a.text("budget", r.budget);
-  a.text("confidence", r.confidence);
-  a.text("instances", r.instances);
-  a.text("reliability", r.reliability);
-  a.text("price", r.price);
-  a.text("discount", r.discount);
-  a.text("term", r.term);
-  a.text("upfront", r.upfront);
-  a.word("pricing", r.pricing,
-         {"usual", "on-demand", "reserved", "capacity-block", "spot", "on_demand", "capacity_block"});
-  a.word("scaling", r.scaling, {"strong", "weak"});
-  a.word("recovery", r.recovery, {"automatic", "manual"});
-  a.word("prefer", r.prefer, {"fitting", "cheapest", "fastest", "smallest"});
-  a.number("usd_per_node_hour", r.usd_per_node_hour, 0, kMostMoney);
-  a.number("storage_gb_per_second", r.storage_speed, 1e-3, 1e6);
-  a.number("storage_gib", r.storage_gib, 0, kMostMoney);
-  a.number("storage_usd_per_gib_month", r.storage_price, 0, kMostMoney);
-  a.number("other_usd_per_hour", r.other_price, 0, kMostMoney);
-  a.whole("checkpoint_steps", r.checkpoint_steps, 1, planner::kMostCheckpointSteps);
-  a.flag("async_checkpoints", r.asynchronous);
-  a.flag("allow_doubtful", r.allow_doubtful);
-  a.risk(r.risk);
-  a.text("profile", r.profile);
-  a.texts("hardware", r.hardware);
-  const api::ReportFile report = report_of(a, api::paths_of(r));
-  std::shared_ptr<const api::WhatIfAnswered> result;
-  std::vector<Remark> said;
-  const py::tuple answered = answer_of([&](Remarks& remarks) {
-    result = std::make_shared<const api::WhatIfAnswered>(api::whatif(r, remarks));
-    said = remarks.all();
-    return api::document(*result);
-  });
-  return with_page(
-      answered, [r, result, said] { return api::whatif_report(r, words_of(r.job).options, *result, said); },
-      report);
 }
 
 py::tuple check(const py::dict& given) {
@@ -362,6 +312,8 @@ PYBIND11_MODULE(_native, m) {
   m.def("plan", &plan, py::arg("arguments"), py::arg("listener"));
   m.def("simulate", &simulate, py::arg("arguments"));
   m.def("whatif", &whatif, py::arg("arguments"));
+  m.def("offerings", &offerings, py::arg("arguments"));
+  m.def("compare", &compare, py::arg("arguments"));
   m.def("check", &check, py::arg("arguments"));
   m.def("calibrate", &calibrate, py::arg("arguments"));
   m.def("validate", &validate, py::arg("arguments"));

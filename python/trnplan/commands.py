@@ -18,6 +18,7 @@ from .results import (
     InstancesResult,
     MemoryValidation,
     ModelsResult,
+    OfferingsResult,
     Plan,
     PlanResult,
     ScoreResult,
@@ -29,6 +30,7 @@ from .results import (
     ValidateResult,
     WhatIfResult,
     CollectiveValidation,
+    CompareResult,
 )
 
 Path = Union[str, "os.PathLike[str]"]
@@ -66,6 +68,7 @@ def plan(
     sure: Optional[float] = None,
     profile: Optional[Path] = None,
     hardware: Optional[Sequence[str]] = None,
+    price: Optional[Path] = None,
     out: Optional[Path] = None,
     report: Optional[Path] = None,
     force: Optional[bool] = None,
@@ -87,6 +90,7 @@ def plan(
         fit (0.9). sure: probability from which two plans count as distinguished (0.9).
     profile: a name of the catalogue, or a .json written by ``calibrate``.
     hardware: numbers of the instance type, changed: ``["core.memory=32GiB", "nic_bandwidth=x2"]``.
+    price: per node by type, ``"p5.48xlarge=38.2/h"``, or a file.
     out: a folder for config and scripts. report: a .html for the answer with its charts, as in ``to_html()``. force:
         overwrites files in `out`, and `report`.
     progress: called about ten times a second with the numbers of strategies simulated and open, and the seconds of the
@@ -104,7 +108,7 @@ def plan(
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, tokens=tokens,
                precision=precision, release=release, objective=objective, deadline=deadline, budget=budget,
                scheduler=scheduler, all_reduce_gbps=all_reduce_gbps)
-        .paths(measured=measured, profile=profile, out=out, report=report)
+        .paths(measured=measured, price=price, profile=profile, out=out, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.plan(arguments.values, progress)
     return errors.kept(records.result(PlanResult, json.loads(document), remarks, page), unwritten)
@@ -125,6 +129,7 @@ def simulate(
     scenario: Optional[str] = None,
     profile: Optional[Path] = None,
     hardware: Optional[Sequence[str]] = None,
+    price: Optional[Path] = None,
     trace: Optional[Path] = None,
     report: Optional[Path] = None,
     force: Optional[bool] = None,
@@ -133,6 +138,7 @@ def simulate(
 
     strategy: ``"tp=8,pp=4"``, a dict with these keys or those of docs/json.md, or the strategy of a result.
     hardware: numbers of the instance type, changed: ``["core.memory=32GiB", "nic_bandwidth=x2"]``.
+    price: per node by type, ``"p5.48xlarge=38.2/h"``, or a file.
     all_reduce_gbps, measured: as in ``plan()``.
     scenario: ``"slow-node=3:1.2,nic=5:0.875"``, or a .yaml file with these keys: ``scenario`` of the result.
     trace: a .pftrace or .json for the timeline, for ui.perfetto.dev. report: a .html for the page of ``to_html()``.
@@ -146,7 +152,7 @@ def simulate(
         .document("job", job)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, precision=precision,
                release=release, all_reduce_gbps=all_reduce_gbps)
-        .paths(measured=measured, profile=profile, trace=trace, report=report)
+        .paths(measured=measured, price=price, profile=profile, trace=trace, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.simulate(arguments.values)
     answer = json.loads(document)
@@ -229,6 +235,80 @@ def whatif(
     )  # fmt: skip
     document, remarks, page, unwritten = _native.whatif(arguments.values)
     return errors.kept(records.result(WhatIfResult, json.loads(document), remarks, page), unwritten)
+
+
+def offerings(
+    job: Job,
+    offers: Path,
+    *,
+    tokens: Optional[Count] = None,
+    deadline: Optional[Duration] = None,
+    budget: Optional[Count] = None,
+    confidence: Union[float, str, None] = None,
+    sequence: Optional[int] = None,
+    global_batch: Union[int, str, None] = None,
+    precision: Optional[str] = None,
+    release: Optional[str] = None,
+    all_reduce_gbps: Union[float, str, None] = None,
+    measured: Optional[Path] = None,
+    risk: Optional[str] = None,
+    allow_doubtful: Optional[bool] = None,
+    recovery: Optional[str] = None,
+    async_checkpoints: Optional[bool] = None,
+    checkpoint_steps: Optional[int] = None,
+    storage_gb_per_second: Optional[float] = None,
+    reliability: Optional[Path] = None,
+    profile: Optional[Path] = None,
+) -> OfferingsResult:
+    """Chooses the Capacity Blocks or training plans to buy for a whole run.
+
+    offers: a file with what ``aws ec2 describe-capacity-block-offerings`` or ``aws sagemaker
+    search-training-plan-offerings`` prints.
+    confidence: with which the run must be done (95 %). deadline: counts from the earliest start.
+    Others: as in ``whatif()``. If no choice is enough, ``recommended`` is False, and ``buy`` gets farthest. Raises
+    InputError with every fault.
+    """
+    arguments = (
+        Arguments(risk=risk, allow_doubtful=allow_doubtful, recovery=recovery, async_checkpoints=async_checkpoints,
+                  checkpoint_steps=checkpoint_steps, storage_gb_per_second=storage_gb_per_second)
+        .document("job", job)
+        .words(tokens=tokens, deadline=deadline, budget=budget, confidence=confidence, sequence=sequence,
+               global_batch=global_batch, precision=precision, release=release, all_reduce_gbps=all_reduce_gbps)
+        .paths(offers=offers, measured=measured, reliability=reliability, profile=profile)
+    )  # fmt: skip
+    return _read(OfferingsResult, _native.offerings(arguments.values))
+
+
+def compare(
+    first: str,
+    second: str,
+    *,
+    job: Optional[Job] = None,
+    nodes: Union[int, str, Sequence[int], None] = None,
+    instance: Union[str, Sequence[str], None] = None,
+    sequence: Optional[int] = None,
+    global_batch: Union[int, str, None] = None,
+    tokens: Optional[Count] = None,
+    precision: Optional[str] = None,
+    release: Optional[str] = None,
+    all_reduce_gbps: Union[float, str, None] = None,
+    measured: Optional[Path] = None,
+    target: Optional[str] = None,
+    profile: Optional[Path] = None,
+) -> CompareResult:
+    """Compares two strategies, clusters, folders, configs or start scripts of one job.
+
+    first, second: ``"tp=8,pp=4"``, ``"4xtrn1.32xlarge"`` (its recommended plan), both as ``"4xtrn1.32xlarge:tp=8"``, a folder
+    of ``plan(out=...)``, or a file. The job is needed for the first three. Raises InputError with every fault.
+    """
+    arguments = (
+        Arguments(first=first, second=second, target=target)
+        .document("job", job)
+        .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, tokens=tokens,
+               precision=precision, release=release, all_reduce_gbps=all_reduce_gbps)
+        .paths(measured=measured, profile=profile)
+    )  # fmt: skip
+    return _read(CompareResult, _native.compare(arguments.values))
 
 
 def check(

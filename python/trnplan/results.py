@@ -112,6 +112,16 @@ class WhatIfResult(Result):
         return frame([{**p.to_dict(), "recommended": p is self.best} for p in self.points])
 
 
+@described
+class OfferingsResult(Result):
+    _rows = "buy"
+
+
+@described
+class CompareResult(Result):
+    _rows = "by_operator"
+
+
 _TABLE = ("op", "ranks", "nodes", "bytes", "algorithm", "seconds", "nccom_seconds", "busbw_gbps", "algbw_gbps")
 
 

@@ -146,11 +146,46 @@ class WhatIfResult(Result):
     surer: int
     would_do: Optional[WhatIfPoint]
     reaches: Optional[WhatIfPoint]
+    likeliest: int
+    helps: List[WhatHelps]
     bill: List[BillLine]
     not_covered: List[str]
     @property
     def best(self) -> Optional[WhatIfPoint]: ...
     def to_dataframe(self) -> DataFrame: ...
+
+@dataclass(frozen=True, repr=False)
+class OfferingsResult(Result):
+    schema_version: int
+    model: str
+    tokens: float
+    confidence: float
+    reliability: str
+    offers: int
+    usable: int
+    recommended: bool
+    buy: List[Offer]
+    usd: float
+    usd_bound: float
+    proven: bool
+    tokens_surely: float
+    done_probability: float
+    done_50: Optional[str]
+    done_surely: Optional[str]
+    clusters: List[OfferedCluster]
+
+@dataclass(frozen=True, repr=False)
+class CompareResult(Result):
+    schema_version: int
+    sides: List[ComparedPlan]
+    differs: List[KeyDifference]
+    times_as_long: float
+    times_as_long_90: Tuple[float, float]
+    probability_first_is_faster: float
+    shared: bool
+    usd_per_1e9_tokens: List[Optional[float]]
+    by_cause: List[PartSeconds]
+    by_operator: List[PartSeconds]
 
 @dataclass(frozen=True, repr=False)
 class Collective(Record):
@@ -776,6 +811,13 @@ class InstanceStanding(Record):
     break_even_against: Optional[str]
 
 @dataclass(frozen=True, repr=False)
+class WhatHelps(Record):
+    option: str
+    probability_in_limits: float
+    days: float
+    usd: Optional[float]
+
+@dataclass(frozen=True, repr=False)
 class BillLine(Record):
     what: str
     usd_per_hour: float
@@ -804,25 +846,6 @@ class OfferedCluster(Record):
     why: str
 
 @dataclass(frozen=True, repr=False)
-class OfferingsResult(Record):
-    model: str
-    tokens: float
-    confidence: float
-    reliability: str
-    offers: int
-    usable: int
-    recommended: bool
-    buy: List[Offer]
-    usd: float
-    usd_bound: float
-    proven: bool
-    tokens_surely: float
-    done_probability: float
-    done_50: Optional[str]
-    done_surely: Optional[str]
-    clusters: List[OfferedCluster]
-
-@dataclass(frozen=True, repr=False)
 class ComparedPlan(Record):
     name: str
     plan: Plan
@@ -837,18 +860,6 @@ class KeyDifference(Record):
 class PartSeconds(Record):
     part: str
     seconds: Tuple[float, float]
-
-@dataclass(frozen=True, repr=False)
-class CompareResult(Record):
-    sides: List[ComparedPlan]
-    differs: List[KeyDifference]
-    times_as_long: float
-    times_as_long_90: Tuple[float, float]
-    probability_first_is_faster: float
-    shared: bool
-    usd_per_1e9_tokens: List[Optional[float]]
-    by_cause: List[PartSeconds]
-    by_operator: List[PartSeconds]
 
 @dataclass(frozen=True, repr=False)
 class OverRuns(Record):

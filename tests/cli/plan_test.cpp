@@ -319,6 +319,19 @@ TEST_CASE("a price that is not on demand says so", "[cli]") {
       "whatif llama3-70b --instances trn2.48xlarge --nodes 4 --tokens 1T --usd-per-node-hour 30 --details");
 }
 
+TEST_CASE("a plan is priced as stated, and the next command carries the price", "[cli]") {
+  Session cli;
+  cli.expect(0, "^  price       80\\.00 USD/h stated, ",
+             "simulate llama3-8b --instance p5.48xlarge --nodes 4 --strategy tp=8 --price p5=20/h");
+  cli.write("prices.yaml", "trn1.32xlarge: 10/h\n");
+  cli.expect(0, "\"usd_per_hour\": 40\\.0",
+             "plan llama3-8b --nodes 4 --price $work/prices.yaml --format json");
+  cli.expect(0, "--price trn1\\.32xlarge=10/h shows it",
+             "whatif llama3-8b --nodes 4 --tokens 100B --price trn1=10/h");
+  cli.refuse("--price: p5\\.48xlarge is not among the types that are asked about",
+             "plan llama3-8b --nodes 4 --price p5=20/h");
+}
+
 TEST_CASE("machines that one search cannot compare, and targets of other machines", "[cli]") {
   Session cli;
   cli.expect(2, "", "plan llama3-70b --instance trn2.48xlarge,p5.48xlarge --nodes 16");

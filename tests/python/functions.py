@@ -277,6 +277,23 @@ class Others(Check):
         self.assertIsNone(hopeless.best)
         self.refused(lambda: trnplan.whatif("llama3-8b", 4, pricing="free", scaling="odd"), "pricing", "scaling")
 
+    def test_offerings(self) -> None:
+        offers = f"{SOURCE}/tests/io/fixtures/offerings/capacity-blocks.json"
+        found = trnplan.offerings("llama3-8b", offers, tokens="20B", confidence=0.9)
+        self.same(found, "whatif", "llama3-8b", "--offerings", offers, "--tokens", "20B", "--confidence", "90%")
+        self.refused(lambda: trnplan.offerings("llama3-8b", offers, confidence=2), "confidence")
+
+    def test_compare(self) -> None:
+        found = trnplan.compare("tp=8", "tp=32", job="llama3-8b", nodes=4)
+        self.same(found, "compare", "tp=8", "tp=32", "--job", "llama3-8b", "--nodes", 4)
+        self.refused(lambda: trnplan.compare("tp=8", "tp=x", job="llama3-8b"), "tp")
+
+    def test_stated_prices(self) -> None:
+        best = trnplan.plan("llama3-8b", nodes=4, price="trn1=10/h").best
+        assert best is not None
+        self.assertEqual(best.usd_per_hour, 40)
+        self.refused(lambda: trnplan.simulate("llama3-8b", "tp=8", price="p5=10/h"), "p5.48xlarge")
+
     def test_check(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             trnplan.plan(JOB, out=folder + "/plan")
@@ -463,6 +480,8 @@ class Surface(Check):
                 trnplan.plan: {"job": JOB},
                 trnplan.simulate: {"job": JOB, "strategy": "tp=32"},
                 trnplan.whatif: {"job": JOB, "nodes": 1},
+                trnplan.offerings: {"job": JOB, "offers": f"{SOURCE}/tests/io/fixtures/offerings/capacity-blocks.json"},
+                trnplan.compare: {"first": "tp=8", "second": "tp=32", "job": JOB},
                 trnplan.check: {"config": f"{SOURCE}/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml"},
                 trnplan.calibrate: {"files": f"{SOURCE}/{LOG}", "no_fit": True},
                 trnplan.validate: {"runs": few},

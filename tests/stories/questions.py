@@ -21,6 +21,8 @@ FOUR_NODES = "trnplan plan llama3-8b --nodes 4"
 ONE_LAYOUT = "trnplan simulate llama3-8b --strategy tp=8,pp=4"
 MONTH = "trnplan whatif llama3-8b --nodes 8 --deadline 30d"
 TOO_FEW = "trnplan whatif llama3-70b --nodes 16,32 --tokens 1T --deadline 30d"
+BLOCKS = "trnplan whatif llama3-8b --tokens 300B --offerings examples/capacity-blocks/offers.json"
+TOO_LATE = "trnplan whatif llama3-8b --nodes 4..8 --tokens 1T --deadline 60d"
 ALL_REDUCE = "trnplan collective all_reduce --ranks 64 --nodes 2 --bytes 64M"
 LOG = "trnplan watch examples/steps-of-a-log/train.log --once --job examples/llama3-70b-16-nodes/job.yaml --strategy tp=32,pp=8"
 KILLED = "[F137] neuronx-cc was forcibly killed - This most commonly occurs due to insufficient system memory."
@@ -34,6 +36,9 @@ QUESTIONS = [
     ("planner", "How far do 60 days and 600,000 USD get?", WHATIF + " --budget 600000", 3, [r"90 % [^;]*[\d.]+T"]),
     ("planner", "How many tokens do 8 nodes train in 30 days?", MONTH, 0, [r"[\d.]+ days, [\d,]+ USD.* [\d.]+B tokens"]),
     ("planner", "How many nodes would keep the deadline?", TOO_FEW, 3, [r"--nodes \d{2,}"]),
+    ("planner", "What would keep it?", TOO_LATE, 3, [r"would help --deadline [\d.]+d: .* --tokens [\d.]+B: "]),
+    ("planner", "Which capacity blocks finish it for least?", BLOCKS, 0, [r"Buy \d offers for [\d,]+ USD: [\d.]+ % likely"]),
+    ("planner", "And at my price?", "trnplan plan llama3-8b --nodes 4 --objective cost --price trn1=10/h", 0, [r"stated price"]),
     ("planner", "Which type of machine is the cheapest?", TYPES, 0, [r"p5\.48xlarge +4 +[\d.]+ +[\d.]+ +[\d,]+ +\d+ +([6-9]\d|100)"]),
     ("planner", "At which price would trn1 be as cheap?", TYPES + " --details", 0, [r"break-even trn1\.32xlarge .* 21\.50 [\d.]+ p4d"]),
     ("ML engineer", "Does Llama-3 70B fit on four trn1?", "trnplan plan llama3-70b --nodes 4", 0, [r"[\d.]+ of 16 GiB", r"fits: [\d.]+ %"]),

@@ -78,9 +78,9 @@ TEST_CASE("the bounds of a search are those of the step model", "[models]") {
   CHECK(compared > 20);
 }
 
-// Reductions and gathers beside passes: most of a step whose data-parallel network is slow is in the bound, also of
+// Reductions and gathers that overlap passes: most of a step whose data-parallel network is slow is in the bound, also of
 // interleaved stages, whose earlier chunks' reductions queue up. A bound above the simulated time would lose plans.
-TEST_CASE("collectives beside passes count in the bounds", "[models]") {
+TEST_CASE("collectives that overlap passes count in the bounds", "[models]") {
   const unsigned seed = GENERATE(from_range(seeds(1, 60)));
   boost::random::mt19937 random(seed);
   const auto pick = [&](std::initializer_list<int> from) {

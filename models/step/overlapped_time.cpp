@@ -1,4 +1,4 @@
-#include "models/step/beside_pass_time.h"
+#include "models/step/overlapped_time.h"
 
 #include <algorithm>
 

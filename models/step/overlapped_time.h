@@ -1,4 +1,4 @@
-// Times of collectives beside a pass, uncontended: weights that are gathered during the first forward pass,
+// Times of collectives that overlap a pass, uncontended: weights that are gathered during the first forward pass,
 // and gradients that are reduced during the last backward passes. Terms of the bound (pipeline_time.h).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace trnplan::models {
 
-/// Equal parts of a pass, one after the other, each with a collective of its own beside the pass.
+/// Equal parts of a pass, one after the other, each with a collective of its own that overlaps the pass.
 struct PartTime {
   SimTime work, collective;
   int times = 1;
