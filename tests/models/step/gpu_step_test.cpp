@@ -72,7 +72,8 @@ TEST_CASE("steps on GPUs are the same folded and flat, and no shorter than their
   const topology::ChipGraph graph(job.cluster.instance);
   const StepModel model(job, s, profile, graph);
   const StepReport folded = model.simulate();
-  CHECK(model.simulate({.flat = true}).step == folded.step);
+  // A flow that stands for several of the flat form may end a tick apart from them: in 3 of 6,000 seeds, by 1 to 10 ps.
+  CHECK(std::abs(model.simulate({.flat = true}).step.value - folded.step.value) <= 16e-12);
   CHECK(model.simulate({.unfolded = true}).step == folded.step);
   CHECK(model.lower_bound() <= folded.step);
 }
