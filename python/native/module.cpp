@@ -163,6 +163,7 @@ py::tuple whatif(const py::dict& given) {
   a.word("prefer", r.prefer, {"fitting", "cheapest", "fastest", "smallest"});
   a.number("usd_per_node_hour", r.usd_per_node_hour, 0, kMostMoney);
   a.number("storage_gb_per_second", r.storage_speed, 1e-3, 1e6);
+  a.number("failures_per_node_day", r.failure_rate, api::kLeastFailureRate, api::kMostFailureRate);
   a.number("storage_gib", r.storage_gib, 0, kMostMoney);
   a.number("storage_usd_per_gib_month", r.storage_price, 0, kMostMoney);
   a.number("other_usd_per_hour", r.other_price, 0, kMostMoney);

@@ -6,6 +6,8 @@ import shlex
 import shutil
 import subprocess
 
+import settings
+
 
 def run(reports, b, pictures, t):
     plans(reports, b, pictures, t)
@@ -13,6 +15,7 @@ def run(reports, b, pictures, t):
     simulations(reports, b, pictures, t)
     watches(reports, b, pictures, t)
     whatifs(reports, b, pictures, t)
+    settings.run(reports, b, pictures, t)
     validations(reports, b, pictures, t)
     hostile(reports, b, pictures, t)
 

@@ -1,5 +1,5 @@
 // Charts as SVG, drawn again when the width changes. Marks have classes, which tests count.
-const charts = [];
+let charts = [];
 function chart(label, draw) {
   const box = h("div", {class: "chart"});
   const again = () => {
@@ -10,11 +10,12 @@ function chart(label, draw) {
     box.replaceChildren(
       svg("svg", {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": label}, ...marks));
   };
-  charts.push(again);
+  charts.push({box, again});
   return box;
 }
 function drawAll() {
-  for (const again of charts) again();
+  charts = charts.filter((c) => c.box.isConnected);
+  for (const c of charts) c.again();
 }
 addEventListener("resize", drawAll);
 
