@@ -150,9 +150,13 @@ function commandBox(command) {
 }
 const commands = (list) => h("ol", {class: "commands"},
   list.map((c) => h("li", null, h("span", null, c.what), h("div", {class: "command"}, commandBox(c.command)))));
+// A strategy in a table: its line may break after each comma.
+const grammar = (words) =>
+  h("code", null, words.split(",").map((x, i, all) => (i + 1 < all.length ? [x + ",", h("wbr")] : x)));
+// Scrolls in its box where it is wider than the page.
 function table(head, rows, numeric = []) {
   const cell = (tag, value, i) => h(tag, {class: numeric.includes(i) ? "n" : null}, value);
-  return h("div", {class: "scroll"},
+  return h("div", {class: "scroll", tabindex: 0},
     h("table", null, h("thead", null, h("tr", null, head.map((x, i) => cell("th", x, i)))),
       h("tbody", null, rows.map((row) => h("tr", {class: row.mark || null}, row.map((x, i) => cell("td", x, i)))))));
 }

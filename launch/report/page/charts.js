@@ -18,6 +18,12 @@ function drawAll() {
   for (const c of charts) c.again();
 }
 addEventListener("resize", drawAll);
+// Charts are drawn for paper at its width, so that their letters stay as large as the text.
+for (const when of ["beforeprint", "afterprint"])
+  addEventListener(when, () => {
+    document.documentElement.classList.toggle("paper", when === "beforeprint");
+    drawAll();
+  });
 
 const text = (x, y, words, more) => svg("text", {x, y, ...more}, words);
 const title = (words) => svg("title", null, words);

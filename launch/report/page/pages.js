@@ -37,9 +37,9 @@ function rankingPart(best) {
     numbers("The numbers",
       table(["", "strategy", "step s", "90 % s", "tokens/s", "MFU", `GiB per ${CORE}`, "runs", `1 is ${better()}`],
         plans.map(
-          (p) => [(p === best ? "* " : "") + p.rank, [whole(p.strategy), " ", code(p.grammar)], seconds(p.step_seconds),
-            interval(p).replace(" s", "").replace(" to ", " - "), grouped(p.tokens_per_second), percent(p.mfu),
-            gib(p.peak_bytes), known(works(p)) ? probability(works(p)) : "",
+          (p) => [(p === best ? "* " : "") + p.rank, [whole(p.strategy), " ", grammar(p.grammar)],
+            seconds(p.step_seconds), interval(p).replace(" s", "").replace(" to ", " - "), grouped(p.tokens_per_second),
+            percent(p.mfu), gib(p.peak_bytes), known(works(p)) ? probability(works(p)) : "",
             known(p.first_is_better) ? probability(p.first_is_better) : ""]),
         [2, 3, 4, 5, 6, 7, 8])),
     shown.length < plans.length ?
@@ -88,7 +88,7 @@ function clustersPart() {
       ["", "nodes", "instance", "step s", "tokens/s", "USD per billion tokens", ...(run ? ["days"] : []), "strategy"],
       data.clusters.map((c) => [c.on_front ? "*" : "", grouped(c.nodes), c.instance, seconds(c.step_seconds),
                           grouped(c.tokens_per_second), usd(c.usd_per_1e9_tokens),
-                          ...(run ? [c.run_days.toFixed(1)] : []), code(c.grammar)]),
+                          ...(run ? [c.run_days.toFixed(1)] : []), grammar(c.grammar)]),
       run ? [1, 3, 4, 5, 6] : [1, 3, 4, 5]));
 }
 

@@ -140,23 +140,6 @@ function controlsOf(get, change) {
     most,
     changed: (v) => change({rate: v})
   });
-  const list = [...new Set(data.points.map((p) => p.nodes))].sort((a, b) => a - b);
-  if (list.length > 1) {
-    const ends = [["set-fewest", "Fewest nodes"], ["set-most", "Most nodes"]].map(([id, label], end) => choiceControl({
-      id,
-      label,
-      list,
-      value: first.nodes[end],
-      changed: (n) => {
-        const nodes = [...get().nodes];
-        nodes[end] = n;
-        nodes[1 - end] = end === 0 ? Math.max(n, nodes[1]) : Math.min(n, nodes[0]);
-        ends.forEach((c, i) => c.set(nodes[i]));
-        change({nodes});
-      }
-    }));
-    ends.forEach((c, end) => add(c, first.nodes[end]));
-  }
   R.types.forEach((type, i) => {
     const price = type.usd_per_hour;
     number({
@@ -174,6 +157,23 @@ function controlsOf(get, change) {
       }
     });
   });
+  const list = [...new Set(data.points.map((p) => p.nodes))].sort((a, b) => a - b);
+  if (list.length > 1) {
+    const ends = [["set-fewest", "Fewest nodes"], ["set-most", "Most nodes"]].map(([id, label], end) => choiceControl({
+      id,
+      label,
+      list,
+      value: first.nodes[end],
+      changed: (n) => {
+        const nodes = [...get().nodes];
+        nodes[end] = n;
+        nodes[1 - end] = end === 0 ? Math.max(n, nodes[1]) : Math.min(n, nodes[0]);
+        ends.forEach((c, i) => c.set(nodes[i]));
+        change({nodes});
+      }
+    }));
+    ends.forEach((c, end) => add(c, first.nodes[end]));
+  }
   return all;
 }
 
@@ -186,8 +186,9 @@ function settingsPart(draw) {
   const say = (answer) => {
     part.dataset.changed = answer !== null;
     const a = answer || data, best = a.recommended >= 0 ? a.points[a.recommended] : null;
-    said.textContent = (answer ? "Recomputed in this page: " : "") +
-      (best ? spoken(best, s) : `No cluster keeps the limits: ${a.reason}.`);
+    said.textContent = (answer ? "Recomputed in this page. " : "") +
+      (best ? spoken(best, s) :
+              `No cluster keeps the limits: ${a.reason}.${answer ? " The command also tries larger ones." : ""}`);
     shown.replaceChildren(...commandBox(commandFor(s)));
   };
   const change = (more) => {
@@ -226,7 +227,7 @@ function settingsPart(draw) {
       (R.term_seconds > 0 ? "whole terms are paid. " : "") + "the spread of the failure rate stays."),
     h("div", {class: "controls"}, controls.map((c) => c.element)),
     h("div", {class: "buttons"}, h("button", {type: "button", class: "reset", onclick: reset}, "reset")), said,
-    para("To reproduce:"), shown);
+    para("The program says the same:"), shown);
   say(null);
   page.append(part);
   return part;
@@ -235,7 +236,7 @@ function settingsPart(draw) {
 // What the answer is, in a line.
 function spoken(best, s) {
   const far = data.question.asks_for_tokens;
-  return `take ${place(best)}: ` + (far ? `${tokensText(best.tokens_50)} tokens` : `${best.days.toFixed(1)} days`) +
+  return `Take ${place(best)}: ` + (far ? `${tokensText(best.tokens_50)} tokens` : `${best.days.toFixed(1)} days`) +
     (known(best.usd) ? `, ${usd(best.usd)} USD` : "") +
     (known(s.deadline) && !far ? `; in time with ${probability(worksOf(best) * best.deadline_probability)}` : "") + ".";
 }

@@ -17,10 +17,11 @@ function clusterTiles(p, q) {
     tile("goodput", "Goodput", percent(p.goodput),
       `a checkpoint every ${seconds(p.checkpoint_interval_seconds / 60)} min`),
     known(q.deadline_days) &&
-      tile(
-        "intime", "Keeps the deadline", probability(p.deadline_probability), `of ${+ q.deadline_days.toFixed(1)} days`),
+      tile("intime", "Keeps the deadline", probability(p.deadline_probability),
+        `of ${+ q.deadline_days.toFixed(1)} days, if it runs`),
     known(q.budget_usd) &&
-      tile("inbudget", "Keeps the budget", probability(p.budget_probability), `of ${usd(q.budget_usd)} USD`),
+      tile(
+        "inbudget", "Keeps the budget", probability(p.budget_probability), `of ${usd(q.budget_usd)} USD, if it runs`),
     known(p.works_probability) && tile("works", "Chance that it runs", probability(p.works_probability), STARTS));
 }
 
@@ -52,7 +53,7 @@ function whatifTables(a, q) {
             seconds(p.step_seconds), grouped(p.tokens_per_second), percent(p.mfu), percent(p.goodput),
             percent(p.efficiency), q.asks_for_tokens ? tokensText(p.tokens_50) : p.days.toFixed(1),
             known(p.usd) ? usd(p.usd) : "", known(p.usd_per_1e9_tokens) ? usd(p.usd_per_1e9_tokens) : "",
-            code(p.grammar)
+            grammar(p.grammar)
           ] :
           ["", grouped(p.nodes), p.instance, "", "", "", "", "", "", "", "", p.why + (p.fix ? " Fix: " + p.fix : "")]),
       [1, 3, 4, 5, 6, 7, 8, 9, 10]),
@@ -148,7 +149,7 @@ function whatifCharts(a, q) {
       ...more
     });
   section("scaling", "How it scales", key, para("By the number of nodes; whiskers are 90 % intervals."),
-    h("div", {class: "side-by-side"},
+    h("div", {class: "pairs"},
       by("Tokens per second by nodes", "tokens/s", "mark-speed", (p) => p.tokens_per_second,
         (p) => p.tokens_per_second_90, {zero: true}),
       by("Goodput by nodes", "goodput, %", "mark-goodput", (p) => 100 * p.goodput,
