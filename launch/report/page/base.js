@@ -150,9 +150,8 @@ function commandBox(command) {
 }
 const commands = (list) => h("ol", {class: "commands"},
   list.map((c) => h("li", null, h("span", null, c.what), h("div", {class: "command"}, commandBox(c.command)))));
-// A strategy in a table: its line may break after each comma.
-const grammar = (words) =>
-  h("code", null, words.split(",").map((x, i, all) => (i + 1 < all.length ? [x + ",", h("wbr")] : x)));
+// A strategy in a table: its line may break after a comma or a plus.
+const grammar = (words) => h("code", null, words.split(/(?<=[,+])/).map((part) => [part, h("wbr")]));
 // Scrolls in its box where it is wider than the page.
 function table(head, rows, numeric = []) {
   const cell = (tag, value, i) => h(tag, {class: numeric.includes(i) ? "n" : null}, value);

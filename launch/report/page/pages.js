@@ -35,7 +35,7 @@ function rankingPart(best) {
     })),
       "mark-plan"),
     numbers("The numbers",
-      table(["", "strategy", "step s", "90 % s", "tokens/s", "MFU", `GiB per ${CORE}`, "runs", `1 is ${better()}`],
+      table(["", "strategy", "step\u00a0s", "90 % s", "tokens/s", "MFU", `GiB per ${CORE}`, "runs", `1 is ${better()}`],
         plans.map(
           (p) => [(p === best ? "* " : "") + p.rank, [whole(p.strategy), " ", grammar(p.grammar)],
             seconds(p.step_seconds), interval(p).replace(" s", "").replace(" to ", " - "), grouped(p.tokens_per_second),
@@ -85,7 +85,10 @@ function clustersPart() {
     para("The best plan for each; * marks those that no other " +
       "beats in speed, price and size at once."),
     table(
-      ["", "nodes", "instance", "step s", "tokens/s", "USD per billion tokens", ...(run ? ["days"] : []), "strategy"],
+      [
+        "", "nodes", "instance", "step\u00a0s", "tokens/s", "USD per billion tokens", ...(run ? ["days"] : []),
+        "strategy"
+      ],
       data.clusters.map((c) => [c.on_front ? "*" : "", grouped(c.nodes), c.instance, seconds(c.step_seconds),
                           grouped(c.tokens_per_second), usd(c.usd_per_1e9_tokens),
                           ...(run ? [c.run_days.toFixed(1)] : []), grammar(c.grammar)]),

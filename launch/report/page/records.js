@@ -32,7 +32,7 @@ function validatePage() {
   const s = data.summary;
   document.title = "trnplan validate: " + data.table;
   page.append(h("header", null, h("p", {class: "kind"}, "validate: predicted against measured"),
-    h("h1", null, data.table), h("p", {class: "job"}, `profile ${data.profile}`)));
+    h("h1", null, "Predictions against " + data.table), h("p", {class: "job"}, `profile ${data.profile}`)));
   page.append(h("section", {id: "answer"},
     known(s.median_ape) ?
       h("p", {class: "lead"}, `Half of the predictions are within `, strong(percent(s.median_ape)),

@@ -44,7 +44,7 @@ function whatifTables(a, q) {
   section("points", "All clusters",
     table(
       [
-        "", "nodes", "instance", "step s", "tokens/s", "MFU", "goodput", "scaling",
+        "", "nodes", "instance", "step\u00a0s", "tokens/s", "MFU", "goodput", "scaling",
         q.asks_for_tokens ? "tokens" : "days", "USD", "USD per billion tokens", "strategy"
       ],
       a.points.map((p, i) => p.strategy ?
@@ -64,7 +64,8 @@ function whatifTables(a, q) {
     section("instances", "Types compared",
       table(["instance", "represented by", "USD per hour and node", "likely the cheapest", "as cheap as the next at"],
         a.instances.map(
-          (s) => [s.instance, place(a.points[s.point]), known(s.why_unpriced) ? s.why_unpriced : usd(s.usd_per_hour),
+          (s) => [s.instance, h("span", {class: "place"}, place(a.points[s.point])),
+            known(s.why_unpriced) ? h("span", {class: "words"}, s.why_unpriced) : usd(s.usd_per_hour),
             s.why_unpriced ? "" : probability(s.cheapest_probability),
             known(s.break_even_usd_per_hour) ? `${usd(s.break_even_usd_per_hour)} USD (${s.against})` : ""]),
         [2, 3, 4]));
