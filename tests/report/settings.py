@@ -41,6 +41,10 @@ NUMBERS = ("days", "days_at_90", "usd", "usd_at_90", "usd_per_1e9_tokens", "good
            "checkpoint_interval_seconds", "efficiency")
 
 
+# Nodes that were solved for each type: no one command has them.
+ALONE = ["llama3-8b", "--instances", "trn1.32xlarge,p5.48xlarge", "--tokens", "1T", "--deadline", "60d"]
+
+
 def near(a, b):
     if a is None or b is None:
         return a is b
@@ -72,6 +76,10 @@ def run(reports, b, pictures, t):
         b.script("document.querySelector('#settings .reset').click()")
         at_rest = b.script("return document.querySelector('#settings').answer")
         t.check(f"settings {i}: reset shows the page's own answer", at_rest is None, at_rest)
+    b.open(reports.make("settings-alone", ["whatif", *ALONE]))
+    said = b.script("return document.getElementById('settings').innerText")
+    t.check("settings: a page that could not be exact has none", "state them with --nodes" in said and
+            b.script("return document.querySelectorAll('input').length") == 0, said)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for (name, shown, words), answer in zip(wanted, pool.map(lambda w: answered(reports, w[2]), wanted)):
             compare(name, shown, words, answer, t)
