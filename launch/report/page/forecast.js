@@ -192,9 +192,13 @@ function keepsSurely(p, s) {
 
 // The page's answer at other settings, in the form of its data: points, front and recommendation. Pauses now and then.
 function* recomputed(s) {
-  const points = [], rates = new Map();
+  const points = [];
   for (const p of data.points.filter((x) => x.nodes >= s.nodes[0] && x.nodes <= s.nodes[1]))
     points.push(p.strategy ? yield* answeredPoint(p, s) : p);
+  return compared(points, s);
+}
+function compared(points, s) {
+  const rates = new Map();
   const planned = points.filter((p) => p.strategy), preference = preferenceOf(s);
   for (const p of planned) {
     const rate = p.tokens_per_second / p.nodes;

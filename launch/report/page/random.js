@@ -1,7 +1,7 @@
 // The program's random numbers (planner/cost/draws.h, as Boost.Random makes them), so that a page draws what it drew.
-// mt19937_64: M. Matsumoto, T. Nishimura, 2000, seeded as in the C++ standard. Ziggurats: G. Marsaglia, W. W. Tsang, The
-// Ziggurat Method for Generating Random Variables, 2000, of 256 layers (exponential) and 128 (normal). Their edges are
-// computed here and agree with Boost's tables to 13 digits.
+// mt19937_64: M. Matsumoto, T. Nishimura, 2000, seeded as in the C++ standard. Ziggurats: G. Marsaglia, W. W. Tsang,
+// The Ziggurat Method for Generating Random Variables, 2000, of 256 layers (exponential) and 128 (normal). Their edges
+// are computed here and agree with Boost's tables to 13 digits.
 
 // Edges of the layers, the widest first; `first` is the width of a box of the lowest layer's area, its tail included.
 function layers(first, tail, count, density, inverse) {
