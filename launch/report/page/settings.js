@@ -224,7 +224,7 @@ function settingsPart(draw) {
   part.append(h("h2", null, "Other settings"),
     para("What changes here is recomputed in this page, by the program's formulas, for the clusters it compared. " +
       "Prices are per node and hour" + (R.discounted ? ", before discounts" : "") + "; " +
-      (R.term_seconds > 0 ? "whole terms are paid. " : "") + "the spread of the failure rate stays."),
+      (R.term_seconds > 0 ? "whole terms are paid; " : "") + "the spread of the failure rate stays."),
     h("div", {class: "controls"}, controls.map((c) => c.element)),
     h("div", {class: "buttons"}, h("button", {type: "button", class: "reset", onclick: reset}, "reset")), said,
     para("The program says the same:"), shown);

@@ -28,8 +28,9 @@ function clusterTiles(p, q) {
 // The answer: to take one, or why none.
 function answerPart(a, q) {
   const best = a.recommended >= 0 ? a.points[a.recommended] : null;
+  const why = a.because || a.reason;
   const answer = section("answer", best ? `Take ${place(best)}` : "No cluster keeps the limits",
-    h("p", {class: "lead"}, a.because || a.reason));
+    h("p", {class: "lead"}, why[0].toUpperCase() + why.slice(1)));
   if (best) answer.append(clusterTiles(best, q));
   if (!best && a.would_do)
     answer.append(para(`${place(a.would_do)} is enough: ${a.would_do.days.toFixed(1)} days` +
