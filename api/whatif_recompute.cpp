@@ -1,7 +1,6 @@
 #include "api/whatif_recompute.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -10,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include "api/report_parts.h"
-#include "io/catalog/catalog.h"
 #include "planner/cost/instance_comparison.h"
 #include "planner/cost/prices.h"
 #include "text/diagnostic.h"
