@@ -141,6 +141,7 @@ JsonValue job_part(const models::Job& job) {
   std::vector<int> nodes = job.space.nodes;
   if (nodes.empty()) nodes.push_back(job.cluster.nodes);
   return JsonValue::object({{"model", job.architecture.name},
+                            {"title", job.architecture.title},
                             {"sequence", job.training.sequence},
                             {"global_batch", job.training.global_batch},
                             {"tokens", job.training.tokens},

@@ -202,6 +202,10 @@ planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRe
   if (o.storage_speed) {
     r.value(planner::ReliabilityParameter::storage_throughput) = {*o.storage_speed * 1e9, 0, "command line"};
   }
+  if (o.failure_rate) {
+    models::Value& rate = r.value(planner::ReliabilityParameter::failure_rate);
+    rate = {*o.failure_rate, rate.log_sd, "command line"};
+  }
   return r;
 }
 

@@ -18,6 +18,9 @@ namespace trnplan::api {
 /// known work with 80 to 90 %, which no number of nodes changes.
 inline constexpr double kSolvedFor = 0.8;
 
+/// Limits of a stated WhatIfRequest::failure_rate.
+inline constexpr double kLeastFailureRate = 1e-9, kMostFailureRate = 1e3;
+
 /// Texts as a user writes them; empty = not stated.
 struct WhatIfRequest : Asked {
   std::string nodes;                     ///< "4..128" doubles, "4,8,16" lists; empty = solved for
@@ -27,6 +30,7 @@ struct WhatIfRequest : Asked {
   std::string offerings;                 ///< a file of offers, for whatif_offerings()
   std::string pricing = "usual", scaling = "strong", recovery = "automatic", prefer = "fitting";
   std::optional<double> usd_per_node_hour, storage_speed;  ///< the second in GB/s
+  std::optional<double> failure_rate;                      ///< per node and day; the spread stays the file's
   std::string price;                                       ///< "TYPE=USD/h,..." or a file of them
   std::string discount;                                    ///< "15%", "savings-plan=28%", joined by commas
   std::string term, upfront;  ///< "1y" or "3y"; share of it that is due at its start

@@ -1,7 +1,10 @@
 #include "api/whatif_report.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
+#include "api/whatif_recompute.h"
 #include "planner/cost/instance_comparison.h"
 #include "planner/plan/strategy_grammar.h"
 #include "units/quantity.h"
@@ -38,6 +41,7 @@ JsonValue point_part(const WhatIfAnswered& a, const planner::WhatIfPoint& p) {
   one.add("goodput", p.run.goodput.goodput);
   one.add("goodput_90", pair_of(p.run.goodput.goodput_90));
   one.add("checkpoint_interval_seconds", p.run.goodput.interval.value);
+  one.add("checkpoint_bytes", p.run.checkpoint.value);
   one.add("efficiency", p.efficiency);
   one.add("works_probability", p.plan->works);
   one.add("days", p.run.time.value / kDay);
@@ -151,7 +155,9 @@ JsonValue whatif_report(const WhatIfRequest& request, const std::vector<std::str
   const planner::WhatIfResult& r = a.result;
   models::Job job = a.job;
   job.space.instances = a.question.instances;
-  job.space.nodes = a.question.nodes;
+  std::set<int> nodes;
+  for (const planner::WhatIfPoint& p : r.points) nodes.insert(p.nodes);
+  job.space.nodes.assign(nodes.begin(), nodes.end());
   job.training.tokens = a.question.tokens;
   JsonValue page = report_of("whatif", remarks);
   page.add("core_word", std::string(topology::device_word(a.question.instances.front().traits.accelerator)));
@@ -169,6 +175,7 @@ JsonValue whatif_report(const WhatIfRequest& request, const std::vector<std::str
   page.add("instances", standings_part(a));
   page.add("would_do", r.would_do ? point_part(a, *r.would_do) : JsonValue());
   page.add("reaches", r.reaches ? point_part(a, *r.reaches) : JsonValue());
+  page.add("recompute", recompute_part(request, job_options, a));
   add_commands(page, request.job, commands_part(request, job_options, a));
   return page;
 }

@@ -119,6 +119,10 @@ void add_failures(CLI::App& command, WhatIfOptions& o) {
       .add_option("--storage-gb-per-second", o.request.storage_speed,
                   "rate at which all nodes together write checkpoints")
       ->check(decimal_number(1e-3, 1e6));
+  command
+      .add_option("--failures-per-node-day", o.request.failure_rate,
+                  "median rate of failures that stop the run, instead of the file's, whose spread stays")
+      ->check(decimal_number(api::kLeastFailureRate, api::kMostFailureRate));
   command.add_option("--reliability", o.request.reliability, "a file like catalog/reliability.json")
       ->check(not_empty());
 }

@@ -92,6 +92,7 @@ for name in property planner models sim io launch; do
 done
 part 'scripts and TOMLs of GPU frameworks, ten times the cases' env TRNPLAN_SOAK="$seed" build/release/tests/api_tests '[start]'
 part 'the digest under random names' python3 tests/digest/digest.py "$program" . --renamed random
+part 'pages of reports, 200 settings' env TRNPLAN_SOAK="$seed" python3 tests/report/pages.py "$program" .
 part 'kills and broken pipes, 10 times' again 10 bash tests/cli/processes.sh "$program" .
 part 'folders that somebody changed, 3 times' again 3 bash tests/launch/evidence.sh "$program" .
 kinds=(target loop collective schedule log model)

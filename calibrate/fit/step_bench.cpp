@@ -20,10 +20,10 @@ constexpr double kGrid = 0.05;            ///< grid of CollectiveBench, in logar
 // until its author has decided whether it makes another program.
 
 auto key_of(const models::Architecture& a) {
-  const auto& [name, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
-               norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
-               qkv_bias, qk_norm, flash_attention, dropout, rope_theta, rms_norm_eps, experts,
-               experts_per_token, capacity_factor, blocks, rope_scaling, source_config] = a;
+  const auto& [name, title, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary,
+               max_positions, mlp, norm, tied_embeddings, learned_positions, token_types, causal,
+               sliding_window, biases, qkv_bias, qk_norm, flash_attention, dropout, rope_theta, rms_norm_eps,
+               experts, experts_per_token, capacity_factor, blocks, rope_scaling, source_config] = a;
   // Left out: names, settings of the network that change no shape, and the blocks of models without a time.
   return std::tuple(layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
                     norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,

@@ -49,6 +49,7 @@ models::Architecture architecture_from(const Node& node, bool strict) {
   MapReader map(node, "", faults);
   models::Architecture a;
   a.name = map.required_text("name");
+  a.title = map.text("title", "");
   map.required_text("family");  // a label for people
   a.hidden = map.required_whole("hidden_size", 1, model_limits.hidden);
   a.layers = map.required_whole("num_hidden_layers", 1, model_limits.layers);

@@ -12,9 +12,9 @@ namespace trnplan::launch {
 namespace {
 
 /// Scripts in order: later ones use the definitions of earlier ones, and the last one draws the page.
-constexpr std::array<std::string_view, 8> kScripts = {"base.js",     "charts.js",  "plan_parts.js",
-                                                      "timeline.js", "machine.js", "runs.js",
-                                                      "records.js",  "pages.js"};
+constexpr std::array<std::string_view, 14> kScripts = {
+    "base.js",     "charts.js",    "plan_parts.js", "timeline.js", "machine.js", "random.js", "goodput.js",
+    "forecast.js", "standings.js", "settings.js",   "whatif.js",   "records.js", "answer.js", "pages.js"};
 
 std::string_view part(std::string_view name) {
   const auto found = report_parts().find(name);

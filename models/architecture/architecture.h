@@ -16,6 +16,7 @@ enum class Norm { rms, layer };   ///< layer norm has a mean, and a bias if `bia
 /// config.json keys. The dialect table of each reader and target gives each family's spelling.
 struct Architecture {
   std::string name;       ///< catalogue name or file name, for messages only
+  std::string title;      ///< the name as people write it, "Llama-3 70B"; "" = not in the catalogue
   int layers = 0;         ///< num_hidden_layers
   int hidden = 0;         ///< hidden_size
   int intermediate = 0;   ///< intermediate_size

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <map>
 
@@ -20,8 +19,6 @@ namespace trnplan::planner {
 
 namespace {
 
-constexpr int kDraws = 4000;
-constexpr std::uint64_t kSeed = 1;
 constexpr double kGiga = 1e9;
 
 /// Index of the cluster that represents a type; -1 if none has a plan.
@@ -56,10 +53,10 @@ double price_of_token(const WhatIfPoint& p, const WhatIfQuestion& q) {
 
 void draw_cheapest(std::vector<InstanceStanding>& all, const std::vector<WhatIfPoint>& points,
                    const WhatIfQuestion& q) {
-  boost::random::mt19937_64 engine(kSeed);
+  boost::random::mt19937_64 engine(kStandingSeed);
   std::map<std::string, double> of_family;
   std::vector<int> wins(all.size(), 0);
-  for (int draw = 0; draw < kDraws; ++draw) {
+  for (int draw = 0; draw < kStandingDraws; ++draw) {
     of_family.clear();
     std::size_t cheapest = all.size();
     double least = std::numeric_limits<double>::infinity();
@@ -77,7 +74,8 @@ void draw_cheapest(std::vector<InstanceStanding>& all, const std::vector<WhatIfP
     }
     if (cheapest < all.size()) ++wins[cheapest];
   }
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].cheapest = static_cast<double>(wins[i]) / kDraws;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i].cheapest = static_cast<double>(wins[i]) / kStandingDraws;
 }
 
 /// Sets the price of a node and hour at which a token costs as much as on the cheapest other type.

@@ -8,6 +8,7 @@
 // common causes, failures and the file system above all, which makes the ranking look less sure than it is.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ namespace trnplan::planner {
 /// Log-sd of the part of the spread that two types with the same parameters do not share:
 /// configuration_spread of the profiles, 0.06 to 0.1.
 inline constexpr double kOwnLogSd = 0.08;
+/// Draws of InstanceStanding::cheapest, and their seed.
+inline constexpr int kStandingDraws = 4000;
+inline constexpr std::uint64_t kStandingSeed = 1;
 
 /// One entry for each type with a plan, in the order of the question. Cost: some thousand draws a type; the
 /// result is deterministic.

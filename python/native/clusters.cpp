@@ -37,6 +37,7 @@ void read_run(Arguments& a, api::WhatIfRequest& r) {
   a.text("reliability", r.reliability);
   a.word("recovery", r.recovery, {"automatic", "manual"});
   a.number("storage_gb_per_second", r.storage_speed, 1e-3, 1e6);
+  a.number("failures_per_node_day", r.failure_rate, api::kLeastFailureRate, api::kMostFailureRate);
   a.number("storage_gib", r.storage_gib, 0, kMostMoney);
   a.number("storage_usd_per_gib_month", r.storage_price, 0, kMostMoney);
   a.number("other_usd_per_hour", r.other_price, 0, kMostMoney);

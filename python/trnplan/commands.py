@@ -195,6 +195,7 @@ def whatif(
     async_checkpoints: Optional[bool] = None,
     checkpoint_steps: Optional[int] = None,
     storage_gb_per_second: Optional[float] = None,
+    failures_per_node_day: Optional[float] = None,
     reliability: Optional[Path] = None,
     profile: Optional[Path] = None,
     hardware: Optional[Sequence[str]] = None,
@@ -216,7 +217,7 @@ def whatif(
     storage_gib, storage_usd_per_gib_month, other_usd_per_hour: other costs.
     recovery: ``automatic`` or ``manual``; async_checkpoints; checkpoint_steps instead of the best;
     storage_gb_per_second: rate of writing checkpoints, all nodes together (10^9 bytes/s).
-    reliability: a file like catalog/reliability.json.
+    reliability: a file like catalog/reliability.json; failures_per_node_day: its median failure rate.
     report: a .html for the page of ``to_html()``; force: overwrites it.
 
     If no cluster keeps the limits, ``recommended`` is -1 and ``best`` None. Raises InputError with every fault.
@@ -226,7 +227,7 @@ def whatif(
                   usd_per_node_hour=usd_per_node_hour, storage_gib=storage_gib,
                   storage_usd_per_gib_month=storage_usd_per_gib_month, other_usd_per_hour=other_usd_per_hour,
                   recovery=recovery, async_checkpoints=async_checkpoints, checkpoint_steps=checkpoint_steps,
-                  storage_gb_per_second=storage_gb_per_second, force=force)
+                  storage_gb_per_second=storage_gb_per_second, failures_per_node_day=failures_per_node_day, force=force)
         .document("job", job)
         .words(nodes=nodes, instances=instances, tokens=tokens, deadline=deadline, budget=budget, confidence=confidence,
                sequence=sequence, global_batch=global_batch, precision=precision, release=release,

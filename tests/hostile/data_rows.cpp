@@ -101,7 +101,7 @@ std::vector<Edit> data_rows() {
        "rel.json:6:21: parameters.failure_rate"},
       {"model", kWhole, "", "mine.json:1:1: name"},
       {"model", kWhole, "{}", "mine.json:1:1: name"},
-      {"model", "\"hidden_size\": 4096", "\"hidden_size\": -1", "mine.json:4:18: hidden_size"},
+      {"model", "\"hidden_size\": 4096", "\"hidden_size\": -1", "mine.json:5:18: hidden_size"},
       {"runs", kWhole, "", "runs.csv: the file is empty"},
       {"runs", kCut, "503", "runs.csv: no row is a training run that can "},
       {"runs", "4,8192", "4,nan", "seq_len: "},

@@ -206,6 +206,7 @@ std::vector<Command> mixed_rows() {
       {{"whatif", "job.yaml", "--nodes", "1", "--nodes", "2"}, "--nodes"},
       {{"whatif", "job.yaml", "--nodes", "1876"}, "--nodes"},
       {{"whatif", "job.yaml", "--nodes", "1", "--storage-gb-per-second", "0"}, "--storage-gb-per-second"},
+      {{"whatif", "job.yaml", "--nodes", "1", "--failures-per-node-day", "0"}, "--failures-per-node-day"},
       {{"whatif", "grid.yaml", "--nodes", "1"}, "grid.yaml"},
       {{"whatif", "llama3-8c", "--nodes", "1"}, "llama3-8b"},
       {{"simulate", "job.yaml"}, "--strategy"},

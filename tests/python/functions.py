@@ -267,9 +267,9 @@ class Others(Check):
 
     def test_whatif(self) -> None:
         found = trnplan.whatif("llama3-8b", [4, 8], tokens="200B", deadline=timedelta(days=90), budget=2.5e6,
-                               storage_gb_per_second=10)  # fmt: skip
+                               storage_gb_per_second=10, failures_per_node_day=0.02)  # fmt: skip
         self.same(found, "whatif", "llama3-8b", "--nodes", "4,8", "--tokens", "200B", "--deadline", "2160h", "--budget",
-                  "2500000", "--storage-gb-per-second", 10)  # fmt: skip
+                  "2500000", "--storage-gb-per-second", 10, "--failures-per-node-day", 0.02)  # fmt: skip
         assert found.best is not None and found.best.days is not None
         self.assertLess(found.best.days, 90)
         hopeless = trnplan.whatif("llama3-8b", 1, tokens="15T", deadline="10d")

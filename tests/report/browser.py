@@ -102,6 +102,15 @@ class Browser:
                 urls.append(event["params"]["request"]["url"])
         return [u for u in urls if not u.startswith(("data:", "file://"))] + [u for u in urls if u.startswith("file://")][1:]
 
+    def media(self, kind="", dark=False):
+        """What style sheets ask for: paper ("print"), a dark screen."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.command("Emulation.setEmulatedMedia", {"media": kind, "features": [scheme]})
+
+    def paper(self, path):
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(self.command("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})["data"]))
+
     def picture(self, path):
         size = self.script("return [innerWidth, document.documentElement.scrollHeight]")
         self.script("dispatchEvent(new Event('resize'))")

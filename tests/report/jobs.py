@@ -6,6 +6,8 @@ import shlex
 import shutil
 import subprocess
 
+import settings
+
 
 def run(reports, b, pictures, t):
     plans(reports, b, pictures, t)
@@ -13,6 +15,7 @@ def run(reports, b, pictures, t):
     simulations(reports, b, pictures, t)
     watches(reports, b, pictures, t)
     whatifs(reports, b, pictures, t)
+    settings.run(reports, b, pictures, t)
     validations(reports, b, pictures, t)
     hostile(reports, b, pictures, t)
 
@@ -153,6 +156,8 @@ def whatifs(reports, b, pictures, t):
         best = data["points"][data["recommended"]] if data["recommended"] >= 0 else None
         wanted = f"Take {best['nodes']} x {best['instance']}" if best else "No cluster keeps the limits"
         t.check(f"{name}: says what to take", wanted in text)
+        words = {"whatif": "Llama-2 7B on 4 to 64 nodes of trn1.32xlarge", "whatif-types": "Llama-3 8B on 1 to 8 nodes of two types"}
+        t.check(f"{name}: its title is words", words.get(name, "Llama-3 8B on 2 to 4 nodes") in text, text[:200])
 
 
 def validations(reports, b, pictures, t):

@@ -3,7 +3,8 @@
 the data has, nothing overflows a phone, and the text answers what a person would ask.
 
   pages.py TRNPLAN SOURCE_DIR                       all checks
-  pages.py TRNPLAN SOURCE_DIR --pictures DIR        and a picture of each page, at 1280 and 400 pixels
+  pages.py TRNPLAN SOURCE_DIR --pictures DIR        and pictures of each page: 1280 and 400 pixels, light and dark, paper
+  pages.py TRNPLAN SOURCE_DIR --settings            only the settings of whatif's page
 """
 import json
 import os
@@ -16,6 +17,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import browser  # noqa: E402
 import jobs  # noqa: E402
+import settings  # noqa: E402
 
 checks, failed = 0, 0
 
@@ -26,6 +28,7 @@ def check(what, holds, shown=""):
     if not holds:
         failed += 1
         print(f"FAIL: report: {what}{': ' if shown != '' else ''}{str(shown)[:1500]}")
+    return holds
 
 
 class Reports:
@@ -85,9 +88,19 @@ def opened(b, path, pictures):
         check(f"{path.name}: no word of a program in the text", not re.search(r"\b(NaN|undefined|Infinity|null|\[object)\b", text),
               re.findall(r".{0,40}\b(?:NaN|undefined|Infinity|null|\[object)\b.{0,40}", text))
         if pictures:
-            b.picture(pictures / f"{path.stem}-{width}.png")
+            keep(b, pictures, path.stem, width)
     b.size(1280)
     return text
+
+
+def keep(b, folder, name, width):
+    """Pictures of the page as it is, light and dark; of the wide one also on paper."""
+    b.picture(folder / f"{name}-{width}.png")
+    b.media(dark=True)
+    b.picture(folder / f"{name}-{width}-dark.png")
+    b.media()
+    if width > 600:
+        b.paper(folder / f"{name}.pdf")
 
 
 def marks(b, path, expected):
@@ -188,7 +201,7 @@ def main():
         return 1 if every else 0
     with tempfile.TemporaryDirectory(prefix="trnplan-report-") as folder, browser.Browser() as b:
         reports = Reports(trnplan, source, pathlib.Path(folder))
-        jobs.run(reports, b, pictures, sys.modules[__name__])
+        (settings.run if "--settings" in sys.argv else jobs.run)(reports, b, pictures, sys.modules[__name__])
     print(f"report: {checks} checks, {failed} failed")
     return 1 if failed or checks < 60 else 0
 

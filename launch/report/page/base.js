@@ -102,9 +102,17 @@ const page = document.getElementById("page");
 const para = (...children) => h("p", null, ...children);
 const strong = (text) => h("strong", null, text);
 const code = (text) => h("code", null, text);
+// Where sections are appended: the page, or a part of it that is drawn anew.
+let partsGo = page;
+function drawnIn(box, draw) {
+  box.replaceChildren();
+  partsGo = box;
+  draw();
+  partsGo = page;
+}
 function section(id, title, ...children) {
   const part = h("section", {id}, h("h2", null, title), ...children);
-  page.append(part);
+  partsGo.append(part);
   return part;
 }
 // A number that stands for an answer: what it is, the number, what to know about it.
@@ -124,26 +132,30 @@ function copied(text) {
   else
     old();
 }
-function commands(list) {
-  return h("ol", {class: "commands"}, list.map((c) => {
-    const button = h("button", {
-      type: "button",
-      class: "copy",
-      onclick: () => {
-        copied(c.command);
-        button.textContent = "copied";
-        setTimeout(() => {
-          button.textContent = "copy";
-        }, 1500);
-      }
-    },
-      "copy");
-    return h("li", null, h("span", null, c.what), h("div", {class: "command"}, h("pre", null, c.command), button));
-  }));
+// A command, and the button that copies it.
+function commandBox(command) {
+  const button = h("button", {
+    type: "button",
+    class: "copy",
+    onclick: () => {
+      copied(command);
+      button.textContent = "copied";
+      setTimeout(() => {
+        button.textContent = "copy";
+      }, 1500);
+    }
+  },
+    "copy");
+  return [h("pre", null, command), button];
 }
+const commands = (list) => h("ol", {class: "commands"},
+  list.map((c) => h("li", null, h("span", null, c.what), h("div", {class: "command"}, commandBox(c.command)))));
+// A strategy in a table: its line may break after a comma or a plus.
+const grammar = (words) => h("code", null, words.split(/(?<=[,+])/).map((part) => [part, h("wbr")]));
+// Scrolls in its box where it is wider than the page.
 function table(head, rows, numeric = []) {
   const cell = (tag, value, i) => h(tag, {class: numeric.includes(i) ? "n" : null}, value);
-  return h("div", {class: "scroll"},
+  return h("div", {class: "scroll", tabindex: 0},
     h("table", null, h("thead", null, h("tr", null, head.map((x, i) => cell("th", x, i)))),
       h("tbody", null, rows.map((row) => h("tr", {class: row.mark || null}, row.map((x, i) => cell("td", x, i)))))));
 }

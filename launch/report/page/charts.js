@@ -1,5 +1,5 @@
 // Charts as SVG, drawn again when the width changes. Marks have classes, which tests count.
-const charts = [];
+let charts = [];
 function chart(label, draw) {
   const box = h("div", {class: "chart"});
   const again = () => {
@@ -10,13 +10,20 @@ function chart(label, draw) {
     box.replaceChildren(
       svg("svg", {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": label}, ...marks));
   };
-  charts.push(again);
+  charts.push({box, again});
   return box;
 }
 function drawAll() {
-  for (const again of charts) again();
+  charts = charts.filter((c) => c.box.isConnected);
+  for (const c of charts) c.again();
 }
 addEventListener("resize", drawAll);
+// Charts are drawn for paper at its width, so that their letters stay as large as the text.
+for (const when of ["beforeprint", "afterprint"])
+  addEventListener(when, () => {
+    document.documentElement.classList.toggle("paper", when === "beforeprint");
+    drawAll();
+  });
 
 const text = (x, y, words, more) => svg("text", {x, y, ...more}, words);
 const title = (words) => svg("title", null, words);

@@ -29,10 +29,10 @@ function errorRows(label, groups, mark) {
 }
 
 function validatePage() {
-  const s = data.summary;
+  const s = data.summary, against = "Predictions against " + data.table;
   document.title = "trnplan validate: " + data.table;
   page.append(h("header", null, h("p", {class: "kind"}, "validate: predicted against measured"),
-    h("h1", null, data.table), h("p", {class: "job"}, `profile ${data.profile}`)));
+    h("h1", null, against), h("p", {class: "job"}, `profile ${data.profile}`)));
   page.append(h("section", {id: "answer"},
     known(s.median_ape) ?
       h("p", {class: "lead"}, `Half of the predictions are within `, strong(percent(s.median_ape)),
@@ -137,11 +137,11 @@ function watchVerdict() {
 
 function watchPage() {
   const d = data, c = d.losses;
-  document.title = "trnplan watch: " + d.source;
-  page.append(h("header", null, h("p", {class: "kind"}, "watch: a run compared with its plan"), h("h1", null, d.source),
+  const what = d.job ? jobWords(d.job) : d.source;
+  document.title = "trnplan watch: " + what;
+  page.append(h("header", null, h("p", {class: "kind"}, "watch: a run compared with its plan"), h("h1", null, what),
     h("p", {class: "job"},
-      (d.job ? `${d.job.model} on ${d.job.nodes[0]} x ${d.job.instances[0]}, ${layout(d.strategy)}` :
-               "no plan to compare with") +
+      (d.job ? `${d.source}, ${d.job.model}, ${layout(d.strategy)}` : "no plan to compare with") +
         (d.state ? `, ${d.state}` : ""))));
   const done = d.total > 0 ? `Step ${grouped(d.step)} of ${grouped(d.total)}` :
     d.step > 0 ? `Step ${grouped(d.step)}` :

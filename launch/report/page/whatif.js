@@ -17,59 +17,81 @@ function clusterTiles(p, q) {
     tile("goodput", "Goodput", percent(p.goodput),
       `a checkpoint every ${seconds(p.checkpoint_interval_seconds / 60)} min`),
     known(q.deadline_days) &&
-      tile(
-        "intime", "Keeps the deadline", probability(p.deadline_probability), `of ${+ q.deadline_days.toFixed(1)} days`),
+      tile("intime", "Keeps the deadline", probability(p.deadline_probability),
+        `of ${+ q.deadline_days.toFixed(1)} days, if it runs`),
     known(q.budget_usd) &&
-      tile("inbudget", "Keeps the budget", probability(p.budget_probability), `of ${usd(q.budget_usd)} USD`),
+      tile(
+        "inbudget", "Keeps the budget", probability(p.budget_probability), `of ${usd(q.budget_usd)} USD, if it runs`),
     known(p.works_probability) && tile("works", "Chance that it runs", probability(p.works_probability), STARTS));
 }
 
-function whatifPage() {
-  const q = data.question, points = data.points.filter((p) => p.strategy),
-        best = data.recommended >= 0 ? data.points[data.recommended] : null;
-  const names = [...new Set(data.points.map((p) => p.instance))], colour = colourOf(names);
-  heading("what if: clusters compared");
+// The answer: to take one, or why none.
+function answerPart(a, q) {
+  const best = a.recommended >= 0 ? a.points[a.recommended] : null;
+  const why = a.because || a.reason;
   const answer = section("answer", best ? `Take ${place(best)}` : "No cluster keeps the limits",
-    h("p", {class: "lead"}, data.because || data.reason));
+    h("p", {class: "lead"}, why[0].toUpperCase() + why.slice(1)));
   if (best) answer.append(clusterTiles(best, q));
-  if (!best && data.would_do)
-    answer.append(para(`${place(data.would_do)} is enough: ${data.would_do.days.toFixed(1)} days` +
-      (known(data.would_do.usd) ? `, ${usd(data.would_do.usd)} USD.` : ".")));
-  if (!best && data.reaches)
-    answer.append(para(`Within the limits ${place(data.reaches)} gets farthest: ` +
-      `${tokensText(data.reaches.tokens_50)} tokens.`));
-  if (data.surer >= 0)
-    answer.append(para(`To be 90 % likely to keep the limits, take ${place(data.points[data.surer])}.`));
-  if (data.commands.length > 0) nextPart();
-  if (points.length > 0) whatifCharts(points, best, names, colour, q);
-  const numeric = [1, 3, 4, 5, 6, 7, 8, 9, 10];
+  if (!best && a.would_do)
+    answer.append(para(`${place(a.would_do)} is enough: ${a.would_do.days.toFixed(1)} days` +
+      (known(a.would_do.usd) ? `, ${usd(a.would_do.usd)} USD.` : ".")));
+  if (!best && a.reaches)
+    answer.append(para(`Within the limits ${place(a.reaches)} gets farthest: ` +
+      `${tokensText(a.reaches.tokens_50)} tokens.`));
+  if (a.surer >= 0) answer.append(para(`To be 90 % likely to keep the limits, take ${place(a.points[a.surer])}.`));
+}
+
+function whatifTables(a, q) {
   section("points", "All clusters",
     table(
       [
-        "", "nodes", "instance", "step s", "tokens/s", "MFU", "goodput", "scaling",
+        "", "nodes", "instance", "step\u00a0s", "tokens/s", "MFU", "goodput", "scaling",
         q.asks_for_tokens ? "tokens" : "days", "USD", "USD per billion tokens", "strategy"
       ],
-      data.points.map((p, i) => p.strategy ?
+      a.points.map((p, i) => p.strategy ?
           [
-            (i === data.recommended ? "*" : "") + (p.pareto ? "f" : ""), grouped(p.nodes), p.instance,
+            (i === a.recommended ? "*" : "") + (p.pareto ? "f" : ""), grouped(p.nodes), p.instance,
             seconds(p.step_seconds), grouped(p.tokens_per_second), percent(p.mfu), percent(p.goodput),
             percent(p.efficiency), q.asks_for_tokens ? tokensText(p.tokens_50) : p.days.toFixed(1),
             known(p.usd) ? usd(p.usd) : "", known(p.usd_per_1e9_tokens) ? usd(p.usd_per_1e9_tokens) : "",
-            code(p.grammar)
+            grammar(p.grammar)
           ] :
           ["", grouped(p.nodes), p.instance, "", "", "", "", "", "", "", "", p.why + (p.fix ? " Fix: " + p.fix : "")]),
-      numeric),
+      [1, 3, 4, 5, 6, 7, 8, 9, 10]),
     para("*: recommended; f: on the front: no other cluster is as fast, as cheap and as small."),
     capped(data.points.length, data.points_found, "clusters"));
-  const priced = data.instances.filter((s) => known(s.usd_per_hour));
-  if (data.instances.length > 1 && priced.length > 0)
+  const priced = a.instances.filter((s) => known(s.usd_per_hour));
+  if (a.instances.length > 1 && priced.length > 0)
     section("instances", "Types compared",
       table(["instance", "represented by", "USD per hour and node", "likely the cheapest", "as cheap as the next at"],
-        data.instances.map(
-          (s) => [s.instance, place(data.points[s.point]), known(s.why_unpriced) ? s.why_unpriced : usd(s.usd_per_hour),
+        a.instances.map(
+          (s) => [s.instance, h("span", {class: "place"}, place(a.points[s.point])),
+            known(s.why_unpriced) ? h("span", {class: "words"}, s.why_unpriced) : usd(s.usd_per_hour),
             s.why_unpriced ? "" : probability(s.cheapest_probability),
             known(s.break_even_usd_per_hour) ? `${usd(s.break_even_usd_per_hour)} USD (${s.against})` : ""]),
         [2, 3, 4]));
+}
+
+function whatifPage() {
+  const q = data.question, top = h("div"), rest = h("div");
+  // The answer to the page's own settings, or to others of settingsPart().
+  const draw = (answer, s) => {
+    const a = answer || data, asked = s ? {...q, deadline_days: known(s.deadline) ? s.deadline / DAY : null} : q;
+    drawnIn(top, () => answerPart(a, asked));
+    drawnIn(rest, () => {
+      if (a.points.some((p) => p.strategy)) whatifCharts(a, asked);
+      whatifTables(a, asked);
+    });
+    const next = document.getElementById("next");  // plans the cluster of the page's own settings
+    if (next) next.hidden = answer !== null;
+    drawAll();
+  };
+  heading("what if: clusters compared");
+  page.append(top);
+  settingsPart(draw);
+  if (data.commands.length > 0) nextPart();
+  page.append(rest);
+  draw(null);
   const notes = data.points.filter((p) => p.remark).map((p) => `${place(p)}: ${p.remark}`);
   data.remarks.push(...notes,
     `Failures and checkpoints: ${q.reliability} reliability, ${q.recovery} recovery. The time ` +
@@ -78,7 +100,9 @@ function whatifPage() {
   footer(`${q.scaling} scaling`, `${q.pricing.replace(/_/g, " ")} prices`);
 }
 
-function whatifCharts(points, best, names, colour, q) {
+function whatifCharts(a, q) {
+  const points = a.points.filter((p) => p.strategy), best = a.recommended >= 0 ? a.points[a.recommended] : null;
+  const names = [...new Set(data.points.map((p) => p.instance))], colour = colourOf(names);
   const hover = (p) => `${place(p)}: ${whole(p.strategy)}\n` +
     (q.asks_for_tokens ? `${tokensText(p.tokens_50)} tokens` : `${p.days.toFixed(1)} days`) +
     (known(p.usd) ? `, ${usd(p.usd)} USD` : "") +
@@ -127,7 +151,7 @@ function whatifCharts(points, best, names, colour, q) {
       ...more
     });
   section("scaling", "How it scales", key, para("By the number of nodes; whiskers are 90 % intervals."),
-    h("div", {class: "side-by-side"},
+    h("div", {class: "pairs"},
       by("Tokens per second by nodes", "tokens/s", "mark-speed", (p) => p.tokens_per_second,
         (p) => p.tokens_per_second_90, {zero: true}),
       by("Goodput by nodes", "goodput, %", "mark-goodput", (p) => 100 * p.goodput,

@@ -1,0 +1,168 @@
+// Goodput by the formulas and draws of planner/cost/goodput.cpp, in the same order of operations. Times are seconds.
+const DAY = 86400, HOUR = 3600;
+
+function failureModel(r, run) {
+  const write = run.checkpoint / r.storage_throughput;
+  const interruptions = run.spot ? r.spot_interruption : 0, rate = r.failure_rate + interruptions;
+  const m = {
+    mtbf: DAY / (run.nodes * rate),
+    recovery: r.restart + r.load_ratio * write,
+    replacement: 0,
+    replacementShare: 0,
+    person: r.manual_response,
+    personShare: 1,
+    stall: run.asynchronous ? r.asynchronous_stall : write,
+    unsafe: run.asynchronous ? write : 0
+  };
+  if (run.manual) return m;
+  m.recovery += r.detection;
+  m.replacement = r.replacement;
+  m.replacementShare = r.replacement_share;
+  if (run.spot) m.replacementShare += (1 - m.replacementShare) * interruptions / rate;
+  m.personShare = r.manual_share;
+  return m;
+}
+
+function uptimeOf(m) {
+  const survives = (s) => Math.exp(-(s / m.mtbf)), mixed = (share, s) => 1 - share + share * survives(s);
+  return survives(m.recovery) * mixed(m.replacementShare, m.replacement) * mixed(m.personShare, m.person);
+}
+function goodputOf(m, interval) {
+  const period = Math.max(interval, m.unsafe) + m.stall;
+  return uptimeOf(m) * Math.exp(-(m.unsafe / m.mtbf)) * (interval / m.mtbf) / Math.expm1(period / m.mtbf);
+}
+
+// Steps between checkpoints that lose least.
+function bestSteps(m, step) {
+  const delta = m.stall / m.mtbf, most = 1e9;
+  let low = 0, high = 1;
+  for (let i = 0; i < 200 && low < high; ++i) {
+    const middle = (low + high) / 2;
+    if (middle === low || middle === high) break;
+    if (Math.log1p(-middle) + middle + delta > 0)
+      low = middle;
+    else
+      high = middle;
+  }
+  const wanted = Math.max(low * m.mtbf, m.unsafe) / step, within = (n) => Math.min(Math.max(n, 1), most);
+  const below = within(Math.floor(wanted)), above = within(Math.ceil(wanted));
+  if (below * step < m.unsafe) return above;
+  return goodputOf(m, below * step) >= goodputOf(m, above * step) ? below : above;
+}
+
+// One run, event by event: the share of its time that is progress.
+class RunSimulation {
+  constructor(m, interval, work, random) {
+    Object.assign(this, {m, interval, work, random, clock: 0, done: 0, resumed: 0, safe: 0, written: null});
+    this.nextFailure = random.exponential(m.mtbf);
+  }
+
+  goodput() {
+    while (this.done < this.work) {
+      if (!this.written && this.m.unsafe === 0) this.workUntilFailure();
+      const stop = Math.min(this.resumed + this.interval, this.work);
+      if (!this.pass(stop - this.done)) continue;
+      this.done = stop;
+      if (this.done < this.work) this.save();
+    }
+    return this.work / this.clock;
+  }
+
+  pass(time) {
+    const end = this.clock + time;
+    if (this.nextFailure < end) {
+      this.fail();
+      return false;
+    }
+    this.clock = end;
+    this.settle();
+    return true;
+  }
+
+  // Skips whole intervals up to the last before a failure or the end.
+  workUntilFailure() {
+    const stop = this.resumed + this.interval, saved = this.clock + (stop - this.done) + this.m.stall;
+    if (this.nextFailure < saved || stop >= this.work) return;
+    const each = this.interval + this.m.stall;
+    let whole =
+      Math.min(Math.floor((this.nextFailure - saved) / each), Math.ceil((this.work - stop) / this.interval) - 1);
+    while (whole > 0 && (saved + whole * each > this.nextFailure || stop + whole * this.interval >= this.work)) --whole;
+    whole = Math.max(whole, 0);
+    this.clock = saved + whole * each;
+    this.done = this.resumed = stop + whole * this.interval;
+    this.safe = Math.max(this.safe, this.resumed);
+  }
+
+  settle() {
+    if (!this.written || this.clock < this.written.at) return;
+    this.safe = this.written.work;
+    this.written = null;
+  }
+
+  save() {
+    if (this.written && !this.pass(this.written.at - this.clock)) return;
+    if (!this.pass(this.m.stall)) return;
+    this.resumed = this.done;
+    this.written = {at: this.clock + this.m.unsafe, work: this.done};
+    this.settle();
+  }
+
+  recovery() {
+    const {m, random} = this;
+    let length = m.recovery;
+    if (random.uniform() < m.replacementShare) length += m.replacement;
+    if (random.uniform() < m.personShare) length += m.person;
+    return length;
+  }
+
+  fail() {
+    this.clock = this.nextFailure;
+    this.settle();
+    this.written = null;
+    this.done = this.resumed = this.safe;
+    for (let recovered = false; !recovered;) {
+      const end = this.clock + this.recovery();
+      this.nextFailure = this.clock + this.random.exponential(this.m.mtbf);
+      recovered = this.nextFailure >= end;
+      this.clock = recovered ? end : this.nextFailure;
+    }
+  }
+}
+
+function runOnce(m, interval, work, random) {
+  const most = 1e6, expected = goodputOf(m, interval);
+  const events = expected < 0.01 ? most : (work / interval + work / m.mtbf) / expected;
+  if (!(events < most) || work <= 0) return expected;
+  return new RunSimulation(m, interval, work, random).goodput();
+}
+
+// Every parameter from its distribution: `parameters` holds [median, sd of the logarithm, is a share] by name.
+function drawnFrom(parameters, random, spot) {
+  const drawn = {};
+  for (const [name, [median, sd, share]] of Object.entries(parameters)) {
+    if (name === "spot_interruption" && !spot) continue;
+    const value = median * Math.exp(sd * random.normal());
+    drawn[name] = share ? Math.min(value, 1) : value;
+  }
+  return drawn;
+}
+
+const mediansOf = (parameters) =>
+  Object.fromEntries(Object.entries(parameters).map(([name, [median]]) => [name, median]));
+
+function closedGoodput(parameters, run) {
+  const m = failureModel(mediansOf(parameters), run), every = run.everySteps || bestSteps(m, run.step);
+  return {goodput: goodputOf(m, every * run.step), interval: every * run.step};
+}
+
+// Goodput at the medians, and the 5th and 95th percentile of simulated runs; pauses after each of them.
+function* estimatedGoodput(parameters, run, draws, seed) {
+  const {goodput, interval} = closedGoodput(parameters, run), random = new Random(seed), all = [];
+  for (let i = 0; i < draws; ++i) {
+    all.push(runOnce(failureModel(drawnFrom(parameters, random, run.spot), run), interval, run.work, random));
+    yield;
+  }
+  all.sort((a, b) => a - b);
+  const percentile = (share) => all[Math.floor(share * (all.length - 1) + 0.5)];
+  return {goodput, interval, low: percentile(0.05), high: percentile(0.95)};
+}
