@@ -2,7 +2,7 @@
 //
 // Files of one kind: event files of TensorBoard; JSON of nccom-test, neuron-monitor, neuron-profile, Kineto,
 // results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives, of
-// measured runs and of measured kernels. All else is a log, for example one that Slurm collects. Lines of any
+// measured runs, of measured kernels and of a user's kernels; output of nccl-tests. All else is a log, for example one that Slurm collects. Lines of any
 // kind may be mixed in it: progress bars, steps of NxD, iterations of Megatron, metrics of the Trainer,
 // nccom-test tables, reports of neuron-monitor, the compiler's messages on memory.
 #pragma once
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "logs/nccl/nccl_tests.h"
 #include "logs/nccom/nccom_test.h"
 #include "logs/table/kernel_points.h"
 #include "logs/table/measured_collectives.h"
@@ -35,6 +36,8 @@ struct Detected {
   std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
   std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs
   KernelTable kernels;                     ///< of a CSV of measured kernels
+  std::vector<NcclTable> nccl;             ///< of nccl-tests
+  std::vector<MeasuredKernel> times;       ///< of a user's table of kernels (logs/table/kernel_times.h)
   /// Left out, and why, in the order of lines; if many, some are only counted.
   std::vector<Diagnostic> skipped;
 };
@@ -43,7 +46,8 @@ struct Detected {
 /// before the damage, with a warning. `name` is used in messages; `fallback` is the command of
 /// nccom-test's tables that state none; `sink` receives the steps as they are read. Damaged files give the
 /// sound parts, and warnings. Time is linear in the bytes. Memory is that of the result (at most a million
-/// steps of each format), except that tables of measured collectives, runs and kernels are read whole. Throws
+/// steps of each format), except that tables of measured collectives, runs and kernels and output of nccl-tests are
+/// read whole. Throws
 /// InputError if nothing in it is known (also if it is empty, packed, or of a known binary format that is not
 /// read), if there are more nccom-test tables or rows than parse_nccom_test takes, and with all bad rows of a
 /// CSV of measured collectives, runs or kernels.

@@ -24,6 +24,7 @@ struct NcclTable {
   int ranks = 0, hosts = 0;
   std::string device;    ///< name of the first rank's GPU; "": not printed
   bool reduces = false;  ///< its header or rows name a reduction, or its program
+  std::string program;   ///< named last before it, as "all_gather_perf"; "": none
   bool failed = false;   ///< it found wrong values
   std::vector<NcclTime> times;
   SourcePos at;  ///< of its header
