@@ -59,30 +59,34 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
 /// What is worth timing on the plan's machine, where a script times it: on GPUs.
 planner::MachineShapes shapes_of(const models::Job& job, const planner::SearchResult& result,
                                  const models::Profile& profile) {
-  if (job.cluster.instance.traits.accelerator != topology::Accelerator::gpu) return {};
+  const topology::Traits machine =
+      planner::as_planned(job, *result.recommended_plan()).cluster.instance.traits;
+  if (machine.accelerator != topology::Accelerator::gpu) return {};
   const io::Catalog catalog = io::Catalog::standard();
   return planner::machine_shapes(
       job, *result.recommended_plan(), profile,
       io::machine_spreads_from(read_document(catalog.file("measuring.json"))).machine);
 }
 
-/// Experiment that distinguishes the recommended plan from the second, unless the target cannot run it; if none is
-/// needed, the measurement of the plan's machine.
+/// Experiment that distinguishes the recommended plan from the second, unless the target cannot run it; and the
+/// measurement of the plan's machine, as measure_machine.sh, or as measure.sh if no experiment is needed.
 std::vector<io::OutputFile> measure_files_of(const models::Job& job, const planner::Target& target,
                                              const planner::SearchResult& result,
                                              const models::Profile& profile,
                                              const planner::Confidence& confidence, const PlanRequest& o,
                                              Remarks& remarks) {
   const bool decides = confidence.comparison && confidence.comparison->best;
-  const planner::MachineShapes shapes = decides ? planner::MachineShapes{} : shapes_of(job, result, profile);
+  const planner::MachineShapes shapes = shapes_of(job, result, profile);
   if (!decides && shapes.empty()) return {};
   if (job.run.scheduler == models::SubmitBy::eks) {
+    if (!decides) return {};
     remarks.add(
         "no measure.sh is written: it runs under Slurm or directly on a node, and the folder is for EKS",
         "measure");
     return {};
   }
   if (o.job.texts.states(o.job.job)) {
+    if (!decides) return {};
     remarks.add("no measure.sh is written: it plans again, and the job is not in a file", "measure");
     return {};
   }
@@ -99,7 +103,11 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
   if (!o.target.empty()) repeat("--target", o.target);
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
   use.job_alone = o.words.options.empty();
-  if (!decides) return {launch::measure_machine_file(job, *result.recommended_plan(), shapes, target, use)};
+  std::vector<io::OutputFile> of_machine;
+  if (!shapes.empty())
+    of_machine.push_back(launch::measure_machine_file(job, *result.recommended_plan(), shapes, target, use,
+                                                      decides ? "measure_machine.sh" : "measure.sh"));
+  if (!decides) return of_machine;
   const std::vector<planner::Plan>& plans = result.plans;
   const planner::Plan &first = plans[confidence.comparison->first],
                       &second = plans[confidence.comparison->second];
@@ -109,7 +117,10 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
                 "measure");
     return {};
   }
-  return launch::measure_files(job, first, second, *confidence.comparison->best, target, use);
+  std::vector<io::OutputFile> files =
+      launch::measure_files(job, first, second, *confidence.comparison->best, target, use);
+  files.insert(files.end(), of_machine.begin(), of_machine.end());
+  return files;
 }
 
 }  // namespace

@@ -40,10 +40,10 @@ std::vector<io::OutputFile> measure_files(const models::Job& job, const planner:
                                           const planner::Plan& second, const planner::Experiment& measurement,
                                           const planner::Target& target, const MeasureUse& use);
 
-/// measure.sh that times on GPUs what `shapes` says, teaches the profile and plans again. Calls python3 with torch
+/// A script of that name that times on GPUs what `shapes` says, teaches the profile and plans again. Calls python3 with torch
 /// and nccl-tests; what is not installed is left out. Requires: not empty.
 io::OutputFile measure_machine_file(const models::Job& job, const planner::Plan& plan,
                                     const planner::MachineShapes& shapes, const planner::Target& target,
-                                    const MeasureUse& use);
+                                    const MeasureUse& use, const char* name);
 
 }  // namespace trnplan::launch

@@ -55,15 +55,16 @@ std::string shares_text(const planner::MachineShapes& shapes) {
 
 io::OutputFile measure_machine_file(const models::Job& job, const planner::Plan& plan,
                                     const planner::MachineShapes& shapes, const planner::Target& target,
-                                    const MeasureUse& use) {
+                                    const MeasureUse& use, const char* name) {
   int nodes = 1;
   for (const planner::TableRequest& t : shapes.tables) nodes = std::max(nodes, t.nodes);
   const bool kernels = !shapes.products.empty() || !shapes.attention.empty();
   const std::string machine =
       use.job_alone ? "--job \"$job\"" : "--instance " + command_line({plan.instance});
-  return {"measure.sh",
+  return {name,
           filled("measure_machine.sh",
-                 {{"minutes", fmt::format("{:.0f}", std::ceil(shapes.minutes))},
+                 {{"name", name},
+                  {"minutes", counted(std::lround(std::ceil(shapes.minutes)), "minute")},
                   {"hosts", counted(nodes, "node")},
                   {"nodes", std::to_string(nodes)},
                   {"plan_words", models::strategy_words(plan.strategy)},
