@@ -1,4 +1,4 @@
-// What a machine's learnt values change for a job.
+// Change of a job's plan by the values that its machine taught.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the `command` of every example from the source folder, and each story.sh beside an expected-output, and compares what it prints with `expected-output`.
+# Runs the `command` of every example from the source folder, and story.sh where there is an expected-output, and compares what is printed.
 #   run.sh TRNPLAN SOURCE_DIR [ANSWERS]         TRNPLAN_UPDATE_GOLDEN=1 rewrites the expected-output files
 # ANSWERS is a folder of tests/digest/answers.sh: what stands there is not run again.
 set -euo pipefail

@@ -339,9 +339,9 @@ void add_estimates(MachineFit& out, const Machine& machine, const std::vector<do
       const double slope = std::abs(machine.first[i][k]);
       if (slope < kFollows) continue;
       ++e.rows;
-      const double told = slope * slope / (machine.shapes[k].noise * excess(out.rows[k].misses));
-      if (told > most) e.teacher = k;
-      most = std::max(most, told);
+      const double informs = slope * slope / (machine.shapes[k].noise * excess(out.rows[k].misses));
+      if (informs > most) e.teacher = k;
+      most = std::max(most, informs);
     }
     if (e.rows == 0) continue;
     const models::Value& was = machine.value_at(i);

@@ -72,7 +72,7 @@ struct MachineFit {
   int iterations = 0;
   bool converged = false;
 
-  /// At most half of the rows contradict.
+  /// True if at most half of the rows contradict.
   [[nodiscard]] bool explains() const;
 };
 

@@ -7,7 +7,7 @@
 
 namespace trnplan::cli {
 
-/// What the rows taught, which rows contradict, and what it changes for the job; with `details` also each row.
+/// The taught parameters, the rows that contradict, and the change for the job; with `details` also each row.
 /// Requires: the result has a machine.
 [[nodiscard]] std::string machine_fit_text(const api::CalibrateResult& result, bool details, int width);
 

@@ -20,4 +20,4 @@ echo '$ bash plan/measure.sh'
 PATH="$PWD/bin:$PATH" bash plan/measure.sh
 echo
 echo '$ trnplan calibrate --explain plan/measured.json --job job.yaml --strategy tp=2,pp=2'
-"$TRNPLAN" calibrate --explain plan/measured.json --job job.yaml --strategy tp=2,pp=2 | head -n 20
+"$TRNPLAN" calibrate --explain plan/measured.json --job job.yaml --strategy tp=2,pp=2 | sed -n 1,24p

@@ -1,4 +1,4 @@
-// What is worth timing on a plan's machine: the products, the attention and the collectives of the plan whose
+// Shapes that are worth timing on a plan's machine: the products, the attention and the collectives of the plan whose
 // parameters carry most of the doubt about its step.
 //
 // The doubt of a parameter p is (d log step / d log p)^2 (log_sd_p^2 + machine^2): what a table could take away
@@ -32,7 +32,7 @@ struct MachineShapes {
   std::vector<models::AttentionShape> attention;
   std::string library;               ///< of the plan's attention; "": unknown
   std::vector<TableRequest> tables;  ///< a node's first, then between nodes
-  /// Of the doubt that tables could take away.
+  /// Shares of the doubt that tables could take away.
   double of_products = 0, of_attention = 0, in_node = 0, between_nodes = 0;
   double minutes = 0;
 
