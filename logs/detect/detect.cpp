@@ -137,6 +137,13 @@ class Detector {
     }
   }
 
+  template <class Each>
+  void each_line(Each&& each) {
+    LineSplitter lines;
+    each_chunk([&](std::string_view chunk) { lines.feed(chunk, each); });
+    lines.finish(each);
+  }
+
   void read_events() {
     EventFile events(name_);
     each_chunk([&](std::string_view chunk) { events.feed(chunk); });
@@ -184,7 +191,9 @@ class Detector {
 
   bool read_nccl() {
     if (!looks_like_nccl_tests(head_)) return false;
-    result_.nccl = parse_nccl_tests(whole_table(), name_);
+    NcclReader reader(name_);
+    each_line([&](const RawLine& line) { reader.read(line.text, line.number); });
+    result_.nccl = reader.finish();
     found("nccl-tests table", result_.nccl.size());
     return true;
   }
@@ -299,10 +308,7 @@ class Detector {
 
   void read_log() {
     LogReader reader(name_, fallback_);
-    LineSplitter lines;
-    const auto read = [&](const RawLine& line) { reader.read(line, sink_); };
-    each_chunk([&](std::string_view chunk) { lines.feed(chunk, read); });
-    lines.finish(read);
+    each_line([&](const RawLine& line) { reader.read(line, sink_); });
     if (reader.blank()) refuse("the file is empty", "give a log, or output of a Neuron tool");
     result_ = reader.finish();
     if (result_.kinds.empty()) refuse_unknown();

@@ -46,8 +46,7 @@ struct Detected {
 /// before the damage, with a warning. `name` is used in messages; `fallback` is the command of
 /// nccom-test's tables that state none; `sink` receives the steps as they are read. Damaged files give the
 /// sound parts, and warnings. Time is linear in the bytes. Memory is that of the result (at most a million
-/// steps of each format), except that tables of measured collectives, runs and kernels and output of nccl-tests are
-/// read whole. Throws
+/// steps of each format), except that tables of measured collectives, runs and kernels are read whole. Throws
 /// InputError if nothing in it is known (also if it is empty, packed, or of a known binary format that is not
 /// read), if there are more nccom-test tables or rows than parse_nccom_test takes, and with all bad rows of a
 /// CSV of measured collectives, runs or kernels.

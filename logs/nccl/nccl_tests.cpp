@@ -45,11 +45,14 @@ std::optional<Columns> header_of(const std::vector<Word>& words) {
   return c;
 }
 
-class Reader {
+}  // namespace
+
+class NcclReader::State {
  public:
-  explicit Reader(const std::string& name) : name_(name) {}
+  explicit State(const std::string& name) : name_(name) {}
 
   void read(std::string_view line, int number) {
+    line = without_tag(line);
     number_ = number;
     read_program(line);
     if (read_rank(line)) return;
@@ -138,7 +141,14 @@ class Reader {
   std::size_t rows_ = 0;
 };
 
-}  // namespace
+NcclReader::NcclReader(const std::string& name) : state_(std::make_unique<State>(name)) {}
+NcclReader::~NcclReader() = default;
+void NcclReader::read(std::string_view line, int number) {
+  state_->read(line, number);
+}
+std::vector<NcclTable> NcclReader::finish() {
+  return state_->finish();
+}
 
 bool looks_like_nccl_tests(std::string_view text) {
   return text.find("algbw") != std::string_view::npos && text.find("redop") != std::string_view::npos &&
@@ -146,8 +156,8 @@ bool looks_like_nccl_tests(std::string_view text) {
 }
 
 std::vector<NcclTable> parse_nccl_tests(std::string_view text, const std::string& name) {
-  Reader reader(name);
-  for (LogLines lines(text); lines.next();) reader.read(without_tag(lines.line().text), lines.line().number);
+  NcclReader reader(name);
+  for (LogLines lines(text); lines.next();) reader.read(lines.line().text, lines.line().number);
   return reader.finish();
 }
 

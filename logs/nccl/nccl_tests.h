@@ -4,6 +4,7 @@
 // NAME" for each rank, then a table with time, algbw and busbw out of place and in place; GB/s are 10^9.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,20 @@ struct NcclTable {
   bool failed = false;   ///< it found wrong values
   std::vector<NcclTime> times;
   SourcePos at;  ///< of its header
+};
+
+/// Reads output line by line, holding the tables alone; further text, as of NCCL_DEBUG, may be between its lines.
+class NcclReader {
+ public:
+  explicit NcclReader(const std::string& name);  ///< kept by reference
+  ~NcclReader();
+  /// Throws InputError if there are more than 20,000 rows.
+  void read(std::string_view line, int number);
+  [[nodiscard]] std::vector<NcclTable> finish();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
 };
 
 /// True for the output of nccl-tests.
