@@ -48,7 +48,7 @@ holds "$work/megatron/measure.sh" 'PRODUCTS = [('
 sed -n '/<<.PYTHON.$/,/^PYTHON$/p' "$work/megatron/measure.sh" | sed '1d;$d' >"$work/measure.py"
 check 'its program is Python' python3 -m py_compile "$work/measure.py"
 sly="$work/sly \$(touch $work/pwned) 'job'"
-mkdir "$sly"
+mkdir -p "$sly"
 cp "$work/megatron.yaml" "$sly/job.yaml"
 run 0 plan "$sly/job.yaml" --top 1 --target megatron --out "$sly/plan"
 printf '#!/bin/bash\nexit 1\n' >"$work/no-torch"
