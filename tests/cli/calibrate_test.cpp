@@ -322,7 +322,7 @@ TEST_CASE("kernels and nccl-tests of a machine", "[cli]") {
       0, R"(by what was learnt 8\.[0-9]+ s/step)",
       "calibrate $machine/products.csv $machine/attention.csv $machine/all_reduce.txt --job $work/job.yaml "
       "--strategy tp=2 --out $work/mine.json");
-  cli.says(R"(products\.csv:7)");
+  cli.prints(R"(products\.csv:7)");
   cli.expect(0, R"(step +8\.[0-9]+ s)", "simulate $work/job.yaml --strategy tp=2 --profile $work/mine.json");
   cli.refuse("mine has already learnt this file",
              "calibrate $machine/products.csv --instance p5.48xlarge --profile $work/mine.json");
