@@ -8,6 +8,7 @@
 #include "api/compared_jobs.h"
 #include "api/fitted_profile.h"
 #include "api/inputs.h"
+#include "api/machine_change.h"
 #include "api/observations.h"
 #include "api/published.h"
 #include "api/rehearsal.h"
@@ -16,9 +17,12 @@
 #include "calibrate/session/kernel_inputs.h"
 #include "calibrate/validate/memory_score.h"
 #include "io/catalog/catalog.h"
+#include "io/catalog/measuring.h"
 #include "io/input/log_stream.h"
+#include "io/input/measured_network.h"
 #include "io/output/atomic_write.h"
 #include "text/diagnostic.h"
+#include "text/document.h"
 #include "text/version.h"
 
 namespace trnplan::api {
@@ -105,6 +109,10 @@ class Calibration {
     StepInputs inputs = step_inputs();
     tell_skipped();
     inputs.profile_stated = stated.has_value();
+    if (calibrate::has_machine(out_.files)) {
+      learn_machine(std::move(inputs), stated);
+      return std::move(out_);
+    }
     // The user's own steps are few, so the published runs help. nccom-test and kernels belong to one build or
     // core, and are fitted alone.
     const models::Profile prior = stated ? *stated : usual_prior(inputs);
@@ -177,6 +185,38 @@ class Calibration {
     inputs.core = instance_.core;
     inputs.tool = std::string("trnplan ") + program_version();
     return inputs;
+  }
+
+  /// Learns kernels and collectives that were timed on the user's machine.
+  void learn_machine(StepInputs inputs, const std::optional<models::Profile>& stated) {
+    const auto refuse = [](const char* key, const char* problem, const char* fix) {
+      throw InputError({{"command line", 0, 0}, key, problem, fix});
+    };
+    if (r_.no_fit)
+      refuse("--no-fit", "what was timed on a machine is compared and learnt at once",
+             "leave it out: the answer has the predictions before, and without --out nothing is written");
+    if (calibrate::has_steps(inputs) || !inputs.kernels.empty() || !out_.points.empty())
+      refuse("files", "kernels and nccl-tests teach a machine, and the other files something else",
+             "give them alone, with --out, then the others with that file as --profile");
+    const topology::Instance machine = out_.ran ? out_.ran->job.cluster.instance : instance_;
+    const models::Profile prior = profile_for(catalog_, stated ? *stated : catalog_.profile(kPriorOfSteps),
+                                              stated.has_value(), machine, remarks_);
+    out_.profile = prior.name;
+    calibrate::MachineInputs rows{{}, {}, inputs.files, inputs.tool};
+    std::vector<logs::NcclTable> tables;
+    for (const LogFile& file : out_.files) {
+      rows.kernels.insert(rows.kernels.end(), file.content.times.begin(), file.content.times.end());
+      tables.insert(tables.end(), file.content.nccl.begin(), file.content.nccl.end());
+    }
+    rows.points = io::points_of_nccl(tables, machine);
+    out_.machine =
+        calibrate::calibrate_machine(std::move(rows), machine, prior,
+                                     io::machine_spreads_from(read_document(catalog_.file("measuring.json"))),
+                                     r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
+    const calibrate::MachineCalibration& c = *out_.machine;
+    if (out_.ran) out_.change = machine_change(*out_.ran, prior, c.fit.profile);
+    out_.refused = !r_.out.empty() && !c.fit.explains() && !r_.force;
+    if (!r_.out.empty() && !out_.refused) write([&] { return machine_profile_json(c, catalog_); });
   }
 
   void remark_left_out(std::vector<Diagnostic> left_out) {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "api/inputs.h"
+#include "api/machine_change.h"
 #include "calibrate/session/collective_points.h"
+#include "calibrate/session/machine_calibration.h"
 #include "calibrate/session/samples.h"
 #include "calibrate/session/step_calibration.h"
 #include "text/remarks.h"
@@ -23,7 +25,7 @@ struct CalibrateRequest {
   std::string job, strategy, config;        ///< what ran when the files were written; may be empty
   StatedFiles texts;                        ///< `job` or `config`, if in memory
   std::string profile;                      ///< prior; empty = chosen by the kind of files
-  std::string instance = usual_instance();  ///< machine that was measured
+  std::string instance = usual_instance();  ///< machine that was measured, unless a job states it
   std::string out;                          ///< file of the profile; empty = not written
   /// Overwrites `out`, and writes it even if the fit explains nothing.
   bool force = false;
@@ -53,7 +55,10 @@ struct CalibrateResult {
   std::vector<RunFolder> folders;
   std::string profile;  ///< name of the prior, or of the profile compared
 
-  // At most one of these; none if no file has data for a fit.
+  std::optional<calibrate::MachineCalibration> machine;  ///< of the user's kernels and nccl-tests
+  std::optional<MachineChange> change;                   ///< by `machine` for the job, if one is given
+
+  // At most one of these and `machine`; none if no file has data for a fit.
   std::optional<std::vector<calibrate::KernelRow>> kernels;  ///< kernels alone, compared and not fitted
   std::optional<calibrate::StepCalibration> step_fit;
   std::unique_ptr<CollectiveComparison> collectives;

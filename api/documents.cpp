@@ -51,9 +51,24 @@ std::string document(const CheckResult& r) {
                         with_diffs(r.nearest, r.text, r.config), r.no_prediction);
 }
 
+namespace {
+
+std::optional<io::ShownChange> shown_change(const std::optional<MachineChange>& change) {
+  if (!change) return std::nullopt;
+  const auto side = [](const std::optional<MachineChange::Side>& s) -> std::optional<io::ShownSide> {
+    if (!s) return std::nullopt;
+    return io::ShownSide{s->strategy, s->step.value, s->low.value, s->high.value};
+  };
+  return io::ShownChange{change->job, side(change->before), side(change->after)};
+}
+
+}  // namespace
+
 std::string document(const CalibrateResult& r, const std::string& instance) {
   io::ReadLogs read{{}, r.step_fit ? r.all_steps() : r.steps};
   for (const calibrate::LogFile& file : r.files) read.files.push_back({file.path, &file.content});
+  if (const auto& c = r.machine)
+    return io::machine_fit_json(c->fit, c->before, c->instance, shown_change(r.change), read);
   if (r.kernels) return io::kernels_json(*r.kernels, r.profile, read);
   if (const auto& c = r.step_fit) return io::step_fit_json(c->fit, c->data->runs.excluded, c->kernels, read);
   if (const auto& c = r.collectives)

@@ -72,4 +72,18 @@ std::string step_profile_json(const calibrate::StepCalibration& c, const io::Cat
       "parameters depend on each other.");
 }
 
+std::string machine_profile_json(const calibrate::MachineCalibration& c, const io::Catalog& catalog) {
+  const models::Profile& profile = c.fit.profile;
+  std::optional<models::Profile> base;
+  if (!profile.base.empty()) base = catalog.profile(profile.base);
+  std::vector<models::Parameter> stated;
+  for (const calibrate::MachineEstimate& e : c.fit.estimates) {
+    if (e.library.empty()) stated.push_back(e.parameter);
+  }
+  return io::profile_json(profile, base, stated,
+                          fmt::format("{} of one machine, {}, learnt from {} that were timed there.",
+                                      c.before, c.instance, fmt::join(c.kinds, ", ")),
+                          "Values of that machine in a training step: kernels alone run somewhat faster.");
+}
+
 }  // namespace trnplan::api

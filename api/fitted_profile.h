@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibrate/session/collective_points.h"
+#include "calibrate/session/machine_calibration.h"
 #include "calibrate/session/step_calibration.h"
 #include "io/catalog/catalog.h"
 
@@ -16,5 +17,7 @@ namespace trnplan::api {
                                                   const std::vector<calibrate::CollectiveReading>& readings,
                                                   const std::string& name, const std::string& instance);
 [[nodiscard]] std::string step_profile_json(const calibrate::StepCalibration& c, const io::Catalog& catalog);
+[[nodiscard]] std::string machine_profile_json(const calibrate::MachineCalibration& c,
+                                               const io::Catalog& catalog);
 
 }  // namespace trnplan::api

@@ -295,7 +295,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   } else if (!o.out.empty() && winner != nullptr) {
     try {
       if (o.profile.empty()) o.profile = profile.name;
-      out.script = write_plan_folder(job, target, result, out.confidence, o, remarks);
+      out.script = write_plan_folder(job, target, result, profile, out.confidence, o, remarks);
       out.written = true;
       out.training = written_training(job, *winner, *target);
     } catch (const InputError& e) {

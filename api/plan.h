@@ -71,7 +71,7 @@ struct PlanResult {
   std::optional<WrittenTraining> training;  ///< that the folder describes
   std::optional<InputError> unwritten;      ///< reason why the requested folder was not written
   bool writable = true;                     ///< the target can express the recommended plan
-  bool measures = true;                     ///< its folders get a measure.sh if that resolves a tie
+  bool measures = true;  ///< its folders get a measure.sh if that resolves a tie, or times GPUs
 };
 
 /// Throws InputError for faults of the request and of the files that it names, and std::logic_error if a

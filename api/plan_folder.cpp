@@ -6,6 +6,7 @@
 
 #include "api/rehearsal.h"
 #include "io/catalog/catalog.h"
+#include "io/catalog/measuring.h"
 #include "io/catalog/reliability.h"
 #include "io/output/atomic_write.h"
 #include "launch/folder/bundle.h"
@@ -55,20 +56,37 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
   return launch::bundle(planned, plan, target);
 }
 
-/// Experiment that distinguishes the recommended plan from the second; none if it is not needed or the target
-/// cannot run it.
+/// What is worth timing on the plan's machine, where a script times it: on GPUs.
+planner::MachineShapes shapes_of(const models::Job& job, const planner::SearchResult& result,
+                                 const models::Profile& profile) {
+  const topology::Traits machine =
+      planner::as_planned(job, *result.recommended_plan()).cluster.instance.traits;
+  if (machine.accelerator != topology::Accelerator::gpu) return {};
+  const io::Catalog catalog = io::Catalog::standard();
+  return planner::machine_shapes(
+      job, *result.recommended_plan(), profile,
+      io::machine_spreads_from(read_document(catalog.file("measuring.json"))).machine);
+}
+
+/// Experiment that distinguishes the recommended plan from the second, unless the target cannot run it; and the
+/// measurement of the plan's machine, as measure_machine.sh, or as measure.sh if no experiment is needed.
 std::vector<io::OutputFile> measure_files_of(const models::Job& job, const planner::Target& target,
-                                             const std::vector<planner::Plan>& plans,
+                                             const planner::SearchResult& result,
+                                             const models::Profile& profile,
                                              const planner::Confidence& confidence, const PlanRequest& o,
                                              Remarks& remarks) {
-  if (!confidence.comparison || !confidence.comparison->best) return {};
+  const bool decides = confidence.comparison && confidence.comparison->best;
+  const planner::MachineShapes shapes = shapes_of(job, result, profile);
+  if (!decides && shapes.empty()) return {};
   if (job.run.scheduler == models::SubmitBy::eks) {
+    if (!decides) return {};
     remarks.add(
         "no measure.sh is written: it runs under Slurm or directly on a node, and the folder is for EKS",
         "measure");
     return {};
   }
   if (o.job.texts.states(o.job.job)) {
+    if (!decides) return {};
     remarks.add("no measure.sh is written: it plans again, and the job is not in a file", "measure");
     return {};
   }
@@ -84,6 +102,13 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
   if (o.risk != planner::RiskAttitude::neutral) repeat("--risk", std::string(to_string(o.risk)));
   if (!o.target.empty()) repeat("--target", o.target);
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
+  use.job_alone = o.words.options.empty();
+  std::vector<io::OutputFile> of_machine;
+  if (!shapes.empty())
+    of_machine.push_back(launch::measure_machine_file(job, *result.recommended_plan(), shapes, target, use,
+                                                      decides ? "measure_machine.sh" : "measure.sh"));
+  if (!decides) return of_machine;
+  const std::vector<planner::Plan>& plans = result.plans;
   const planner::Plan &first = plans[confidence.comparison->first],
                       &second = plans[confidence.comparison->second];
   const auto why = planner::inexpressible(target, planner::as_planned(job, second), second.strategy);
@@ -92,7 +117,10 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
                 "measure");
     return {};
   }
-  return launch::measure_files(job, first, second, *confidence.comparison->best, target, use);
+  std::vector<io::OutputFile> files =
+      launch::measure_files(job, first, second, *confidence.comparison->best, target, use);
+  files.insert(files.end(), of_machine.begin(), of_machine.end());
+  return files;
 }
 
 }  // namespace
@@ -102,8 +130,8 @@ void check_out(const PlanRequest& o, const planner::Target* target) {
 }
 
 std::string write_plan_folder(const models::Job& job, const planner::Target* target,
-                              const planner::SearchResult& result, const planner::Confidence& confidence,
-                              const PlanRequest& o, Remarks& remarks) {
+                              const planner::SearchResult& result, const models::Profile& profile,
+                              const planner::Confidence& confidence, const PlanRequest& o, Remarks& remarks) {
   if (target == nullptr) {
     throw InputError({{o.job.job, 0, 0},
                       "--out",
@@ -111,7 +139,7 @@ std::string write_plan_folder(const models::Job& job, const planner::Target* tar
                       "drop --out, or pin another loop"});
   }
   std::vector<io::OutputFile> files = bundle_of(job, *target, *result.recommended_plan(), o, remarks);
-  std::vector<io::OutputFile> more = measure_files_of(job, *target, result.plans, confidence, o, remarks);
+  std::vector<io::OutputFile> more = measure_files_of(job, *target, result, profile, confidence, o, remarks);
   files.insert(files.end(), more.begin(), more.end());
   io::write_files(o.out, files, o.force);
   const std::filesystem::path folder = o.out;

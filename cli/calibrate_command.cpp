@@ -14,6 +14,7 @@
 #include "cli/text/collective_fit_text.h"
 #include "cli/text/explained_profile_text.h"
 #include "cli/text/log_text.h"
+#include "cli/text/machine_fit_text.h"
 #include "cli/text/step_fit_text.h"
 #include "logs/nccom/bounds.h"
 #include "text/diagnostic.h"
@@ -97,6 +98,9 @@ std::string read_with_folders(const CalibrateResult& result) {
 
 std::string text_of(const CalibrateResult& result, const CalibrateOptions& o) {
   const std::string no_fit = fmt::format("no fit: profile {} as it is\n", result.profile);
+  if (result.machine)
+    return machine_fit_text(result, o.details, text_width()) +
+           files_text(result.files, result.readings, result.points);
   if (result.kernels) return read_with_folders(result) + no_fit + kernels_text(*result.kernels, text_width());
   if (const auto& c = result.step_fit) {
     return step_answer(*c) + read_with_folders(result) +
@@ -143,11 +147,14 @@ int run(const CalibrateOptions& o) {
   print_answer(
       o.common, o.request.force, [&] { return text_of(result, o); },
       [&] { return api::document(result, o.request.instance); });
-  const bool nothing = !result.kernels && !result.step_fit && !result.collectives;
+  const bool nothing = !result.machine && !result.kernels && !result.step_fit && !result.collectives;
   // A command will be pasted, so its lines stay whole.
   if (nothing && !o.common.json()) print(what_to_add(result, o.request));
   if (!result.refused) return kDone;
-  if (result.collectives) {
+  if (result.machine) {
+    remark(o.request.out +
+           " is not written: more than half of the shapes contradict; --force writes it all the same");
+  } else if (result.collectives) {
     remark(fmt::format(
         "{} is not written: the fit does not explain these rows (median error {:.1f} %, above {:.0f} %); "
         "--force writes it all the same",
@@ -166,10 +173,12 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "Read logs of runs and fit a profile to them: whole steps, collectives, kernels");
   command
-      ->add_option("files", o->request.files,
-                   "nccom-test output (text or JSON), a measured-collectives or measured-kernels CSV, "
-                   "training logs, Slurm output, "
-                   "TensorBoard event files, neuron-monitor and neuron-profile output; - is standard input")
+      ->add_option(
+          "files", o->request.files,
+          "nccom-test output (text or JSON), nccl-tests output, a CSV of kernels (m,n,k,dtype,us), a "
+          "measured-collectives or measured-kernels CSV, "
+          "training logs, Slurm output, "
+          "TensorBoard event files, neuron-monitor and neuron-profile output; - is standard input")
       ->check(not_empty());
   command
       ->add_option("--build", o->request.points.build,
@@ -233,6 +242,11 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "Kernels are device times on one core, without the launch: matmul,m=,k=,n=,dtype= (bf16, fp16, fp32); "
       "flash_forward or flash_backward,heads=,sequence=,head_dim=,causal=yes|no,dtype= (and batch=); "
       "norm,rows=,width=; vector,elements=,passes=; stream,bytes=. Tables: catalog/measured-kernels.md.\n"
+      "Timed on one machine: output of nccl-tests, and CSV with the columns m,n,k,dtype,us (and b, products "
+      "in "
+      "one call) or batch,heads,seq,head_dim,dtype,causal,pass,us (and library) teach that machine's "
+      "parameters; "
+      "--instance or --job names it, and --job shows what changes for it.\n"
       "In the table a factor is one standard deviation, up or down; the points determine parameters that are "
       "\"identified\" and do not move those \"at prior\".\n"
       "Exit code 3: the median error is above 25 %, or a step or kernel is far from its prediction, so --out "
@@ -249,6 +263,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "--profile trn1-datasheet\n"
       "  trnplan calibrate --explain mine.json --against trn1 --job job.yaml --strategy tp=8\n"
       "  trnplan calibrate gemm.json --kernel gemm.json=matmul,m=4096,k=4096,n=4096,dtype=bf16\n"
+      "  trnplan calibrate gemm.csv all_reduce.txt --instance p5.48xlarge --out mine.json\n"
       "  trnplan calibrate report.json --op all_gather --ranks 32 --no-fit\n"
       "  trnplan calibrate catalog/measured-collectives.csv --build 2023-04 --profile trn1-2023-04");
   command->callback([o, &chosen] {

@@ -148,7 +148,8 @@ void add_plan(CLI::App& app, Run& chosen) {
   command
       ->add_option("--out", o->request.out,
                    "folder to write: config, scripts for Slurm and Kubernetes, cluster files, plan.json, and "
-                   "measure.sh if it is not clear which of the first two plans is better")
+                   "measure.sh if it is not clear which of the first two plans is better, or to time a "
+                   "machine with GPUs")
       ->check(not_empty());
   command
       ->add_option("--scheduler", o->request.job.options.scheduler,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the `command` of every example from the source folder and compares what it prints with `expected-output`.
+# Runs the `command` of every example from the source folder, and story.sh where there is an expected-output, and compares what is printed.
 #   run.sh TRNPLAN SOURCE_DIR [ANSWERS]         TRNPLAN_UPDATE_GOLDEN=1 rewrites the expected-output files
 # ANSWERS is a folder of tests/digest/answers.sh: what stands there is not run again.
 set -euo pipefail
@@ -37,6 +37,21 @@ for command in examples/*/command; do
   fi
   normalise "$source" <"$work/out" >"$work/now"
   compare "$folder/expected-output" "$work/now" "trnplan ${words[*]}" || failed=$((failed + 1))
+done
+# Stories with stand-ins for what they need besides the program.
+for expected in examples/*/expected-output; do
+  folder=$(dirname "$expected")
+  if [[ ! -f "$folder/story.sh" ]]; then continue; fi
+  checks=$((checks + 1))
+  code=0
+  TRNPLAN=$trnplan bash "$folder/story.sh" "$work/$folder" >"$work/out" 2>"$work/err" </dev/null || code=$?
+  normalise "$(realpath "$work")/$folder" <"$work/out" >"$work/now"
+  if ((code != 0)); then
+    printf 'FAIL: %s/story.sh: exit %d: %s\n' "$folder" "$code" "$(tail -n 1 "$work/err")"
+    failed=$((failed + 1))
+  else
+    compare "$expected" "$work/now" "$folder/story.sh" || failed=$((failed + 1))
+  fi
 done
 # The catalogue holds the result of the fit.
 checks=$((checks + 1))

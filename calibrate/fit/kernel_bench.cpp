@@ -23,8 +23,11 @@ models::Work work_of(const logs::Kernel& k, const topology::Core& core, const mo
   const models::Device& device = models::device_of(core);
   const models::DeviceContext on{core, profile, k.fp32};
   switch (k.op) {
-    case logs::KernelOp::matmul:
-      return device.matmul(on, {k.m, k.k, k.n});
+    case logs::KernelOp::matmul: {
+      models::Work work = device.matmul(on, {k.m, k.k, k.n});
+      work.seconds = work.seconds * k.batch;
+      return work;
+    }
     case logs::KernelOp::flash_forward:
     case logs::KernelOp::flash_backward:
       return device.flash_attention(on, shape_of(k));
@@ -42,7 +45,7 @@ models::Work work_of(const logs::Kernel& k, const topology::Core& core, const mo
 Seconds least_time(const logs::Kernel& k, const topology::Core& core) {
   switch (k.op) {
     case logs::KernelOp::matmul:
-      return Flops(2 * k.m * k.k * k.n) / core.bf16;
+      return Flops(2 * k.m * k.k * k.n * k.batch) / core.bf16;
     case logs::KernelOp::flash_forward:
     case logs::KernelOp::flash_backward: {
       const models::AttentionShape s = shape_of(k);

@@ -111,13 +111,8 @@ class Taker {
   }
 
   void keep(MeasuredKernel point) {
-    const double least = calibrate::least_time(point.kernel, instance_.core).value;
-    if (point.seconds < least) {
-      faults_.push_back(
-          {point.at, "kernel",
-           fmt::format("{:.4g} us is less than the {:.4g} us that {} takes at the peak of a core",
-                       point.seconds * 1e6, least * 1e6, to_string(point.kernel)),
-           "correct the shapes, or say where it was measured with --instance"});
+    if (auto fault = too_fast(point, instance_.core)) {
+      faults_.push_back(*std::move(fault));
       return;
     }
     points_.push_back(std::move(point));
@@ -133,6 +128,15 @@ class Taker {
 };
 
 }  // namespace
+
+std::optional<Diagnostic> too_fast(const MeasuredKernel& point, const topology::Core& core) {
+  const double least = calibrate::least_time(point.kernel, core).value;
+  if (point.seconds >= least) return std::nullopt;
+  return Diagnostic{point.at, "kernel",
+                    fmt::format("{:.4g} us is less than the {:.4g} us that {} takes at the peak of a core",
+                                point.seconds * 1e6, least * 1e6, to_string(point.kernel)),
+                    "correct the shapes, or say where it was measured with --instance"};
+}
 
 std::vector<MeasuredKernel> take_kernels(const std::vector<LogFile>& files,
                                          const std::vector<std::string>& said,

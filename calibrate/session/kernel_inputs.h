@@ -27,6 +27,10 @@ using KnownInstance = std::function<std::optional<topology::Instance>(const std:
                                                              const topology::Instance& instance,
                                                              const KnownInstance& known, Remarks& remarks);
 
+/// The fault of a time that no core reaches.
+[[nodiscard]] std::optional<Diagnostic> too_fast(const logs::MeasuredKernel& point,
+                                                 const topology::Core& core);
+
 /// Doubts about kernels that are farther from the profile than one in 1,000 would be.
 [[nodiscard]] std::vector<Diagnostic> doubts_of_kernels(const std::vector<logs::MeasuredKernel>& kernels,
                                                         const topology::Core& core,

@@ -26,24 +26,6 @@ double four_digits(double x) {
   return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr);
 }
 
-/// Rounds the values as in a file, so that the profile predicts the same before and after it was written.
-void round_values(models::Profile& profile, const std::vector<StepFit::Estimate>& estimates) {
-  for (const StepFit::Estimate& e : estimates) {
-    models::Value& v = profile.value(e.parameter);
-    v.median = four_digits(v.median);
-    v.log_sd = four_digits(v.log_sd);
-  }
-  auto c = std::make_shared<models::Calibration>(*profile.calibration);
-  for (models::StackFactor& s : c->stacks) {
-    s.median = four_digits(s.median);
-    s.log_sd = four_digits(s.log_sd);
-  }
-  for (auto& row : c->covariance) {
-    for (double& v : row) v = four_digits(v);
-  }
-  profile.calibration = std::move(c);
-}
-
 /// "2 steps and 83 nccom-test points", with kernels if there are any.
 std::string data_text(const StepFit& fit) {
   std::string text =
@@ -107,22 +89,6 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
          "check that nodes, batch and strategy of the job are those of this log"});
   }
   return doubts;
-}
-
-/// A log must not be learnt twice.
-void refuse_learnt(const StepInputs& inputs, const models::Profile& profile) {
-  if (profile.calibration == nullptr) return;
-  std::vector<Diagnostic> faults;
-  for (const models::CalibrationFile& file : inputs.files) {
-    for (const models::CalibrationFile& learnt : profile.calibration->files) {
-      if (learnt.sha256 != file.sha256) continue;
-      faults.push_back({{"command line", 0, 0},
-                        printable(file.name, 200),
-                        profile.name + " has already learnt this file",
-                        "leave it out, or start from the profile before it with --profile"});
-    }
-  }
-  if (!faults.empty()) throw InputError(std::move(faults));
 }
 
 /// Learns the runs of the user's cluster on top of the profile of `c.fit`.
@@ -235,6 +201,47 @@ void remark_refit(const StepInputs& inputs, const models::Profile& profile, cons
 
 }  // namespace
 
+void round_values(models::Profile& profile, const std::vector<models::Parameter>& parameters) {
+  for (const models::Parameter p : parameters) {
+    models::Value& v = profile.value(p);
+    v.median = four_digits(v.median);
+    v.log_sd = four_digits(v.log_sd);
+  }
+  auto c = std::make_shared<models::Calibration>(*profile.calibration);
+  for (models::StackFactor& s : c->stacks) {
+    s.median = four_digits(s.median);
+    s.log_sd = four_digits(s.log_sd);
+  }
+  for (auto& row : c->covariance) {
+    for (double& v : row) v = four_digits(v);
+  }
+  profile.calibration = std::move(c);
+}
+
+void refuse_learnt(const std::vector<models::CalibrationFile>& given, const models::Profile& profile) {
+  if (profile.calibration == nullptr) return;
+  std::vector<Diagnostic> faults;
+  for (const models::CalibrationFile& file : given) {
+    for (const models::CalibrationFile& learnt : profile.calibration->files) {
+      if (learnt.sha256 != file.sha256) continue;
+      faults.push_back({{"command line", 0, 0},
+                        printable(file.name, 200),
+                        profile.name + " has already learnt this file",
+                        "leave it out, or start from the profile before it with --profile"});
+    }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+void add_files(models::Calibration& c, const std::vector<models::CalibrationFile>& files) {
+  c.files.insert(c.files.end(), files.begin(), files.end());
+  std::sort(c.files.begin(), c.files.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.name, a.sha256) < std::tie(b.name, b.sha256);
+  });
+  const auto same = [](const auto& a, const auto& b) { return a.name == b.name && a.sha256 == b.sha256; };
+  c.files.erase(std::unique(c.files.begin(), c.files.end(), same), c.files.end());
+}
+
 bool has_own_steps(const StepInputs& inputs) {
   return std::any_of(inputs.logs.begin(), inputs.logs.end(), [](const RanSamples& log) {
     return !log.samples.empty() && log.ran && log.ran->strategy;
@@ -252,7 +259,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   out.refitted =
       !inputs.runs.empty() || inputs.with_catalogue || !inputs.points.empty() || !inputs.kernels.empty();
   if (!out.refitted) {
-    refuse_learnt(inputs, profile);
+    refuse_learnt(inputs.files, profile);
   } else {
     if (fitted_to(published, profile) || inputs.with_catalogue) add_published(inputs, published);
     if (profile.calibration != nullptr) remark_refit(inputs, profile, published, remarks);
@@ -287,17 +294,14 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   fitted.name = name;
   fitted.base = prior.base;
   fitted.instance = prior.instance;
-  round_values(fitted, out.fit.estimates);
+  std::vector<models::Parameter> fit_to;
+  for (const StepFit::Estimate& e : out.fit.estimates) fit_to.push_back(e.parameter);
+  round_values(fitted, fit_to);
   add_sources(out.fit, out.refitted);
   auto c = std::make_shared<models::Calibration>(*fitted.calibration);
   c->ranges = ranges_of(out.data->bench->steps(), std::move(c->ranges));
   c->tool = inputs.tool;
-  c->files.insert(c->files.end(), inputs.files.begin(), inputs.files.end());
-  std::sort(c->files.begin(), c->files.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.name, a.sha256) < std::tie(b.name, b.sha256);
-  });
-  const auto same = [](const auto& a, const auto& b) { return a.name == b.name && a.sha256 == b.sha256; };
-  c->files.erase(std::unique(c->files.begin(), c->files.end(), same), c->files.end());
+  add_files(*c, inputs.files);
   fitted.calibration = std::move(c);
   out.kernels = compare_kernels(inputs.kernels, inputs.core, fitted);
   out.own = own_steps(*out.data, profile, fitted);

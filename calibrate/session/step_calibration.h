@@ -48,6 +48,13 @@ struct StepCalibration {
   std::string before;     ///< name of the current profile
 };
 
+/// Throws InputError if the profile has already learnt one of the files.
+void refuse_learnt(const std::vector<models::CalibrationFile>& files, const models::Profile& profile);
+/// Rounds the values as in a file, so that the profile predicts the same before and after it was written.
+void round_values(models::Profile& profile, const std::vector<models::Parameter>& parameters);
+/// Adds the files to a calibration, each once, by name.
+void add_files(models::Calibration& calibration, const std::vector<models::CalibrationFile>& files);
+
 /// True if the inputs hold a step that can be fitted.
 [[nodiscard]] bool has_steps(const StepInputs& inputs);
 /// True if such a step is from the user's own logs.

@@ -272,8 +272,9 @@ std::string training_text(const api::WrittenTraining& t) {
 
 std::string next_text(const Answer& a) {
   const bool measurable = a.measures && a.confidence.comparison && a.confidence.comparison->best;
-  const char* measures =
-      measurable && a.confidence.comparison->decides ? "decides the tie" : "makes the choice safer";
+  const char* measures = !measurable                        ? "times what the plan depends on"
+                         : a.confidence.comparison->decides ? "decides the tie"
+                                                            : "makes the choice safer";
   std::string text;
   if (a.result.plans.empty() && is_untimed(a.job)) {
     return entry("Next", "trnplan instances; --format json");

@@ -5,12 +5,15 @@
 
 #include "io/catalog/value_reader.h"
 #include "io/format/schema_version.h"
+#include "models/schemas/schemas.h"
 
 namespace trnplan::io {
 
 namespace {
 
 constexpr double kLeastSeconds = 1e-3, kMostSeconds = 1e7;  ///< s; as wide as any cluster is slow
+
+constexpr ValueLimits kSpreads{0, 1, kLogSdMost, true};
 
 Seconds time_from(MapReader& map, const std::string& key, std::vector<Diagnostic>& faults) {
   const Node* node = map.raw(key);
@@ -38,7 +41,7 @@ planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliabil
   std::vector<Diagnostic> faults;
   MapReader map(node, "", faults);
   check_schema(map);
-  map.ignore({"name", "description", "network"});
+  map.ignore({"name", "description", "network", "machine"});
   planner::MeasuringTimes times;
   times.start = Seconds(reliability[planner::ReliabilityParameter::restart]);
   const Node* parameters = map.raw("parameters");
@@ -56,7 +59,6 @@ planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliabil
 }
 
 NetworkSpreads network_spreads_from(const Node& node) {
-  constexpr ValueLimits kSpreads{0, 1, kLogSdMost, true};
   std::vector<Diagnostic> faults;
   NetworkSpreads spreads;
   MapReader map(node, "", faults);
@@ -67,6 +69,32 @@ NetworkSpreads network_spreads_from(const Node& node) {
     fields.finish();
   } else {
     map.fault("network", "this key is missing", "add repeat and per_doubling");
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return spreads;
+}
+
+calibrate::MachineSpreads machine_spreads_from(const Node& node) {
+  const NetworkSpreads network = network_spreads_from(node);
+  std::vector<Diagnostic> faults;
+  calibrate::MachineSpreads spreads;
+  spreads.table = network.repeat;
+  spreads.between_nodes = network.per_doubling;
+  MapReader map(node, "", faults);
+  if (const Node* machine = map.raw("machine")) {
+    MapReader fields(*machine, "machine", faults);
+    const auto value = [&](const std::string& key) {
+      return value_from(fields, key, "1", kSpreads, {"note"}, faults);
+    };
+    spreads.machine = value("between_machines").median;
+    spreads.kernel = value("kernel").median;
+    spreads.collective = value("collective").median;
+    spreads.repeat = value("repeat").median;
+    for (const std::string_view schema : models::schema_names())
+      spreads.alone.emplace(schema, value("alone_" + std::string(schema)));
+    fields.finish();
+  } else {
+    map.fault("machine", "this key is missing", "add the spreads of kernels and collectives");
   }
   if (!faults.empty()) throw InputError(std::move(faults));
   return spreads;

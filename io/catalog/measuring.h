@@ -1,6 +1,7 @@
 // The file of measuring times: catalog/measuring.json.
 #pragma once
 
+#include "calibrate/fit/machine_fit.h"
 #include "planner/confidence/experiment.h"
 #include "planner/cost/reliability.h"
 #include "text/document.h"
@@ -19,5 +20,9 @@ struct NetworkSpreads {
 /// Reads them: `network` of the same file, with `repeat` and `per_doubling`. Throws InputError with all
 /// faults.
 NetworkSpreads network_spreads_from(const Node& node);
+
+/// Spreads of kernels and collectives that were timed on a machine: `machine` of the same file, and of `network`
+/// those of collectives. Throws InputError with all faults.
+calibrate::MachineSpreads machine_spreads_from(const Node& node);
 
 }  // namespace trnplan::io

@@ -70,14 +70,22 @@ void refuse_other_accelerator(const topology::Instance& on, bool gpus, const Sou
               "measure on the machine of the job");
 }
 
-/// True for the printed factor of an all-reduce; where it is that of other operations, its words decide.
-bool is_all_reduce(const logs::NcclTable& table, const logs::NcclTime& t) {
+/// The operation of a time; nullopt where neither its factor nor the program's name tells. The factor of other
+/// operations is that of an all-reduce only by chance, so words decide as well.
+std::optional<models::CollectiveOp> op_of(const logs::NcclTable& table, const logs::NcclTime& t) {
   constexpr double kRounding = 0.05;
-  const double expected = models::bus_factor(models::CollectiveOp::all_reduce, table.ranks);
-  return table.reduces && std::abs(t.bus_factor / expected - 1) < kRounding;
+  const auto has_factor = [&](models::CollectiveOp op) {
+    return std::abs(t.bus_factor / models::bus_factor(op, table.ranks) - 1) < kRounding;
+  };
+  using enum models::CollectiveOp;
+  if (table.reduces && has_factor(all_reduce)) return all_reduce;
+  if (table.reduces && has_factor(reduce_scatter)) return reduce_scatter;
+  if (table.program.starts_with(to_string(all_gather)) && has_factor(all_gather)) return all_gather;
+  return std::nullopt;
 }
 
-std::vector<Point> points_of(const logs::NcclTable& table, const topology::Instance& on) {
+/// Nodes of a table on that machine. Throws if it is of another one or wrong.
+int checked_nodes(const logs::NcclTable& table, const topology::Instance& on) {
   refuse_other_accelerator(on, true, table.at);
   if (!on.device_name.empty() && !table.device.empty() &&
       table.device.find(on.device_name) == std::string::npos) {
@@ -90,10 +98,15 @@ std::vector<Point> points_of(const logs::NcclTable& table, const topology::Insta
     throw fault(table.at, "nccl-tests found wrong values in this table",
                 "repair the cluster, and run it again");
   if (table.ranks < 2) throw fault(table.at, "the table does not list its ranks", kWhole);
-  const int nodes = nodes_of(table.ranks, table.hosts, on, table.at);
+  return nodes_of(table.ranks, table.hosts, on, table.at);
+}
+
+std::vector<Point> points_of(const logs::NcclTable& table, const topology::Instance& on) {
+  const int nodes = checked_nodes(table, on);
   std::vector<Point> points;
   for (const logs::NcclTime& t : table.times) {
-    if (is_all_reduce(table, t)) points.push_back({table.ranks, nodes, t.bytes, t.seconds, t.at});
+    if (op_of(table, t) == models::CollectiveOp::all_reduce)
+      points.push_back({table.ranks, nodes, t.bytes, t.seconds, t.at});
   }
   return points;
 }
@@ -172,6 +185,34 @@ models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std
           BytesPerSecond(middle.bus()),
           std::max(spreads.repeat, apart),
           spreads.per_doubling};
+}
+
+std::vector<logs::MeasuredCollective> points_of_nccl(const std::vector<logs::NcclTable>& tables,
+                                                     const topology::Instance& on) {
+  std::vector<logs::MeasuredCollective> points;
+  std::vector<Diagnostic> faults;
+  for (const logs::NcclTable& table : tables) {
+    try {
+      const int nodes = checked_nodes(table, on);
+      for (const logs::NcclTime& t : table.times) {
+        const auto op = op_of(table, t);
+        if (!op) continue;
+        logs::MeasuredCollective p;
+        p.id = fmt::format("{}:{}", t.at.file, t.at.line);
+        p.op = to_string(*op);
+        p.ranks = table.ranks;
+        p.nodes = nodes;
+        p.bytes = t.bytes;
+        p.seconds = t.seconds;
+        p.at = t.at;
+        points.push_back(std::move(p));
+      }
+    } catch (const InputError& e) {
+      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+    }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return points;
 }
 
 }  // namespace trnplan::io

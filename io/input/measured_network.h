@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "io/catalog/measuring.h"
+#include "logs/nccl/nccl_tests.h"
+#include "logs/table/measured_collectives.h"
 #include "models/job/job.h"
 #include "text/diagnostic.h"
 
@@ -32,5 +34,10 @@ struct StatedAllReduce {
 [[nodiscard]] models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std::string& name,
                                                             const topology::Cluster& cluster,
                                                             const NetworkSpreads& spreads);
+
+/// The rows of the tables on that machine as points: all-reduces, reduce-scatters, and all-gathers whose program is
+/// named. Throws InputError: a table of another machine, without its ranks, or with wrong values.
+[[nodiscard]] std::vector<logs::MeasuredCollective> points_of_nccl(const std::vector<logs::NcclTable>& tables,
+                                                                   const topology::Instance& on);
 
 }  // namespace trnplan::io

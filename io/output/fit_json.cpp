@@ -12,6 +12,8 @@ const Record<ReadLog>& record();
 
 using calibrate::CollectiveFit;
 using calibrate::KernelRow;
+using calibrate::MachineEstimate;
+using calibrate::MachineRow;
 using calibrate::StepFit;
 using models::StackFactor;
 
@@ -35,6 +37,9 @@ struct ShownCalibration {
   std::optional<std::vector<CollectiveFit::Row>> rows;
   std::optional<std::vector<ShownLeftOut>> left_out;
   std::optional<ShownSummary> summary;
+  std::optional<std::vector<MachineEstimate>> machine;
+  std::optional<std::vector<MachineRow>> shapes;
+  std::optional<ShownChange> change;
 };
 
 }  // namespace
@@ -148,6 +153,62 @@ const Record<StepFit>& record() {
   return described;
 }
 
+template <>
+const Record<MachineEstimate>& record() {
+  using E = MachineEstimate;
+  static const Record<E> described(
+      "MachineParameter", "A parameter of one machine before and after what was timed there.",
+      {{"name", [](const E& e) { return to_string(e.parameter); }},
+       {"library", &E::library, "of attention; `\"\"`: of any"},
+       {"unit", [](const E& e) { return unit_of(e.parameter); }},
+       {"prior", &E::prior, "with the difference between machines"},
+       {"fitted", &E::posterior},
+       {"prior_share", &E::prior_share, "the remaining spread over the prior's"},
+       {"verdict", &E::verdict, "as of `Parameter`"},
+       {"shapes", &E::rows, "distinct ones whose time follows it by a tenth or more"},
+       {"most_by", &E::teacher, "index in `shapes` of that with the most information"}});
+  return described;
+}
+
+template <>
+const Record<MachineRow>& record() {
+  using R = MachineRow;
+  static const Record<R> described(
+      "TimedShape", "Rows of one shape, and the predictions for them.",
+      {{"shape", &R::kernel},
+       {"kind", [](const R& r) { return r.kind; },
+        "`product`, `attention`, `collective in a node` or `collective between nodes`"},
+       {"file", [](const R& r) { return r.at.file; }},
+       {"line", [](const R& r) { return r.at.line; }, "of the first row"},
+       {"count", &R::count, "rows of this shape"},
+       {"measured_seconds", &R::measured, "their geometric mean"},
+       {"before_seconds", &R::before, "predicted, as the benchmark would print it"},
+       {"after_seconds", &R::after, "likewise, by what was learnt"},
+       {"misses", &R::misses, "log of measured over `after_seconds`, in standard deviations of the noise"},
+       {"contradicts", &R::contradicts, "beyond 2"}});
+  return described;
+}
+
+template <>
+const Record<ShownSide>& record() {
+  static const Record<ShownSide> described("MachinePlan", "A plan by one profile.",
+                                           {{"strategy", &ShownSide::strategy, "as `--strategy` takes it"},
+                                            {"step_seconds", &ShownSide::step},
+                                            {"step_seconds_low", &ShownSide::low, "of the 90 % interval"},
+                                            {"step_seconds_high", &ShownSide::high}});
+  return described;
+}
+
+template <>
+const Record<ShownChange>& record() {
+  static const Record<ShownChange> described(
+      "MachineChange", "What a machine's learnt values change for the job: its strategy or its best plan.",
+      {{"job", &ShownChange::job},
+       {"before", &ShownChange::before, "absent: no plan", Absent::left_out},
+       {"after", &ShownChange::after, "likewise", Absent::left_out}});
+  return described;
+}
+
 /// Keys by the kind of fit.
 template <>
 struct Shown<ShownSummary> : Shown<CollectiveFit> {
@@ -183,6 +244,9 @@ const Record<ShownCalibration>& record() {
         "Whole tables that are left out appear only as remarks",
         Absent::left_out},
        {"summary", &C::summary, "", Absent::left_out},
+       {"machine", &C::machine, "of kernels and nccl-tests", Absent::left_out},
+       {"shapes", &C::shapes, "likewise: what was timed", Absent::left_out},
+       {"change", &C::change, "likewise, with `--job`", Absent::left_out},
        {"files", path(&C::logs, &ReadLogs::files), "in the order given"},
        {"steps", path(&C::logs, &ReadLogs::steps),
         "those of all files with which a prediction can be compared. With `--job` or `--config` they have "
@@ -225,6 +289,18 @@ std::string collective_fit_json(const CollectiveFit& fit, const std::vector<cali
                          .summary = ShownSummary{.of_points = &fit}};
   for (const calibrate::LeftOut& l : left_out) shown.left_out->push_back({l.point.id, l.reason, l.fix});
   return document_of(shown);
+}
+
+std::string machine_fit_json(const calibrate::MachineFit& fit, const std::string& prior,
+                             const std::string& instance, const std::optional<ShownChange>& change,
+                             const ReadLogs& logs) {
+  return document_of(ShownCalibration{.logs = &logs,
+                                      .profile = fit.profile.name,
+                                      .prior = prior,
+                                      .instance = instance,
+                                      .machine = fit.estimates,
+                                      .shapes = fit.rows,
+                                      .change = change});
 }
 
 std::string logs_json(const std::string& instance, const ReadLogs& logs) {

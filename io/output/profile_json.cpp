@@ -56,8 +56,49 @@ nlohmann::ordered_json calibration_object(const models::Calibration& c,
   return j;
 }
 
+Json value_object(models::Parameter p, const models::Value& v) {
+  return {{"median", v.median}, {"log_sd", v.log_sd}, {"unit", models::unit_of(p)}, {"source", v.source}};
+}
+
+Json factors_list(const std::vector<models::Factors>& all) {
+  constexpr double kGiga = 1e9;
+  Json list = Json::array();
+  for (const models::Factors& f : all) {
+    Json one = Json::object();
+    if (!f.framework.empty()) one["framework"] = f.framework;
+    if (!f.cluster.empty()) one["cluster"] = f.cluster;
+    one["parameters"] = Json::object();
+    for (const auto& [p, value] : f.values)
+      one["parameters"][std::string(models::to_string(p))] = value_object(p, value);
+    if (const models::NetworkState& n = f.network; n.usual.value > 0) {
+      Json below = Json::array();
+      for (const BytesPerSecond rate : n.congested_below) below.push_back(rate.value / kGiga);
+      one["network_state"] = {{"usual_gb_per_s", n.usual.value / kGiga},
+                              {"power", n.power},
+                              {"layer_per_rank_s", n.layer_per_rank.value},
+                              {"many_ranks", n.many_ranks},
+                              {"congested_below_gb_per_s", std::move(below)}};
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 bool equal(const models::Value& a, const models::Value& b) {
   return a.median == b.median && a.log_sd == b.log_sd;
+}
+
+/// True if the base has these factors, in value.
+bool same_factors(const std::vector<models::Factors>& all, const std::vector<models::Factors>* base) {
+  if (base == nullptr || base->size() != all.size()) return false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto &mine = all[i].values, &its = (*base)[i].values;
+    if (mine.size() != its.size()) return false;
+    for (std::size_t k = 0; k < mine.size(); ++k) {
+      if (!equal(mine[k].second, its[k].second)) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -79,14 +120,15 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
     const models::Value& v = profile.value(p);
     const bool wanted = std::find(stated.begin(), stated.end(), p) != stated.end();
     if (!wanted && base && equal(v, base->value(p))) continue;
-    j["parameters"][std::string(models::to_string(p))] = {
-        {"median", v.median}, {"log_sd", v.log_sd}, {"unit", models::unit_of(p)}, {"source", v.source}};
+    j["parameters"][std::string(models::to_string(p))] = value_object(p, v);
   }
   if (!base || profile.algorithms != base->algorithms) {
     j["algorithms"] = limits_object(profile.algorithms, "as in the prior of the fit");
   }
   if (profile.calibration != nullptr)
     j["calibration"] = calibration_object(*profile.calibration, *profile.schema);
+  if (profile.factors && !(base && same_factors(*profile.factors, base->factors.get())))
+    j["factors"] = factors_list(*profile.factors);
   return profile_text(j);
 }
 

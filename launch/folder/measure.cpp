@@ -46,39 +46,6 @@ set -euo pipefail
                      models::strategy_words(second.strategy), target.support());
 }
 
-/// Values given by the person, then those of settings.env.
-std::string values(const MeasureUse& use, bool runs, const models::Job& job, const planner::Target& target) {
-  // sbatch runs a copy of the file, so the original folder is passed to tables.
-  std::string text = std::string("plan=") + (runs ? "" : "${2:-") +
-                     "$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)" + (runs ? "\n" : "}\n") +
-                     "# shellcheck disable=SC2016\n"
-                     "job=" +
-                     command_line({use.job}) +
-                     "\n"
-                     "# shellcheck disable=SC2016\n"
-                     "profile=" +
-                     command_line({use.profile}) +
-                     "\n"
-                     "trnplan=${TRNPLAN:-trnplan}\n"
-                     "# shellcheck source=/dev/null\n"
-                     ". \"$plan/setup_env.sh\"\n";
-  if (runs) {
-    text += ": \"${TRNPLAN_VENV:?fill in settings.env}\" \"${TRNPLAN_CODE:?fill in settings.env}\"";
-    const bool data = target.reads_data(job);
-    if (data) text += " \"${TRNPLAN_DATA:?fill in settings.env}\"";
-    text +=
-        "\n# The runs have a settings.env of their own; the environment goes before it.\n"
-        "export TRNPLAN_VENV TRNPLAN_CODE";
-    if (data) text += " TRNPLAN_DATA";
-    text += " TRNPLAN_CACHE TRNPLAN_LOCAL_CACHE TRNPLAN_RESTARTS=0";
-    for (const planner::PersonValue& v : target.asked_for(job)) text += " " + v.name;
-    text += "\n";
-  }
-  return text +
-         "partition=()\n"
-         "if [[ -n \"$TRNPLAN_PARTITION\" ]]; then partition=(--partition=\"$TRNPLAN_PARTITION\"); fi\n\n";
-}
-
 /// `modes`: of node_run.sh; `compiles`: the line that compiles for the first run, or "".
 constexpr std::string_view kRunFunctions = R"sh(# work FOLDER {modes}: waits for its end.
 work() {{
@@ -163,7 +130,7 @@ rm -f -- "$plan/measured.json"
 
 io::OutputFile script_of(const models::Job& job, const planner::Plan& first, const planner::Plan& second,
                          const planner::Experiment& m, const planner::Target& target, const MeasureUse& use) {
-  std::string text = head(first, second, m, target) + values(use, has_runs(m), job, target) +
+  std::string text = head(first, second, m, target) + measure_values(use, has_runs(m), job, target) +
                      (has_runs(m) ? run_text(m, target.compiles_ahead()) : tables_text(m)) +
                      "\"$trnplan\" plan \"$job\" ";
   if (!use.options.empty()) text += command_line(use.options) + " ";
@@ -206,6 +173,39 @@ void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const pl
 }
 
 }  // namespace
+
+std::string measure_values(const MeasureUse& use, bool runs, const models::Job& job,
+                           const planner::Target& target) {
+  // sbatch runs a copy of the file, so the original folder is passed to tables.
+  std::string text = std::string("plan=") + (runs ? "" : "${2:-") +
+                     "$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)" + (runs ? "\n" : "}\n") +
+                     "# shellcheck disable=SC2016\n"
+                     "job=" +
+                     command_line({use.job}) +
+                     "\n"
+                     "# shellcheck disable=SC2016\n"
+                     "profile=" +
+                     command_line({use.profile}) +
+                     "\n"
+                     "trnplan=${TRNPLAN:-trnplan}\n"
+                     "# shellcheck source=/dev/null\n"
+                     ". \"$plan/setup_env.sh\"\n";
+  if (runs) {
+    text += ": \"${TRNPLAN_VENV:?fill in settings.env}\" \"${TRNPLAN_CODE:?fill in settings.env}\"";
+    const bool data = target.reads_data(job);
+    if (data) text += " \"${TRNPLAN_DATA:?fill in settings.env}\"";
+    text +=
+        "\n# The runs have a settings.env of their own; the environment goes before it.\n"
+        "export TRNPLAN_VENV TRNPLAN_CODE";
+    if (data) text += " TRNPLAN_DATA";
+    text += " TRNPLAN_CACHE TRNPLAN_LOCAL_CACHE TRNPLAN_RESTARTS=0";
+    for (const planner::PersonValue& v : target.asked_for(job)) text += " " + v.name;
+    text += "\n";
+  }
+  return text +
+         "partition=()\n"
+         "if [[ -n \"$TRNPLAN_PARTITION\" ]]; then partition=(--partition=\"$TRNPLAN_PARTITION\"); fi\n\n";
+}
 
 std::string rule_text(const planner::Experiment& m) {
   if (!has_runs(m)) return "";

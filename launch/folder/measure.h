@@ -1,4 +1,5 @@
-// Script for the measurement that shows which of two plans is faster, and the files that it needs, as texts.
+// Scripts for the measurement that shows which of two plans is faster, with the files that it needs, and for that of
+// the plan's machine, as texts.
 #pragma once
 
 #include <string>
@@ -7,6 +8,7 @@
 #include "io/output/atomic_write.h"
 #include "models/job/job.h"
 #include "planner/confidence/experiment.h"
+#include "planner/confidence/machine_shapes.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/target.h"
 
@@ -17,7 +19,13 @@ struct MeasureUse {
   std::string job;                   ///< path of the job file
   std::string profile;               ///< name or path
   std::vector<std::string> options;  ///< of `trnplan plan`, without job and profile
+  bool job_alone = false;            ///< the job file says all: no option changes it
 };
+
+/// Lines that set plan, job, profile, trnplan and partition, and what settings.env says; with `runs` also what a
+/// training asks for.
+std::string measure_values(const MeasureUse& use, bool runs, const models::Job& job,
+                           const planner::Target& target);
 
 /// Rule for reading the results: "By the measurement plan 2 is the better choice if its step is below 0.998
 /// times that of plan 1."; "" if tables are measured.
@@ -31,5 +39,11 @@ std::string rule_text(const planner::Experiment& measurement);
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
                                           const planner::Plan& second, const planner::Experiment& measurement,
                                           const planner::Target& target, const MeasureUse& use);
+
+/// A script of that name that times on GPUs what `shapes` says, teaches the profile and plans again. Calls python3 with torch
+/// and nccl-tests; what is not installed is left out. Requires: not empty.
+io::OutputFile measure_machine_file(const models::Job& job, const planner::Plan& plan,
+                                    const planner::MachineShapes& shapes, const planner::Target& target,
+                                    const MeasureUse& use, const char* name);
 
 }  // namespace trnplan::launch

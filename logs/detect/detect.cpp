@@ -13,6 +13,7 @@
 #include "logs/profile/neuron_monitor.h"
 #include "logs/profile/neuron_profile.h"
 #include "logs/profile/profile_tables.h"
+#include "logs/table/kernel_times.h"
 #include "logs/table/measured_runs.h"
 #include "logs/training/event_file.h"
 #include "logs/training/hf_metrics.h"
@@ -98,7 +99,7 @@ class Detector {
     refuse_own_table(head_, name_);
     if (is_event_file(head_)) {
       read_events();
-    } else if (!read_table() && !read_json()) {
+    } else if (!read_table() && !read_json() && !read_nccl()) {
       read_log();
     }
     if (result_.kinds.empty()) refuse_unknown();
@@ -136,6 +137,13 @@ class Detector {
     }
   }
 
+  template <class Each>
+  void each_line(Each&& each) {
+    LineSplitter lines;
+    each_chunk([&](std::string_view chunk) { lines.feed(chunk, each); });
+    lines.finish(each);
+  }
+
   void read_events() {
     EventFile events(name_);
     each_chunk([&](std::string_view chunk) { events.feed(chunk); });
@@ -166,6 +174,9 @@ class Detector {
     } else if (has("device_us") && has("kernel")) {
       result_.kernels = parse_measured_kernels(whole_table(), name_);
       found("published kernel", result_.kernels.rows);
+    } else if (is_kernel_times(heading)) {
+      result_.times = parse_kernel_times(whole_table(), name_);
+      found("timed kernel", result_.times.size());
     } else if (has("step_s") && has("hardware") && has("kind")) {
       result_.runs = parse_measured_runs(whole_table(), name_);
       found("published run", result_.runs.size());
@@ -175,6 +186,15 @@ class Detector {
     } else {
       return false;
     }
+    return true;
+  }
+
+  bool read_nccl() {
+    if (!looks_like_nccl_tests(head_)) return false;
+    NcclReader reader(name_);
+    each_line([&](const RawLine& line) { reader.read(line.text, line.number); });
+    result_.nccl = reader.finish();
+    found("nccl-tests table", result_.nccl.size());
     return true;
   }
 
@@ -288,10 +308,7 @@ class Detector {
 
   void read_log() {
     LogReader reader(name_, fallback_);
-    LineSplitter lines;
-    const auto read = [&](const RawLine& line) { reader.read(line, sink_); };
-    each_chunk([&](std::string_view chunk) { lines.feed(chunk, read); });
-    lines.finish(read);
+    each_line([&](const RawLine& line) { reader.read(line, sink_); });
     if (reader.blank()) refuse("the file is empty", "give a log, or output of a Neuron tool");
     result_ = reader.finish();
     if (result_.kinds.empty()) refuse_unknown();

@@ -2,7 +2,7 @@
 //
 // Files of one kind: event files of TensorBoard; JSON of nccom-test, neuron-monitor, neuron-profile, Kineto,
 // results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives, of
-// measured runs and of measured kernels. All else is a log, for example one that Slurm collects. Lines of any
+// measured runs, of measured kernels and of a user's kernels; output of nccl-tests. All else is a log, for example one that Slurm collects. Lines of any
 // kind may be mixed in it: progress bars, steps of NxD, iterations of Megatron, metrics of the Trainer,
 // nccom-test tables, reports of neuron-monitor, the compiler's messages on memory.
 #pragma once
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "logs/nccl/nccl_tests.h"
 #include "logs/nccom/nccom_test.h"
 #include "logs/table/kernel_points.h"
 #include "logs/table/measured_collectives.h"
@@ -35,6 +36,8 @@ struct Detected {
   std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
   std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs
   KernelTable kernels;                     ///< of a CSV of measured kernels
+  std::vector<NcclTable> nccl;             ///< of nccl-tests
+  std::vector<MeasuredKernel> times;       ///< of a user's table of kernels (logs/table/kernel_times.h)
   /// Left out, and why, in the order of lines; if many, some are only counted.
   std::vector<Diagnostic> skipped;
 };

@@ -12,7 +12,9 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr std::string_view kProgram = "all_reduce_perf";
+constexpr std::string_view kAllReduce = "all_reduce_perf";
+constexpr std::string_view kPrograms[] = {kAllReduce, "all_gather_perf", "reduce_scatter_perf",
+                                          "alltoall_perf"};
 
 /// Line without the label that mpirun --tag-output puts in front: "[1,0]<stdout>:".
 std::string_view without_tag(std::string_view line) {
@@ -43,13 +45,16 @@ std::optional<Columns> header_of(const std::vector<Word>& words) {
   return c;
 }
 
-class Reader {
+}  // namespace
+
+class NcclReader::State {
  public:
-  explicit Reader(const std::string& name) : name_(name) {}
+  explicit State(const std::string& name) : name_(name) {}
 
   void read(std::string_view line, int number) {
+    line = without_tag(line);
     number_ = number;
-    if (line.find(kProgram) != std::string_view::npos) named_ = true;
+    read_program(line);
     if (read_rank(line)) return;
     const std::vector<Word> words = words_of(line, kCellsMost);
     if (words.empty()) return;
@@ -68,6 +73,12 @@ class Reader {
   }
 
  private:
+  void read_program(std::string_view line) {
+    for (const std::string_view program : kPrograms) {
+      if (line.find(program) != std::string_view::npos) program_ = program;
+    }
+  }
+
   /// "#  Rank  0 Group  0 Pid  1234 on  host device  0 [0x53] NVIDIA H100 80GB HBM3".
   bool read_rank(std::string_view line) {
     Scan scan(line);
@@ -93,7 +104,8 @@ class Reader {
     table_.ranks = ranks_;
     table_.hosts = static_cast<int>(hosts_.size());
     table_.device = device_;
-    table_.reduces = named_;
+    table_.reduces = program_ == kAllReduce;
+    table_.program = program_;
     table_.at = {name_, number_, column};
   }
 
@@ -121,14 +133,22 @@ class Reader {
   int number_ = 0, ranks_ = 0;
   std::set<std::string, std::less<>> hosts_;
   std::string device_;
-  bool named_ = false, open_ = false;
+  std::string_view program_;
+  bool open_ = false;
   Columns columns_;
   NcclTable table_;
   std::vector<NcclTable> tables_;
   std::size_t rows_ = 0;
 };
 
-}  // namespace
+NcclReader::NcclReader(const std::string& name) : state_(std::make_unique<State>(name)) {}
+NcclReader::~NcclReader() = default;
+void NcclReader::read(std::string_view line, int number) {
+  state_->read(line, number);
+}
+std::vector<NcclTable> NcclReader::finish() {
+  return state_->finish();
+}
 
 bool looks_like_nccl_tests(std::string_view text) {
   return text.find("algbw") != std::string_view::npos && text.find("redop") != std::string_view::npos &&
@@ -136,8 +156,8 @@ bool looks_like_nccl_tests(std::string_view text) {
 }
 
 std::vector<NcclTable> parse_nccl_tests(std::string_view text, const std::string& name) {
-  Reader reader(name);
-  for (LogLines lines(text); lines.next();) reader.read(without_tag(lines.line().text), lines.line().number);
+  NcclReader reader(name);
+  for (LogLines lines(text); lines.next();) reader.read(lines.line().text, lines.line().number);
   return reader.finish();
 }
 

@@ -4,6 +4,7 @@
 // NAME" for each rank, then a table with time, algbw and busbw out of place and in place; GB/s are 10^9.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,24 @@ struct NcclTable {
   int ranks = 0, hosts = 0;
   std::string device;    ///< name of the first rank's GPU; "": not printed
   bool reduces = false;  ///< its header or rows name a reduction, or its program
+  std::string program;   ///< named last before it, as "all_gather_perf"; "": none
   bool failed = false;   ///< it found wrong values
   std::vector<NcclTime> times;
   SourcePos at;  ///< of its header
+};
+
+/// Reads output line by line, holding the tables alone; further text, as of NCCL_DEBUG, may be between its lines.
+class NcclReader {
+ public:
+  explicit NcclReader(const std::string& name);  ///< kept by reference
+  ~NcclReader();
+  /// Throws InputError if there are more than 20,000 rows.
+  void read(std::string_view line, int number);
+  [[nodiscard]] std::vector<NcclTable> finish();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
 };
 
 /// True for the output of nccl-tests.

@@ -1,6 +1,7 @@
 #include "logs/nccom/collective_groups.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "logs/nccom/bounds.h"
@@ -58,11 +59,24 @@ bool CollectiveGroups::add(const TimedOperation& o, const SourcePos& at) {
   const auto found = groups_.find(key);
   if (found == groups_.end()) {
     if (groups_.size() == kGroups) return false;
-    groups_.emplace(key, Group{at, {o.seconds}});
+    groups_.emplace(key, Group{.at = at, .least = o.seconds}).first->second.take(o.seconds);
   } else {
-    found->second.seconds.push_back(o.seconds);
+    found->second.take(o.seconds);
   }
   return true;
+}
+
+void CollectiveGroups::Group::take(double seconds) {
+  least = std::min(least, seconds);
+  const std::size_t index = count++;
+  if (index % stride != 0) return;
+  if (kept.size() == kKept) {
+    for (std::size_t i = 0; i < kKept / 2; ++i) kept[i] = kept[2 * i];
+    kept.resize(kKept / 2);
+    stride *= 2;
+    if (index % stride != 0) return;
+  }
+  kept.push_back(seconds);
 }
 
 void CollectiveGroups::finish(Samples& out) {
@@ -70,10 +84,11 @@ void CollectiveGroups::finish(Samples& out) {
     CollectiveSample s;
     std::tie(s.op, s.type, s.ranks, s.algorithm, s.bytes) = key;
     s.at = group.at;
-    s.count = static_cast<int>(group.seconds.size());
-    s.seconds = *std::min_element(group.seconds.begin(), group.seconds.end());
+    constexpr std::size_t kMost = std::numeric_limits<int>::max();
+    s.count = static_cast<int>(std::min(group.count, kMost));
+    s.seconds = group.least;
     std::vector<std::pair<double, double>> values;
-    for (const double seconds : group.seconds) values.emplace_back(seconds, 1);
+    for (const double seconds : group.kept) values.emplace_back(seconds, 1);
     s.median_seconds = weighted_median(std::move(values));
     out.collectives.push_back(std::move(s));
   }

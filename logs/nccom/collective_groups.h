@@ -1,6 +1,7 @@
 // Single collectives of a profile, grouped into one sample for each size of each kind.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct TimedOperation {
   double seconds = 0;
 };
 
+/// Seconds of one kind that are kept for its median.
+inline constexpr std::size_t kKept = 4096;
+
 /// canonical_op() of a name, ignoring case, dashes and underscores; else the name, made printable.
 std::string operation_name(std::string_view printed);
 
@@ -36,9 +40,14 @@ class CollectiveGroups {
 
  private:
   using Key = std::tuple<std::string, std::string, int, std::string, double>;
+  /// Counts all, and holds kKept at most for the median: all of them up to that number, then each second one,
+  /// each fourth ...
   struct Group {
     SourcePos at;
-    std::vector<double> seconds;
+    double least = 0;
+    std::size_t count = 0, stride = 1;
+    std::vector<double> kept;
+    void take(double seconds);
   };
   std::map<Key, Group> groups_;
 };

@@ -8,8 +8,6 @@
 #include <cmath>
 #include <map>
 
-#include "text/csv.h"
-
 namespace trnplan::logs {
 
 namespace {
@@ -41,7 +39,10 @@ const std::array<Form, static_cast<std::size_t>(KernelOp::count)>& forms() {
                                            {kBatch, &Kernel::batch, kMostSide}};
   static const std::array<Form, static_cast<std::size_t>(KernelOp::count)> kForms = {
       {{"matmul",
-        {{"m", &Kernel::m, kMostSide}, {"k", &Kernel::k, kMostSide}, {"n", &Kernel::n, kMostSide}},
+        {{"m", &Kernel::m, kMostSide},
+         {"k", &Kernel::k, kMostSide},
+         {"n", &Kernel::n, kMostSide},
+         {kBatch, &Kernel::batch, kMostSide}},
         true},
        {"flash_forward", kFlash, true, true},
        {"flash_backward", kFlash, true, true},
@@ -176,23 +177,11 @@ class Parser {
   std::map<std::string, int> given_;
 };
 
-double seconds_of(CsvReader& csv) {
-  constexpr double kMicro = 1e-6;
-  const auto time = csv.number("device_us");
-  if (!time) {
-    csv.required("device_us", "a measurement needs it");
-    return 0;
-  }
-  if (*time * kMicro < kLeastSeconds || *time * kMicro > kMostSeconds) {
-    csv.fault("device_us", "is not the time of a kernel", "give the microseconds of one call");
-  }
-  return *time * kMicro;
-}
-
 /// Reads a row; with `left_out`, the reason why it is not for a fit.
 void read_row(CsvReader& csv, KernelTable& table) {
   ++table.rows;
-  MeasuredKernel point{std::string(csv.text("id")), {}, seconds_of(csv), "", csv.at("id")};
+  MeasuredKernel point{
+      std::string(csv.text("id")), {}, kernel_seconds(csv, "device_us"), "", csv.at("id"), ""};
   const std::string quality(csv.text("quality"));
   csv.required("source", "say where the number comes from");
   if (quality != "A" && quality != "B" && quality != "C" && quality != "D") {
@@ -217,6 +206,19 @@ void read_row(CsvReader& csv, KernelTable& table) {
 
 }  // namespace
 
+double kernel_seconds(CsvReader& csv, std::string_view column) {
+  constexpr double kMicro = 1e-6;
+  const auto time = csv.number(column);
+  if (!time) {
+    csv.required(column, "a measurement needs it");
+    return 0;
+  }
+  if (*time * kMicro < kLeastSeconds || *time * kMicro > kMostSeconds) {
+    csv.fault(column, "is not the time of a kernel", "give the microseconds of one call");
+  }
+  return *time * kMicro;
+}
+
 std::string_view to_string(KernelOp op) {
   return op < KernelOp::count ? forms()[static_cast<std::size_t>(op)].name : "?";
 }
@@ -224,7 +226,10 @@ std::string_view to_string(KernelOp op) {
 std::string to_string(const Kernel& kernel) {
   const Form& form = forms()[static_cast<std::size_t>(kernel.op)];
   std::string text(form.name);
-  for (const Size& size : form.sizes) text += fmt::format(",{}={:.0f}", size.key, kernel.*size.value);
+  for (const Size& size : form.sizes) {
+    if (kernel.op == KernelOp::matmul && size.key == kBatch && kernel.batch == 1) continue;
+    text += fmt::format(",{}={:.0f}", size.key, kernel.*size.value);
+  }
   if (form.causal) text += kernel.causal ? ",causal=yes" : ",causal=no";
   if (form.dtype) text += kernel.fp32 ? ",dtype=fp32" : ",dtype=bf16";
   return text;
@@ -269,7 +274,7 @@ std::optional<MeasuredKernel> measured_kernel(const std::vector<DeviceSample>& d
     return fault(device.at, "the graph has collectives, so it is not a kernel of one core",
                  "profile the kernel alone");
   }
-  return MeasuredKernel{"", kernel, device.seconds, "", device.at};
+  return MeasuredKernel{"", kernel, device.seconds, "", device.at, ""};
 }
 
 }  // namespace trnplan::logs

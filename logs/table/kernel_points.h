@@ -1,7 +1,7 @@
 // Measured kernels: one operator on one core, by its shapes, and the seconds the device took for it.
 //
 // A kernel is written OP,key=value,...:
-//   matmul,m=4096,k=4096,n=4096,dtype=bf16                    (m x k) times (k x n)
+//   matmul,m=4096,k=4096,n=4096,dtype=bf16                    (m x k) times (k x n); batch=1
 //   flash_forward,heads=4,sequence=8192,head_dim=128,causal=yes,dtype=bf16    and flash_backward; batch=1
 //   norm,rows=4096,width=4096                                 as in a layer: with the residual's addition
 //   vector,elements=16777216,passes=3                         the vector engine over each element
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "logs/training/samples.h"
+#include "text/csv.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::logs {
@@ -29,11 +30,12 @@ std::string_view to_string(KernelOp op);
 /// A kernel that ran. Sizes that the operator does not have are 0.
 struct Kernel {
   KernelOp op = KernelOp::matmul;
-  double m = 0, k = 0, n = 0;                               ///< matmul
-  double heads = 0, sequence = 0, head_dim = 0, batch = 1;  ///< flash
-  double rows = 0, width = 0;                               ///< norm
-  double elements = 0, passes = 0;                          ///< vector
-  double bytes = 0;                                         ///< stream
+  double m = 0, k = 0, n = 0;                    ///< matmul
+  double heads = 0, sequence = 0, head_dim = 0;  ///< flash
+  double batch = 1;                              ///< flash; of matmul the products in one call
+  double rows = 0, width = 0;                    ///< norm
+  double elements = 0, passes = 0;               ///< vector
+  double bytes = 0;                              ///< stream
   bool fp32 = false, causal = false;
 
   auto operator<=>(const Kernel&) const = default;
@@ -58,6 +60,7 @@ struct MeasuredKernel {
   double seconds = 0;    ///< device time of one call
   std::string instance;  ///< machine that measured it; empty: not stated
   SourcePos at;
+  std::string library = {};  ///< of attention; empty: not stated
 };
 
 /// A table of kernels.
@@ -66,6 +69,9 @@ struct KernelTable {
   std::vector<Diagnostic> left_out;    ///< each other row: its id, its quality and what is missing
   std::size_t rows = 0;
 };
+
+/// Seconds of a kernel from a column of microseconds; 0 with a fault for a time that no kernel takes.
+double kernel_seconds(CsvReader& csv, std::string_view column);
 
 /// Parses a measured-kernels CSV (catalog/measured-kernels.md). Throws InputError listing every fault:
 /// missing columns, a kernel that cannot be read, a time that is not a positive number, a row without id,

@@ -14,6 +14,7 @@ void LayerModel::attention_block_of(OperatorList& list, double units, double byt
                              units,     blocks};
   if (s_.flash_attention) {
     list.push_back(operator_of("attention", device_.flash_attention(on_, shape)));
+    list.back().attention = shape;
     return;
   }
   const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * blocks;

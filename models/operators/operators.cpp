@@ -95,7 +95,13 @@ Operator operator_of(std::string_view name, const Work& work, Category category)
 }
 
 Operator LayerModel::matmul(std::string_view name, double n, double k, double width) const {
-  return operator_of(name, device_.matmul(on_, {n, k, width}));
+  return product(name, {n, k, width});
+}
+
+Operator LayerModel::product(std::string_view name, const MatmulShape& shape) const {
+  Operator one = operator_of(name, device_.matmul(on_, shape));
+  one.product = shape;
+  return one;
 }
 
 void LayerModel::matmul_backward(OperatorList& list, std::string_view name, double n, double k,
@@ -107,8 +113,7 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
 
 Operator LayerModel::linear(std::string_view name, double n, double k, double width) const {
   const bool fp8 = is_fp8(s_.precision);
-  return operator_of(name,
-                     device_.matmul(on_, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()}));
+  return product(name, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()});
 }
 
 void LayerModel::linear_backward(OperatorList& list, std::string_view name, double n, double k,
@@ -119,7 +124,7 @@ void LayerModel::linear_backward(OperatorList& list, std::string_view name, doub
 
 /// Product without weights among its operands.
 Operator LayerModel::linear_weights(std::string_view name, double n, double k, double width) const {
-  Operator weights = operator_of(name, device_.matmul(on_, {k, n, width, is_fp8(s_.precision)}));
+  Operator weights = product(name, {k, n, width, is_fp8(s_.precision)});
   weights.weights = true;
   return weights;
 }

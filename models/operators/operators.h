@@ -43,6 +43,8 @@ struct Operator {
   Parameter parameter;                              ///< the length is proportional (or inverse) to this
   Parameter also;                                   ///< and to this, unless none
   Flops flops{};                                    ///< tensor-engine operations (2 per multiply-add)
+  MatmulShape product{};                            ///< of a product; n = 0: none
+  AttentionShape attention{};                       ///< of flash attention; units = 0: none
   ProcessGroup process_group = ProcessGroup::none;  ///< not none: a collective
   CollectiveOp op = CollectiveOp::all_gather;
   Bytes bytes{};            ///< as models::collective() counts them
@@ -103,6 +105,7 @@ class LayerModel {
  private:
   bool scatters_messages() const;
   Operator matmul(std::string_view name, double n, double k, double width) const;
+  Operator product(std::string_view name, const MatmulShape& shape) const;
   void matmul_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
   /// Product with weights of a decoder layer, in FP8 if the strategy says so.
   Operator linear(std::string_view name, double n, double k, double width) const;

@@ -104,9 +104,9 @@ class GroupClass {
   SimTime length_of(const OperatorList& part, double slowdown) {
     std::vector<double> key{slowdown};
     for (const Operator& o : part) {
-      // Names and categories change no time. A new field does not compile until it is considered here.
-      const auto& [name, category, seconds, parameter, also, flops, process_group, op, bytes, repeat,
-                   overlapped, weights, background, instructions, waits, host] = o;
+      // Names, categories and shapes change no time. A new field does not compile until it is considered here.
+      const auto& [name, category, seconds, parameter, also, flops, product, attention, process_group, op,
+                   bytes, repeat, overlapped, weights, background, instructions, waits, host] = o;
       const std::initializer_list<double> more = {static_cast<double>(process_group),
                                                   static_cast<double>(op),
                                                   static_cast<double>(overlapped),

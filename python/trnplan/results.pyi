@@ -280,6 +280,9 @@ class CalibrateResult(Result):
     rows: Optional[List[CollectiveRow]]
     left_out: Optional[List[LeftOut]]
     summary: Optional[Dict[str, Any]]
+    machine: Optional[List[MachineParameter]]
+    shapes: Optional[List[TimedShape]]
+    change: Optional[MachineChange]
     files: List[LogFile]
     steps: List[StepSample]
     refused: bool
@@ -970,6 +973,44 @@ class LeftOut(Record):
     id: str
     reason: str
     fix: Optional[str]
+
+@dataclass(frozen=True, repr=False)
+class MachineParameter(Record):
+    name: str
+    library: str
+    unit: str
+    prior: Estimate
+    fitted: Estimate
+    prior_share: float
+    verdict: str
+    shapes: int
+    most_by: int
+
+@dataclass(frozen=True, repr=False)
+class TimedShape(Record):
+    shape: str
+    kind: str
+    file: str
+    line: int
+    count: int
+    measured_seconds: float
+    before_seconds: float
+    after_seconds: float
+    misses: float
+    contradicts: bool
+
+@dataclass(frozen=True, repr=False)
+class MachinePlan(Record):
+    strategy: str
+    step_seconds: float
+    step_seconds_low: float
+    step_seconds_high: float
+
+@dataclass(frozen=True, repr=False)
+class MachineChange(Record):
+    job: str
+    before: Optional[MachinePlan]
+    after: Optional[MachinePlan]
 
 @dataclass(frozen=True, repr=False)
 class Understood(Record):

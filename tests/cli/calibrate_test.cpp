@@ -310,3 +310,32 @@ TEST_CASE("kernels", "[cli]") {
   cli.expect(0, "matmul_efficiency", own + " --details");
   // An instance by its family.
 }
+
+TEST_CASE("kernels and nccl-tests of a machine", "[cli]") {
+  Session cli;
+  cli.set("machine", cli.get("source") + "/tests/calibrate/fixtures/machine");
+  cli.write("job.yaml",
+            "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
+            "cluster: {instance: p5.48xlarge, nodes: 2}\nsoftware: {framework: megatron}\n");
+  // A profile that predicts otherwise once it is read again would show here: calibrate says 8.3, and simulate too.
+  cli.expect(
+      0, R"(by what was learnt 8\.[0-9]+ s/step)",
+      "calibrate $machine/products.csv $machine/attention.csv $machine/all_reduce.txt --job $work/job.yaml "
+      "--strategy tp=2 --out $work/mine.json");
+  cli.prints(R"(products\.csv:7)");
+  cli.expect(0, R"(step +8\.[0-9]+ s)", "simulate $work/job.yaml --strategy tp=2 --profile $work/mine.json");
+  cli.refuse("mine has already learnt this file",
+             "calibrate $machine/products.csv --instance p5.48xlarge --profile $work/mine.json");
+  // All of a request's faults in words of the request.
+  cli.refuse("is less than the .* that matmul.* takes at the peak of a core",
+             "calibrate $machine/products.csv");
+  cli.refuse(R"(a table of nccl-tests, which measures GPUs, and a trn1\.32xlarge has none)",
+             "calibrate $machine/all_reduce.txt");
+  cli.refuse("what was timed on a machine is compared and learnt at once",
+             "calibrate $machine/products.csv --instance p5.48xlarge --no-fit");
+  cli.write(
+      "mixed.csv",
+      "batch,heads,seq,head_dim,dtype,causal,pass,us,library\n1,8,4096,128,bf16,yes,forward,900,mine\n");
+  cli.refuse(R"(mixed\.csv:2:[0-9]+: library: "mine" is run by no training loop)",
+             "calibrate $work/mixed.csv --instance p5.48xlarge");
+}

@@ -43,6 +43,19 @@ holds "$work/megatron/README.md" 'No checkpoint is removed: one every '
 check 'plan --out tells of checkpoints' grep -q 'No checkpoint is removed: one every ' "$work/megatron.said"
 holds "$work/megatron/fsx-claim.yaml" 'holds 21 checkpoints of 90 GiB, of which one is being written'
 lacks "$work/titan/README.md" 'No checkpoint is removed'
+# measure.sh times the plan's own shapes, by a program that Python takes; a name that a shell would run stays a name.
+holds "$work/megatron/measure.sh" 'PRODUCTS = [('
+sed -n '/<<.PYTHON.$/,/^PYTHON$/p' "$work/megatron/measure.sh" | sed '1d;$d' >"$work/measure.py"
+check 'its program is Python' python3 -m py_compile "$work/measure.py"
+sly="$work/sly \$(touch $work/pwned) 'job'"
+mkdir -p "$sly"
+cp "$work/megatron.yaml" "$sly/job.yaml"
+run 0 plan "$sly/job.yaml" --top 1 --target megatron --out "$sly/plan"
+printf '#!/bin/bash\nexit 1\n' >"$work/no-torch"
+chmod +x "$work/no-torch"
+mkdir "$work/bare" && ln -s "$work/no-torch" "$work/bare/python3" && ln -s "$work/no-torch" "$work/bare/sbatch"
+check 'measure.sh ends where Slurm refuses' bash -c '! PATH="$0:$PATH" bash "$1/plan/measure.sh"' "$work/bare" "$sly"
+check 'nothing of the name was run' test ! -e "$work/pwned"
 # health.sh, with stand-ins for dcgmi, all_reduce_perf and a Slurm of two nodes. The row is nccl-tests': size, count, type, redop,
 # root, time, algbw, busbw, #wrong, and the same in place.
 tools=$work/tools

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "logs/detect/detect.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/logs/nccl/nccl_sample.h"
@@ -57,4 +58,15 @@ TEST_CASE("several runs in one file are tables of their own, and damaged rows ar
   CHECK_FALSE(tables[0].failed);
   CHECK_FALSE(logs::looks_like_nccl_tests("size(B) count(elems) type time(us) algbw(GB/s) busbw(GB/s)\n"));
   CHECK(logs::parse_nccl_tests("", "n.txt").empty());
+}
+
+TEST_CASE("tables of nccl-tests between lines of NCCL_DEBUG are streamed", "[logs]") {
+  // Catches a reader that holds the text, or that lines of another program end.
+  std::string text = nccl_ranks(2, "NVIDIA H100 80GB HBM3") + nccl_heading() + nccl_row(8, 60, 60);
+  text += "node-1:17 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n" +
+          nccl_row(1048576, 120, 118) + nccl_end();
+  const logs::Detected found = logs::detect(text, "n.txt");
+  REQUIRE(found.nccl.size() == 1);
+  CHECK(found.nccl.front().ranks == 16);
+  CHECK(found.nccl.front().times.size() == 2);  // algbw of 8 bytes is printed as 0
 }
