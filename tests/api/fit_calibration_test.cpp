@@ -1,5 +1,5 @@
-// Calibration of P(fit) on published runs that fitted or ran out of memory. Needs a table that is no
-// part of the project, and is skipped without it.
+// Calibration of P(fit) and of the 90 % intervals of steps on published runs. Needs a table that is no part of
+// the project, and is skipped without it.
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "api/inputs.h"
+#include "api/score.h"
 #include "calibrate/data/layout_jobs.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/scoring.h"
@@ -17,6 +18,7 @@
 #include "tests/catch.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
+#include "text/remarks.h"
 
 using namespace trnplan;
 
@@ -101,4 +103,77 @@ TEST_CASE("runs fit as often as P(fit) says", "[api]") {
     }
   }
   CHECK(judged > 0);
+}
+
+namespace {
+
+calibrate::RowScores scores(bool network_state) {
+  api::ScoreRequest request;
+  request.table = table();
+  request.quality = "AB";
+  request.network_state = network_state;
+  Remarks remarks;
+  return api::score(request, remarks).scores;
+}
+
+double half_width(const calibrate::ScoredRow& r) {
+  return (*r.high - *r.low) / 2 / *r.predicted;
+}
+
+bool is_covered(const calibrate::ScoredRow& r) {
+  return *r.low <= *r.measured && *r.measured <= *r.high;
+}
+
+struct Coverage {
+  int rows = 0, covered = 0;
+  void add(const calibrate::ScoredRow& r) {
+    ++rows;
+    covered += is_covered(r) ? 1 : 0;
+  }
+  [[nodiscard]] double share() const { return static_cast<double>(covered) / rows; }
+};
+
+/// Binomial error of 90 % of so many rows, twice.
+double slack(int rows) {
+  return 2 * std::sqrt(0.9 * 0.1 / rows);
+}
+
+}  // namespace
+
+// Catches intervals of steps that are too narrow or too wide where runs were compared often: in a source, and
+// in any bin of half-width. Rows of quality B of the playbook ran before a fault of its pipeline was mended.
+TEST_CASE("90 % intervals of steps hold about 90 % of what was measured", "[api]") {
+  if (!std::filesystem::exists(table())) {
+    WARN("skipped: there is no " << table());
+    return;
+  }
+  const std::string playbook = "nanotron/ultrascale-playbook-data";
+  for (const bool network_state : {true, false}) {
+    const calibrate::RowScores all = scores(network_state);
+    std::map<std::string, Coverage> sources;
+    std::map<int, Coverage> bins;
+    for (const calibrate::ScoredRow& r : all.rows) {
+      if (!r.scored() || !r.low) continue;
+      if (r.source == playbook && r.quality != "A") continue;
+      sources[r.source].add(r);
+      if (r.quality != "A") continue;
+      const double half = half_width(r);
+      bins[half < 0.12 ? 0 : half < 0.15 ? 1 : half < 0.2 ? 2 : half < 0.3 ? 3 : half < 0.6 ? 4 : 5].add(r);
+    }
+    for (const auto& [name, c] : sources) {
+      if (c.rows < 50) continue;
+      INFO(name << (network_state ? "" : " as a plan") << ": " << c.covered << " of " << c.rows);
+      CHECK(c.share() > 0.85);
+      CHECK(c.share() < 0.97);
+    }
+    for (const auto& [bin, c] : bins) {
+      if (c.rows < 50) continue;
+      INFO("bin " << bin << (network_state ? "" : " as a plan") << ": " << c.covered << " of " << c.rows);
+      CHECK(c.share() > 0.9 - slack(c.rows));
+      CHECK(c.share() < 0.98);
+    }
+    CHECK(calibrate::score_of(all.of("VIA-Research/vTrain")).half_width < 0.12);
+    CHECK(calibrate::score_of(all.of("mosaicml/llm-foundry")).half_width < 0.12);
+    CHECK(calibrate::score_of(all.of("pytorch/torchtitan")).half_width > 0.3);
+  }
 }

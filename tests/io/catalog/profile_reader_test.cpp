@@ -117,4 +117,16 @@ TEST_CASE("a profile may have factors of frameworks and clusters", "[io][catalog
   CHECK(contains(fault(R"([{"network_state": {"usual_gb_per_s": 1, "congested_below_gb_per_s": ["x"]}}])"),
                  "each is a rate"));
   CHECK(contains(fault(R"([{"frameworks": "nxd"}])"), "framework"));
+  const auto slow = [&](const std::string& rates) {
+    return R"([{"slow_network": {"probability": 0.2, "usual_gb_per_s": 180, "power": 0.5,
+               "all_reduce_gb_per_s": )" +
+           rates + "}}]";
+  };
+  const models::Profile q = io::profile_from(parse_document(with(slow("[300, 150]")), "p.json"));
+  REQUIRE((*q.factors)[0].slow);
+  CHECK((*q.factors)[0].slow->all_reduce.back().value == 150e9);
+  CHECK(contains(fault(slow("[150, 300]")), "none above the one before it"));
+  CHECK(contains(fault(slow("[]")), "no rates"));
+  CHECK(contains(fault(slow("[3, 0]")), "above 0"));
+  CHECK(contains(fault(R"([{"slow_network": {"probability": 0.95}}])"), "probability"));
 }
