@@ -90,7 +90,7 @@ struct NetworkState {
 struct SlowNetwork {
   double probability = 0;  ///< of the state; 0: the cluster has none
   BytesPerSecond usual{};  ///< of an all-reduce in the state that the profile's parameters describe
-  /// Of an all-reduce in the slow state on 2 nodes, 4, 8 ...; the last value holds for all larger numbers.
+  /// All-reduces in the slow state on 2 nodes, 4, 8 ...; the last value holds for all larger numbers.
   std::vector<BytesPerSecond> all_reduce;
   double power = 0;  ///< the NICs' share is multiplied by (all_reduce / usual)^power, at most 1
 };

@@ -20,7 +20,7 @@ using CategorySeconds = std::array<Seconds, static_cast<std::size_t>(Category::c
 /// Seconds by place in the schema.
 using ParameterSeconds = std::array<Seconds, kMostParameters>;
 
-/// The step in the slow state of a network that was not measured, beside the usual one.
+/// The step in the slow state of a network that was not measured.
 struct SlowStep {
   double probability = 0;   ///< of the state
   Seconds step{};           ///< median in that state

@@ -1080,6 +1080,12 @@ class ScoredGroup(Record):
     rank_correlation: Optional[float]
 
 @dataclass(frozen=True, repr=False)
+class IntervalBin(Record):
+    half_width_below: Optional[float]
+    rows: int
+    coverage_90: float
+
+@dataclass(frozen=True, repr=False)
 class PublishedCase(Record):
     id: str
     kind: str

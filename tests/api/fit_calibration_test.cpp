@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "api/inputs.h"
 #include "api/score.h"
@@ -116,26 +117,12 @@ calibrate::RowScores scores(bool network_state) {
   return api::score(request, remarks).scores;
 }
 
-double half_width(const calibrate::ScoredRow& r) {
-  return (*r.high - *r.low) / 2 / *r.predicted;
-}
-
-bool is_covered(const calibrate::ScoredRow& r) {
-  return *r.low <= *r.measured && *r.measured <= *r.high;
-}
-
-struct Coverage {
-  int rows = 0, covered = 0;
-  void add(const calibrate::ScoredRow& r) {
-    ++rows;
-    covered += is_covered(r) ? 1 : 0;
-  }
-  [[nodiscard]] double share() const { return static_cast<double>(covered) / rows; }
-};
+/// Rows from which a coverage is judged.
+constexpr std::size_t kOften = 50;
 
 /// Binomial error of 90 % of so many rows, twice.
-double slack(int rows) {
-  return 2 * std::sqrt(0.9 * 0.1 / rows);
+double slack(std::size_t rows) {
+  return 2 * std::sqrt(0.9 * 0.1 / static_cast<double>(rows));
 }
 
 }  // namespace
@@ -150,27 +137,25 @@ TEST_CASE("90 % intervals of steps hold about 90 % of what was measured", "[api]
   const std::string playbook = "nanotron/ultrascale-playbook-data";
   for (const bool network_state : {true, false}) {
     const calibrate::RowScores all = scores(network_state);
-    std::map<std::string, Coverage> sources;
-    std::map<int, Coverage> bins;
+    std::map<std::string, std::vector<const calibrate::ScoredRow*>> sources;
+    std::vector<const calibrate::ScoredRow*> best;
     for (const calibrate::ScoredRow& r : all.rows) {
-      if (!r.scored() || !r.low) continue;
       if (r.source == playbook && r.quality != "A") continue;
-      sources[r.source].add(r);
-      if (r.quality != "A") continue;
-      const double half = half_width(r);
-      bins[half < 0.12 ? 0 : half < 0.15 ? 1 : half < 0.2 ? 2 : half < 0.3 ? 3 : half < 0.6 ? 4 : 5].add(r);
+      sources[r.source].push_back(&r);
+      if (r.quality == "A") best.push_back(&r);
     }
-    for (const auto& [name, c] : sources) {
-      if (c.rows < 50) continue;
-      INFO(name << (network_state ? "" : " as a plan") << ": " << c.covered << " of " << c.rows);
-      CHECK(c.share() > 0.85);
-      CHECK(c.share() < 0.97);
+    for (const auto& [name, rows] : sources) {
+      const calibrate::ScoreSummary s = calibrate::score_of(rows);
+      if (s.intervals < kOften) continue;
+      INFO(name << (network_state ? "" : " as a plan"));
+      CHECK(s.coverage_90 > 0.85);
+      CHECK(s.coverage_90 < 0.97);
     }
-    for (const auto& [bin, c] : bins) {
-      if (c.rows < 50) continue;
-      INFO("bin " << bin << (network_state ? "" : " as a plan") << ": " << c.covered << " of " << c.rows);
-      CHECK(c.share() > 0.9 - slack(c.rows));
-      CHECK(c.share() < 0.98);
+    for (const calibrate::IntervalBin& b : calibrate::interval_bins(best)) {
+      if (b.rows < kOften) continue;
+      INFO("half-width below " << b.below.value_or(9) << (network_state ? "" : ", as a plan"));
+      CHECK(b.coverage_90() > 0.9 - slack(b.rows));
+      CHECK(b.coverage_90() < 0.98);
     }
     CHECK(calibrate::score_of(all.of("VIA-Research/vTrain")).half_width < 0.12);
     CHECK(calibrate::score_of(all.of("mosaicml/llm-foundry")).half_width < 0.12);

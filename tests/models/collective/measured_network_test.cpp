@@ -222,7 +222,7 @@ TEST_CASE("the slow state of a network has a smaller share of the NICs", "[model
   CHECK_FALSE(in_slow_network(with_slow_state(0), measured_gpu_job(4)));
 }
 
-// Catches a mixture that is applied beside a measurement, or on one node, or that moves the median.
+// Catches a mixture that is applied together with a measurement, or on one node, or that moves the median.
 TEST_CASE("a measured all-reduce leaves the interval as it is without a slow state", "[models]") {
   for (const int nodes : {1, 4}) {
     const Job job = measured_gpu_job(nodes);
