@@ -122,8 +122,11 @@ std::vector<BytesPerSecond> rates_by_nodes(MapReader& map, const char* key) {
   return rates;
 }
 
-models::NetworkState network_from(const Node& node, std::vector<Diagnostic>& faults) {
-  MapReader map(node, "factors.network_state", faults);
+}  // namespace
+
+models::NetworkState network_state_from(const Node& node, const std::string& where,
+                                        std::vector<Diagnostic>& faults) {
+  MapReader map(node, where, faults);
   models::NetworkState n;
   n.usual = gigabytes_per_second(map.required_number("usual_gb_per_s", 1e-3, kMostGigabytes));
   n.power = map.number("power", 0, -10, 10);
@@ -135,6 +138,8 @@ models::NetworkState network_from(const Node& node, std::vector<Diagnostic>& fau
   map.finish();
   return n;
 }
+
+namespace {
 
 models::SlowNetwork slow_network_from(const Node& node, std::vector<Diagnostic>& faults) {
   MapReader map(node, "factors.slow_network", faults);
@@ -174,7 +179,8 @@ void read_factors(const Node& node, models::Profile& profile, std::vector<Diagno
       }
       fields.finish();
     }
-    if (const Node* network = map.raw("network_state")) f.network = network_from(*network, faults);
+    if (const Node* network = map.raw("network_state"))
+      f.network = network_state_from(*network, "factors.network_state", faults);
     if (const Node* slow = map.raw("slow_network")) f.slow = slow_network_from(*slow, faults);
     map.ignore({"note", "description"});
     const auto loops = models::frameworks_with_attention(attention);

@@ -1031,6 +1031,33 @@ class ProfileExplanation(Record):
     compared: str
 
 @dataclass(frozen=True, repr=False)
+class FittedGpuParameter(Record):
+    name: str
+    scope: str
+    prior: Estimate
+    value: Estimate
+    shipped: float
+    moved: float
+
+@dataclass(frozen=True, repr=False)
+class GpuFitErrors(Record):
+    source: str
+    rows: int
+    median: float
+    mean: float
+    left_out_median: float
+    left_out_mean: float
+
+@dataclass(frozen=True, repr=False)
+class GpuFitResult(Record):
+    profile: str
+    prior: str
+    rows: int
+    iterations: int
+    parameters: List[FittedGpuParameter]
+    sources: List[GpuFitErrors]
+
+@dataclass(frozen=True, repr=False)
 class StepRow(Record):
     id: str
     run_group: str
