@@ -40,6 +40,7 @@ class Plan(Record):
     global_batch: int
     step_seconds: float
     step_seconds_90: Tuple[float, float]
+    slow_network: Optional[SlowNetwork]
     tokens_per_second: float
     mfu: float
     hfu: float
@@ -309,6 +310,11 @@ class SpaceCounts(Record):
 @dataclass(frozen=True, repr=False)
 class Space(SpaceCounts):
     seconds: float
+
+@dataclass(frozen=True, repr=False)
+class SlowNetwork(Record):
+    probability: float
+    step_seconds: float
 
 @dataclass(frozen=True, repr=False)
 class Memory(Record):

@@ -103,7 +103,7 @@ TEST_CASE("a profile may have factors of frameworks and clusters", "[io][catalog
       with(
           R"([{"framework": "nxd", "parameters": {"hop_latency": {"median": 1e-6, "log_sd": 0, "unit": "s"}}},
                {"cluster": "c", "network_state": {"usual_gb_per_s": 180, "power": 0.5,
-                "congested_below_gb_per_s": [300, 150], "layer_per_rank_s": 0.001}}])"),
+                "congested_below_gb_per_s": [300, 150], "layer_per_rank_s": 0.001, "step_log_sd_per_doubling": 0.02}}])"),
       "p.json"));
   REQUIRE(p.factors);
   REQUIRE(p.factors->size() == 2);
@@ -111,6 +111,7 @@ TEST_CASE("a profile may have factors of frameworks and clusters", "[io][catalog
   CHECK((*p.factors)[0].values.size() == 1);
   CHECK((*p.factors)[1].network.usual.value == 180e9);
   CHECK((*p.factors)[1].network.congested_below.size() == 2);
+  CHECK((*p.factors)[1].network.step_spread == 0.02);
   const auto fault = [&](const std::string& factors) { return profile_problem(with(factors)); };
   CHECK(contains(fault(R"([{"parameters": {"hop_latenzy": 1}}])"), "unknown key"));
   CHECK(contains(fault(R"([{"network_state": {"usual_gb_per_s": 0}}])"), "usual_gb_per_s"));

@@ -178,8 +178,30 @@ TEST_CASE("where a cluster's states are known their law holds", "[models]") {
   CHECK(congested_launches(on, job, 16).value == Approx(24e-3 * pace));
   CHECK(congested_launches(on, job, 1).value == 0);
   CHECK(congested_launches(on_job(with_measured(p, job, 160), job), job, 8).value == 0);
+  // Steps of that cluster spread around the law, by 0.03 for each of two doublings.
+  const std::vector<double> none(p.schema->places(), 0);
+  const double before = log_spread(on, job, Strategy{}, none);
+  cluster.network.step_spread = 0.03;
+  p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{cluster});
+  CHECK(log_spread(on_job(with_measured(p, job, 45), job), job, Strategy{}, none) ==
+        Approx(std::hypot(before, 0.06)));
   job.software.framework = "megatron";
   CHECK(on_job(with_measured(p, job, 45), job)[switched::network_share] != Approx(0.25 / pace));
+}
+
+// 45 GB/s in the slow state, by the law above; with no law the share would be 0.5 x (45 / 180)^2.
+TEST_CASE("a cluster's slow state follows its own law", "[models]") {
+  Profile p = gpu_profile();
+  Factors cluster;
+  cluster.cluster = "eight-gpus";
+  cluster.network = {gigabytes_per_second(180), 0.5, {gigabytes_per_second(150)}, Seconds(1e-3), 1};
+  cluster.slow = SlowNetwork{0.7, gigabytes_per_second(180), {gigabytes_per_second(45)}, 2};
+  p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{cluster});
+  const Job job = measured_gpu_job(4);
+  const auto slow = in_slow_network(p, job);
+  REQUIRE(slow);
+  CHECK(slow->profile.network->value.median == Approx(0.25));
+  CHECK(congested_launches(on_job(slow->profile, job), job, 8).value > 0);
 }
 
 namespace {
