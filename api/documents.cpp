@@ -5,6 +5,7 @@
 #include "io/output/compare_json.h"
 #include "io/output/explained_profile_json.h"
 #include "io/output/fit_json.h"
+#include "io/output/gpu_fit_json.h"
 #include "io/output/memory_json.h"
 #include "io/output/offerings_json.h"
 #include "io/output/plan_json.h"
@@ -82,6 +83,10 @@ std::string document(const ScoreResult& r) {
 
 std::string document(const ValidateResult& r, calibrate::LeaveOut leave_out) {
   return io::step_validation_json(r.steps, r.profile, leave_out);
+}
+
+std::string document(const calibrate::GpuFit& r) {
+  return io::gpu_fit_json(r);
 }
 
 std::string document(const models::ExplainedProfile& r) {

@@ -10,6 +10,7 @@
 #include "api/compare.h"
 #include "api/explain.h"
 #include "api/explain_profile.h"
+#include "api/gpu_fit.h"
 #include "api/offerings.h"
 #include "api/plan.h"
 #include "api/score.h"
@@ -33,6 +34,7 @@ namespace trnplan::api {
 /// `instance`: the machine that was measured.
 [[nodiscard]] std::string document(const CalibrateResult& result, const std::string& instance);
 [[nodiscard]] std::string document(const models::ExplainedProfile& result);
+[[nodiscard]] std::string document(const calibrate::GpuFit& result);
 [[nodiscard]] std::string document(const ScoreResult& result);
 [[nodiscard]] std::string document(const ValidateResult& result, calibrate::LeaveOut leave_out);
 [[nodiscard]] std::string document(const MemoryValidationResult& result);

@@ -8,11 +8,13 @@
 #include "api/calibrate.h"
 #include "api/documents.h"
 #include "api/explain_profile.h"
+#include "api/gpu_fit.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
 #include "cli/text/collective_fit_text.h"
 #include "cli/text/explained_profile_text.h"
+#include "cli/text/gpu_fit_text.h"
 #include "cli/text/log_text.h"
 #include "cli/text/machine_fit_text.h"
 #include "cli/text/step_fit_text.h"
@@ -33,6 +35,7 @@ struct CalibrateOptions {
   api::CalibrateRequest request;
   bool details = false;
   std::string explain, against;  ///< profiles to explain and to compare with
+  std::string gpu;               ///< profile of a GPU to fit again
 };
 
 /// "8 progress-bar lines, 1 NxD line"
@@ -134,7 +137,28 @@ int run_explain(const CalibrateOptions& o) {
   return kDone;
 }
 
+/// Fits a profile of a GPU again.
+int run_gpu(const CalibrateOptions& o) {
+  const api::CalibrateRequest& r = o.request;
+  const bool more = !r.kernels.empty() || !r.runs.empty() || !r.job.empty() || !r.strategy.empty() ||
+                    !r.config.empty() || !r.out.empty() || !o.common.profile.empty();
+  if (r.files.size() != 1 || more)
+    throw InputError({{"command line", 0, 0},
+                      "--gpu",
+                      "a GPU's profile is fitted to one table of runs alone",
+                      "give a table in the columns of catalog/gpu-runs.csv, and of the other options only "
+                      "--no-fit"});
+  check_document(o.common, r.force, r.files);
+  Remarks remarks = printed_remarks();
+  const calibrate::GpuFit fit = api::fit_gpu({r.files.front(), o.gpu, r.no_fit}, remarks);
+  print_answer(
+      o.common, r.force, [&] { return gpu_fit_text(fit, r.no_fit, text_width()); },
+      [&] { return api::document(fit); });
+  return kDone;
+}
+
 int run(const CalibrateOptions& o) {
+  if (!o.gpu.empty()) return run_gpu(o);
   if (!o.explain.empty() || !o.against.empty()) return run_explain(o);
   std::vector<std::string> others = api::paths_read(o.request);
   others.push_back(o.request.out);
@@ -222,6 +246,11 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->check(not_empty());
   command->add_option("--against", o->against, "with --explain: another profile to compare with")
       ->check(not_empty());
+  command
+      ->add_option("--gpu", o->gpu,
+                   "fit this profile of a GPU (a100, h100, a100-composed) to a table of published runs; with "
+                   "--no-fit one iteration from its values")
+      ->check(not_empty());
   command->add_flag("--details", o->details,
                     "show the parameters, and what was learnt from published runs, besides your own steps");
   command->add_flag("--no-fit", o->request.no_fit,
@@ -261,6 +290,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "  trnplan calibrate slurm-17.out --config nxdt.yaml --out mine.json\n"
       "  trnplan calibrate catalog/measured-runs.csv catalog/measured-collectives.csv --build 2023-04 "
       "--profile trn1-datasheet\n"
+      "  trnplan calibrate catalog/gpu-runs.csv --gpu a100 --no-fit\n"
       "  trnplan calibrate --explain mine.json --against trn1 --job job.yaml --strategy tp=8\n"
       "  trnplan calibrate gemm.json --kernel gemm.json=matmul,m=4096,k=4096,n=4096,dtype=bf16\n"
       "  trnplan calibrate gemm.csv all_reduce.txt --instance p5.48xlarge --out mine.json\n"

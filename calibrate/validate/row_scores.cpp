@@ -121,10 +121,10 @@ ScoreSummary score_of(const std::vector<const ScoredRow*>& rows) {
     errors.push_back(r->error());
     apes.push_back(std::abs(r->error()));
     with_skipped.push_back(apes.back());
-    if (!r->low || !r->high) continue;
+    if (!r->has_interval()) continue;
     ++s.intervals;
-    if (*r->low <= *r->measured && *r->measured <= *r->high) ++covered;
-    widths.push_back((*r->high - *r->low) / 2 / *r->predicted);
+    if (r->covered()) ++covered;
+    widths.push_back(r->half_width());
   }
   s.mape = mean_of(apes);
   s.median_ape = median_of(apes);
@@ -135,6 +135,22 @@ ScoreSummary score_of(const std::vector<const ScoredRow*>& rows) {
   if (s.intervals > 0) s.coverage_90 = static_cast<double>(covered) / static_cast<double>(s.intervals);
   s.half_width = median_of(widths);
   return s;
+}
+
+std::vector<IntervalBin> interval_bins(const std::vector<const ScoredRow*>& rows) {
+  std::vector<IntervalBin> bins;
+  for (const double end : {0.12, 0.15, 0.2, 0.3, 0.6}) bins.push_back({end});
+  bins.emplace_back();
+  for (const ScoredRow* r : rows) {
+    if (!r->has_interval()) continue;
+    IntervalBin& bin = *std::find_if(bins.begin(), bins.end(), [&](const IntervalBin& b) {
+      return !b.below || r->half_width() < *b.below;
+    });
+    ++bin.rows;
+    if (r->covered()) ++bin.covered;
+  }
+  std::erase_if(bins, [](const IntervalBin& b) { return b.rows == 0; });
+  return bins;
 }
 
 std::vector<GroupRegret> group_regrets(const std::vector<ScoredRow>& rows, std::size_t least,

@@ -26,6 +26,10 @@ struct ScoredRow {
 
   bool fits() const { return fit_probability && *fit_probability >= 0.5; }
   bool scored() const { return measured && predicted; }
+  bool has_interval() const { return scored() && low && high; }
+  /// Both require has_interval().
+  bool covered() const { return *low <= *measured && *measured <= *high; }
+  double half_width() const { return (*high - *low) / 2 / *predicted; }
   double error() const { return *predicted / *measured - 1; }  ///< Requires: scored()
 };
 
@@ -42,6 +46,17 @@ struct ScoreSummary {
 };
 /// Summary of rows. Cost: O(rows log rows); 2,000 resamples below 30 rows. Deterministic.
 [[nodiscard]] ScoreSummary score_of(const std::vector<const ScoredRow*>& rows);
+
+/// Rows of a range of half-widths of the 90 % interval over the prediction.
+struct IntervalBin {
+  std::optional<double> below;        ///< the half-width that none of them reaches; absent: any
+  std::size_t rows = 0, covered = 0;  ///< covered: measured inside the interval
+  [[nodiscard]] double coverage_90() const {
+    return static_cast<double>(covered) / static_cast<double>(rows);
+  }
+};
+/// A reliability diagram: bins below 12, 15, 20, 30 and 60 %, and the rest; those with rows.
+[[nodiscard]] std::vector<IntervalBin> interval_bins(const std::vector<const ScoredRow*>& rows);
 
 /// A group of at least `least` measured layouts.
 struct GroupRegret {

@@ -74,6 +74,23 @@ std::string by_source(const RowScores& scores, int width) {
          "memory: median error of the peak, as each source counts it\n";
 }
 
+/// A line for each half-width that intervals have, unless all are alike.
+std::string reliability(const RowScores& scores, int width) {
+  const auto bins = calibrate::interval_bins(scores.of("", "D"));
+  if (bins.size() < 2) return "";
+  Table table({{"half-width of the 90 % interval", true}, {"rows"}, {"inside %"}});
+  std::string from;
+  for (const calibrate::IntervalBin& b : bins) {
+    const std::string to = b.below ? fmt::format("{:.0f}", 100 * *b.below) : "";
+    table.row({to.empty()     ? from + " % and more"
+               : from.empty() ? "below " + to + " %"
+                              : from + " to " + to + " %",
+               fmt::to_string(b.rows), percent(b.coverage_90())});
+    from = to;
+  }
+  return "\n" + table.text(width);
+}
+
 std::string slow_rows(const RowScores& scores) {
   const calibrate::ScoreSummary s = calibrate::score_of(scores.of("", "", "D"));
   if (s.rows == 0) return "";
@@ -152,7 +169,7 @@ std::string every_row(const RowScores& scores, int width) {
 std::string row_scores_text(const RowScores& scores, const std::vector<std::string>& profiles, bool each,
                             int width) {
   std::string out = answer(scores, profiles) + choices(scores) + fits(scores) + slow_rows(scores) +
-                    by_source(scores, width) + refusals(scores);
+                    by_source(scores, width) + reliability(scores, width) + refusals(scores);
   if (each) out += every_row(scores, width);
   return out;
 }

@@ -104,25 +104,59 @@ void read_parameters(const Node& parameters, models::Profile& profile, std::vect
   fields.finish();
 }
 
-models::NetworkState network_from(const Node& node, std::vector<Diagnostic>& faults) {
-  constexpr double kMostGigabytes = 1e6;
-  MapReader map(node, "factors.network_state", faults);
+constexpr double kMostGigabytes = 1e6;
+
+/// Rates on 2, 4, 8 ... nodes.
+std::vector<BytesPerSecond> rates_by_nodes(MapReader& map, const char* key) {
+  std::vector<BytesPerSecond> rates;
+  const Node* list = map.raw(key);
+  if (list == nullptr) return rates;
+  for (const Node& one : list->items) {
+    const std::optional<double> rate = number_of(one);
+    if (!rate || *rate < 0 || *rate > kMostGigabytes) {
+      map.fault(key, "each is a rate", "give a list of GB/s on 2, 4, 8 ... nodes");
+      break;
+    }
+    rates.push_back(gigabytes_per_second(*rate));
+  }
+  return rates;
+}
+
+}  // namespace
+
+models::NetworkState network_state_from(const Node& node, const std::string& where,
+                                        std::vector<Diagnostic>& faults) {
+  MapReader map(node, where, faults);
   models::NetworkState n;
   n.usual = gigabytes_per_second(map.required_number("usual_gb_per_s", 1e-3, kMostGigabytes));
   n.power = map.number("power", 0, -10, 10);
   n.layer_per_rank = Seconds(map.number("layer_per_rank_s", 0, 0, 1));
   n.many_ranks = map.number("many_ranks", 1, 1, 100);
-  if (const Node* list = map.raw("congested_below_gb_per_s")) {
-    for (const Node& one : list->items) {
-      const std::optional<double> rate = number_of(one);
-      if (!rate || *rate < 0 || *rate > kMostGigabytes) {
-        map.fault("congested_below_gb_per_s", "each is a rate", "give a list of GB/s on 2, 4, 8 ... nodes");
-        break;
-      }
-      n.congested_below.push_back(gigabytes_per_second(*rate));
-    }
-  }
+  n.step_spread = map.number("step_log_sd_per_doubling", 0, 0, 1);
+  n.congested_below = rates_by_nodes(map, "congested_below_gb_per_s");
   map.ignore({"source", "note"});
+  map.finish();
+  return n;
+}
+
+namespace {
+
+models::SlowNetwork slow_network_from(const Node& node, std::vector<Diagnostic>& faults) {
+  MapReader map(node, "factors.slow_network", faults);
+  models::SlowNetwork n;
+  n.probability = map.required_number("probability", 0, 0.9);
+  if (n.probability > 0) {
+    n.usual = gigabytes_per_second(map.required_number("usual_gb_per_s", 1e-3, kMostGigabytes));
+    n.power = map.required_number("power", 0, 10);
+    n.all_reduce = rates_by_nodes(map, "all_reduce_gb_per_s");
+    const auto rises = std::adjacent_find(n.all_reduce.begin(), n.all_reduce.end(), std::less<>());
+    if (n.all_reduce.empty() || rises != n.all_reduce.end())
+      map.fault("all_reduce_gb_per_s", "no rates that fall with the nodes",
+                "give a list of GB/s on 2, 4, 8 ... nodes, none above the one before it");
+    if (!n.all_reduce.empty() && !(n.all_reduce.back().value > 0))
+      map.fault("all_reduce_gb_per_s", "each is above 0", "give a list of GB/s on 2, 4, 8 ... nodes");
+  }
+  map.ignore({"source", "note", "usual_gb_per_s", "power", "all_reduce_gb_per_s"});
   map.finish();
   return n;
 }
@@ -145,7 +179,9 @@ void read_factors(const Node& node, models::Profile& profile, std::vector<Diagno
       }
       fields.finish();
     }
-    if (const Node* network = map.raw("network_state")) f.network = network_from(*network, faults);
+    if (const Node* network = map.raw("network_state"))
+      f.network = network_state_from(*network, "factors.network_state", faults);
+    if (const Node* slow = map.raw("slow_network")) f.slow = slow_network_from(*slow, faults);
     map.ignore({"note", "description"});
     const auto loops = models::frameworks_with_attention(attention);
     if (loops.empty()) map.fault("attention", "no training loop runs this library", "see docs/models.md");

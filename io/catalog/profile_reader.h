@@ -2,6 +2,9 @@
 // the parameters.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "models/parameters/profile.h"
 #include "text/document.h"
 
@@ -12,5 +15,9 @@ class Catalog;
 /// Reads a profile. One that names a `base` takes values that it does not state from that profile of
 /// `catalog`. Faults about the base have its position in the file. Throws InputError with all faults.
 models::Profile profile_from(const Node& node, const Catalog* catalog = nullptr);
+
+/// Reads the law of a network's states, a value of a profile's `factors`; `where` prefixes keys in faults.
+models::NetworkState network_state_from(const Node& node, const std::string& where,
+                                        std::vector<Diagnostic>& faults);
 
 }  // namespace trnplan::io

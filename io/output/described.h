@@ -23,6 +23,7 @@ const Description& cluster_document();
 const Description& compare_document();
 const Description& calibrate_document();
 const Description& explained_profile_document();
+const Description& gpu_fit_document();
 const Description& step_validation_document();
 const Description& scores_document();
 const Description& memory_validation_document();

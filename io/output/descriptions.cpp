@@ -29,6 +29,7 @@ std::vector<const Description*> documents() {
           &cluster_document(),
           &calibrate_document(),
           &explained_profile_document(),
+          &gpu_fit_document(),
           &step_validation_document(),
           &scores_document(),
           &memory_validation_document(),

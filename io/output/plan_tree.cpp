@@ -243,6 +243,16 @@ const Record<models::MeasuredAllReduce>& record() {
 }
 
 template <>
+const Record<models::SlowStep>& record() {
+  using S = models::SlowStep;
+  static const Record<S> described(
+      "SlowNetwork", "The slow state of a network that was not measured.",
+      {{"probability", &S::probability},
+       {"step_seconds", [](const S& s) { return s.step; }, "median in that state"}});
+  return described;
+}
+
+template <>
 const Record<Plan>& record() {
   static const Record<Plan> described(
       "Plan", "A strategy with its predictions.",
@@ -254,6 +264,9 @@ const Record<Plan>& record() {
           return std::array{p.report.low, p.report.high};
         },
         "the 90 % interval"},
+       {"slow_network", [](const Plan& p) { return p.report.slow; },
+        "which the interval covers; absent where the network was measured or has one state",
+        Absent::left_out},
        {"tokens_per_second", [](const Plan& p) { return p.report.tokens_per_second; }},
        {"mfu", [](const Plan& p) { return p.report.mfu; }, "[MFU conventions](models.md#mfu-conventions)"},
        {"hfu", [](const Plan& p) { return p.report.hfu; }, "the same, counting recomputation"},

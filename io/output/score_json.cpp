@@ -22,6 +22,7 @@ struct SlowSummary {
 /// Scores of some rows and groups; quality D is separate.
 struct ShownScore {
   ScoreSummary timed;
+  std::vector<calibrate::IntervalBin> bins;
   MemoryErrors memory;
   SlowSummary quality_d;
   RegretSummary regret;
@@ -36,6 +37,7 @@ ShownScore score_of_source(const RowScores& scores, const std::string& source) {
   }
   const auto every = scores.of(source);
   return {calibrate::score_of(scores.of(source, "D")),
+          calibrate::interval_bins(scores.of(source, "D")),
           calibrate::memory_errors_of(every),
           {calibrate::score_of(scores.of(source, "", "D"))},
           calibrate::regret_of(groups),
@@ -163,6 +165,17 @@ const Record<RegretSummary>& record() {
 }
 
 template <>
+const Record<calibrate::IntervalBin>& record() {
+  using B = calibrate::IntervalBin;
+  static const Record<B> described("IntervalBin",
+                                   "Rows of a range of half-widths of the 90 % interval over the prediction.",
+                                   {{"half_width_below", &B::below, "`null`: the rest"},
+                                    {"rows", &B::rows},
+                                    {"coverage_90", &B::coverage_90}});
+  return described;
+}
+
+template <>
 const Record<FitScore>& record() {
   using F = FitScore;
   static const Record<F> described(
@@ -202,6 +215,7 @@ const Record<ShownScore>& record() {
         "share of `intervals` rows within their 90 % interval"},
        {"median_half_width_90", timed(where_any(&S::intervals, &S::half_width)),
         "half of it over the prediction"},
+       {"reliability_90", &ShownScore::bins, "a reliability diagram: coverage by half-width"},
        {"memory", &ShownScore::memory},
        {"quality_d", &ShownScore::quality_d},
        {"regret", &ShownScore::regret},

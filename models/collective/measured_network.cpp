@@ -85,10 +85,16 @@ double elasticity(const Model& model, double share) {
   return std::log(model.bus(share) / model.bus(share / kStep)) / std::log(kStep);
 }
 
+/// The value for a number of nodes of a list for 2, 4, 8 ...; the last one holds for all larger numbers.
+BytesPerSecond on_nodes(const std::vector<BytesPerSecond>& list, int nodes) {
+  const auto doublings = static_cast<std::size_t>(std::ceil(std::log2(nodes)));
+  return list[std::min(list.size(), doublings) - 1];
+}
+
 /// The law of the cluster's states, if the profile has one for the job.
-std::optional<MeasuredNetwork> by_state(const Profile& profile, const Profile& with, const Job& job) {
+std::optional<MeasuredNetwork> by_state(const Profile& profile, const Profile& with, const Job& job,
+                                        const MeasuredAllReduce& m) {
   if (!profile.factors) return std::nullopt;
-  const MeasuredAllReduce& m = *job.all_reduce;
   for (const Factors& f : *profile.factors) {
     const NetworkState& n = f.network;
     if (!applies(f, job) || n.usual.value <= 0) continue;
@@ -96,9 +102,8 @@ std::optional<MeasuredNetwork> by_state(const Profile& profile, const Profile& w
         runtime_of(job.cluster.instance).parameters().network, {}, m.nodes, m.per_doubling, Seconds(0), 1};
     out.value = with.value(out.share);
     out.value.median *= std::pow(m.bus / n.usual, n.power);
-    if (n.congested_below.empty()) return out;
-    const auto doublings = static_cast<std::size_t>(std::ceil(std::log2(m.nodes)));
-    if (m.bus >= n.congested_below[std::min(n.congested_below.size(), doublings) - 1]) return out;
+    out.step_spread = n.step_spread;
+    if (n.congested_below.empty() || m.bus >= on_nodes(n.congested_below, m.nodes)) return out;
     out.layer_per_rank = n.layer_per_rank;
     out.many_ranks = n.many_ranks;
     return out;
@@ -127,16 +132,47 @@ MeasuredNetwork by_physics(const Profile& with, const Job& job) {
       Seconds(0),    1};
 }
 
+Profile in_network(Profile profile, const MeasuredNetwork& network) {
+  profile = with_value(std::move(profile), network.share, network.value);
+  profile.network = network;
+  return profile;
+}
+
+/// The last one that applies to the job; nullptr: none.
+const SlowNetwork* slow_network(const Profile& profile, const Job& job) {
+  const SlowNetwork* found = nullptr;
+  if (!profile.factors) return found;
+  for (const Factors& f : *profile.factors) {
+    if (f.slow && applies(f, job)) found = &*f.slow;
+  }
+  return found;
+}
+
 }  // namespace
 
 Profile in_measured_network(Profile profile, const Job& job) {
   if (!job.all_reduce || job.all_reduce->instance != job.cluster.instance.name) return profile;
   const Profile with = with_factors(profile, job);
-  const std::optional<MeasuredNetwork> state = by_state(profile, with, job);
-  const MeasuredNetwork network = state ? *state : by_physics(with, job);
-  profile = with_value(std::move(profile), network.share, network.value);
-  profile.network = network;
-  return profile;
+  const std::optional<MeasuredNetwork> state = by_state(profile, with, job, *job.all_reduce);
+  return in_network(std::move(profile), state ? *state : by_physics(with, job));
+}
+
+std::optional<SlowState> in_slow_network(const Profile& profile, const Job& job) {
+  const int nodes = job.cluster.nodes;
+  if (nodes < 2 || profile.network || at_known_site(profile, job)) return std::nullopt;
+  const SlowNetwork* slow = slow_network(profile, job);
+  if (slow == nullptr || !(slow->probability > 0)) return std::nullopt;
+  MeasuredAllReduce m;
+  m.nodes = nodes;
+  m.bus = on_nodes(slow->all_reduce, nodes);
+  const Profile with = with_factors(profile, job);
+  std::optional<MeasuredNetwork> state = by_state(profile, with, job, m);
+  if (!state) {
+    const Parameter share = runtime_of(job.cluster.instance).parameters().network;
+    state = MeasuredNetwork{share, with.value(share), nodes, 0, Seconds(0), 1, 0};
+    state->value.median *= std::pow(std::min(1.0, m.bus / slow->usual), slow->power);
+  }
+  return SlowState{slow->probability, in_network(profile, *state)};
 }
 
 }  // namespace trnplan::models

@@ -7,6 +7,7 @@
 // share and the launches of a congested network instead: its all-reduce is that of a run at its start.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -29,5 +30,16 @@ class UnusableMeasurement : public std::invalid_argument {
 /// nothing. Throws UnusableMeasurement: a bandwidth that the nodes cannot have or that is far below theirs, or
 /// one that something other than the network limits. Cost: some 60 collectives, O(ranks) each.
 [[nodiscard]] Profile in_measured_network(Profile profile, const Job& job);
+
+/// The slow state of a network that was not measured.
+struct SlowState {
+  double probability = 0;
+  Profile profile;  ///< of the job's cluster in that state
+};
+
+/// The slow state of the job's cluster by SlowNetwork: by the law of the cluster's states if it has one, else
+/// by a smaller share of the NICs. Absent on one node, of a measured network, of a site that was measured,
+/// and where the profile states none. Cost: a copy of the profile.
+[[nodiscard]] std::optional<SlowState> in_slow_network(const Profile& profile, const Job& job);
 
 }  // namespace trnplan::models

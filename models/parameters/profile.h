@@ -83,6 +83,16 @@ struct NetworkState {
   std::vector<BytesPerSecond> congested_below;
   Seconds layer_per_rank{};  ///< added to a layer's launches, when congested, per rank of tensor parallel
   double many_ranks = 1;     ///< factor on that where the tensor ranks exceed those of a node
+  double step_spread = 0;    ///< log-sd of a step around this law, for each doubling of nodes
+};
+
+/// The slow state in which the network of a cluster may be whose all-reduce was not measured.
+struct SlowNetwork {
+  double probability = 0;  ///< of the state; 0: the cluster has none
+  BytesPerSecond usual{};  ///< of an all-reduce in the state that the profile's parameters describe
+  /// All-reduces in the slow state on 2 nodes, 4, 8 ...; the last value holds for all larger numbers.
+  std::vector<BytesPerSecond> all_reduce;
+  double power = 0;  ///< the NICs' share is multiplied by (all_reduce / usual)^power, at most 1
 };
 
 /// The network of a job's cluster by an all-reduce that was measured there.
@@ -94,6 +104,7 @@ struct MeasuredNetwork {
   /// NetworkState::layer_per_rank and many_ranks where the cluster is congested; else 0 and 1.
   Seconds layer_per_rank{};
   double many_ranks = 1;
+  double step_spread = 0;  ///< NetworkState::step_spread
 };
 
 /// Parameters that differ for one framework's kernels and host, or for one cluster's network.
@@ -102,6 +113,7 @@ struct Factors {
   std::string cluster;                              ///< the instance that represents the cluster; "": any
   std::vector<std::pair<Parameter, Value>> values;  ///< they replace the profile's
   NetworkState network;
+  std::optional<SlowNetwork> slow;  ///< replaces that of factors before it
 };
 
 /// True if the matrix is square, symmetric and, up to a thousandth of its diagonal, positive semi-definite.

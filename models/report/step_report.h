@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,11 +20,20 @@ using CategorySeconds = std::array<Seconds, static_cast<std::size_t>(Category::c
 /// Seconds by place in the schema.
 using ParameterSeconds = std::array<Seconds, kMostParameters>;
 
+/// The step in the slow state of a network that was not measured.
+struct SlowStep {
+  double probability = 0;   ///< of the state
+  Seconds step{};           ///< median in that state
+  double log_sd = 0;        ///< there
+  double usual_log_sd = 0;  ///< of StepReport::step, in the usual state
+};
+
 /// The cost of one step.
 struct StepReport {
   const ParameterSchema* schema = &kNoSchema;  ///< of the profile of the simulation
   Seconds step{};
-  Seconds low{}, high{};  ///< 90 % interval
+  Seconds low{}, high{};         ///< 90 % interval; over both states of the network if there is a slow one
+  std::optional<SlowStep> slow;  ///< absent: the network was measured, or has one state
   /// Seconds along the critical path; they add up to `step`. The bubble is the path's work on other stages,
   /// before its first and after its last visit to its main stage.
   CategorySeconds breakdown{};

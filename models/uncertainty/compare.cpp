@@ -76,16 +76,34 @@ double own_variance(const StepReport& a, const StepReport& b, const Profile& pro
 
 double LogRatio::positive() const {
   if (dominance != Dominance::none) return dominance == Dominance::first_has_less ? 1 : 0;
+  if (!states.empty()) return 1 - mixture_probability(states, 0);
   if (!(sd > 0)) return mean > 0 ? 1 : mean < 0 ? 0 : 0.5;
   return normal_probability(mean / sd);
+}
+
+double LogRatio::quantile(double p) const {
+  return states.empty() ? mean + normal_quantile(p) * sd : mixture_quantile(states, p);
+}
+
+void LogRatio::widen(double variance) {
+  const auto wider = [variance](double& s) { s = std::sqrt(std::max(0.0, s * s + variance)); };
+  wider(sd);
+  for (MixturePart& part : states) wider(part.sd);
 }
 
 LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& profile, double scale) {
   std::vector<double> difference = log_gradient(a);
   const std::vector<double> other = log_gradient(b);
   for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= other[i];
-  return {std::log(scale * b.step.value / a.step.value),
-          std::sqrt(log_variance(profile, difference) + own_variance(a, b, profile)), dominance(a, b, scale)};
+  LogRatio ratio{std::log(scale * b.step.value / a.step.value),
+                 std::sqrt(log_variance(profile, difference) + own_variance(a, b, profile)),
+                 dominance(a, b, scale)};
+  if (a.slow && b.slow) {
+    const double slow = a.slow->probability;
+    ratio.states = {{1 - slow, ratio.mean, ratio.sd},
+                    {slow, std::log(scale * b.slow->step.value / a.slow->step.value), ratio.sd}};
+  }
+  return ratio;
 }
 
 double probability_faster(const StepReport& a, const StepReport& b, const Profile& profile) {

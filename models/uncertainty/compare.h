@@ -11,6 +11,7 @@
 
 #include "models/parameters/profile.h"
 #include "models/report/step_report.h"
+#include "models/uncertainty/mixture.h"
 
 namespace trnplan::models {
 
@@ -34,13 +35,19 @@ enum class Dominance { none, first_has_less, second_has_less };
 /// configuration_spread^2.
 [[nodiscard]] double own_variance(const StepReport& a, const StepReport& b, const Profile& profile);
 
-/// log(cost of b / cost of a) of two strategies on the real machine: normal, or of a known sign.
+/// log(cost of b / cost of a) of two strategies on the real machine: normal, a mixture over the states of the
+/// network, or of a known sign.
 struct LogRatio {
-  double mean = 0, sd = 0;
+  double mean = 0, sd = 0;  ///< in the usual state
   Dominance dominance = Dominance::none;
+  Mixture states;  ///< empty: the usual state alone
   /// Probability that it is positive, that is that a is better. 1/2 where nothing tells them apart; 0 or 1
   /// where one dominates.
   [[nodiscard]] double positive() const;
+  /// Value that it is below with probability p, 0 < p < 1; `dominance` does not count.
+  [[nodiscard]] double quantile(double p) const;
+  /// Adds the variance of something independent, at least minus that of the ratio.
+  void widen(double variance);
 };
 /// The distribution of the ratio. `scale` is the cost of a second of b when a second of a costs 1.
 [[nodiscard]] LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& profile,
@@ -49,6 +56,7 @@ struct LogRatio {
 /// P(step of a < step of b) for two strategies of one job on one software stack, with g and S as in
 /// models/uncertainty/spread.h:
 ///   Phi( log(b / a) / sqrt( (g_a - g_b)' S (g_a - g_b) + own_variance ) ), 0 or 1 where one dominates
+/// weighted over the states of a network that was not measured, which both find in one state.
 /// It is 1/2 when both steps are equal, and equals log_ratio(a, b).positive(). Cost: O(parameters^2).
 [[nodiscard]] double probability_faster(const StepReport& a, const StepReport& b, const Profile& profile);
 

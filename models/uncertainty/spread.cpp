@@ -69,6 +69,7 @@ SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy&
   } else if (job.software.framework.empty() || job.software.release.empty()) {
     parts.shared = square(profile[common::stack_spread]);
   }
+  if (profile.network) parts.own += square(profile.network->step_spread * std::log2(job.cluster.nodes));
   return parts;
 }
 

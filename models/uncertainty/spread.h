@@ -7,7 +7,8 @@
 // apply where framework or release are unknown to the profile. Without a calibration S is diagonal. Without
 // one that was fitted to steps, only stack_spread^2 is added where either is not stated, and repeat_spread^2
 // is left out. At a measured site the site's factor is in S and stands for both; for a layout that was measured
-// there its own factor stands for configuration_spread^2.
+// there its own factor stands for configuration_spread^2. Where a cluster's law of network states was applied,
+// (NetworkState::step_spread log2(nodes))^2 is added.
 #pragma once
 
 #include <string>

@@ -70,6 +70,7 @@ class Analysis {
         options_(options),
         posterior_(models::covariance_of(profile)),
         ratio_(ratio_of(a, b, by_price(job), profile)) {
+    ratio_.states.clear();  // what runs and tables teach is worked out in the usual state of the network
     const models::SpreadParts of_a = parts_of(a), of_b = parts_of(b);
     repeat_ = of_a.repeat;
     const std::size_t shared = posterior_.add(of_a.shared);

@@ -35,6 +35,20 @@ double log_sd(const models::StepReport& r) {
   return std::log(r.high / r.low) / (2 * kNinetyPercent);
 }
 
+/// log(scale * b / a) of two independent steps.
+models::LogRatio independent_ratio(const models::StepReport& a, const models::StepReport& b, double scale) {
+  models::LogRatio ratio{std::log(scale * b.step / a.step), std::hypot(log_sd(a), log_sd(b))};
+  if (!a.slow && !b.slow) return ratio;
+  ratio.sd = std::hypot(models::mixture_of(a).front().sd, models::mixture_of(b).front().sd);
+  for (const models::MixturePart& x : models::mixture_of(a)) {
+    for (const models::MixturePart& y : models::mixture_of(b)) {
+      ratio.states.push_back(
+          {x.weight * y.weight, std::log(scale) + y.mean - x.mean, std::hypot(x.sd, y.sd)});
+    }
+  }
+  return ratio;
+}
+
 std::vector<PartSeconds> causes(const models::StepReport& a, const models::StepReport& b, double scale) {
   std::vector<PartSeconds> all;
   for (std::size_t i = 0; i < a.breakdown.size(); ++i) {
@@ -72,13 +86,15 @@ PlanComparison compare_plans(std::array<ComparedPlan, 2> plans,
   if (c.shared)
     c.ratio = models::log_ratio(a, b, *profiles[0], c.step_scale);
   else
-    c.ratio = {std::log(c.step_scale * b.step / a.step), std::hypot(log_sd(a), log_sd(b))};
+    c.ratio = independent_ratio(a, b, c.step_scale);
   c.by_cause = causes(a, b, c.step_scale);
   c.by_operator = operators(a, b, c.step_scale);
   return c;
 }
 
 std::array<double, 3> times_as_long(const models::LogRatio& ratio) {
+  if (!ratio.states.empty())
+    return {std::exp(ratio.quantile(0.05)), std::exp(ratio.mean), std::exp(ratio.quantile(0.95))};
   const double half = kNinetyPercent * ratio.sd;
   return {std::exp(ratio.mean - half), std::exp(ratio.mean), std::exp(ratio.mean + half)};
 }

@@ -5,6 +5,7 @@
 
 #include "models/memory/fit_probability.h"
 #include "models/step/graph_size.h"
+#include "models/uncertainty/mixture.h"
 #include "units/normal.h"
 
 namespace trnplan::planner {
@@ -64,7 +65,7 @@ bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
   const Risk of_first = risk(as_planned(job_, first), first.strategy, first.memory);
   const double of_other = known_time_log_sd(other);
   if (of_first.log_sd > of_other) {
-    ratio->sd = std::sqrt(ratio->sd * ratio->sd + of_first.log_sd * of_first.log_sd - of_other * of_other);
+    ratio->widen(of_first.log_sd * of_first.log_sd - of_other * of_other);
     if (ratio->dominance == models::Dominance::first_has_less) ratio->dominance = models::Dominance::none;
   }
   return of_first.works * ratio->positive() >= sure_;
@@ -97,12 +98,8 @@ void tell_risk(Plan& plan, const Outlook& outlook) {
   plan.fits = outlook.fits;
   plan.compiles = outlook.compiles;
   plan.compared_runs = outlook.compared;
-  models::StepReport& r = plan.report;
-  if (!(r.high > r.step) || !(r.step.value > 0)) return;
-  const double known = std::log(r.high / r.step) / kNinetyPercent;
-  const double sd = std::sqrt(known * known + outlook.log_sd * outlook.log_sd);
-  r.low = r.step * std::exp(-kNinetyPercent * sd);
-  r.high = r.step * std::exp(kNinetyPercent * sd);
+  const models::StepReport& r = plan.report;
+  if (r.high > r.step && r.step.value > 0) models::widen(plan.report, outlook.log_sd);
 }
 
 }  // namespace trnplan::planner

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "models/collective/measured_network.h"
 #include "models/step/step.h"
+#include "models/uncertainty/mixture.h"
 #include "units/product.h"
 
 namespace trnplan::planner {
@@ -18,6 +20,10 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   plan.micro_batches = models::micro_batches(job.training, strategy);
   plan.global_batch = job.training.global_batch;
   plan.report = models::StepModel(job, strategy, profile, graph).simulate();
+  if (const auto slow = models::in_slow_network(profile, job)) {
+    const models::StepModel model(job, strategy, slow->profile, graph);
+    models::add_slow_state(plan.report, slow->probability, model.simulate());
+  }
   plan.memory = models::memory_of(job, strategy, profile);
   plan.graph = models::largest_graph(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;

@@ -40,6 +40,7 @@ class Plan(Record):
     global_batch: int
     step_seconds: float
     step_seconds_90: Tuple[float, float]
+    slow_network: Optional[SlowNetwork]
     tokens_per_second: float
     mfu: float
     hfu: float
@@ -347,6 +348,11 @@ class SpaceCounts(Record):
 @dataclass(frozen=True, repr=False)
 class Space(SpaceCounts):
     seconds: float
+
+@dataclass(frozen=True, repr=False)
+class SlowNetwork(Record):
+    probability: float
+    step_seconds: float
 
 @dataclass(frozen=True, repr=False)
 class Memory(Record):
@@ -1083,6 +1089,33 @@ class ProfileExplanation(Record):
     compared: str
 
 @dataclass(frozen=True, repr=False)
+class FittedGpuParameter(Record):
+    name: str
+    scope: str
+    prior: Estimate
+    value: Estimate
+    shipped: float
+    moved: float
+
+@dataclass(frozen=True, repr=False)
+class GpuFitErrors(Record):
+    source: str
+    rows: int
+    median: float
+    mean: float
+    left_out_median: float
+    left_out_mean: float
+
+@dataclass(frozen=True, repr=False)
+class GpuFitResult(Record):
+    profile: str
+    prior: str
+    rows: int
+    iterations: int
+    parameters: List[FittedGpuParameter]
+    sources: List[GpuFitErrors]
+
+@dataclass(frozen=True, repr=False)
 class StepRow(Record):
     id: str
     run_group: str
@@ -1130,6 +1163,12 @@ class ScoredGroup(Record):
     regret: Optional[float]
     random: Optional[float]
     rank_correlation: Optional[float]
+
+@dataclass(frozen=True, repr=False)
+class IntervalBin(Record):
+    half_width_below: Optional[float]
+    rows: int
+    coverage_90: float
 
 @dataclass(frozen=True, repr=False)
 class PublishedCase(Record):

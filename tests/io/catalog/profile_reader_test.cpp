@@ -103,7 +103,7 @@ TEST_CASE("a profile may have factors of frameworks and clusters", "[io][catalog
       with(
           R"([{"framework": "nxd", "parameters": {"hop_latency": {"median": 1e-6, "log_sd": 0, "unit": "s"}}},
                {"cluster": "c", "network_state": {"usual_gb_per_s": 180, "power": 0.5,
-                "congested_below_gb_per_s": [300, 150], "layer_per_rank_s": 0.001}}])"),
+                "congested_below_gb_per_s": [300, 150], "layer_per_rank_s": 0.001, "step_log_sd_per_doubling": 0.02}}])"),
       "p.json"));
   REQUIRE(p.factors);
   REQUIRE(p.factors->size() == 2);
@@ -111,10 +111,23 @@ TEST_CASE("a profile may have factors of frameworks and clusters", "[io][catalog
   CHECK((*p.factors)[0].values.size() == 1);
   CHECK((*p.factors)[1].network.usual.value == 180e9);
   CHECK((*p.factors)[1].network.congested_below.size() == 2);
+  CHECK((*p.factors)[1].network.step_spread == 0.02);
   const auto fault = [&](const std::string& factors) { return profile_problem(with(factors)); };
   CHECK(contains(fault(R"([{"parameters": {"hop_latenzy": 1}}])"), "unknown key"));
   CHECK(contains(fault(R"([{"network_state": {"usual_gb_per_s": 0}}])"), "usual_gb_per_s"));
   CHECK(contains(fault(R"([{"network_state": {"usual_gb_per_s": 1, "congested_below_gb_per_s": ["x"]}}])"),
                  "each is a rate"));
   CHECK(contains(fault(R"([{"frameworks": "nxd"}])"), "framework"));
+  const auto slow = [&](const std::string& rates) {
+    return R"([{"slow_network": {"probability": 0.2, "usual_gb_per_s": 180, "power": 0.5,
+               "all_reduce_gb_per_s": )" +
+           rates + "}}]";
+  };
+  const models::Profile q = io::profile_from(parse_document(with(slow("[300, 150]")), "p.json"));
+  REQUIRE((*q.factors)[0].slow);
+  CHECK((*q.factors)[0].slow->all_reduce.back().value == 150e9);
+  CHECK(contains(fault(slow("[150, 300]")), "none above the one before it"));
+  CHECK(contains(fault(slow("[]")), "no rates"));
+  CHECK(contains(fault(slow("[3, 0]")), "above 0"));
+  CHECK(contains(fault(R"([{"slow_network": {"probability": 0.95}}])"), "probability"));
 }

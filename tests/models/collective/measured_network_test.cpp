@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "models/collective/collective_timing.h"
 #include "models/collective/neuron_parameters.h"
 #include "models/step/step.h"
 #include "models/uncertainty/spread.h"
+#include "planner/plan/plan.h"
 #include "tests/catch.h"
 #include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
@@ -176,6 +178,98 @@ TEST_CASE("where a cluster's states are known their law holds", "[models]") {
   CHECK(congested_launches(on, job, 16).value == Approx(24e-3 * pace));
   CHECK(congested_launches(on, job, 1).value == 0);
   CHECK(congested_launches(on_job(with_measured(p, job, 160), job), job, 8).value == 0);
+  // Steps of that cluster spread around the law, by 0.03 for each of two doublings.
+  const std::vector<double> none(p.schema->places(), 0);
+  const double before = log_spread(on, job, Strategy{}, none);
+  cluster.network.step_spread = 0.03;
+  p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{cluster});
+  CHECK(log_spread(on_job(with_measured(p, job, 45), job), job, Strategy{}, none) ==
+        Approx(std::hypot(before, 0.06)));
   job.software.framework = "megatron";
   CHECK(on_job(with_measured(p, job, 45), job)[switched::network_share] != Approx(0.25 / pace));
+}
+
+// 45 GB/s in the slow state, by the law above; with no law the share would be 0.5 x (45 / 180)^2.
+TEST_CASE("a cluster's slow state follows its own law", "[models]") {
+  Profile p = gpu_profile();
+  Factors cluster;
+  cluster.cluster = "eight-gpus";
+  cluster.network = {gigabytes_per_second(180), 0.5, {gigabytes_per_second(150)}, Seconds(1e-3), 1};
+  cluster.slow = SlowNetwork{0.7, gigabytes_per_second(180), {gigabytes_per_second(45)}, 2};
+  p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{cluster});
+  const Job job = measured_gpu_job(4);
+  const auto slow = in_slow_network(p, job);
+  REQUIRE(slow);
+  CHECK(slow->profile.network->value.median == Approx(0.25));
+  CHECK(congested_launches(on_job(slow->profile, job), job, 8).value > 0);
+}
+
+namespace {
+
+/// gpu_profile() with a slow state of all clusters, whose all-reduce falls from half of the usual one.
+Profile with_slow_state(double probability, const std::string& cluster = "") {
+  Profile p = gpu_profile();
+  Factors all;
+  all.cluster = cluster;
+  all.slow = SlowNetwork{probability,
+                         gigabytes_per_second(200),
+                         {gigabytes_per_second(100), gigabytes_per_second(50), gigabytes_per_second(25),
+                          gigabytes_per_second(12)},
+                         1};
+  p.factors = std::make_shared<const std::vector<Factors>>(std::vector{all});
+  return p;
+}
+
+planner::Plan plan_on(const Profile& profile, const Job& job) {
+  const topology::ChipGraph graph(job.cluster.instance);
+  return planner::make_plan(job, strategy_of(job, "tp=8,mbs=1,framework=megatron"), profile, graph);
+}
+
+}  // namespace
+
+// Shares by hand: 0.5 x 100 / 200 on 2 nodes, 0.5 x 12 / 200 on 16 and more.
+TEST_CASE("the slow state of a network has a smaller share of the NICs", "[models]") {
+  const Profile p = with_slow_state(0.2);
+  const auto share = [&](int nodes) {
+    return in_slow_network(p, measured_gpu_job(nodes))->profile.network->value.median;
+  };
+  CHECK(share(2) == Approx(0.25));
+  CHECK(share(3) == Approx(0.125));
+  CHECK(share(16) == Approx(0.03));
+  CHECK(share(64) == Approx(0.03));
+  CHECK(in_slow_network(p, measured_gpu_job(4))->probability == 0.2);
+  CHECK_FALSE(in_slow_network(p, measured_gpu_job(1)));
+  CHECK_FALSE(in_slow_network(gpu_profile(), measured_gpu_job(4)));
+  CHECK_FALSE(in_slow_network(with_slow_state(0.2, "another"), measured_gpu_job(4)));
+  CHECK_FALSE(in_slow_network(with_slow_state(0), measured_gpu_job(4)));
+}
+
+// Catches a mixture that is applied together with a measurement, or on one node, or that moves the median.
+TEST_CASE("a measured all-reduce leaves the interval as it is without a slow state", "[models]") {
+  for (const int nodes : {1, 4}) {
+    const Job job = measured_gpu_job(nodes);
+    const auto known = [&](const Profile& p) {
+      return nodes > 1 ? plan_on(with_measured(p, job, 100), job).report : plan_on(p, job).report;
+    };
+    const StepReport with = known(with_slow_state(0.2)), without = known(gpu_profile());
+    CHECK_FALSE(with.slow);
+    CHECK(with.step == without.step);
+    CHECK(with.low == without.low);
+    CHECK(with.high == without.high);
+  }
+  const StepReport with = plan_on(with_slow_state(0.2), measured_gpu_job(4)).report,
+                   without = plan_on(gpu_profile(), measured_gpu_job(4)).report;
+  CHECK(with.step == without.step);
+  CHECK(with.high > without.high);
+}
+
+TEST_CASE("the interval of an unmeasured network grows with the nodes", "[models]") {
+  double before = 0;
+  for (const int nodes : {1, 2, 4, 8, 16}) {
+    const StepReport r = plan_on(with_slow_state(0.2), measured_gpu_job(nodes)).report;
+    const double wide = std::log(r.high / r.low);
+    INFO(nodes);
+    CHECK(wide > before);
+    before = wide;
+  }
 }

@@ -1,0 +1,303 @@
+#include "calibrate/fit/gpu_fit.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "models/collective/switched_parameters.h"
+#include "models/device/gpu_parameters.h"
+#include "models/step/step.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::calibrate {
+
+namespace {
+
+using Vector = Eigen::VectorXd;
+using Matrix = Eigen::MatrixXd;
+
+constexpr double kMostRows = 100;              ///< that the rows of a source count as
+constexpr double kScale = 0.05, kFreedom = 3;  ///< of Student's t
+constexpr double kLeastSpread = 0.02;          ///< of a prior
+constexpr double kNetworkSpread = 0.5;         ///< of the priors of a network's law
+constexpr double kDifference = 0.02;           ///< of a logarithm, for slopes
+constexpr double kMostStep = 0.5;              ///< of a logarithm, an iteration
+constexpr double kConverged = 0.003;           ///< of a logarithm
+
+std::size_t at(Eigen::Index i) {
+  return static_cast<std::size_t>(i);
+}
+Eigen::Index index(std::size_t i) {
+  return static_cast<Eigen::Index>(i);
+}
+
+/// Logarithms of the parameters over their priors; the last two, if there are any, of the network's law.
+class Problem {
+ public:
+  Problem(std::vector<GpuRun> runs, const GpuFitPlan& plan, const models::Profile& prior, int threads)
+      : runs_(std::move(runs)), plan_(plan), threads_(threads) {
+    drop_impossible(prior);
+    std::map<std::string, double> count;
+    for (const GpuRun& r : runs_) ++count[r.source];
+    for (const GpuRun& r : runs_) {
+      weight_.push_back(std::min(1.0, kMostRows / count[r.source]));
+      own_.push_back(models::with_factors(prior, r.job));
+      network_ = network_ || (r.all_reduce && plan_.network.usual.value > 0);
+    }
+  }
+
+  const std::vector<GpuRun>& runs() const { return runs_; }
+  bool has_network() const { return network_; }
+  Eigen::Index size() const { return index(plan_.parameters.size()) + (network_ ? 2 : 0); }
+
+  /// The prior of the first run that the parameter holds for.
+  models::Value prior(const GpuParameter& p) const {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (p.holds(runs_[i])) return own_[i].value(p.parameter);
+    }
+    throw std::invalid_argument("no run is of " + p.scope);
+  }
+  double prior_spread(Eigen::Index i) const {
+    return at(i) < plan_.parameters.size() ? std::max(kLeastSpread, prior(plan_.parameters[at(i)]).log_sd)
+                                           : kNetworkSpread;
+  }
+
+  /// Logarithms of predicted over measured. Runs that parameter `of` does not concern are those of `known`.
+  Vector errors(const Vector& x, Eigen::Index of = -1, const Vector* known = nullptr) const {
+    Vector e = known != nullptr ? *known : Vector(index(runs_.size()));
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i = next++; i < runs_.size(); i = next++) {
+        if (known == nullptr || concerns(of, runs_[i]))
+          e[index(i)] = std::log(predicted(i, x) / runs_[i].seconds);
+      }
+    };
+    std::vector<std::thread> others;
+    for (int t = 1; t < threads_; ++t) others.emplace_back(work);
+    work();
+    for (std::thread& t : others) t.join();
+    return e;
+  }
+
+  Matrix slopes(const Vector& x, const Vector& e) const {
+    Matrix j(e.size(), x.size());
+    for (Eigen::Index i = 0; i < x.size(); ++i) {
+      Vector y = x;
+      y[i] += kDifference;
+      j.col(i) = (errors(y, i, &e) - e) / kDifference;
+    }
+    return j;
+  }
+
+  /// Normal equations a d = b of an iteration at x, without the runs of a source ("": of none).
+  std::pair<Matrix, Vector> equations(const Vector& x, const Vector& e, const Matrix& j,
+                                      const std::string& without = "") const {
+    Matrix a = Matrix::Zero(x.size(), x.size());
+    Vector b = Vector::Zero(x.size());
+    for (Eigen::Index r = 0; r < e.size(); ++r) {
+      const bool out = !without.empty() && runs_[at(r)].source == without;
+      if (out || !std::isfinite(e[r]) || !j.row(r).allFinite()) continue;
+      const double z = e[r] / kScale,
+                   w = weight_[at(r)] * (kFreedom + 1) / (kFreedom + z * z) / (kScale * kScale);
+      a += w * j.row(r).transpose() * j.row(r);
+      b -= w * e[r] * j.row(r).transpose();
+    }
+    for (Eigen::Index i = 0; i < x.size(); ++i) {
+      const double sd = prior_spread(i);
+      a(i, i) += 1 / (sd * sd);
+      b[i] -= x[i] / (sd * sd);
+    }
+    return {std::move(a), std::move(b)};
+  }
+
+ private:
+  void drop_impossible(const models::Profile& prior) {
+    std::vector<GpuRun> possible;
+    for (GpuRun& r : runs_) {
+      const int chips = r.job.cluster.instance.chips;
+      if (!graphs_.contains(chips))
+        graphs_.emplace(chips, std::make_unique<topology::ChipGraph>(r.job.cluster.instance));
+      try {
+        const models::StepModel model(r.job, r.strategy, models::with_factors(prior, r.job),
+                                      *graphs_.at(chips));
+        possible.push_back(std::move(r));
+      } catch (const std::exception&) {  // what no rule lets run
+      }
+    }
+    runs_ = std::move(possible);
+  }
+
+  bool concerns(Eigen::Index of, const GpuRun& run) const {
+    return at(of) < plan_.parameters.size() ? plan_.parameters[at(of)].holds(run)
+                                            : run.all_reduce.has_value();
+  }
+
+  models::Profile with(const Vector& x, std::size_t i) const {
+    models::Profile p = own_[i];
+    for (std::size_t k = 0; k < plan_.parameters.size(); ++k) {
+      if (plan_.parameters[k].holds(runs_[i]))
+        p.value(plan_.parameters[k].parameter).median *= std::exp(x[index(k)]);
+    }
+    return p;
+  }
+
+  /// Puts the state of the run's network into the profile.
+  void take_state(models::Profile& p, const GpuRun& run, const Vector& x) const {
+    const int nodes = run.job.cluster.nodes, tensor = run.strategy.tensor_parallel;
+    if (!network_ || nodes < 2 || !run.all_reduce) return;
+    const models::NetworkState& n = plan_.network;
+    const Eigen::Index last = x.size() - 1;
+    p.value(models::switched::network_share).median *=
+        std::pow(*run.all_reduce / n.usual, n.power * std::exp(x[last]));
+    const auto size =
+        std::min(n.congested_below.size(), at(static_cast<Eigen::Index>(std::ceil(std::log2(nodes)))));
+    if (tensor < 2 || *run.all_reduce >= n.congested_below[size - 1]) return;
+    const bool many = tensor > run.job.cluster.instance.cores();
+    p.value(models::gpu::host_layer).median +=
+        n.layer_per_rank.value * std::exp(x[last - 1]) * tensor * (many ? n.many_ranks : 1);
+  }
+
+  double predicted(std::size_t i, const Vector& x) const {
+    const GpuRun& run = runs_[i];
+    models::Profile p = with(x, i);
+    take_state(p, run, x);
+    try {
+      return models::StepModel(run.job, run.strategy, p, *graphs_.at(run.job.cluster.instance.chips))
+          .simulate()
+          .step.value;
+    } catch (const std::exception&) {  // beyond the clock with these values
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+
+  std::vector<GpuRun> runs_;
+  const GpuFitPlan& plan_;
+  int threads_;
+  std::vector<models::Profile> own_;  ///< of each run: with the factors of its framework and cluster
+  std::vector<double> weight_;
+  bool network_ = false;
+  std::map<int, std::unique_ptr<topology::ChipGraph>> graphs_;
+};
+
+Vector solved(const std::pair<Matrix, Vector>& equations) {
+  Vector d = equations.first.ldlt().solve(equations.second);
+  const double most = d.size() > 0 ? d.cwiseAbs().maxCoeff() : 0;
+  return most > kMostStep ? Vector(d * (kMostStep / most)) : d;
+}
+
+/// Errors with each source predicted by a fit to the others, linearised around x.
+Vector left_out(const Problem& problem, const Vector& x, const Vector& e, const Matrix& j,
+                const GpuFitPlan& plan) {
+  constexpr int kIterations = 4;
+  Vector out = e;
+  for (const GpuFitPlan::Source& s : plan.sources) {
+    Vector d = Vector::Zero(x.size());
+    for (int k = 0; k < kIterations; ++k) d += solved(problem.equations(x + d, e + j * d, j, s.name));
+    const Vector whole = e + j * d;
+    for (std::size_t i = 0; i < problem.runs().size(); ++i) {
+      if (problem.runs()[i].source == s.name) out[index(i)] = whole[index(i)];
+    }
+  }
+  return out;
+}
+
+std::pair<double, double> median_and_mean(std::vector<double> v) {
+  if (v.empty()) return {0, 0};
+  std::sort(v.begin(), v.end());
+  double sum = 0;
+  for (const double x : v) sum += x;
+  return {v[v.size() / 2], sum / static_cast<double>(v.size())};
+}
+
+std::vector<GpuFitErrors> errors_of(const Problem& problem, const GpuFitPlan& plan, const Vector& e,
+                                    const Vector& out) {
+  std::vector<GpuFitErrors> all;
+  for (const GpuFitPlan::Source& s : plan.sources) {
+    std::vector<double> fitted, left;
+    for (std::size_t i = 0; i < problem.runs().size(); ++i) {
+      if (problem.runs()[i].source != s.name) continue;
+      if (!std::isfinite(e[index(i)])) continue;
+      fitted.push_back(std::abs(std::expm1(e[index(i)])));
+      left.push_back(std::abs(std::expm1(out[index(i)])));
+    }
+    const auto [median, mean] = median_and_mean(fitted);
+    const auto [left_median, left_mean] = median_and_mean(left);
+    all.push_back({s.name, fitted.size(), median, mean, left_median, left_mean});
+  }
+  return all;
+}
+
+/// The value of a parameter in a profile for the first run that it holds for.
+models::Value value_in(const models::Profile& profile, const GpuParameter& p, const Problem& problem) {
+  for (const GpuRun& r : problem.runs()) {
+    if (p.holds(r)) return models::with_factors(profile, r.job).value(p.parameter);
+  }
+  throw std::invalid_argument("no run is of " + p.scope);
+}
+
+/// The network's law in a profile.
+models::NetworkState law_in(const models::Profile& profile) {
+  if (!profile.factors) return {};
+  for (const models::Factors& f : *profile.factors) {
+    if (f.network.usual.value > 0) return f.network;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool GpuParameter::holds(const GpuRun& run) const {
+  return scope.empty() || scope == run.strategy.framework || scope == run.job.cluster.instance.name;
+}
+
+GpuFit fit_gpu(std::vector<GpuRun> runs, const GpuFitPlan& plan, models::Profile prior,
+               const models::Profile& shipped, bool from_shipped, int iterations, int threads) {
+  for (const auto& [parameter, value] : plan.priors) prior.value(parameter) = value;
+  const Problem problem(std::move(runs), plan, prior, threads);
+  GpuFit fit{plan.profile, plan.prior, problem.runs().size(), 0, {}, {}};
+  std::vector<FittedGpuParameter>& all = fit.parameters;
+  for (const GpuParameter& p : plan.parameters) {
+    const models::Value before = problem.prior(p);
+    all.push_back({std::string(to_string(p.parameter)), p.scope, before, before,
+                   value_in(shipped, p, problem).median, 0});
+  }
+  if (problem.has_network()) {
+    const models::NetworkState law = law_in(shipped);
+    const models::Value ranks{plan.network.layer_per_rank.value, kNetworkSpread, ""},
+        power{plan.network.power, kNetworkSpread, ""};
+    all.push_back({"layer_per_rank", "network_state", ranks, ranks, law.layer_per_rank.value, 0});
+    all.push_back({"power", "network_state", power, power, law.power, 0});
+  }
+  Vector x = Vector::Zero(problem.size()), d = x, e, sd = x;
+  Matrix j;
+  for (Eigen::Index i = 0; from_shipped && i < x.size(); ++i)
+    x[i] = std::log(all[at(i)].shipped / all[at(i)].prior.median);
+  const int most = from_shipped ? 1 : iterations;
+  while (fit.iterations < most && x.size() > 0) {
+    ++fit.iterations;
+    e = problem.errors(x);
+    j = problem.slopes(x, e);
+    const auto equations = problem.equations(x, e, j);
+    d = solved(equations);
+    sd = equations.first.inverse().diagonal().cwiseSqrt();
+    x += d;
+    if (d.cwiseAbs().maxCoeff() < kConverged) break;
+  }
+  e = problem.errors(x);
+  fit.errors = errors_of(problem, plan, e, left_out(problem, x, e, j, plan));
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    FittedGpuParameter& p = all[at(i)];
+    p.value = {p.prior.median * std::exp(x[i]), sd[i], ""};
+    p.moved = d[i] / sd[i];
+  }
+  return fit;
+}
+
+}  // namespace trnplan::calibrate

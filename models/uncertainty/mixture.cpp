@@ -1,0 +1,73 @@
+#include "models/uncertainty/mixture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "units/normal.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// Log-sd of a step in one state, from its interval.
+double one_state_sd(const StepReport& r) {
+  return std::log(r.high / r.step) / kNinetyPercent;
+}
+
+void set_interval(StepReport& report) {
+  constexpr double kTail = 0.05;
+  const Mixture parts = mixture_of(report);
+  report.low = std::min(report.step, Seconds(std::exp(mixture_quantile(parts, kTail))));
+  report.high = std::max(report.step, Seconds(std::exp(mixture_quantile(parts, 1 - kTail))));
+}
+
+}  // namespace
+
+double mixture_probability(const Mixture& parts, double x) {
+  double sum = 0;
+  for (const MixturePart& p : parts)
+    sum += p.weight * (p.sd > 0 ? normal_probability((x - p.mean) / p.sd) : x < p.mean ? 0 : 1);
+  return sum;
+}
+
+double mixture_quantile(const Mixture& parts, double p) {
+  // The quantile lies between the least and the greatest of the parts' own.
+  const double z = normal_quantile(p);
+  double low = parts.front().mean + z * parts.front().sd, high = low;
+  for (const MixturePart& part : parts) {
+    low = std::min(low, part.mean + z * part.sd);
+    high = std::max(high, part.mean + z * part.sd);
+  }
+  for (;;) {
+    const double middle = (low + high) / 2;
+    if (!(low < middle && middle < high)) return middle;
+    (mixture_probability(parts, middle) < p ? low : high) = middle;
+  }
+}
+
+Mixture mixture_of(const StepReport& r) {
+  const double mean = std::log(r.step.value);
+  if (!r.slow) return {{1, mean, one_state_sd(r)}};
+  return {{1 - r.slow->probability, mean, r.slow->usual_log_sd},
+          {r.slow->probability, std::log(r.slow->step.value), r.slow->log_sd}};
+}
+
+void add_slow_state(StepReport& report, double probability, const StepReport& slow) {
+  report.slow = SlowStep{probability, slow.step, one_state_sd(slow), one_state_sd(report)};
+  set_interval(report);
+}
+
+void widen(StepReport& r, double log_sd) {
+  if (r.slow) {
+    r.slow->log_sd = std::hypot(r.slow->log_sd, log_sd);
+    r.slow->usual_log_sd = std::hypot(r.slow->usual_log_sd, log_sd);
+    set_interval(r);
+    return;
+  }
+  const double known = one_state_sd(r);
+  const double sd = std::sqrt(known * known + log_sd * log_sd);
+  r.low = r.step * std::exp(-kNinetyPercent * sd);
+  r.high = r.step * std::exp(kNinetyPercent * sd);
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,35 @@
+// Mixtures of log-normals: a step whose network may be in one of several states.
+//
+//   F(x) = sum_i w_i Phi((x - m_i) / s_i)   x, m_i, s_i: natural logarithms
+// The 90 % interval of a step is F^-1(0.05) .. F^-1(0.95) over its states: skewed to the slow side. Its median
+// stays that of the usual state, which is by far the likeliest single value.
+#pragma once
+
+#include <vector>
+
+#include "models/report/step_report.h"
+
+namespace trnplan::models {
+
+/// A normal part of the distribution of a logarithm.
+struct MixturePart {
+  double weight = 1, mean = 0, sd = 0;
+};
+using Mixture = std::vector<MixturePart>;
+
+/// F(x). Parts of sd 0 are steps. Weights add up to 1.
+[[nodiscard]] double mixture_probability(const Mixture& parts, double x);
+
+/// F^-1(p), 0 < p < 1, by bisection to the last digits of a double. Requires: parts. Cost: 1e2 values of F.
+[[nodiscard]] double mixture_quantile(const Mixture& parts, double p);
+
+/// Distribution of the logarithm of the step, in s: one part, or one for each state of the network.
+[[nodiscard]] Mixture mixture_of(const StepReport& report);
+
+/// Adds the slow state, in which the step is that of `slow` alone, and sets the interval over both.
+void add_slow_state(StepReport& report, double probability, const StepReport& slow);
+
+/// Widens the interval by an independent log-sd of the step.
+void widen(StepReport& report, double log_sd);
+
+}  // namespace trnplan::models

@@ -1,0 +1,1 @@
+calibrate {SRC}/catalog/gpu-runs.csv --gpu b300
