@@ -12,10 +12,12 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/fit/kernel_bench.h"
+#include "calibrate/fit/log_update.h"
 #include "models/framework/framework.h"
 #include "models/parameters/common_parameters.h"
 #include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
+#include "units/square.h"
 
 namespace trnplan::calibrate {
 
@@ -27,16 +29,11 @@ using models::Parameter;
 using models::Profile;
 
 constexpr int kMostIterations = 30;
-constexpr double kTolerance = 1e-6;   // of a logarithm
 constexpr double kDifference = 1e-3;  // of logarithms, for derivatives
 constexpr double kFollows = 0.1;      // least derivative of a row that teaches a parameter
 
 constexpr std::string_view kProduct = "product", kAttention = "attention", kOther = "kernel",
                            kInNode = "collective in a node", kBetween = "collective between nodes";
-
-double square(double x) {
-  return x * x;
-}
 
 /// A value that is not the profile's own: of the loops that run a library of attention.
 struct OfLibrary {
@@ -319,10 +316,6 @@ std::vector<double> row_of(const std::vector<std::vector<double>>& slopes, std::
   return row;
 }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 /// What a row's variance is multiplied by: 1 within two standard deviations.
 double excess(double misses) {
   return std::max(1.0, std::abs(misses) / kContradicts);
@@ -374,23 +367,16 @@ MachineFit fit_machine(const std::vector<MeasuredKernel>& kernels,
     const std::vector<double> now = machine.predict(delta);
     const auto slopes = machine.slopes(delta);
     posterior = models::Posterior(machine.covariance);
-    std::vector<double> mean(machine.size, 0);
-    for (std::size_t k = 0; k < rows; ++k) {
-      const Shape& shape = machine.shapes[k];
-      const std::vector<double> w = row_of(slopes, k);
-      const double noise = shape.noise * excess(misses[k]);
-      const double residual = shape.log_seconds - now[k] + dot(w, delta) - dot(w, mean);
-      const std::vector<double> gain = posterior.gain(w, noise);
-      for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += gain[j] * residual;
-      posterior.observe(w, noise);
-    }
-    double most = 0;
-    for (std::size_t j = 0; j < mean.size(); ++j) most = std::max(most, std::abs(mean[j] - delta[j]));
+    std::vector<LogResidual> observed;
+    for (std::size_t k = 0; k < rows; ++k)
+      observed.push_back({machine.shapes[k].log_seconds - now[k], row_of(slopes, k),
+                          machine.shapes[k].noise * excess(misses[k])});
+    std::vector<double> mean = updated(posterior, delta, observed);
+    out.converged = largest_move(mean, delta) < kConverged;
     delta = std::move(mean);
     const std::vector<double> then = machine.predict(delta);
     for (std::size_t k = 0; k < rows; ++k)
       misses[k] = (machine.shapes[k].log_seconds - then[k]) / std::sqrt(machine.shapes[k].noise);
-    out.converged = most < kTolerance;
   }
   const std::vector<double> after = machine.predict(delta);
   for (std::size_t k = 0; k < rows; ++k) {

@@ -4,15 +4,16 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
-#include <numeric>
 #include <utility>
 
 #include "calibrate/fit/fit.h"
+#include "calibrate/fit/log_update.h"
 #include "models/parameters/common_parameters.h"
 #include "models/step/step.h"
 #include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
 #include "topology/chip_graph.h"
+#include "units/square.h"
 
 namespace trnplan::calibrate {
 
@@ -20,12 +21,7 @@ namespace {
 
 using models::StackFactor;
 
-constexpr int kMostIterations = 12;
-constexpr double kTolerance = 1e-6;  // of a logarithm
-
-double square(double x) {
-  return x * x;
-}
+constexpr int kMostSiteIterations = 12;
 
 /// The profile with a calibration that has factors of the runs' sites and layouts; new ones are 1.
 models::Profile with_sites(const models::Profile& prior, const std::vector<SiteRun>& runs) {
@@ -121,10 +117,6 @@ class Runs {
   std::vector<std::unique_ptr<topology::ChipGraph>> graphs_;
 };
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 /// Puts the posterior's covariance, and the standard deviations that follow from it, into the profile.
 void set_covariance(models::Profile& profile, const models::Posterior& posterior) {
   auto c = std::make_shared<models::Calibration>(*profile.calibration);
@@ -153,23 +145,18 @@ SiteFit fit_site(const std::vector<SiteRun>& runs, const models::Profile& prior)
   const double repeat = square(prior[models::common::repeat_spread]);
   std::vector<double> delta(size, 0);
   models::Posterior posterior;
-  for (; out.iterations < kMostIterations && !out.converged; ++out.iterations) {
+  for (; out.iterations < kMostSiteIterations && !out.converged; ++out.iterations) {
     const models::Profile now = moved(from, delta);
     posterior = models::Posterior(from.calibration->covariance);
-    std::vector<double> mean(size, 0);
+    std::vector<LogResidual> rows;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      const Answer a = bench.at(i, now);
-      const double noise = repeat + square(runs[i].log_sd);
-      const double residual = runs[i].log_seconds - std::log(a.report.step.value) + dot(a.gradient, delta) -
-                              dot(a.gradient, mean);
-      const std::vector<double> gain = posterior.gain(a.gradient, noise);
-      for (std::size_t j = 0; j < size; ++j) mean[j] += gain[j] * residual;
-      posterior.observe(a.gradient, noise);
+      Answer a = bench.at(i, now);
+      rows.push_back({runs[i].log_seconds - std::log(a.report.step.value), std::move(a.gradient),
+                      repeat + square(runs[i].log_sd)});
     }
-    double most = 0;
-    for (std::size_t j = 0; j < size; ++j) most = std::max(most, std::abs(mean[j] - delta[j]));
+    std::vector<double> mean = updated(posterior, delta, rows);
+    out.converged = largest_move(mean, delta) < kConverged;
     delta = std::move(mean);
-    out.converged = most < kTolerance;
   }
   out.profile = moved(from, delta);
   set_covariance(out.profile, posterior);

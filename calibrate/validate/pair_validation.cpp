@@ -8,16 +8,13 @@
 #include "models/uncertainty/compare.h"
 #include "models/uncertainty/spread.h"
 #include "units/normal.h"
+#include "units/square.h"
 
 namespace trnplan::calibrate {
 
 namespace {
 
 using Row = StepValidation::Row;
-
-double square(double x) {
-  return x * x;
-}
 
 /// Rows of one configuration on one framework, each with the weight of its run group.
 struct Configuration {

@@ -1,4 +1,5 @@
 #include "models/uncertainty/spread.h"
+#include "units/square.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,13 +7,7 @@
 
 namespace trnplan::models {
 
-namespace {
-
-double square(double x) {
-  return x * x;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 double log_variance(const Profile& profile, const std::vector<double>& g) {
   double variance = 0;

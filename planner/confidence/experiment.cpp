@@ -10,6 +10,7 @@
 #include "models/uncertainty/spread.h"
 #include "planner/search/explain.h"
 #include "units/quantity.h"
+#include "units/square.h"
 
 namespace trnplan::planner {
 
@@ -104,7 +105,6 @@ class Analysis {
  private:
   using Weights = Posterior::Weights;
 
-  static double square(double x) { return x * x; }
   static Weights minus(Weights x, const Weights& y) {
     x.resize(std::max(x.size(), y.size()), 0);
     for (std::size_t i = 0; i < y.size(); ++i) x[i] -= y[i];

@@ -12,6 +12,7 @@
 #include "models/framework/framework.h"
 #include "models/operators/operators.h"
 #include "models/uncertainty/spread.h"
+#include "units/square.h"
 
 namespace trnplan::planner {
 
@@ -22,10 +23,6 @@ using models::Parameter;
 
 /// Minutes of a shape, of starting the process that times them, and of a table.
 constexpr double kShapeMinutes = 0.05, kStartMinutes = 0.5, kTableMinutes = 1;
-
-double square(double x) {
-  return x * x;
-}
 
 /// Seconds of the operators that are kernels, by shape.
 class Kernels {
