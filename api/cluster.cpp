@@ -18,6 +18,7 @@
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
 #include "text/parse.h"
+#include "units/index.h"
 
 namespace trnplan::api {
 
@@ -287,9 +288,10 @@ ClusterAnswer cluster(const ClusterRequest& request, Remarks& remarks) {
   share_spine(stated, members, a);
   remark_rule(stated, remarks);
   const planner::SamplingOptions sampling{request.runs, static_cast<std::uint64_t>(request.seed)};
-  a.estimate = planner::estimate_cluster(a.setup, reliability, sampling);
   a.spares = planner::ask_spares(a.setup, reliability, spares, a.usd_per_node_hour, sampling);
+  if (a.spares.recommended >= 0) a.setup.spares = a.spares.rows[at(a.spares.recommended)].value;
   a.checkpoints = planner::ask_checkpoints(a.setup, reliability, intervals, a.usd_per_node_hour, sampling);
+  a.estimate = planner::estimate_cluster(a.setup, reliability, sampling);
   return a;
 }
 

@@ -152,7 +152,8 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.budget = read.budget(o.budget);
   q.confidence = read.confidence(o.confidence);
   q.instances = read.instances(o.instances, job, catalog, remarks);
-  if (q.nodes.empty() && o.nodes.empty() && (q.asks_for_tokens() || !limits)) {
+  const bool wrong_tokens = !o.tokens.empty() && q.asks_for_tokens();  // said already
+  if (q.nodes.empty() && o.nodes.empty() && !wrong_tokens && (q.asks_for_tokens() || !limits)) {
     read.fault("--nodes", "neither the nodes nor what they are solved from is stated",
                "write for example --nodes 4..128, or --tokens 2T with --deadline 60d or --budget 2.5M");
   }

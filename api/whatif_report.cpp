@@ -141,10 +141,14 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
   add("--profile", o.profile, o.profile != usual.profile);
   for (const std::string& setting : o.hardware) add("--set", setting, true);
   const planner::PriceOptions& prices = a.question.prices;
-  const auto own = prices.usd_by_type.find(p.instance);
-  if (const auto usd =
-          own != prices.usd_by_type.end() ? std::optional(own->second) : prices.usd_per_node_hour)
-    add("--price", fmt::format("{}={}/h", p.instance, *usd), true);
+  const auto type = std::find_if(a.question.instances.begin(), a.question.instances.end(),
+                                 [&](const topology::Instance& i) { return i.name == p.instance; });
+  if (o.offerings.empty() && type != a.question.instances.end()) {
+    const auto paid = paid_price(*type, prices);
+    const topology::Price* usual = type->price();
+    if (paid && (usual == nullptr || paid->usd_per_hour != usual->usd_per_hour))
+      add("--price", fmt::format("{}={:.6g}/h", p.instance, paid->usd_per_hour), true);
+  }
   add("--risk", std::string(to_string(o.risk)), o.risk != usual.risk);
   if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
   return words;

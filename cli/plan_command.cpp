@@ -160,8 +160,8 @@ void add_plan(CLI::App& app, Run& chosen) {
   command->add_flag("--force", o->request.force, "overwrite files in --out, and --report");
   command
       ->add_option("--require", o->required,
-                   "'fits>=99%' or 'days<=60': exit code 5 if the recommended plan does not keep it; may be "
-                   "repeated; " +
+                   "'fits>=99%' or 'days<=60': exit code 5 if the recommended plan does not keep it, though "
+                   "--out is written; may be repeated; " +
                        api::requirable())
       ->check(not_empty())
       ->allow_extra_args(false);

@@ -75,12 +75,15 @@ std::string step_answer(const StepCalibration& c) {
   std::string text;
   for (const OwnStep& s : c.own) {
     text += fmt::format(
-        "your run {}: {:.4g} s{}, predicted {:.4g} ({:.4g} to {:.4g}) by {}; after the fit {:.4g} ({:.4g} to "
+        "your run {}: {:.4g} s{}, predicted {:.4g} ({:.4g} to {:.4g}{}) by {}; after the fit {:.4g} ({:.4g} "
+        "to "
         "{:.4g})\n",
         printable(s.id, 200), s.seconds,
         s.printed > 0 ? fmt::format(" from step to step ({:.4g} by the step time in the log)", s.printed)
                       : "",
-        s.before, s.before_low, s.before_high, c.before, s.after, s.after_low, s.after_high);
+        s.before, s.before_low, s.before_high,
+        s.seconds < s.before_low || s.seconds > s.before_high ? ": outside; is this the job of the log?" : "",
+        c.before, s.after, s.after_low, s.after_high);
   }
   return text + sites_text(c);
 }

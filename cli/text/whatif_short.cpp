@@ -57,6 +57,14 @@ std::string missing_text(const WhatIfAnswer& a) {
   return text;
 }
 
+/// Types without a price of the kind asked for, which no comparison of prices counts.
+std::string unpriced_text(const WhatIfAnswer& a) {
+  std::string types;
+  for (const planner::InstanceStanding& s : a.result.standings)
+    if (!s.price) types += (types.empty() ? "" : ", ") + printable(s.instance);
+  return types.empty() ? "" : "no price of this kind is known of " + types + ": state one with --price\n";
+}
+
 /// A line for each type at its best number of nodes, or for each number of nodes of one type.
 std::string short_table(const WhatIfAnswer& a, int width) {
   const WhatIfQuestion& q = a.question;
@@ -138,6 +146,9 @@ std::string short_whatif_text(const WhatIfAnswer& a, int width) {
                           cluster_words(surer), surer.run.usd ? usd_text(*surer.run.usd) + "," : "it",
                           a.question.deadline ? "the deadline" : "the budget");
     }
+    if (const std::string commitment = best->run.bill ? best->run.bill->commitment(best->run.time) : "";
+        !commitment.empty())
+      text += "  term        " + commitment + "\n";
     if (const std::string unknown = never_compared_text(*best->plan); !unknown.empty())
       text += "  unknown     " + unknown + "\n";
     if (const auto batch = planner::waiting_stages(*best->plan))
@@ -145,7 +156,7 @@ std::string short_whatif_text(const WhatIfAnswer& a, int width) {
           "  batch       stages wait {:.0f} % of the step; with a global batch of {} about {:.0f} %\n",
           100 * batch->share, batch->enough, 100 * planner::kLittleWaiting);
   }
-  return text + short_table(a, width) + missing_text(a) + "\n" + next_text(a);
+  return text + short_table(a, width) + unpriced_text(a) + missing_text(a) + "\n" + next_text(a);
 }
 
 }  // namespace trnplan::cli

@@ -1,6 +1,7 @@
 #include "cli/text/whatif_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -264,10 +265,10 @@ std::string none_text(const WhatIfAnswer& a) {
     text += fmt::format("  reached     on {}: {}\n", cluster_words(p), run_line(p.run, run_question(q)));
   }
   for (const planner::WhatHelps& h : a.result.helps) {
-    const WhatIfPoint& p = a.result.points[static_cast<std::size_t>(a.result.likeliest)];
-    text += fmt::format("  {:<11} {}: {} {:.0f} % likely{}\n",
-                        &h == &a.result.helps.front() ? "would help" : "", h.option, cluster_words(p),
-                        100 * h.probability, h.usd ? fmt::format(", {} USD", grouped(*h.usd)) : "");
+    text += fmt::format("  {:<11} {}: {} x {} {:.0f} % likely{}\n",
+                        &h == &a.result.helps.front() ? "would help" : "", h.option, h.nodes,
+                        printable(h.instance), 100 * h.probability,
+                        h.usd ? fmt::format(", {} USD", grouped(*h.usd)) : "");
   }
   if (!tells_fixes(a)) return text;
   std::vector<std::string> fixes;
@@ -281,8 +282,20 @@ std::string next_text(const WhatIfAnswer& a) {
   const int best = a.result.recommended;
   const WhatIfPoint* p = best >= 0 ? &a.result.points[static_cast<std::size_t>(best)] : nullptr;
   if (p == nullptr && a.result.would_do) p = &*a.result.would_do;
-  if (p == nullptr)
-    return entry("Next", "other --instances or --nodes, fewer --tokens, or more time or money" + more(a));
+  if (p == nullptr) {
+    const int likeliest = a.result.likeliest;
+    const double works = likeliest < 0 ? 1 : a.result.points[static_cast<std::size_t>(likeliest)].run.works;
+    if (a.question.confidence && works < *a.question.confidence)
+      return entry(
+          "Next",
+          fmt::format("other --instances (all: every type), or --confidence {:.0f}% and less: no time "
+                      "or money makes the plan work more probably",
+                      std::floor(100 * works)) +
+              more(a));
+    return entry(
+        "Next",
+        "other --instances (all: every type) or --nodes, fewer --tokens, or more time or money" + more(a));
+  }
   const std::string command = command_text(a.next);
   const auto& types = a.question.instances;
   if (std::any_of(types.begin(), types.end(), [](const auto& i) { return !i.changes.empty(); }))

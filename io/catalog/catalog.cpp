@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "io/catalog/architecture_reader.h"
 #include "io/catalog/build_catalog.h"
@@ -56,6 +59,14 @@ Node open_entry(const fs::path& folder, std::string_view what, std::string_view 
                  near.empty() ? "known: " + all : "did you mean \"" + near + "\"? Known: " + all});
 }
 
+Diagnostic without_unit(const HardwareSetting& s, const std::string& unit) {
+  return {{"command line", 0, 0},
+          "--set",
+          in_quotes(printable(s.text, 100)) + " has no unit",
+          fmt::format("write its unit, such as {0}, or {1}=x{2:g} for {2:g} times as much", unit, s.key,
+                      s.value)};
+}
+
 Diagnostic unknown_key(const HardwareSetting& s, const std::string& problem,
                        const std::set<std::string>& keys) {
   const std::string near = nearest(s.key, {keys.begin(), keys.end()});
@@ -99,12 +110,18 @@ Catalog Catalog::with_hardware(const std::vector<HardwareSetting>& settings) con
   changed.hardware_ = settings;
   if (settings.empty()) return changed;
   std::set<std::string> keys;
+  std::map<std::string, std::string> units;
   for (const std::string& name : instances()) {
-    for (SettableNumber& n : settable(name)) keys.insert(std::move(n.key));
+    for (SettableNumber& n : settable(name)) {
+      if (n.unit != "1") units.emplace(n.key, n.unit);
+      keys.insert(std::move(n.key));
+    }
   }
   std::vector<Diagnostic> faults;
   for (const HardwareSetting& s : settings) {
     if (!keys.contains(s.key)) faults.push_back(unknown_key(s, "no instance type has this number", keys));
+    const auto unit = units.find(s.key);
+    if (unit != units.end() && !s.times && s.unit.empty()) faults.push_back(without_unit(s, unit->second));
   }
   if (!faults.empty()) throw InputError(std::move(faults));
   return changed;

@@ -272,6 +272,8 @@ const Record<planner::WhatHelps>& record() {
   static const Record<WhatHelps> described(
       "WhatHelps", "A change with which a cluster keeps the limits more probably.",
       {{"option", &WhatHelps::option, "of the command"},
+       {"instance", &WhatHelps::instance},
+       {"nodes", &WhatHelps::nodes},
        {"probability_in_limits", &WhatHelps::probability, "that the run works and keeps the limits then"},
        {"days", [](const WhatHelps& h) { return in_days(h.time); }, "of the run, at the median"},
        {"usd", &WhatHelps::usd, "likewise; `null` without a price"}});
@@ -328,7 +330,7 @@ const Record<ShownWhatIf>& record() {
         "if none is recommended: index of the point that is most likely to keep the limits; -1: there is no "
         "limit, or "
         "no plan"},
-       {"helps", result(&WhatIfResult::helps), "what would help the likeliest point to keep them"},
+       {"helps", result(&WhatIfResult::helps), "what would help to keep them"},
        {"bill", &bill_of_recommended, "the items of the recommended cluster's price"},
        {"not_covered", [](const W&) {
           return std::vector<std::string_view>{"waiting for the job to be scheduled", "planned maintenance",

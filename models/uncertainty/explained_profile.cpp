@@ -1,5 +1,7 @@
 #include "models/uncertainty/explained_profile.h"
 
+#include <algorithm>
+
 #include <cmath>
 
 #include "models/uncertainty/spread.h"
@@ -41,10 +43,14 @@ ExplainedProfile explained(const Profile& profile, const Profile* prior, const P
     out.ranges = c->ranges;
   }
   if (profile.factors != nullptr) {
-    for (const Factors& f : *profile.factors)
-      out.own_values.push_back(f.framework.empty() ? f.cluster
+    for (const Factors& f : *profile.factors) {
+      const std::string name = f.framework.empty() ? f.cluster
                                : f.cluster.empty() ? f.framework
-                                                   : f.framework + " on " + f.cluster);
+                                                   : f.framework + " on " + f.cluster;
+      if (!name.empty() &&
+          std::find(out.own_values.begin(), out.own_values.end(), name) == out.own_values.end())
+        out.own_values.push_back(name);
+    }
   }
   for (const Parameter p : profile.schema->parameters())
     out.parameters.push_back({p, value_in(prior, p), profile.value(p), value_in(other, p), {}, {}});

@@ -155,7 +155,9 @@ std::string because(const WhatIfResult& result, const WhatIfQuestion& q) {
   text += ". ";
   const InstanceStanding* own = standing_of(result.standings, p.instance);
   std::string sure;
-  if (usd && own != nullptr && result.standings.size() > 1)
+  const auto priced = std::count_if(result.standings.begin(), result.standings.end(),
+                                    [](const InstanceStanding& one) { return one.price.has_value(); });
+  if (usd && own != nullptr && priced > 1)
     sure = fmt::format("its type is {:.0f} % likely to be the cheapest", 100 * own->cheapest);
   if (q.deadline && !q.asks_for_tokens())
     sure += fmt::format("{}it is {:.0f} % likely to be done in time", sure.empty() ? "" : ", and ",
@@ -164,7 +166,7 @@ std::string because(const WhatIfResult& result, const WhatIfQuestion& q) {
     sure = fmt::format("a step takes {:.3g} s, 90 % between {:.3g} and {:.3g}", p.plan->report.step.value,
                        p.plan->report.low.value, p.plan->report.high.value);
   sure[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sure[0])));
-  return text + sure + ", at the prices and parameters shown.";
+  return text + sure + ", at the prices and parameters assumed.";
 }
 
 }  // namespace trnplan::planner

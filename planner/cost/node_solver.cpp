@@ -51,6 +51,11 @@ class NodeSolver {
     return chosen();
   }
 
+  void add_judged(std::vector<WhatIfPoint>& to) const {
+    for (const auto& [nodes, p] : judged_)
+      if (p.plan) to.push_back(p);
+  }
+
  private:
   SearchFunction counted(const SearchFunction& search) {
     return [this, &search](const models::Job& job, const models::Profile& profile, const SearchOptions& o) {
@@ -206,8 +211,12 @@ class NodeSolver {
 
 }  // namespace
 
-std::vector<WhatIfPoint> solved_points(const ClusterPoints& points, const topology::Instance& type) {
-  return NodeSolver(points, type).solve();
+std::vector<WhatIfPoint> solved_points(const ClusterPoints& points, const topology::Instance& type,
+                                       std::vector<WhatIfPoint>& judged) {
+  NodeSolver solver(points, type);
+  std::vector<WhatIfPoint> found = solver.solve();
+  solver.add_judged(judged);
+  return found;
 }
 
 }  // namespace trnplan::planner

@@ -20,9 +20,10 @@ namespace trnplan::planner {
 
 /// Points of the type, ascending: the first that keeps the limits, seen from too few nodes (with a budget
 /// alone from too many), and the preferred one of those judged. If none keeps them, the most likely; empty if
-/// no number of nodes has a plan. Requires: tokens and a limit are stated. Cost: some ten searches, or those
+/// no number of nodes has a plan. Adds all that were judged and have a plan to `judged`. Requires: tokens and a limit are stated. Cost: some ten searches, or those
 /// of kMostStrategies strategies.
 [[nodiscard]] std::vector<WhatIfPoint> solved_points(const ClusterPoints& points,
-                                                     const topology::Instance& type);
+                                                     const topology::Instance& type,
+                                                     std::vector<WhatIfPoint>& judged);
 
 }  // namespace trnplan::planner

@@ -11,92 +11,130 @@ namespace {
 
 /// Least gain in probability of a change that is named.
 constexpr double kWorthNaming = 0.005;
+/// Tries to make a limit long enough, and the step between two: goodput depends on the length of the run.
+constexpr int kMostRounds = 8;
+constexpr double kStep = 1.02;
 
 /// `x` rounded to three figures, up or down, so that what is named is enough.
 double three_figures(double x, bool up) {
   const double unit = std::pow(10.0, std::floor(std::log10(x)) - 2);
-  return (up ? std::ceil(x / unit) : std::floor(x / unit)) * unit;
+  return (up ? std::ceil(x / unit * (1 - 1e-12)) : std::floor(x / unit * (1 + 1e-12))) * unit;
+}
+
+std::string count_of(double tokens) {
+  return tokens >= 1e12 ? fmt::format("{:.4g}T", tokens / 1e12) : fmt::format("{:.4g}B", tokens / 1e9);
 }
 
 class Remedies {
  public:
-  Remedies(const WhatIfPoint& point, const WhatIfQuestion& question, const models::Job& job,
-           const RunTerms& terms, const Reliability& reliability)
-      : p_(point), q_(question), job_(job), terms_(terms), reliability_(reliability) {}
+  Remedies(const std::vector<WhatIfPoint>& considered, const WhatIfPoint& likeliest,
+           const ClusterPoints& clusters)
+      : considered_(considered), likeliest_(likeliest), clusters_(clusters), q_(clusters.q) {}
 
   std::vector<WhatHelps> all() {
-    const double wanted = q_.confidence.value_or(0.5) / p_.run.works;
-    if (wanted < 1) limits(wanted);
-    if (!terms_.asynchronous) {
-      RunTerms other = terms_;
-      other.asynchronous = true;
-      with("--async-checkpoints", other);
-    }
-    if (terms_.checkpoint_steps > 0) {
-      RunTerms other = terms_;
-      other.checkpoint_steps = 0;
-      with("no --checkpoint-steps", other);
-    }
-    if (terms_.recovery == Recovery::manual) {
-      RunTerms other = terms_;
-      other.recovery = Recovery::automatic;
-      with("--recovery automatic", other);
-    }
+    more_time_or_money();
+    fewer_tokens();
+    const RunTerms terms = clusters_.terms();
+    const auto with = [&](std::string option, const auto& change) {
+      RunTerms other = terms;
+      change(other);
+      const RunAnswer run = answer(likeliest_, {q_.tokens, q_.deadline, q_.budget}, other);
+      const double was = likeliest_.run.probability_in_limits();
+      if (run.why.empty() && run.probability_in_limits() >= was + kWorthNaming)
+        add(std::move(option), likeliest_, run);
+    };
+    if (!terms.asynchronous) with("--async-checkpoints", [](RunTerms& t) { t.asynchronous = true; });
+    if (terms.checkpoint_steps > 0)
+      with("no --checkpoint-steps", [](RunTerms& t) { t.checkpoint_steps = 0; });
+    if (terms.recovery == Recovery::manual)
+      with("--recovery automatic", [](RunTerms& t) { t.recovery = Recovery::automatic; });
     return std::move(all_);
   }
 
  private:
-  /// Limits and tokens with which the run of a plan that works keeps the limits with probability `wanted`.
-  void limits(double wanted) {
-    const RunForecast& run = p_.run.forecast;
-    const Seconds needed = run.time_of(q_.tokens, wanted);
-    RunQuestion more{q_.tokens, q_.deadline, q_.budget};
-    std::string option;
-    if (q_.deadline && needed > *q_.deadline) {
-      const double days = three_figures(in_days(needed), true);
-      more.deadline = Seconds(days * kDay);
-      option = fmt::format("--deadline {:.4g}d", days);
+  double confidence() const { return q_.confidence.value_or(0.5); }
+  /// Probability that a run of the plan must have if it works; 1 or more: none is enough.
+  double wanted(const WhatIfPoint& p) const { return p.plan ? confidence() / p.run.works : kInfinity; }
+
+  RunAnswer answer(const WhatIfPoint& p, const RunQuestion& question, const RunTerms& terms) const {
+    const auto type = std::find_if(q_.instances.begin(), q_.instances.end(),
+                                   [&](const topology::Instance& i) { return i.name == p.instance; });
+    return answer_run(*clusters_.job_at(*type, p.nodes), *p.plan, question, terms, clusters_.reliability);
+  }
+
+  void add(std::string option, const WhatIfPoint& p, const RunAnswer& run) {
+    all_.push_back({std::move(option), p.instance, p.nodes, run.probability_in_limits(), run.time, run.usd});
+  }
+
+  /// Deadline and budget, of those stated, on the cluster where they grow least.
+  void more_time_or_money() {
+    const WhatIfPoint* best = nullptr;
+    double least = kInfinity;
+    for (const WhatIfPoint& p : considered_) {
+      if (wanted(p) >= 1) continue;
+      const Seconds needed = p.run.forecast.time_of(q_.tokens, wanted(p));
+      double growth = q_.deadline ? needed / *q_.deadline : 0;
+      if (q_.budget) growth = p.run.bill ? std::max(growth, p.run.bill->usd(needed) / *q_.budget) : kInfinity;
+      if (growth >= least) continue;
+      least = growth;
+      best = &p;
     }
-    if (q_.budget && p_.run.bill && p_.run.bill->usd(needed) > *q_.budget) {
-      more.budget = three_figures(p_.run.bill->usd(needed), true);
-      option += fmt::format("{}--budget {:.0f}", option.empty() ? "" : " ", *more.budget);
+    if (best == nullptr) return;
+    Seconds needed = best->run.forecast.time_of(q_.tokens, wanted(*best));
+    for (int i = 0; i < kMostRounds; ++i, needed = needed * kStep) {
+      RunQuestion more{q_.tokens, q_.deadline, q_.budget};
+      std::string option;
+      if (q_.deadline && needed > *q_.deadline) {
+        const double days = three_figures(in_days(needed), true);
+        more.deadline = Seconds(days * kDay);
+        option = fmt::format("--deadline {:.4g}d", days);
+      }
+      if (q_.budget && best->run.bill->usd(needed) > *q_.budget) {
+        more.budget = three_figures(best->run.bill->usd(needed), true);
+        option += fmt::format("{}--budget {:.0f}", option.empty() ? "" : " ", *more.budget);
+      }
+      const RunAnswer run = answer(*best, more, clusters_.terms());
+      if (!option.empty() && run.why.empty() && run.probability_in_limits() >= confidence())
+        return add(std::move(option), *best, run);
     }
-    if (!option.empty()) add(option, more, terms_);
-    Seconds left = q_.deadline.value_or(Seconds(kInfinity));
-    if (q_.budget && p_.run.bill) left = std::min(left, p_.run.bill->time_for(*q_.budget));
-    const double tokens = left.value > 0 && left.value < kInfinity ? run.tokens_in(left, wanted) : 0;
-    if (tokens < job_.training.sequence * static_cast<double>(p_.global_batch)) return;
-    const double fewer = three_figures(tokens, false);
-    add(fmt::format("--tokens {}", fewer >= 1e12 ? fmt::format("{:.4g}T", fewer / 1e12)
-                                                 : fmt::format("{:.4g}B", fewer / 1e9)),
-        {fewer, q_.deadline, q_.budget}, terms_);
   }
 
-  void with(std::string option, const RunTerms& terms) {
-    add(std::move(option), {q_.tokens, q_.deadline, q_.budget}, terms);
+  /// Tokens, on the cluster that does most of them within the limits.
+  void fewer_tokens() {
+    const WhatIfPoint* best = nullptr;
+    double most = 0;
+    for (const WhatIfPoint& p : considered_) {
+      if (wanted(p) >= 1) continue;
+      Seconds left = q_.deadline.value_or(Seconds(kInfinity));
+      if (q_.budget) left = p.run.bill ? std::min(left, p.run.bill->time_for(*q_.budget)) : Seconds(0);
+      const double tokens =
+          left.value > 0 && left.value < kInfinity ? p.run.forecast.tokens_in(left, wanted(p)) : 0;
+      if (tokens <= most) continue;
+      most = tokens;
+      best = &p;
+    }
+    const double step =
+        best == nullptr ? 0 : static_cast<double>(best->global_batch) * clusters_.job.training.sequence;
+    for (int i = 0; i < kMostRounds && best != nullptr && most >= step; ++i, most /= kStep) {
+      const double fewer = three_figures(most, false);
+      const RunAnswer run = answer(*best, {fewer, q_.deadline, q_.budget}, clusters_.terms());
+      if (run.why.empty() && run.probability_in_limits() >= confidence())
+        return add("--tokens " + count_of(fewer), *best, run);
+    }
   }
 
-  void add(std::string option, const RunQuestion& question, const RunTerms& terms) {
-    const RunAnswer run = answer_run(job_, *p_.plan, question, terms, reliability_);
-    if (!run.why.empty() || run.probability_in_limits() < p_.run.probability_in_limits() + kWorthNaming)
-      return;
-    all_.push_back({std::move(option), run.probability_in_limits(), run.time, run.usd});
-  }
-
-  const WhatIfPoint& p_;
+  const std::vector<WhatIfPoint>& considered_;
+  const WhatIfPoint& likeliest_;
+  const ClusterPoints& clusters_;
   const WhatIfQuestion& q_;
-  const models::Job& job_;
-  const RunTerms& terms_;
-  const Reliability& reliability_;
   std::vector<WhatHelps> all_;
 };
 
 }  // namespace
 
-std::vector<WhatHelps> what_helps(const WhatIfPoint& point, const WhatIfQuestion& question,
-                                  const models::Job& job, const RunTerms& terms,
-                                  const Reliability& reliability) {
-  return Remedies(point, question, job, terms, reliability).all();
+std::vector<WhatHelps> what_helps(const std::vector<WhatIfPoint>& considered, const WhatIfPoint& likeliest,
+                                  const ClusterPoints& clusters) {
+  return Remedies(considered, likeliest, clusters).all();
 }
 
 }  // namespace trnplan::planner

@@ -115,6 +115,15 @@ int likeliest_of(const std::vector<WhatIfPoint>& points) {
   return best;
 }
 
+/// A probability in percent that differs from `than` where it is less.
+std::string percent_below(double probability, double than) {
+  for (int digits = 0; digits < 3; ++digits) {
+    std::string text = fmt::format("{:.{}f}", 100 * probability, digits);
+    if (text != fmt::format("{:.{}f}", 100 * than, digits)) return text;
+  }
+  return "just less than " + fmt::format("{:.4g}", 100 * than);
+}
+
 /// What the likeliest point lacks, where none keeps the limits with the confidence asked for.
 std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
   const WhatIfPoint* best = &points[at(likeliest_of(points))];
@@ -185,6 +194,16 @@ int nodes_to_try(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q
   }
   if (fastest == nullptr) return enough;
   return q.deadline && fastest->run.time > *q.deadline ? 2 * q.nodes.back() : 0;
+}
+
+/// Adds for each type two clusters smaller than those considered: with more time they may keep a budget.
+void add_smaller(std::vector<WhatIfPoint>& considered, const ClusterPoints& clusters) {
+  for (const topology::Instance& type : clusters.q.instances) {
+    int nodes = 0;
+    for (const WhatIfPoint& p : considered)
+      if (p.instance == type.name && (nodes == 0 || p.nodes < nodes)) nodes = p.nodes;
+    for (int i = 0; i < 2 && (nodes /= 2) > 0; ++i) considered.push_back(clusters.at(type, nodes, Wanted::plan));
+  }
 }
 
 /// Search for a cluster that suffices if no point keeps the limits.
@@ -270,11 +289,13 @@ bool preferred(const WhatIfPoint& a, const WhatIfPoint& b, const WhatIfQuestion&
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search) {
   WhatIfResult result;
+  std::vector<WhatIfPoint> considered;  // where nodes are solved for, also those that are not shown
   const ClusterPoints clusters{job, question, profile, reliability, search};
   for (const topology::Instance& instance : question.instances) {
     for (const int nodes : question.nodes) result.points.push_back(clusters.at(instance, nodes, Wanted::all));
     if (!question.solves_for_nodes()) continue;
-    for (WhatIfPoint& p : solved_points(clusters, instance)) result.points.push_back(std::move(p));
+    for (WhatIfPoint& p : solved_points(clusters, instance, considered))
+      result.points.push_back(std::move(p));
   }
   set_efficiency(result.points);
   set_pareto(result.points);
@@ -288,11 +309,9 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   if (question.asks_for_tokens() || !question.has_limits()) return result;
   result.likeliest = likeliest_of(result.points);
   if (result.likeliest < 0) return result;
-  const WhatIfPoint& best = result.points[at(result.likeliest)];
-  const auto type = std::find_if(question.instances.begin(), question.instances.end(),
-                                 [&](const topology::Instance& i) { return i.name == best.instance; });
-  result.helps =
-      what_helps(best, question, *clusters.job_at(*type, best.nodes), clusters.terms(), reliability);
+  considered.insert(considered.end(), result.points.begin(), result.points.end());
+  if (question.solves_for_nodes() && question.budget) add_smaller(considered, clusters);
+  result.helps = what_helps(considered, result.points[at(result.likeliest)], clusters);
   return result;
 }
 

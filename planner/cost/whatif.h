@@ -102,7 +102,9 @@ struct InstanceStanding {
 
 /// A change of the question with which a cluster keeps the limits more probably.
 struct WhatHelps {
-  std::string option;      ///< of the command, with its value
+  std::string option;  ///< of the command, with its value
+  std::string instance;
+  int nodes = 0;
   double probability = 0;  ///< that the run works and keeps the limits then
   Seconds time{};          ///< of the run, at the median
   std::optional<double> usd;
@@ -124,8 +126,8 @@ struct WhatIfResult {
   /// The point that gets farthest within deadline and budget, without a recommendation and if tokens are
   /// stated; `run` has its tokens.
   std::optional<WhatIfPoint> reaches;
-  /// Index of the cluster that is most likely to keep the limits, if none is recommended (-1 = none), and what would help
-  /// it (planner/cost/remedies.h).
+  /// Index of the cluster that is most likely to keep the limits, if none is recommended (-1 = none), and what would
+  /// help (planner/cost/remedies.h).
   int likeliest = -1;
   std::vector<WhatHelps> helps;
 };

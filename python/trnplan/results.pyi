@@ -822,6 +822,8 @@ class InstanceStanding(Record):
 @dataclass(frozen=True, repr=False)
 class WhatHelps(Record):
     option: str
+    instance: str
+    nodes: int
     probability_in_limits: float
     days: float
     usd: Optional[float]

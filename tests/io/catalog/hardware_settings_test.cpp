@@ -25,8 +25,7 @@ TEST_CASE("settings change the numbers of an instance type", "[io]") {
   CHECK(is.core.bf16 == was.core.bf16);
   CHECK(is.changes == std::vector<std::string>{"core.memory=32GiB", "nic_bandwidth=x2"});
   CHECK(is.shown_name() == "trn1.32xlarge with core.memory=32GiB, nic_bandwidth=x2");
-  // A number without unit has the file's; another unit of the kind is converted.
-  CHECK(changed({"core.memory=32"}).core.memory == gibibytes(32));
+  // Another unit of the kind is converted.
   CHECK(changed({"core.memory=1.5 TB"}).core.memory == Bytes(1.5e12));
   CHECK(test_catalog().instance("trn1.32xlarge").changes.empty());
 }
@@ -44,6 +43,9 @@ TEST_CASE("settings that cannot be are refused", "[io]") {
   const auto unit = faults_in([] { static_cast<void>(changed({"core.memory=3parsecs"})); });
   REQUIRE(unit.size() == 1);
   CHECK(unit[0].at.file.find("--set core.memory=3parsecs") != std::string::npos);
+  const auto bare = faults_in([] { static_cast<void>(changed({"nic_bandwidth=2", "nics=4"})); });
+  REQUIRE(bare.size() == 1);  // 2 Gbit/s, or twice as much?
+  CHECK(bare[0].fix.find("nic_bandwidth=x2") != std::string::npos);
   // A key that other types have.
   const io::Catalog catalog = test_catalog().with_hardware(io::hardware_settings_from({"core.l2=x2"}));
   CHECK(faults_in([&] { catalog.refuse_unset(catalog.instance("trn1.32xlarge")); }).size() == 1);
