@@ -9,8 +9,8 @@
 
 namespace trnplan::planner {
 
-Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-               const topology::ChipGraph& graph) {
+Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+                const topology::ChipGraph& graph) {
   Plan plan;
   plan.strategy = strategy;
   plan.nodes = job.cluster.nodes;
@@ -20,16 +20,27 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   plan.micro_batches = models::micro_batches(job.training, strategy);
   plan.global_batch = job.training.global_batch;
   plan.report = models::StepModel(job, strategy, profile, graph).simulate();
-  if (const auto slow = models::in_slow_network(profile, job)) {
-    const models::StepModel model(job, strategy, slow->profile, graph);
-    models::add_slow_state(plan.report, slow->probability, model.simulate());
-  }
   plan.memory = models::memory_of(job, strategy, profile);
   plan.graph = models::largest_graph(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
   if (const topology::Price* price = job.cluster.instance.price()) plan.price_kind = price->kind;
   if (profile.network && job.cluster.nodes > 1) plan.network = job.all_reduce;
   plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);
+  return plan;
+}
+
+void add_slow_network(Plan& plan, const models::Job& job, const models::Profile& profile,
+                      const topology::ChipGraph& graph) {
+  const auto slow = models::in_slow_network(profile, job);
+  if (!slow || plan.report.slow) return;
+  const models::StepModel model(job, plan.strategy, slow->profile, graph);
+  models::add_slow_state(plan.report, slow->probability, model.simulate());
+}
+
+Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+               const topology::ChipGraph& graph) {
+  Plan plan = timed_plan(job, strategy, profile, graph);
+  add_slow_network(plan, job, profile, graph);
   return plan;
 }
 

@@ -98,7 +98,15 @@ struct Refusal {
   std::vector<int> chips;                ///< for rule "replica-group": chips of the group that breaks it
 };
 
-/// Simulates one strategy. Throws std::invalid_argument as models::StepModel does.
+/// Simulates one strategy, with the interval of a network in its usual state. Throws std::invalid_argument as
+/// models::StepModel does.
+Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+                const topology::ChipGraph& graph);
+/// Widens the interval of a timed_plan() by the slow state of a network that was not measured (models/uncertainty/
+/// mixture.h); `job` is the plan's. Cost: a simulation where the profile has such a state, else nothing.
+void add_slow_network(Plan& plan, const models::Job& job, const models::Profile& profile,
+                      const topology::ChipGraph& graph);
+/// Both of these.
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
                const topology::ChipGraph& graph);
 

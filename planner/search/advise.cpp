@@ -156,6 +156,12 @@ const Plan* Advice::simulated(const Choice& c) {
   return *plan && known_.keeps_limits(**plan) ? &**plan : nullptr;
 }
 
+const Plan& Advice::with_interval(const Choice& choice, const Plan& plan) {
+  const auto [known, fresh] = shown_.try_emplace(choice, plan);
+  if (fresh) known_.add_slow_network(known->second);
+  return known->second;
+}
+
 std::optional<Plan> Advice::recommended(const std::vector<Place>& open) {
   const Advisor& advisor = *options_.advisor;
   Walk safest(*this, open,
@@ -182,7 +188,9 @@ std::optional<Plan> Advice::recommended(const std::vector<Place>& open) {
     if (!chosen && safe->choice == first->choice) return *first->plan;
     const Place p = safe->choice.place;
     const double expected = advisor.expected_cost(safe->predicted, safe->risk, fallback, second_of(p));
-    if (expected > most || advisor.is_surely_better(*first->plan, *safe->plan)) continue;
+    if (expected > most || advisor.is_surely_better(with_interval(first->choice, *first->plan),
+                                                    with_interval(safe->choice, *safe->plan)))
+      continue;
     const bool beats = chosen && safe->predicted <= chosen->found.predicted &&
                        safe->risk.works >= chosen->found.risk.works && expected <= chosen->expected;
     if (!chosen) alike = safe->cost * (1 + advisor.alike());

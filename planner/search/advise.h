@@ -49,6 +49,8 @@ class Advice {
   [[nodiscard]] const std::vector<std::pair<Choice, Advisor::Risk>>& choices_of(Place p);
   /// The plan of `c`; null beyond the simulation clock, the deadline or the budget.
   [[nodiscard]] const Plan* simulated(const Choice& c);
+  /// The plan of `choice` with the slow state of its network.
+  [[nodiscard]] const Plan& with_interval(const Choice& choice, const Plan& plan);
 
   Simulations& known_;
   const SearchClock& clock_;
@@ -57,6 +59,7 @@ class Advice {
   std::map<Place, Advisor::Risk> least_;
   std::map<Place, std::vector<std::pair<Choice, Advisor::Risk>>> choices_;
   std::map<Place, std::optional<Plan>> automatic_;
+  std::map<Choice, Plan> shown_;
 };
 
 }  // namespace trnplan::planner

@@ -88,6 +88,7 @@ class Search {
     }
     count();
     explain();
+    add_slow_networks();
     return std::move(result_);
   }
 
@@ -122,6 +123,19 @@ class Search {
     for (Candidates& cluster : known_.clusters) {
       if (cluster.find_legal(accept_doubt_, tries, [this] { return clock_.interrupted(); })) return;
     }
+  }
+
+  /// Adds the slow state of an unmeasured network to the plans of the result, which alone show their intervals.
+  void add_slow_networks() {
+    const auto add = [&](Plan& plan) { known_.add_slow_network(plan); };
+    for (std::vector<Plan>* plans : {&result_.plans, &result_.layouts})
+      for (Plan& plan : *plans) add(plan);
+    for (ClusterPlan& c : result_.clusters) add(c.plan);
+    if (result_.sensitivity && result_.sensitivity->with_more_memory)
+      add(*result_.sensitivity->with_more_memory);
+    if (!result_.infeasible) return;
+    for (std::optional<Plan>* plan : {&result_.infeasible->too_slow, &result_.infeasible->too_expensive})
+      if (*plan) add(**plan);
   }
 
   void cut(std::string_view what) { result_.cut_short.emplace_back(what); }

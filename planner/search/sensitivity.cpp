@@ -69,7 +69,7 @@ class WithMemory {
 
   void simulate(const Candidate& c) {
     try {
-      Plan plan = make_plan(cluster_.job_of(c.strategy), c.strategy, profile_, cluster_.graph());
+      Plan plan = timed_plan(cluster_.job_of(c.strategy), c.strategy, profile_, cluster_.graph());
       if (per(plan) >= least_) return;
       least_ = per(plan);
       best_ = std::move(plan);

@@ -69,7 +69,7 @@ void Simulations::simulate_all(const std::vector<std::pair<Score, Place>>& batch
     const Candidates& cluster = clusters[at(fresh[at(i)].first)];
     const Candidate& c = cluster.all[at(fresh[at(i)].second)];
     try {
-      plans[at(i)] = make_plan(cluster.job_of(c.strategy), c.strategy, profile_, cluster.graph());
+      plans[at(i)] = timed_plan(cluster.job_of(c.strategy), c.strategy, profile_, cluster.graph());
     } catch (const std::overflow_error&) {
       // beyond the simulation clock, and so slower than every other plan
     }
@@ -94,11 +94,23 @@ std::optional<Plan> Simulations::with_automatic_cuts(Place p) {
   models::Strategy s = candidate(p).strategy;
   s.pipeline_cuts.clear();
   try {
-    Plan plan = make_plan(cluster.job_of(s), s, profile_, cluster.graph());
+    Plan plan = timed_plan(cluster.job_of(s), s, profile_, cluster.graph());
     note_doubts(p, plan);
     return plan;
   } catch (const std::overflow_error&) {
     return std::nullopt;
+  }
+}
+
+void Simulations::add_slow_network(Plan& plan) const {
+  const auto on = std::find_if(clusters.begin(), clusters.end(), [&](const Candidates& c) {
+    return c.job().cluster.nodes == plan.nodes && c.job().cluster.instance.name == plan.instance;
+  });
+  if (on == clusters.end()) return;
+  try {
+    planner::add_slow_network(plan, on->job_of(plan.strategy), profile_, on->graph());
+  } catch (const std::overflow_error&) {
+    // the slow state is beyond the simulation clock
   }
 }
 

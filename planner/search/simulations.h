@@ -65,6 +65,8 @@ class Simulations {
   /// Simulates the strategy there without cuts by hand: this is not part of the space, and is not counted.
   /// nullopt: beyond the simulation clock.
   [[nodiscard]] std::optional<Plan> with_automatic_cuts(Place p);
+  /// Widens the interval of a plan of one of the clusters by the slow state of its network (planner/plan/plan.h).
+  void add_slow_network(Plan& plan) const;
   [[nodiscard]] int simulated() const { return static_cast<int>(simulated_.size()); }
   [[nodiscard]] int counted() const { return static_cast<int>(counted_.size()); }
 
