@@ -33,6 +33,11 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
   Remarks unsaid;
   const ResolvedJob resolved =
       resolve(job, {{}, "", profile}, {.one_strategy = true, .refuses = false}, unsaid);
+  for (const Remark& r :
+       unsaid.all()) {  // what is assumed of the software, and what the profile does not know
+    const auto* text = std::get_if<std::string>(&r);
+    if (text != nullptr && (text->ends_with("[stack]") || text->ends_with("[profile]"))) remarks.add(*text);
+  }
   const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(strategy));
   const planner::Judgement& judged = p.judgement;
   const char* what =

@@ -145,8 +145,8 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
                                  [&](const topology::Instance& i) { return i.name == p.instance; });
   if (o.offerings.empty() && type != a.question.instances.end()) {
     const auto paid = paid_price(*type, prices);
-    const topology::Price* usual = type->price();
-    if (paid && (usual == nullptr || paid->usd_per_hour != usual->usd_per_hour))
+    const topology::Price* known = type->price();
+    if (paid && (known == nullptr || paid->usd_per_hour != known->usd_per_hour))
       add("--price", fmt::format("{}={:.6g}/h", p.instance, paid->usd_per_hour), true);
   }
   add("--risk", std::string(to_string(o.risk)), o.risk != usual.risk);

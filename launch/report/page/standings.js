@@ -72,7 +72,7 @@ function because(best, reason, standings, points, s) {
       words += `, against ${usd(p.usd_per_1e9_tokens)} on ${place(p)}${p.keeps ? "" : ", which misses the limits"}`;
     }
   }
-  if (known(price) && own && standings.length > 1)
+  if (known(price) && own && standings.filter((x) => known(x.cheapest_probability)).length > 1)
     sure = `its type is ${(100 * own.cheapest_probability).toFixed(0)} % likely to be the cheapest`;
   if (known(s.deadline) && !far)
     sure += `${sure ? ", and " : ""}it is ${(100 * worksOf(best) * best.deadline_probability).toFixed(0)} ` +
@@ -81,5 +81,5 @@ function because(best, reason, standings, points, s) {
     const [low, high] = best.step_seconds_90;
     sure = `a step takes ${figures(best.step_seconds, 3)} s, 90 % between ${figures(low, 3)} and ${figures(high, 3)}`;
   }
-  return `${words}. ${sure[0].toUpperCase()}${sure.slice(1)}, at the prices and parameters shown.`;
+  return `${words}. ${sure[0].toUpperCase()}${sure.slice(1)}, at the prices and parameters assumed.`;
 }
