@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +15,7 @@
 #include "logs/table/layout_runs.h"
 #include "models/step/step.h"
 #include "text/diagnostic.h"
+#include "units/parallel.h"
 
 namespace trnplan::api {
 
@@ -74,9 +74,12 @@ std::vector<GpuRun> runs_of(const std::string& table, const GpuFitPlan& plan, co
     if (source == nullptr) continue;
     calibrate::LayoutJob asked = calibrate::layout_job(run, rules, instance);
     GpuRun r{run.id, source->name, std::move(asked.job), {}, *run.step_seconds, {}};
-    if (asked.refused.empty() && r.job.cluster.instance.family != plan.family) continue;
+    if (!asked.refused.empty()) {
+      ++refused;
+      continue;
+    }
+    if (r.job.cluster.instance.family != plan.family) continue;
     try {
-      if (!asked.refused.empty()) throw InputError({{table, 0, 0}, run.id, asked.refused, ""});
       r.strategy = io::parse_strategy(asked.strategy, r.job);
     } catch (const InputError&) {
       ++refused;
@@ -98,10 +101,9 @@ calibrate::GpuFit fit_gpu(const GpuFitRequest& request, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
   const GpuFitPlan plan = plan_named(request.profile, catalog);
   const models::Profile prior = catalog.profile(plan.prior), shipped = catalog.profile(plan.profile);
-  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   try {
     return calibrate::fit_gpu(runs_of(request.table, plan, catalog, remarks), plan, prior, shipped,
-                              request.no_fit, kIterations, threads);
+                              request.no_fit, kIterations, core_count());
   } catch (const std::invalid_argument& e) {
     throw InputError({{request.table, 0, 0},
                       "",

@@ -19,10 +19,10 @@
 #include "io/input/readers.h"
 #include "models/framework/framework.h"
 #include "planner/check/invariants.h"
-#include "planner/search/parallel.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
 #include "text/document.h"
+#include "units/parallel.h"
 
 namespace trnplan::api {
 
@@ -244,16 +244,16 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   for (const StackRef& s : resolved.stacks(resolved.job())) {
     check_out(o, s->stack.target);
   }
-  if (o.threads > planner::core_count())
+  if (o.threads > core_count())
     remarks.add(fmt::format("--threads {}: this machine has {} cores; no more are used", o.threads,
-                            planner::core_count()));
+                            core_count()));
   const Predictor predictor(resolved, o.risk, o.sure);
   const auto start = std::chrono::steady_clock::now();
   Recommendation best =
       predictor.recommend(resolved.job(), {.top = o.top,
                                            .allow_doubtful = o.allow_doubtful,
                                            .fit_probability = o.fit_probability,
-                                           .threads = std::min(o.threads, planner::core_count()),
+                                           .threads = std::min(o.threads, core_count()),
                                            .time_limit = Seconds(o.time_limit),
                                            .since = begin,
                                            .stop = o.stop,

@@ -8,6 +8,7 @@
 #include "io/catalog/catalog.h"
 #include "io/catalog/measuring.h"
 #include "io/catalog/reliability.h"
+#include "io/input/price_list.h"
 #include "io/output/atomic_write.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/checkpoints.h"
@@ -75,7 +76,7 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
                                              const models::Profile& profile,
                                              const planner::Confidence& confidence, const PlanRequest& o,
                                              Remarks& remarks) {
-  const bool decides = confidence.comparison && confidence.comparison->best;
+  bool decides = confidence.comparison && confidence.comparison->best;
   const planner::MachineShapes shapes = shapes_of(job, result, profile);
   if (!decides && shapes.empty()) return {};
   if (job.run.scheduler == models::SubmitBy::eks) {
@@ -101,25 +102,27 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
   repeat("--sure", fmt::to_string(o.sure));
   if (o.risk != planner::RiskAttitude::neutral) repeat("--risk", std::string(to_string(o.risk)));
   if (!o.target.empty()) repeat("--target", o.target);
+  if (!o.price.empty()) repeat("--price", io::is_price_file(o.price) ? absolute(o.price) : o.price);
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
   use.job_alone = o.words.options.empty();
-  std::vector<io::OutputFile> of_machine;
-  if (!shapes.empty())
-    of_machine.push_back(launch::measure_machine_file(job, *result.recommended_plan(), shapes, target, use,
-                                                      decides ? "measure_machine.sh" : "measure.sh"));
-  if (!decides) return of_machine;
   const std::vector<planner::Plan>& plans = result.plans;
-  const planner::Plan &first = plans[confidence.comparison->first],
-                      &second = plans[confidence.comparison->second];
-  const auto why = planner::inexpressible(target, planner::as_planned(job, second), second.strategy);
-  if (why && confidence.comparison->best->runs_of_second > 0) {
-    remarks.add(fmt::format("no measure.sh is written: plan {}: {}", confidence.comparison->second + 1, *why),
-                "measure");
-    return {};
+  if (decides && confidence.comparison->best->runs_of_second > 0) {
+    const planner::Plan& second = plans[confidence.comparison->second];
+    if (const auto why = planner::inexpressible(target, planner::as_planned(job, second), second.strategy)) {
+      remarks.add(fmt::format("no measure.sh that decides is written: plan {}: {}",
+                              confidence.comparison->second + 1, *why),
+                  "measure");
+      decides = false;
+    }
   }
-  std::vector<io::OutputFile> files =
-      launch::measure_files(job, first, second, *confidence.comparison->best, target, use);
-  files.insert(files.end(), of_machine.begin(), of_machine.end());
+  std::vector<io::OutputFile> files;
+  if (decides)
+    files =
+        launch::measure_files(job, plans[confidence.comparison->first], plans[confidence.comparison->second],
+                              *confidence.comparison->best, target, use);
+  if (!shapes.empty())
+    files.push_back(launch::measure_machine_file(job, *result.recommended_plan(), shapes, target, use,
+                                                 decides ? "measure_machine.sh" : "measure.sh"));
   return files;
 }
 

@@ -248,7 +248,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->check(not_empty());
   command
       ->add_option("--gpu", o->gpu,
-                   "fit this profile of a GPU (a100, h100, a100-composed) to a table of published runs; with "
+                   "fit a profile of catalog/gpu-fits.json, such as a100, to a table of published runs; with "
                    "--no-fit one iteration from its values")
       ->check(not_empty());
   command->add_flag("--details", o->details,

@@ -53,6 +53,8 @@ struct Price {
   std::string source;
 
   bool is_on_demand() const { return kind == "on_demand"; }
+  bool is_stated() const { return kind == kStated; }
+  static constexpr const char* kStated = "stated";  ///< kind of a price that the user states
 };
 /// A kind of price in words: "on demand", "capacity block".
 std::string price_words(std::string kind);

@@ -2,19 +2,19 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
-#include "models/collective/switched_parameters.h"
-#include "models/device/gpu_parameters.h"
+#include "models/collective/measured_network.h"
 #include "models/step/step.h"
 #include "topology/chip_graph.h"
+#include "units/median.h"
+#include "units/parallel.h"
 
 namespace trnplan::calibrate {
 
@@ -72,17 +72,10 @@ class Problem {
   /// Logarithms of predicted over measured. Runs that parameter `of` does not concern are those of `known`.
   Vector errors(const Vector& x, Eigen::Index of = -1, const Vector* known = nullptr) const {
     Vector e = known != nullptr ? *known : Vector(index(runs_.size()));
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      for (std::size_t i = next++; i < runs_.size(); i = next++) {
-        if (known == nullptr || concerns(of, runs_[i]))
-          e[index(i)] = std::log(predicted(i, x) / runs_[i].seconds);
-      }
-    };
-    std::vector<std::thread> others;
-    for (int t = 1; t < threads_; ++t) others.emplace_back(work);
-    work();
-    for (std::thread& t : others) t.join();
+    parallel_for(static_cast<int>(runs_.size()), threads_, [&](int r) {
+      const auto i = static_cast<std::size_t>(r);
+      if (known == nullptr || concerns(of, runs_[i])) e[r] = std::log(predicted(i, x) / runs_[i].seconds);
+    });
     return e;
   }
 
@@ -148,26 +141,22 @@ class Problem {
     return p;
   }
 
-  /// Puts the state of the run's network into the profile.
-  void take_state(models::Profile& p, const GpuRun& run, const Vector& x) const {
-    const int nodes = run.job.cluster.nodes, tensor = run.strategy.tensor_parallel;
-    if (!network_ || nodes < 2 || !run.all_reduce) return;
-    const models::NetworkState& n = plan_.network;
+  /// The profile in the state of the run's network.
+  models::Profile in_state(models::Profile p, const GpuRun& run, const Vector& x) const {
+    if (!network_ || run.job.cluster.nodes < 2 || !run.all_reduce) return p;
     const Eigen::Index last = x.size() - 1;
-    p.value(models::switched::network_share).median *=
-        std::pow(*run.all_reduce / n.usual, n.power * std::exp(x[last]));
-    const auto size =
-        std::min(n.congested_below.size(), at(static_cast<Eigen::Index>(std::ceil(std::log2(nodes)))));
-    if (tensor < 2 || *run.all_reduce >= n.congested_below[size - 1]) return;
-    const bool many = tensor > run.job.cluster.instance.cores();
-    p.value(models::gpu::host_layer).median +=
-        n.layer_per_rank.value * std::exp(x[last - 1]) * tensor * (many ? n.many_ranks : 1);
+    models::NetworkState law = plan_.network;
+    law.power *= std::exp(x[last]);
+    law.layer_per_rank = law.layer_per_rank * std::exp(x[last - 1]);
+    models::MeasuredAllReduce measured;
+    measured.nodes = run.job.cluster.nodes;
+    measured.bus = *run.all_reduce;
+    return models::in_network_state(std::move(p), law, run.job, measured);
   }
 
   double predicted(std::size_t i, const Vector& x) const {
     const GpuRun& run = runs_[i];
-    models::Profile p = with(x, i);
-    take_state(p, run, x);
+    const models::Profile p = in_state(with(x, i), run, x);
     try {
       return models::StepModel(run.job, run.strategy, p, *graphs_.at(run.job.cluster.instance.chips))
           .simulate()
@@ -208,12 +197,9 @@ Vector left_out(const Problem& problem, const Vector& x, const Vector& e, const 
   return out;
 }
 
-std::pair<double, double> median_and_mean(std::vector<double> v) {
+std::pair<double, double> median_and_mean(const std::vector<double>& v) {
   if (v.empty()) return {0, 0};
-  std::sort(v.begin(), v.end());
-  double sum = 0;
-  for (const double x : v) sum += x;
-  return {v[v.size() / 2], sum / static_cast<double>(v.size())};
+  return {median(v), std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size())};
 }
 
 std::vector<GpuFitErrors> errors_of(const Problem& problem, const GpuFitPlan& plan, const Vector& e,

@@ -60,8 +60,15 @@ Json value_object(models::Parameter p, const models::Value& v) {
   return {{"median", v.median}, {"log_sd", v.log_sd}, {"unit", models::unit_of(p)}, {"source", v.source}};
 }
 
+constexpr double kGiga = 1e9;
+
+Json gigabytes(const std::vector<BytesPerSecond>& rates) {
+  Json list = Json::array();
+  for (const BytesPerSecond rate : rates) list.push_back(rate.value / kGiga);
+  return list;
+}
+
 Json factors_list(const std::vector<models::Factors>& all) {
-  constexpr double kGiga = 1e9;
   Json list = Json::array();
   for (const models::Factors& f : all) {
     Json one = Json::object();
@@ -71,13 +78,20 @@ Json factors_list(const std::vector<models::Factors>& all) {
     for (const auto& [p, value] : f.values)
       one["parameters"][std::string(models::to_string(p))] = value_object(p, value);
     if (const models::NetworkState& n = f.network; n.usual.value > 0) {
-      Json below = Json::array();
-      for (const BytesPerSecond rate : n.congested_below) below.push_back(rate.value / kGiga);
       one["network_state"] = {{"usual_gb_per_s", n.usual.value / kGiga},
                               {"power", n.power},
                               {"layer_per_rank_s", n.layer_per_rank.value},
                               {"many_ranks", n.many_ranks},
-                              {"congested_below_gb_per_s", std::move(below)}};
+                              {"step_log_sd_per_doubling", n.step_spread},
+                              {"congested_below_gb_per_s", gigabytes(n.congested_below)}};
+    }
+    if (f.slow) {
+      one["slow_network"] = {{"probability", f.slow->probability}};
+      if (f.slow->probability > 0) {
+        one["slow_network"]["usual_gb_per_s"] = f.slow->usual.value / kGiga;
+        one["slow_network"]["power"] = f.slow->power;
+        one["slow_network"]["all_reduce_gb_per_s"] = gigabytes(f.slow->all_reduce);
+      }
     }
     list.push_back(std::move(one));
   }

@@ -91,22 +91,26 @@ BytesPerSecond on_nodes(const std::vector<BytesPerSecond>& list, int nodes) {
   return list[std::min(list.size(), doublings) - 1];
 }
 
-/// The law of the cluster's states, if the profile has one for the job.
+/// The network by a law of its states; `with`: a profile with the factors of the job.
+MeasuredNetwork by_law(const NetworkState& law, const Profile& with, const Job& job,
+                       const MeasuredAllReduce& m) {
+  MeasuredNetwork out{
+      runtime_of(job.cluster.instance).parameters().network, {}, m.nodes, m.per_doubling, Seconds(0), 1};
+  out.value = with.value(out.share);
+  out.value.median *= std::pow(m.bus / law.usual, law.power);
+  out.step_spread = law.step_spread;
+  if (law.congested_below.empty() || m.bus >= on_nodes(law.congested_below, m.nodes)) return out;
+  out.layer_per_rank = law.layer_per_rank;
+  out.many_ranks = law.many_ranks;
+  return out;
+}
+
+/// The network by the law of the profile for the job, if it has one.
 std::optional<MeasuredNetwork> by_state(const Profile& profile, const Profile& with, const Job& job,
                                         const MeasuredAllReduce& m) {
   if (!profile.factors) return std::nullopt;
   for (const Factors& f : *profile.factors) {
-    const NetworkState& n = f.network;
-    if (!applies(f, job) || n.usual.value <= 0) continue;
-    MeasuredNetwork out{
-        runtime_of(job.cluster.instance).parameters().network, {}, m.nodes, m.per_doubling, Seconds(0), 1};
-    out.value = with.value(out.share);
-    out.value.median *= std::pow(m.bus / n.usual, n.power);
-    out.step_spread = n.step_spread;
-    if (n.congested_below.empty() || m.bus >= on_nodes(n.congested_below, m.nodes)) return out;
-    out.layer_per_rank = n.layer_per_rank;
-    out.many_ranks = n.many_ranks;
-    return out;
+    if (applies(f, job) && f.network.usual.value > 0) return by_law(f.network, with, job, m);
   }
   return std::nullopt;
 }
@@ -155,6 +159,12 @@ Profile in_measured_network(Profile profile, const Job& job) {
   const Profile with = with_factors(profile, job);
   const std::optional<MeasuredNetwork> state = by_state(profile, with, job, *job.all_reduce);
   return in_network(std::move(profile), state ? *state : by_physics(with, job));
+}
+
+Profile in_network_state(Profile profile, const NetworkState& law, const Job& job,
+                         const MeasuredAllReduce& measured) {
+  const MeasuredNetwork network = by_law(law, profile, job, measured);
+  return in_network(std::move(profile), network);
 }
 
 std::optional<SlowState> in_slow_network(const Profile& profile, const Job& job) {

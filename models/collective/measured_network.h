@@ -31,6 +31,11 @@ class UnusableMeasurement : public std::invalid_argument {
 /// one that something other than the network limits. Cost: some 60 collectives, O(ranks) each.
 [[nodiscard]] Profile in_measured_network(Profile profile, const Job& job);
 
+/// The profile of a cluster with that law of its network's states, by an all-reduce measured there. Requires: the
+/// law's usual bandwidth is stated; `profile` has the factors of the job. Cost: a copy of the profile.
+[[nodiscard]] Profile in_network_state(Profile profile, const NetworkState& law, const Job& job,
+                                       const MeasuredAllReduce& measured);
+
 /// The slow state of a network that was not measured.
 struct SlowState {
   double probability = 0;

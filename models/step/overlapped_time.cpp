@@ -1,6 +1,7 @@
 #include "models/step/overlapped_time.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "units/index.h"
 
@@ -54,25 +55,23 @@ std::vector<PassesAfter> passes_after_last(const PipelineSchedule& schedule, int
 LateReductions late_reductions(const std::vector<ChunkTime>& chunks, const std::vector<PassesAfter>& after) {
   std::vector<SimTime> left(chunks.size());  // work after the last backward pass of each chunk
   SimTime most;
-  std::size_t last = 0;
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    for (std::size_t other = 0; other < after.size() && !after.empty(); ++other)
+    for (std::size_t other = 0; other < chunks.size(); ++other)
       left[c] +=
           chunks[other].forward * after[c].forward[other] + chunks[other].backward * after[c].backward[other];
-    if (left[c] < left[last]) last = c;
     most = std::max(most, left[c] + chunks[c].backward);
   }
   std::vector<std::size_t> order(chunks.size());
-  for (std::size_t c = 0; c < order.size(); ++c) order[c] = c;
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return left[a] > left[b]; });
-  Reductions queue, alone;
+  Reductions queue, last;
   for (const std::size_t c : order) {
-    const SimTime start = most - left[c] - chunks[c].backward + chunks[c].to_reductions;
+    const SimTime start = most - left[c] - chunks[c].backward + chunks[c].launch;
     queue.add(start, chunks[c].backward_parts);
-    if (c == last) alone.add(start, chunks[c].backward_parts);
+    if (c == order.back()) last.add(start, chunks[c].backward_parts);
   }
-  return {std::max(alone.end() - most, SimTime{}), std::max(queue.end() - most, SimTime{})};
+  return {std::max(last.end() - most, SimTime{}), std::max(queue.end() - most, SimTime{})};
 }
 
 }  // namespace trnplan::models

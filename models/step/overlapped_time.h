@@ -47,7 +47,7 @@ struct PassesAfter {
 /// The passes of one chunk of a stage.
 struct ChunkTime {
   SimTime forward, backward;  ///< with all that goes with them on the stage's queue
-  SimTime to_reductions;      ///< from the start of a backward pass to its first part
+  SimTime launch;             ///< of a backward pass, before its first part
   std::vector<PartTime> backward_parts;
 };
 

@@ -366,53 +366,80 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   return ranks_.finish.emplace(key, f).first->second;
 }
 
+namespace {
+
+/// A part of the model: its layers, and its ends.
+struct ModelPart {
+  bool first, last;
+  int layers;
+};
+
+std::vector<PartTime> forward_parts(const GroupClass::Chains& c, const ModelPart& part,
+                                    const PartCollectives& ahead) {
+  std::vector<PartTime> parts;
+  if (part.first) parts.push_back({c.embedding, ahead.embedding});
+  if (!part.first && c.message.ps > 0) parts.push_back({c.message, {}});
+  if (part.layers > 0) parts.push_back({c.layer, ahead.layer, part.layers});
+  if (part.last) parts.push_back({c.head, ahead.head});
+  return parts;
+}
+
+std::vector<PartTime> backward_parts(const GroupClass::Chains& c, const ModelPart& part,
+                                     const PartCollectives& early) {
+  std::vector<PartTime> parts;
+  if (!part.last && c.message.ps > 0) parts.push_back({c.message, {}});
+  if (part.last) parts.push_back({c.head_back, early.head});
+  if (part.layers > 0) parts.push_back({c.layer_back, early.layer, part.layers});
+  if (part.first) parts.push_back({c.embedding_back, early.embedding});
+  return parts;
+}
+
+}  // namespace
+
+/// Time of the messages that occupy a stage's queue for each micro-batch of a part.
+SimTime StrategyCosts::messages_of(int part) const {
+  SimTime t;
+  if (blocking() || framework_of(strategy_).sends_beside_work(strategy_)) return t;
+  for (const int below : {part - 1, part}) {
+    const auto link = link_above(strategy_, below);
+    if (!link) continue;
+    const BoundaryCost& b = boundaries_[at(link->boundary)];
+    t += launch_ * 2 + b.activation + b.gradient;
+  }
+  return t;
+}
+
 /// Cost of a stage with chunks of `layers`.
 StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const {
   const int chunks = strategy_.virtual_pipeline, last_part = stages_ * chunks - 1;
   const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);
-  const bool meetings = blocking(), turns = framework_of(strategy_).units(strategy_).has_value();
+  const bool turns = framework_of(strategy_).units(strategy_).has_value();
   const int sum = layers_of_stage(layers, strategy_, stage);
   const SimTime add = accumulate(stage, sum);
   const Finish end = finish(stage, sum);
   StageCost cost;
   std::vector<ChunkTime> times;
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    const int part = part_of(strategy_, stage, chunk), own = layers[at(part)];
-    const bool first = part == 0, last = part == last_part;
+    const int at_part = part_of(strategy_, stage, chunk);
+    const ModelPart part{at_part == 0, at_part == last_part, layers[at(at_part)]};
     SimTime up = forward_launch_, down = backward_launch_ + add;
-    each_turn(turns, own, [&](LayerTurn turn, int n) {
+    each_turn(turns, part.layers, [&](LayerTurn turn, int n) {
       const auto t = static_cast<std::size_t>(turn);
       up += (turns ? c.turns[t] : c.layer) * n;
       down += (turns ? c.turns_back[t] : c.layer_back) * n;
     });
-    up += first ? c.embedding : c.message;
-    if (last) up += c.head;
-    if (first) down += c.embedding_back;
-    down += last ? c.head_back : c.message;
-    SimTime messages;
-    for (const int below : {part - 1, part}) {
-      if (meetings || framework_of(strategy_).sends_beside_work(strategy_)) continue;
-      const auto link = link_above(strategy_, below);
-      if (!link) continue;
-      const BoundaryCost& b = boundaries_[at(link->boundary)];
-      messages += launch_ * 2 + b.activation + b.gradient;
-    }
+    up += part.first ? c.embedding : c.message;
+    if (part.last) up += c.head;
+    if (part.first) down += c.embedding_back;
+    down += part.last ? c.head_back : c.message;
+    const SimTime messages = messages_of(at_part);
     cost.each += up + down + messages;
-    ChunkTime time{up + messages, down + messages, backward_launch_ + (last ? SimTime{} : c.message), {}};
-    if (last) time.backward_parts.push_back({c.head_back, end.early.head});
-    if (own > 0) time.backward_parts.push_back({c.layer_back, end.early.layer, own});
-    if (first) time.backward_parts.push_back({c.embedding_back, end.early.embedding});
-    times.push_back(std::move(time));
+    times.push_back({up + messages, down + messages, backward_launch_, backward_parts(c, part, end.early)});
     if (chunk > 0) continue;
     cost.up = up;
     cost.down = down;
     if (end.ahead.layer.ps == 0) continue;
-    std::vector<PartTime> parts;
-    if (first) parts.push_back({c.embedding, end.ahead.embedding});
-    if (!first && c.message.ps > 0) parts.push_back({c.message, {}});
-    if (own > 0) parts.push_back({c.layer, end.ahead.layer, own});
-    if (last) parts.push_back({c.head, end.ahead.head});
-    const FirstForward forward = first_forward(forward_launch_, parts);
+    const FirstForward forward = first_forward(forward_launch_, forward_parts(c, part, end.ahead));
     cost.ready = forward.ready;
     cost.waits = forward.length - up;
   }

@@ -80,6 +80,7 @@ class StrategyCosts {
   friend class StageCosts;
   StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int micro_batches);
 
+  SimTime messages_of(int part) const;
   StageCost stage(int stage, const std::vector<int>& layers) const;
 
   StageCosts::Shared& shared_;

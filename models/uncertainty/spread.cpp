@@ -1,13 +1,12 @@
 #include "models/uncertainty/spread.h"
-#include "units/square.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-namespace trnplan::models {
+#include "units/square.h"
 
-namespace {}  // namespace
+namespace trnplan::models {
 
 double log_variance(const Profile& profile, const std::vector<double>& g) {
   double variance = 0;

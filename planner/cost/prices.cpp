@@ -11,8 +11,6 @@ namespace trnplan::planner {
 
 namespace {
 
-constexpr const char* kStated = "stated";
-
 constexpr std::string_view kNames[] = {"usual", "on_demand", "reserved", "capacity_block", "spot"};
 constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capacity_block, Pricing::spot};
 
@@ -32,7 +30,7 @@ std::string_view in_words(Pricing p) {
 
 /// AWS lowers on-demand prices by savings plans, no others; a stated price counts as one of the kind asked for.
 bool takes_savings_plan(const topology::Price& price, const PriceOptions& o) {
-  const Pricing kind = price.kind == kStated ? o.pricing : pricing_from(price.kind).value_or(o.pricing);
+  const Pricing kind = price.is_stated() ? o.pricing : pricing_from(price.kind).value_or(o.pricing);
   return kind == Pricing::on_demand || kind == Pricing::usual;
 }
 
@@ -153,7 +151,7 @@ std::string basis_of(const topology::Price& p) {
 }
 
 topology::Price stated_price(double usd_per_hour) {
-  return {kStated, usd_per_hour, "", "", "", ""};
+  return {topology::Price::kStated, usd_per_hour, "", "", "", ""};
 }
 
 std::optional<topology::Price> paid_price(const topology::Instance& instance, const PriceOptions& o) {
@@ -174,7 +172,7 @@ std::optional<topology::Price> paid_price(const topology::Instance& instance, co
 std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const PriceOptions& options) {
   const auto price = paid_price(instance, options);
   if (!price) return std::nullopt;
-  const bool stated = price->kind == kStated;
+  const bool stated = price->is_stated();
   Bill bill;
   PriceLine node;
   node.what = fmt::format("{} x {}", nodes, instance.name);

@@ -9,8 +9,8 @@
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "planner/search/candidate_part.h"
-#include "planner/search/parallel.h"
 #include "units/index.h"
+#include "units/parallel.h"
 
 namespace trnplan::planner {
 

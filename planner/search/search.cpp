@@ -8,9 +8,9 @@
 #include "planner/search/advise.h"
 #include "planner/search/candidates.h"
 #include "planner/search/explain.h"
-#include "planner/search/parallel.h"
 #include "planner/search/ranking.h"
 #include "planner/search/simulations.h"
+#include "units/parallel.h"
 
 namespace trnplan::planner {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "planner/check/rules.h"
-#include "planner/search/parallel.h"
+#include "units/parallel.h"
 
 namespace trnplan::planner {
 

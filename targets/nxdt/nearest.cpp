@@ -12,8 +12,8 @@
 #include "models/memory/fit_probability.h"
 #include "planner/check/judge.h"
 #include "planner/search/candidates.h"
-#include "planner/search/parallel.h"
 #include "targets/nxdt/nxdt_target.h"
+#include "units/parallel.h"
 
 namespace trnplan::targets {
 
@@ -138,7 +138,7 @@ class Neighbourhood {
     around.space = {};
     around.space.zero1 = true;
     planner::Candidates candidates(std::move(around), profile_, false, options_.fit_probability,
-                                   planner::thread_count(options_.threads));
+                                   thread_count(options_.threads));
     std::vector<planner::Candidate*> legal;
     for (planner::Candidate& c : candidates.all) {
       if (c.feasibility == planner::Feasibility::legal) legal.push_back(&c);

@@ -10,6 +10,7 @@ import os
 import random
 import shlex
 import subprocess
+import time
 
 # Both compute in doubles; they may round exp and log differently.
 TOLERANCE = 1e-9
@@ -106,7 +107,9 @@ def changed(b, data, draw):
     for k in chosen:
         b.script(SET, k, str(values[k]))
     while b.script(DONE) != "done":
-        pass
+        if complaints := b.complaints():  # a page that failed is never done
+            raise RuntimeError(f"the page stopped: {complaints}")
+        time.sleep(0.02)
     shown = b.script(READ)
     return shown, shlex.split(shown["command"])[1:]
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "io/catalog/catalog.h"
+#include "io/output/profile_json.h"
 #include "models/collective/neuron_parameters.h"
 #include "models/schemas/schemas.h"
 #include "tests/catch.h"
@@ -130,4 +131,46 @@ TEST_CASE("a profile may have factors of frameworks and clusters", "[io][catalog
   CHECK(contains(fault(slow("[]")), "no rates"));
   CHECK(contains(fault(slow("[3, 0]")), "above 0"));
   CHECK(contains(fault(R"([{"slow_network": {"probability": 0.95}}])"), "probability"));
+}
+
+// What a learnt profile loses when it is written: without its slow state a network looks surer than it is.
+TEST_CASE("factors of the catalogue's profiles are the same after they were written", "[io]") {
+  int laws = 0, slow = 0;
+  for (const char* name : {"a100", "a100-composed", "h100", "b200"}) {
+    CAPTURE(name);
+    const models::Profile p = test_catalog().profile(name);
+    REQUIRE(p.factors);
+    const std::string text = io::profile_json(p, std::nullopt, p.schema->parameters(), "", "");
+    const models::Profile read = io::profile_from(parse_document(text, "p.json"), &test_catalog());
+    REQUIRE(read.factors);
+    REQUIRE(read.factors->size() == p.factors->size());
+    for (std::size_t i = 0; i < p.factors->size(); ++i) {
+      const models::Factors &was = (*p.factors)[i], &is = (*read.factors)[i];
+      CHECK(is.framework == was.framework);
+      CHECK(is.cluster == was.cluster);
+      REQUIRE(is.values.size() == was.values.size());
+      for (std::size_t k = 0; k < was.values.size(); ++k) {
+        CHECK(is.values[k].first == was.values[k].first);
+        CHECK(is.values[k].second.median == was.values[k].second.median);
+        CHECK(is.values[k].second.log_sd == was.values[k].second.log_sd);
+      }
+      const models::NetworkState &law = was.network, &law_is = is.network;
+      CHECK(law_is.usual == law.usual);
+      CHECK(law_is.power == (law.usual.value > 0 ? law.power : 0));
+      CHECK(law_is.step_spread == law.step_spread);
+      CHECK(law_is.layer_per_rank == law.layer_per_rank);
+      CHECK(law_is.many_ranks == law.many_ranks);
+      CHECK(law_is.congested_below == law.congested_below);
+      laws += law.usual.value > 0 ? 1 : 0;
+      REQUIRE(is.slow.has_value() == was.slow.has_value());
+      if (!was.slow) continue;
+      ++slow;
+      CHECK(is.slow->probability == was.slow->probability);
+      CHECK(is.slow->usual == was.slow->usual);
+      CHECK(is.slow->power == was.slow->power);
+      CHECK(is.slow->all_reduce == was.slow->all_reduce);
+    }
+  }
+  CHECK(laws >= 1);
+  CHECK(slow >= 3);
 }

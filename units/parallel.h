@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace trnplan::planner {
+namespace trnplan {
 
 /// The machine's cores, at least 1. More threads than that make nothing faster.
 inline int core_count() {
@@ -45,4 +45,4 @@ void parallel_for(int count, int threads, Body&& body) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan
