@@ -109,16 +109,10 @@ follower=$!
 # The first run stops after step 7 until it is ended, so that no machine is too slow to see it.
 check 'the training runs' until_true grep -q ' 7/30 ' "$log"
 check 'watch sees it' until_true grep -q '7/30 steps' "$work/followed"
-victim=${slurm_pids[4]}   # munged, slurmctld, n1, n2, n3
-{ kill -9 "$victim" && wait "$victim"; } 2>/dev/null || true
-scontrol update NodeName=n3 State=DOWN Reason=test
-check 'the job is queued again' until_true bash -c "scontrol show job $train | grep -q 'Restarts=1'"
-slurm_pids=("${slurm_pids[@]:0:4}" "${slurm_pids[@]:5}")
-daemon slurmd-n3 slurmd -D -N n3 -f "$SLURM_CONF"
-scontrol update NodeName=n3 State=RESUME || true
+check 'the job is queued again' node_dies "$train"
 check 'and ends with the node back' reaches "$train" COMPLETED
 code=0
-wait "$follower" || code=$?
+follows "$follower" || code=$?
 check "watch follows until the end, exit $code" test "$code" -eq 0
 check 'and the last step' grep -q '30/30 steps' "$work/followed"
 run 0 watch "$train" --plan "$work/dies/plan.json" --once

@@ -4,16 +4,30 @@
 #   start_slurm FOLDER   sets SLURM_CONF; returns 1 with $no_slurm saying why when it cannot
 #   stop_slurm           stops what start_slurm started, by process id
 
-# Waiting is for a condition, however long it takes: a hang is ended by CTest.
+# Waits end after ten minutes, which no slow machine needs: Slurm is stuck then. What it says of itself is printed, and
+# what is still waited for gets five seconds.
 
-slurm_pids=() slurm_lock='' slurm_packages=()
+slurm_pids=() slurm_lock='' slurm_packages=() slurm_patience=600 slurm_said=2
 
-# until_true COMMAND...: waits until the command succeeds; fails when a daemon ends before
+# until_true COMMAND...: waits until the command succeeds; fails when a daemon ends before, or Slurm is stuck
 until_true() {
+  local -i from=$SECONDS
   until "$@" >/dev/null 2>&1; do
-    alive || return 1
+    if ! alive || stuck "$from" "$*"; then return 1; fi
     sleep 0.2
   done
+}
+stuck() {  # stuck FROM WHAT: WHAT is waited for since FROM ($SECONDS) and longer than anything takes
+  ((SECONDS - $1 > slurm_patience)) || return 1
+  slurm_patience=5
+  {
+    printf 'stuck after %d s: %s\n' $((SECONDS - $1)) "$2"
+    squeue -o '%i %j %T %r %R' 2>&1
+    sinfo -N -o '%N %T %E' 2>&1
+    tail -n 15 "$slurm_folder/slurmctld.log" 2>&1
+    grep -h 'error\|fatal' "$slurm_folder"/slurmd-*.log 2>&1 | tail -n 15
+    tail -n 5 "${work:-$slurm_folder}"/followed 2>&1
+  } >&"$slurm_said" || true
 }
 alive() {  # every daemon that was started
   local pid
@@ -22,6 +36,30 @@ alive() {  # every daemon that was started
 ended() {  # ended [JOB]: nothing of it is queued or runs; a question without an answer says nothing
   local list
   if list=$(squeue -h ${1:+-j "$1"} 2>&1); then [[ -z "$list" ]]; else [[ "$list" == *'Invalid job id'* ]]; fi
+}
+
+idle() { [[ "$(sinfo -h -t idle -o %D)" == "$1" ]]; }
+
+# node_dies JOB: kills the daemon of n3, on which the job runs, and brings the node back once the job is queued again
+node_dies() {
+  local pid kept=() code=0
+  { kill -9 "$slurm_n3" && wait "$slurm_n3"; } 2>/dev/null || true
+  for pid in "${slurm_pids[@]}"; do [[ "$pid" == "$slurm_n3" ]] || kept+=("$pid"); done
+  slurm_pids=("${kept[@]}")
+  scontrol update NodeName=n3 State=DOWN Reason=test
+  until_true restarted "$1" || code=1
+  start_n3
+  # The daemon's own registration may have resumed the node already, or come after this and find it down.
+  until_true n3_is_back || code=1
+  return "$code"
+}
+restarted() { scontrol show job "$1" | grep -q 'Restarts=1'; }
+start_n3() {
+  daemon slurmd-n3 slurmd -D -N n3 -f "$SLURM_CONF"
+  slurm_n3=${slurm_pids[-1]}
+}
+n3_is_back() {
+  [[ "$(sinfo -h -n n3 -o %T)" =~ ^(idle|allocated|mixed|completing)$ ]] || { scontrol update NodeName=n3 State=RESUME && return 1; }
 }
 
 stop_slurm() {
@@ -50,6 +88,7 @@ daemon() {
 start_slurm() {
   slurm_folder=$1
   no_slurm=''
+  exec {slurm_said}>&2   # checks keep what their commands print
   local program
   for program in munged slurmctld slurmd sbatch scontrol srun; do
     command -v "$program" >/dev/null || { no_slurm="no $program" slurm_packages=(slurm-wlm munge) && return 1; }
@@ -109,17 +148,10 @@ CONF
   local node
   until_true test -S "$slurm_folder/munge/socket" || { no_slurm="munged does not start: $(tail -n 1 "$slurm_folder/munged.out")" && return 1; }
   daemon slurmctld slurmctld -D -c -f "$SLURM_CONF"
-  for node in n1 n2 n3 n4; do
-    mkdir -p "$slurm_folder/nodes/$node"
-    daemon "slurmd-$node" slurmd -D -N "$node" -f "$SLURM_CONF"
-  done
-  until [[ "$(sinfo -h -t idle -o %D 2>/dev/null)" == 4 ]]; do
-    if ! alive; then
-      no_slurm="four nodes do not come up: $(grep -h fatal "$slurm_folder"/*.log 2>/dev/null | tail -n 1)"
-      return 1
-    fi
-    sleep 0.2
-  done
+  mkdir -p "$slurm_folder"/nodes/n{1,2,3,4}
+  for node in n1 n2 n4; do daemon "slurmd-$node" slurmd -D -N "$node" -f "$SLURM_CONF"; done
+  start_n3
+  until_true idle 4 || { no_slurm="four nodes do not come up: $(grep -h fatal "$slurm_folder"/*.log 2>/dev/null | tail -n 1)" && return 1; }
 }
 
 # Of jobs, for tests that count (tests/checks.sh): id_of NAME is the number that trnplan printed for it.
@@ -127,12 +159,14 @@ state() { scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
 is() { [[ "$(state "$1")" == "$2" ]]; }
 over() { ended "$1" && [[ "$(state "$1")" =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|BOOT_FAIL|NODE_FAIL|DEADLINE)$ ]]; }
 reaches() {  # reaches JOB STATE: waits for it, until the job is over in another one
-  local others=0
+  local -i others=0 from=$SECONDS
   until is "$1" "$2"; do
     # Between two runs of a job that is queued again Slurm may show the state of the first.
     if over "$1"; then others=$((others + 1)); else others=0; fi
-    if ((others > 50)) || ! alive; then return 1; fi
+    if ((others > 50)) || ! alive || stuck "$from" "job $1: $2"; then return 1; fi
     sleep 0.2
   done
 }
+follows() { until_true gone "$1" && wait "$1"; }   # follows PID: a command in the background ends, with its own code
+gone() { ! kill -0 "$1"; }
 id_of() { sed -n "s/^$1 //p" "$out"; }

@@ -21,20 +21,7 @@ if ! start_slurm "$work/slurm"; then
   skip "no Slurm here: $no_slurm" "${slurm_packages[@]}"
   exit 0
 fi
-n3=${slurm_pids[4]}   # munged, slurmctld, n1, n2, n3
-
 prints() { check "$name: standard output does not hold: $1" grep -Eq -- "$1" "$out"; }
-dies() {  # dies JOB: its node n3, which comes back once the job is queued again
-  { kill -9 "$n3" && wait "$n3"; } 2>/dev/null || true
-  local pid kept=()
-  for pid in "${slurm_pids[@]}"; do [[ "$pid" == "$n3" ]] || kept+=("$pid"); done
-  slurm_pids=("${kept[@]}")
-  scontrol update NodeName=n3 State=DOWN Reason=test
-  check "$name: the job is queued again" until_true bash -c "scontrol show job $1 | grep -q 'Restarts=1'"
-  daemon slurmd-n3 slurmd -D -N n3 -f "$SLURM_CONF"
-  n3=${slurm_pids[-1]}
-  scontrol update NodeName=n3 State=RESUME || true
-}
 
 export COLUMNS=200   # what is looked for stands on one line
 clone=$work/clone
@@ -75,9 +62,9 @@ carry() {
   "$trnplan" watch "$train" --plan "$work/$name/plan.json" --interval 1 >"$work/followed" 2>&1 &
   follower=$!
   check "$name: watch sees it" until_true grep -q '/400 steps' "$work/followed"
-  dies "$train"
+  check "$name: the job is queued again" node_dies "$train"
   check "$name: it ends with the node back" reaches "$train" COMPLETED
-  wait "$follower" || code=$?
+  follows "$follower" || code=$?
   check "$name: watch follows until the end, exit $code" test "$code" -eq 0
   check "$name: it sees the last step" grep -Eq '(399|400)/400 steps' "$work/followed"
   tr '\r' '\n' <"$log" | sed -n '/^\[trnplan\] start 1/,$p' >"$work/second"
