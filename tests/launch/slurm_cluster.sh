@@ -11,11 +11,18 @@ slurm_pids=() slurm_lock='' slurm_packages=() slurm_patience=600 slurm_said=2
 
 # until_true COMMAND...: waits until the command succeeds; fails when a daemon ends before, or Slurm is stuck
 until_true() {
-  local -i from=$SECONDS
+  local -i from=$SECONDS tries=0
   until "$@" >/dev/null 2>&1; do
     if ! alive || stuck "$from" "$*"; then return 1; fi
+    ((++tries % 50 != 0)) || resume_drained
     sleep 0.2
   done
+}
+# On a busy machine Slurm may drain a node on its own: a job that is queued again can reach it before its last run is gone.
+resume_drained() {
+  local nodes
+  nodes=$(sinfo -h -N -t drain,fail -o %N 2>/dev/null | sort -u | paste -s -d,) || return 0
+  [[ -z "$nodes" ]] || scontrol update "NodeName=$nodes" State=RESUME 2>/dev/null || true
 }
 stuck() {  # stuck FROM WHAT: WHAT is waited for since FROM ($SECONDS) and longer than anything takes
   ((SECONDS - $1 > slurm_patience)) || return 1
@@ -25,7 +32,7 @@ stuck() {  # stuck FROM WHAT: WHAT is waited for since FROM ($SECONDS) and longe
     squeue -o '%i %j %T %r %R' 2>&1
     sinfo -N -o '%N %T %E' 2>&1
     tail -n 15 "$slurm_folder/slurmctld.log" 2>&1
-    grep -h 'error\|fatal' "$slurm_folder"/slurmd-*.log 2>&1 | tail -n 15
+    grep -h 'error\|fatal' "$slurm_folder"/slurmd-*.log 2>&1 | grep -iv 'mpi' | tail -n 15
     tail -n 5 "${work:-$slurm_folder}"/followed 2>&1
   } >&"$slurm_said" || true
 }
@@ -159,11 +166,12 @@ state() { scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
 is() { [[ "$(state "$1")" == "$2" ]]; }
 over() { ended "$1" && [[ "$(state "$1")" =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|BOOT_FAIL|NODE_FAIL|DEADLINE)$ ]]; }
 reaches() {  # reaches JOB STATE: waits for it, until the job is over in another one
-  local -i others=0 from=$SECONDS
+  local -i others=0 from=$SECONDS tries=0
   until is "$1" "$2"; do
     # Between two runs of a job that is queued again Slurm may show the state of the first.
     if over "$1"; then others=$((others + 1)); else others=0; fi
     if ((others > 50)) || ! alive || stuck "$from" "job $1: $2"; then return 1; fi
+    ((++tries % 50 != 0)) || resume_drained
     sleep 0.2
   done
 }
