@@ -106,15 +106,19 @@ class Device {
   [[nodiscard]] virtual bool has_fp8(const topology::Core& /*core*/) const { return false; }
   /// Cost of a layer in each pass besides its operators.
   [[nodiscard]] virtual Work layer_start(const DeviceContext& on) const = 0;
-  /// Time that the host takes to launch a layer's pass, multiplied by `times`. It is hidden while the device
-  /// is busy for longer (beyond_busy). nullopt where the host does not launch single kernels.
-  [[nodiscard]] virtual std::optional<Work> host_launches(const DeviceContext& /*on*/,
-                                                          double /*times*/) const {
+  /// Time that the host takes to launch `layers` passes over a layer and the products of `experts` experts. It
+  /// is hidden while the device is busy for longer (beyond_busy). nullopt where the host does not launch
+  /// single kernels.
+  [[nodiscard]] virtual std::optional<Work> host_launches(const DeviceContext& /*on*/, double /*layers*/,
+                                                          double /*experts*/) const {
     return std::nullopt;
   }
   /// Parameter for the spread of a pass's time between cores and between passes; none where there is no
   /// spread.
   [[nodiscard]] virtual Parameter spread_of_passes() const { return {}; }
+  /// Parameter for the spread of steps whose tokens are dispatched to experts; none where there is no
+  /// dispatcher.
+  [[nodiscard]] virtual Parameter spread_of_dispatch() const { return {}; }
   /// Time for which a pass waits for the slowest of `ranks` cores, over its own time, where all meet every
   /// `passes` passes: what is different from pass to pass averages out between two meetings.
   [[nodiscard]] double waits_for_slowest(const DeviceContext& on, int ranks, double passes) const;

@@ -135,8 +135,14 @@ Work Gpu::layer_start(const DeviceContext& on) const {
   return {.seconds = Seconds(on.profile[gpu::layer_launch]), .parameter = gpu::layer_launch};
 }
 
-std::optional<Work> Gpu::host_launches(const DeviceContext& on, double times) const {
-  return Work{.seconds = Seconds(on.profile[gpu::host_layer] * times), .parameter = gpu::host_layer};
+std::optional<Work> Gpu::host_launches(const DeviceContext& on, double layers, double experts) const {
+  const double whole = on.profile[gpu::host_layer] * layers, single = on.profile[gpu::host_expert] * experts;
+  return Work{.seconds = Seconds(whole + single),
+              .parameter = single > whole ? gpu::host_expert : gpu::host_layer};
+}
+
+Parameter Gpu::spread_of_dispatch() const {
+  return gpu::dispatch_spread;
 }
 
 Parameter Gpu::spread_of_passes() const {

@@ -13,8 +13,9 @@
 //                    one of them as short as a head, then the traffic of the scores
 //   elements         the tensors that one fused kernel reads and writes times eager_traffic, over the
 //                    bandwidth, and kernel_start
-//   a layer's pass   no shorter than the host's launches of it, host_layer (beyond_busy of device.h); its
-//                    busy time is that of its kernels and its collectives alone
+//   a layer's pass   no shorter than the host's launches of it, host_layer and host_expert for each expert that
+//                    is launched separately (beyond_busy of device.h); its busy time is that of its kernels
+//                    and its collectives alone
 //   waiting          pass_spread * slowest_of(ranks) / sqrt(passes) of a pass, for so many ranks that meet
 //                    once in so many passes
 // Products and attention take kernel_pace times as long with another release of the libraries.
@@ -43,8 +44,9 @@ class Gpu final : public Device {
   Work flash_attention(const DeviceContext& on, const AttentionShape& shape) const override;
   Work plain_attention(const DeviceContext& on, const AttentionShape& shape, Bytes traffic) const override;
   Work layer_start(const DeviceContext& on) const override;
-  std::optional<Work> host_launches(const DeviceContext& on, double times) const override;
+  std::optional<Work> host_launches(const DeviceContext& on, double layers, double experts) const override;
   Parameter spread_of_passes() const override;
+  Parameter spread_of_dispatch() const override;
   Rate message_memory(const topology::Core& core, const Profile& profile) const override;
   Seconds least_elements(const topology::Core& core, double passes, double elements) const override;
 };

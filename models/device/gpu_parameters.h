@@ -94,6 +94,21 @@ inline constexpr ParameterInfo kDeviceParameters[] = {
          "time of products and of attention relative to what the shares say: the release of the libraries",
      .of_work = true,
      .when_absent = 1},
+    {.place = 45,
+     .name = "host_expert",
+     .unit = "s",
+     .meaning =
+         "time the host takes to launch an expert's products in a pass; hidden if the device is busy for "
+         "longer",
+     .resource = Resource::launch,
+     .when_absent = 1e-30},
+    {.place = 46,
+     .name = "dispatch_spread",
+     .unit = "1",
+     .meaning = "log-sd of steps with experts to which tokens are dispatched: dispatchers of frameworks and "
+                "their releases differ, and none is modelled",
+     .sign = TimeSign::none,
+     .when_absent = 1e-30},
 };
 
 inline constexpr Parameter gemm_share = parameter_of(kDeviceParameters, "gemm_share");
@@ -108,6 +123,8 @@ inline constexpr Parameter host_layer = parameter_of(kDeviceParameters, "host_la
 inline constexpr Parameter attention_ramp = parameter_of(kDeviceParameters, "attention_ramp");
 inline constexpr Parameter score_traffic = parameter_of(kDeviceParameters, "score_traffic");
 inline constexpr Parameter fp8_share = parameter_of(kDeviceParameters, "fp8_share");
+inline constexpr Parameter dispatch_spread = parameter_of(kDeviceParameters, "dispatch_spread");
+inline constexpr Parameter host_expert = parameter_of(kDeviceParameters, "host_expert");
 inline constexpr Parameter kernel_pace = parameter_of(kDeviceParameters, "kernel_pace");
 inline constexpr Parameter pass_spread = parameter_of(kDeviceParameters, "pass_spread");
 inline constexpr Parameter unaligned_share = parameter_of(kDeviceParameters, "unaligned_share");

@@ -65,6 +65,11 @@ std::string sharding_problem(const Framework& framework, const Strategy& s) {
   return "";
 }
 
+std::optional<ExpertDispatch> expert_dispatch(const Architecture& a, const Strategy& s) {
+  if (a.experts == 0 || capacity_factor(a, s) > 0) return std::nullopt;
+  return framework_of(s).expert_dispatch();
+}
+
 double capacity_factor(const Architecture& a, const Strategy& s) {
   return a.capacity_factor ? *a.capacity_factor : framework_of(s).capacity_factor();
 }

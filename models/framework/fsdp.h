@@ -112,6 +112,9 @@ class Fsdp : public Nxd {
   /// Grouped products process the rows that come (pytorch/torchtitan@b5bcd76
   /// torchtitan/models/common/moe.py).
   double capacity_factor() const override { return 0; }
+  /// One grouped product over rows in the order of their experts; the exchange's sizes are read by the host
+  /// (pytorch/torchtitan@v0.2.2 torchtitan/models/moe/moe.py, torchtitan/distributed/expert_parallel.py).
+  std::optional<ExpertDispatch> expert_dispatch() const override { return ExpertDispatch{}; }
   StateBytes state_bytes(const Strategy& s) const override;
   Exchange gradients(const Strategy& s) const override;
   /// After a split backward its schedules reduce all gradients of a stage, and wait (pytorch/pytorch

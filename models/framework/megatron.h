@@ -126,6 +126,12 @@ class Megatron final : public Nxd {
   }
   /// moe_expert_capacity_factor is None: no token is dropped (transformer/transformer_config.py).
   double capacity_factor() const override { return 0; }
+  /// The dispatcher permutes, exchanges and sorts by expert (NVIDIA/Megatron-LM@0014f137
+  /// megatron/core/transformer/moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher); GroupedLinear launches a
+  /// product per expert (NVIDIA/TransformerEngine#853).
+  std::optional<ExpertDispatch> expert_dispatch() const override {
+    return ExpertDispatch{.one_by_one = true};
+  }
   StateBytes state_bytes(const Strategy& s) const override;
   LogitBytes logit_bytes() const override { return options_.loss ? options_.loss->moved : kEagerLogits; }
   KeptLogits kept_logits() const override;

@@ -81,6 +81,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
     const double stated = capacity_factor(a_, strategy), places = stated > 0 ? stated : 1.0;
     expert_tokens_ =
         std::ceil(places * tokens_ * a_.experts_per_token / a_.experts) * strategy.expert_parallel;
+    dispatch_ = expert_dispatch(a_, strategy);
   }
 }
 
@@ -237,7 +238,7 @@ OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   norm(list);
   mlp(list);
   put_beside_products(list);
-  add_launches(list, 1);
+  add_launches(list, 1, wait_for_counts(list));
   return list;
 }
 
@@ -277,17 +278,38 @@ void LayerModel::put_beside_products(OperatorList& list) const {
   list = std::move(out);
 }
 
-void LayerModel::add_launches(OperatorList& list, double passes) const {
+void LayerModel::add_launches(OperatorList& list, double passes, double before_counts) const {
   if (waits_ > 0) {
     list.push_back({.name = "waiting for the slowest",
                     .category = Category::overhead,
                     .parameter = device_.spread_of_passes(),
                     .waits = waits_});
   }
-  auto host = device_.host_launches(on_, passes);
+  push_launches(list, "launches", passes - before_counts, passes * experts_);
+}
+
+/// Puts the host's wait for the counts of tokens where they leave for the experts: from there on the device has
+/// nothing queued. Returns the layers that were launched before it: 1, or 0 if it does not wait.
+double LayerModel::wait_for_counts(OperatorList& list) const {
+  if (!dispatch_ || !(dispatch_->one_by_one || s_.expert_parallel > 1)) return 0;
+  const auto sorted =
+      std::find_if(list.begin(), list.end(), [](const Operator& o) { return o.name == kTokensSorted; });
+  OperatorList launched;
+  push_launches(launched, "launches before the experts", 1, 0);
+  if (sorted == list.end() || launched.empty()) return 0;
+  list.insert(std::next(sorted), launched.begin(), launched.end());
+  return 1;
+}
+
+/// The host's launches of `layers` passes over a layer, and of `experts` experts' products where it launches
+/// them separately.
+void LayerModel::push_launches(OperatorList& list, std::string_view name, double layers,
+                               double experts) const {
+  auto host = device_.host_launches(on_, layers, dispatch_ && dispatch_->one_by_one ? experts : 0);
   if (!host) return;
-  host->seconds += congested_launches_ * passes;
-  list.push_back(operator_of("launches", *host));
+  host->seconds += congested_launches_ * layers;
+  if (host->seconds.value <= 0) return;
+  list.push_back(operator_of(name, *host));
   list.back().host = host->seconds;
   list.back().seconds = {};
 }
@@ -318,6 +340,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   const RecomputeUnits again = framework_of(s_).recomputed(s_);
   const bool drops = framework_of(s_).drops_unread();
+  double before_counts = 0;
   if (again.layer) {
     OperatorList remade;
     remade.reserve(kOperatorsOfPass);
@@ -329,8 +352,10 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
     } else {
       mlp(remade);
     }
+    before_counts = wait_for_counts(remade) / again.every;
     // If only some layers are recomputed: the average of all.
     for (Operator& o : remade) {
+      o.host = o.host / again.every;
       o.seconds = o.seconds / again.every;
       o.flops = o.flops / again.every;
       o.bytes = o.bytes / again.every;
@@ -367,7 +392,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   leave(list, "qkv input gradient");
   list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
   put_beside_products(list);
-  add_launches(list, again.layer ? 1 + 1.0 / again.every : 1);
+  add_launches(list, again.layer ? 1 + 1.0 / again.every : 1, before_counts);
   return list;
 }
 

@@ -18,7 +18,10 @@
 // whole ones; the next block of K and V arrives during the work on this one. Backward moves dK and dV along.
 // Mixture of experts (modules/moe): every token goes to k experts, each expert takes up to capacity_factor k
 // n/E tokens and computes with that many; with expert parallel an all-to-all before and after the experts.
-// Not modelled: overlap between engines, balance of the experts, token shuffling.
+// Loops without a limit of places copy tokens into the experts' order and back (Framework::expert_dispatch),
+// before and after each exchange, and the host waits for the counts that the router made: what it launches
+// then is no longer hidden by the work before.
+// Not modelled: overlap between engines, balance of the experts.
 #pragma once
 
 #include <optional>
@@ -56,10 +59,15 @@ struct Operator {
   bool background = false;
   double instructions = 0;  ///< in the graph that contains it (models/device/device.h)
   double waits = 0;         ///< seconds for each second of what is before it (Device::waits_for_slowest)
-  Seconds host{};  ///< host's time to launch all before it; the excess over their time counts (beyond_busy)
+  /// Host's time to launch all before it, from the last operator that has this; the excess over their time
+  /// counts (beyond_busy).
+  Seconds host{};
 };
 
 using OperatorList = std::vector<Operator>;
+
+/// The copy of tokens into the order of their experts, after which the host may wait for their counts.
+inline constexpr std::string_view kTokensSorted = "tokens by expert";
 
 /// Operator for work of the device.
 [[nodiscard]] Operator operator_of(std::string_view name, const Work& work,
@@ -121,8 +129,9 @@ class LayerModel {
                   ProcessGroup process_group = ProcessGroup::tensor) const;
   void gather_weights(OperatorList& list, double parameters, bool background) const;
   void reduce_gradients(OperatorList& list, double parameters) const;
-  /// Appends the wait for the slowest rank and the host's launches of a layer's pass.
-  void add_launches(OperatorList& list, double passes) const;
+  /// Appends the wait for the slowest rank and the host's launches of a layer's pass but for those
+  /// `before_counts` that wait_for_counts() put into it.
+  void add_launches(OperatorList& list, double passes, double before_counts) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;
   void attention_block(OperatorList& list) const;
@@ -134,6 +143,10 @@ class LayerModel {
   void experts_backward(OperatorList& list) const;
   Operator expert_product(std::string_view name, double k, double width) const;
   void to_experts(OperatorList& list, std::string_view name) const;
+  void sort_tokens(OperatorList& list, std::string_view name) const;
+  void regroup_rows(OperatorList& list, std::string_view name) const;
+  double wait_for_counts(OperatorList& list) const;
+  void push_launches(OperatorList& list, std::string_view name, double layers, double experts) const;
   void attention_block_of(OperatorList& list, double units, double bytes_per_score, double blocks) const;
   void enter(OperatorList& list, std::string_view name) const;
   void put_beside_products(OperatorList& list) const;
@@ -146,6 +159,7 @@ class LayerModel {
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
   Seconds congested_launches_{};
   double experts_ = 0, expert_tokens_ = 0;  ///< experts on this core; tokens that each of them takes
+  std::optional<ExpertDispatch> dispatch_;  ///< of layers without a limit of places
   double element_bytes_, sequence_, waits_ = 0;
   ScoreBytes score_bytes_;
   ElementKinds kinds_;

@@ -70,7 +70,7 @@ class GroupClass {
   SimTime time(const OperatorList& list, double slowdown) {
     if (std::any_of(list.begin(), list.end(), [](const Operator& o) { return o.background; }))
       return length_of(list, slowdown);
-    SimTime t, busy;
+    SimTime t, busy, before;  // `before`: of `busy`, what the host launched already
     for (std::size_t i = 0; i < list.size();) {
       if (list[i].waits > 0) {
         const SimTime wait = to_sim_time(to_seconds(busy) * list[i++].waits);
@@ -79,7 +79,8 @@ class GroupClass {
         continue;
       }
       if (list[i].host.value > 0) {
-        t += to_sim_time(beyond_busy(to_seconds(busy), list[i++].host));
+        t += to_sim_time(beyond_busy(to_seconds(busy - before), list[i++].host));
+        before = busy;
         continue;
       }
       std::size_t end = i;

@@ -194,6 +194,7 @@ class StageBuilder {
 Items OperatorItems::of(const OperatorList& operators) {
   Items items;
   SimTime busy;                                     // with all that does not overlap other work
+  SimTime before;                                   // of that, what the host launched already
   Parameter background = common::overlap_slowdown;  // limit of the transfers that overlap work
   for (const Operator& o : operators) {
     if (o.waits > 0) {
@@ -203,8 +204,10 @@ Items OperatorItems::of(const OperatorList& operators) {
       continue;
     }
     if (o.host.value > 0) {
-      items.push_back(work_item(o.name, o.category, o.parameter, beyond_busy(to_seconds(busy), o.host)));
+      items.push_back(
+          work_item(o.name, o.category, o.parameter, beyond_busy(to_seconds(busy - before), o.host)));
       items.back().transfer_parameter = background;
+      before = busy;
       continue;
     }
     if (o.process_group == ProcessGroup::none) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "models/device/devices.h"
+#include "models/framework/framework.h"
 #include "units/square.h"
 
 namespace trnplan::models {
@@ -63,6 +65,9 @@ SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy&
   } else if (job.software.framework.empty() || job.software.release.empty()) {
     parts.shared = square(profile[common::stack_spread]);
   }
+  const Parameter dispatch = device_of(job.cluster.instance.core).spread_of_dispatch();
+  if (!site && dispatch && expert_dispatch(job.architecture, strategy))
+    parts.shared += square(profile[dispatch]);
   if (profile.network) parts.own += square(profile.network->step_spread * std::log2(job.cluster.nodes));
   return parts;
 }

@@ -8,7 +8,8 @@
 // one that was fitted to steps, only stack_spread^2 is added where either is not stated, and repeat_spread^2
 // is left out. At a measured site the site's factor is in S and stands for both; for a layout that was measured
 // there its own factor stands for configuration_spread^2. Where a cluster's law of network states was applied,
-// (NetworkState::step_spread log2(nodes))^2 is added.
+// (NetworkState::step_spread log2(nodes))^2 is added. Where tokens are dispatched to experts and no run of the
+// site was measured, the device's spread_of_dispatch^2 is added, which all steps on a stack share.
 #pragma once
 
 #include <string>

@@ -2,12 +2,16 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "models/device/gpu_parameters.h"
 #include "models/device/neuron_core_parameters.h"
 #include "models/schemas/schemas.h"
 #include "models/step/step.h"
 #include "models/uncertainty/compare.h"
 #include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -128,6 +132,29 @@ TEST_CASE("the spread of a step is that of covariance, stack and configuration",
       0.1;  // in place of 0.07 where the network is not causal
   CHECK(spread({"nxdt", "2.20"}, false) == Approx(std::sqrt(always - 0.0049 + 0.01 + 0.0064 + 0.0036)));
   CHECK(spread({"nxd", "2.20"}) == Approx(std::sqrt(always + 0.0144 + 0.0036)));
+}
+
+// A log-sd of 0.3 of all steps whose tokens are dispatched: not of a dense model, nor of experts with places.
+// Catches: doubt of dispatchers that widens other steps, or that plans of one stack do not share.
+TEST_CASE("steps with experts are as sure as their dispatcher is known", "[models][uncertainty]") {
+  Profile p = gpu_profile();
+  const std::vector<double> g(p.schema->places(), 0);
+  const auto shared = [&](const char* model, const char* framework, std::optional<double> capacity,
+                          double doubt) {
+    models::Job job = job_of(model, 1, 4096, 64);
+    job.cluster.instance = gpu_machine();
+    job.architecture.capacity_factor = capacity;
+    p.value(models::gpu::dispatch_spread).median = doubt;
+    const models::Strategy s = strategy_of(job, "tp=1,framework=" + std::string(framework));
+    return models::spread_parts(p, job, s, g).shared;
+  };
+  const auto more = [&](const char* model, const char* framework, std::optional<double> capacity) {
+    return shared(model, framework, capacity, 0.3) - shared(model, framework, capacity, 1e-30);
+  };
+  CHECK(more("mixtral-8x7b", "megatron", {}) == Approx(0.09));
+  CHECK(more("mixtral-8x7b", "fsdp", {}) == Approx(0.09));
+  CHECK(more("mixtral-8x7b", "megatron", 1.0) == 0);
+  CHECK(more("llama3-8b", "megatron", {}) == 0);
 }
 
 TEST_CASE("a profile fitted to no step is never less sure of one than its prior", "[models]") {
