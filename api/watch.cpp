@@ -17,6 +17,7 @@
 #include "api/inputs.h"
 #include "api/observations.h"
 #include "api/rehearsal.h"
+#include "api/slow_run.h"
 #include "api/watch_report.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/observations.h"
@@ -156,6 +157,7 @@ class Watcher {
       : o_(request),
         show_(show),
         report_(request.report),
+        slow_run_(request),
         remarks_(remarks),
         catalog_(io::Catalog::standard()),
         profile_(load_profile(catalog_, request.profile)),
@@ -181,6 +183,7 @@ class Watcher {
     advise(reading.failures);
     silence_.step_seen(reading.run.last, reading.run.seconds());
     io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
+    slow_run_.explain(reading.run, context_, r);
     if (learn && !o_.calibrate.empty())
       r.remarks.push_back(learn_from(o_, r, reading.run, context_, profile_, find_, catalog_, remarks_));
     if (learn && !o_.record.empty())
@@ -274,6 +277,7 @@ class Watcher {
   const WatchRequest& o_;
   const ShowReport& show_;
   ReportFile report_;
+  SlowRun slow_run_;
   Remarks& remarks_;
   io::Catalog catalog_;
   models::Profile profile_;

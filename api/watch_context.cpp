@@ -27,9 +27,15 @@ launch::RanPlan assumed(const io::Catalog& catalog) {
   return ran;
 }
 
+/// A prediction of what ran, as a plan file has it.
+struct Predicted {
+  io::PlanFile plan;
+  std::shared_ptr<const models::Profile> profile;
+};
+
 /// Plan file for a run without plan.json; nullopt, with the reasons, if it cannot be timed.
-std::optional<io::PlanFile> predicted(const models::Job& job, const models::Strategy& strategy,
-                                      const std::string& profile, Remarks& remarks) {
+std::optional<Predicted> predicted(const models::Job& job, const models::Strategy& strategy,
+                                   const std::string& profile, Remarks& remarks) {
   Remarks unsaid;
   const ResolvedJob resolved =
       resolve(job, {{}, "", profile}, {.one_strategy = true, .refuses = false}, unsaid);
@@ -56,21 +62,25 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
   plan.peak = judged.plan->memory.worst().peak();
   plan.usd_per_hour = judged.plan->usd_per_hour;
   plan.target = name_of(p.stack->stack);
-  return plan;
+  return Predicted{std::move(plan), p.stack->profile};
 }
 
-/// Remarks on doubtful parts of plan.json. The run is compared with its prediction, by a profile that the
+/// Remarks on doubtful parts of plan.json; returns its profile here, if it can be timed. The run is compared with its prediction, by a profile that the
 /// file does not name, so another profile is not a fault, only a remark.
-void doubt(const io::PlanFile& plan, const std::string& file, const std::string& profile, Remarks& remarks) {
+std::shared_ptr<const models::Profile> doubt(const io::PlanFile& plan, const std::string& file,
+                                             const std::string& profile, Remarks& remarks) {
   if (!plan.version.empty() && !plan.unchanged)
     remarks.add(fmt::format("{} has been changed since trnplan {} wrote it", file, plan.version));
   Remarks unsaid;
-  const std::optional<io::PlanFile> anew = predicted(plan.job, plan.strategy, profile, unsaid);
-  if (!anew || (anew->step >= plan.low && anew->step <= plan.high)) return;
+  const std::optional<Predicted> anew = predicted(plan.job, plan.strategy, profile, unsaid);
+  if (!anew) return nullptr;
+  const Seconds step = anew->plan.step;
+  if (step >= plan.low && step <= plan.high) return anew->profile;
   remarks.add(
       fmt::format("{} says {:.4g} s a step ({:.4g} to {:.4g}), but {:.4g} s is predicted here: it was made "
                   "with another profile or version, or was changed",
-                  file, plan.step.value, plan.low.value, plan.high.value, anew->step.value));
+                  file, plan.step.value, plan.low.value, plan.high.value, step.value));
+  return anew->profile;
 }
 
 }  // namespace
@@ -102,7 +112,7 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
     }
     context.plan = io::read_plan_file(options.plan, catalog);
     context.ran = {context.plan->job, context.plan->strategy, false};
-    doubt(*context.plan, options.plan, profile, remarks);
+    context.profile = doubt(*context.plan, options.plan, profile, remarks);
     return context;
   }
   auto ran = what_ran(options.job, options.strategy, options.config, options.instance, catalog, remarks);
@@ -113,7 +123,10 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
   settle(ran->job, remarks);
   context.ran = {ran->job, ran->strategy, false};
   if (ran->strategy) {
-    context.plan = predicted(ran->job, *ran->strategy, profile, remarks);
+    if (auto known = predicted(ran->job, *ran->strategy, profile, remarks)) {
+      context.plan = std::move(known->plan);
+      context.profile = std::move(known->profile);
+    }
   } else {
     remarks.add(
         "no prediction to compare with: state how the job ran with --strategy, for example --strategy "

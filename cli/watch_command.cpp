@@ -19,6 +19,8 @@ namespace trnplan::cli {
 
 namespace {
 
+constexpr const char* kExplained = "explained";  ///< not a kind of alarm
+
 struct WatchOptions {
   Common common;  ///< its profile is in the request
   api::WatchRequest request;
@@ -32,13 +34,15 @@ std::string how_to_compare(const std::string& source) {
       never_broken("--job JOB.yaml --strategy tp=8,pp=4"));
 }
 
-/// Status, and alarms of kinds that the last look did not have.
+/// Status, and alarms of kinds that the last look did not have; the first time also what explains slow steps.
 std::string looked(const io::WatchReport& r, std::set<std::string>& alarmed) {
   std::string text = status_line(r);
   std::set<std::string> now;
   for (const io::WatchAlarm& a : r.alarms) {
     if (now.insert(a.kind).second && !alarmed.contains(a.kind)) text += alarm_text(a);
   }
+  if (!r.explanations.empty() && now.insert(kExplained).second && !alarmed.contains(kExplained))
+    text += explanations_text(r);
   alarmed = std::move(now);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cli/text/wrap.h"
 #include "launch/watch/watch.h"
 #include "text/diagnostic.h"
 #include "text/figures.h"
@@ -15,6 +16,9 @@
 namespace trnplan::cli {
 
 namespace {
+
+/// Probability of an explanation that is not worth a line.
+constexpr double kHardly = 1e-3;
 
 std::string time_words(double seconds) {
   if (seconds >= kDay) return fmt::format("{:.1f} days", seconds / kDay);
@@ -65,6 +69,27 @@ std::string verdict_text(const io::WatchReport& r) {
 
 }  // namespace
 
+std::string explanations_text(const io::WatchReport& r) {
+  if (r.explanations.empty()) return "";
+  std::string text = "what would explain it, by how likely it is (a node stands for any like it):\n", least;
+  std::vector<std::string> simulate;
+  for (const io::WatchExplanation& e : r.explanations) {
+    if (e.probability < kHardly) continue;
+    if (!e.as_likely) {
+      least += fmt::format("{}{} ({:.2g} %)", least.empty() ? "" : "; ", e.what, e.probability * 100);
+      continue;
+    }
+    text += fmt::format("  {:>3.0f} %  {}\n", e.probability * 100, e.what);
+    if (!e.scenario.empty()) text += "         " + never_broken("--scenario " + e.scenario) + "\n";
+    if (simulate.empty() && !e.command.empty()) simulate.assign(e.command.begin(), e.command.end() - 2);
+    text += fmt::format("         look at: {}\n", e.check);
+  }
+  if (!simulate.empty()) text += fmt::format("  each is shown by {}\n", command_text(simulate));
+  if (!r.to_tell.empty())
+    text += fmt::format("  this log cannot tell these apart; to tell, run {}\n", r.to_tell);
+  return least.empty() ? text : text + fmt::format("  less likely: {}\n", least);
+}
+
 std::string alarm_text(const io::WatchAlarm& a) {
   return fmt::format("ALARM {}: {}\n  cause: {}\n  fix: {}\n", a.kind, a.message, a.cause, a.fix);
 }
@@ -112,6 +137,7 @@ std::string report_text(const io::WatchReport& r) {
   for (const io::WatchEvent& e : r.events)
     if (!failure_at(e.line)) text += fmt::format("{}: line {}: {}\n", e.kind, e.line, e.text);
   for (const io::WatchAlarm& a : r.alarms) text += alarm_text(a);
+  text += explanations_text(r);
   for (const io::WatchFailure& f : r.failures) text += failure_text(f);
   if (r.step == 0 && r.failures.empty()) text += "no step yet\n";
   if (r.step > 0 && !r.step_seconds)

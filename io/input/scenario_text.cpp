@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "text/parse.h"
 
@@ -222,6 +223,34 @@ models::Scenario read_scenario(const std::string& text, const topology::Cluster&
   else
     reader.text(text, place);
   return reader.finish(is_scenario_file(text) ? SourcePos{text, 0, 0} : place);
+}
+
+std::string scenario_text(const models::Scenario& s, const topology::Cluster& cluster, int digits) {
+  std::vector<std::string> pairs;
+  const auto add = [&](std::string_view key, const std::string& of, double value, double usual) {
+    if (value != usual) pairs.push_back(fmt::format("{}={}{:.{}g}", key, of, value, digits));
+  };
+  const auto numbered = [](int number) { return fmt::format("{}:", number); };
+  const int cores = cluster.instance.cores();
+  for (const models::SlowCores& slow : s.slow) {
+    for (int rank = slow.first, end = rank + slow.count; rank < end;) {
+      const bool whole = rank % cores == 0 && end - rank >= cores;
+      add(whole ? kSlowNode : kSlowCore, numbered(whole ? rank / cores : rank), slow.factor, 1);
+      rank += whole ? cores : 1;
+    }
+  }
+  for (const models::StatedNode& n : s.nodes) {
+    add(kNic, numbered(n.node), n.state.network, 1);
+    add(kLink, numbered(n.node), n.state.links, 1);
+    add(kLate, numbered(n.node), n.state.late.value, 0);
+  }
+  add(kSpine, "", s.spine, 1);
+  add(kJitter, "", s.random.log_sd, 0);
+  if (s.is_random()) {
+    pairs.push_back(fmt::format("{}={}", kRuns, s.random.runs));
+    pairs.push_back(fmt::format("{}={}", kSeed, s.random.seed));
+  }
+  return fmt::format("{}", fmt::join(pairs, ","));
 }
 
 bool is_scenario_file(const std::string& text) {

@@ -30,6 +30,11 @@ struct ScenarioKey {
 /// Lines of help with all keys, each with its form.
 [[nodiscard]] std::string scenario_help();
 
+/// The text of a scenario, of values with `digits` significant digits: read_scenario() gives it back, rounded. "" if it
+/// is ideal. Requires: its nodes and cores are in the cluster.
+[[nodiscard]] std::string scenario_text(const models::Scenario& scenario, const topology::Cluster& cluster,
+                                        int digits = 6);
+
 /// True for the name of a file: it ends in .yaml or .yml.
 [[nodiscard]] bool is_scenario_file(const std::string& text);
 

@@ -71,6 +71,26 @@ const Record<WatchFailure>& record() {
 }
 
 template <>
+const Record<WatchExplanation>& record() {
+  using E = WatchExplanation;
+  static const Record<E> described(
+      "WatchExplanation", "What would explain slow steps.",
+      {{"kind", &E::kind,
+        "a key of `--scenario`, or `prediction`: nothing is slow, the prediction is too low"},
+       {"what", &E::what},
+       {"probability", &E::probability, "of it among all; its prior is ours"},
+       {"as_likely", &E::as_likely, "as the first: it is at most 3 times as likely"},
+       {"value", &E::value, "with which the step is as long; `null`: none of that kind is"},
+       {"times", &E::times, "as long as on an ideal machine; without a value, at most"},
+       {"step_seconds", &E::step_seconds, "with it"},
+       {"scenario", [](const E& e) { return e.scenario.empty() ? std::nullopt : std::optional(e.scenario); },
+        "as `simulate --scenario` takes it; a node stands for any"},
+       {"command", &E::command, "that simulates it, as words; empty without a scenario"},
+       {"check", &E::check, "on the machine"}});
+  return described;
+}
+
+template <>
 const Record<WatchReport>& record() {
   using R = WatchReport;
   static const Record<R> described(
@@ -112,6 +132,9 @@ const Record<WatchReport>& record() {
        {"alarms", &R::alarms},
        {"events", &R::events},
        {"failures", &R::failures},
+       {"explanations", &R::explanations,
+        "of steps above the interval, or that became slower; the likeliest first"},
+       {"to_tell", &R::to_tell, "what to run to tell those apart that are as likely; `\"\"` if one is not"},
        {"remarks", &R::remarks, "what `--calibrate` learnt and `--record` wrote"}});
   return described;
 }

@@ -32,6 +32,17 @@ struct WatchEvent {
   int line = 0;
 };
 
+/// Explanation of steps that are slower than they should be (launch/watch/explanations.h).
+struct WatchExplanation {
+  std::string kind;  ///< docs/json.md lists them
+  std::string what, check;
+  std::string scenario;  ///< for simulate; "": none, or its step is never that long
+  std::optional<double> value, times, step_seconds;
+  double probability = 0;
+  bool as_likely = false;            ///< the log does not tell it from the likeliest
+  std::vector<std::string> command;  ///< that simulates it; empty without a scenario
+};
+
 struct WatchReport {
   std::string source;  ///< of the log
   std::string state;   ///< of the scheduler's job; "" not known
@@ -51,6 +62,8 @@ struct WatchReport {
   std::vector<WatchAlarm> alarms;
   std::vector<WatchEvent> events;
   std::vector<WatchFailure> failures;
+  std::vector<WatchExplanation> explanations;  ///< of slow steps, the likeliest first
+  std::string to_tell;                         ///< what to run to tell the likeliest apart
   std::vector<std::string> remarks;
 };
 

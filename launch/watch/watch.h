@@ -1,6 +1,7 @@
 // Comparison of a run in progress with its plan.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ namespace trnplan::launch {
 /// References for a log; every part may be absent.
 struct WatchContext {
   std::optional<io::PlanFile> plan;
+  /// Profile of the plan's prediction, which times its step in scenarios; null if there is none.
+  std::shared_ptr<const models::Profile> profile;
   RanPlan ran;  ///< for advice on failures
   std::string state;
   std::optional<double> silent;  ///< s since the last step, of a run in progress

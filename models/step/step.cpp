@@ -173,6 +173,10 @@ StepRuns StepModel::simulate_runs(const Scenario& scenario) const {
            to_seconds(percentile(ends, 0.95).first)}};
 }
 
+bool StepModel::has_whole_passes(const Scenario& scenario) const {
+  return lane_per_class(*parts_, scenario)->passes_are_whole();
+}
+
 StepReport StepModel::simulate(StepOptions options) const {
   const StepParts& p = *parts_;
   StepReport report;

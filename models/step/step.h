@@ -84,6 +84,10 @@ class StepModel {
   /// O(replicas x PP x micro-batches) where the operators of a pass need no tasks of their own.
   StepRuns simulate_runs(const Scenario& scenario) const;
 
+  /// True if each pass of a lane is one task in the scenario; if not, its operators are, and runs cost as many times
+  /// as much. Cost: that of the groups of ranks, without a simulation.
+  bool has_whole_passes(const Scenario& scenario) const;
+
   /// The work of all cores, by stage, then ascending by factor. Cost: O(cores + operators).
   std::vector<CoreWork> core_work(const Scenario& scenario) const;
 

@@ -1293,6 +1293,19 @@ class WatchFailure(Record):
     run_went_on: bool
 
 @dataclass(frozen=True, repr=False)
+class WatchExplanation(Record):
+    kind: str
+    what: str
+    probability: float
+    as_likely: bool
+    value: Optional[float]
+    times: Optional[float]
+    step_seconds: Optional[float]
+    scenario: Optional[str]
+    command: List[str]
+    check: str
+
+@dataclass(frozen=True, repr=False)
 class WatchResult(Record):
     source: str
     state: str
@@ -1319,4 +1332,6 @@ class WatchResult(Record):
     alarms: List[WatchAlarm]
     events: List[WatchEvent]
     failures: List[WatchFailure]
+    explanations: List[WatchExplanation]
+    to_tell: str
     remarks: List[str]

@@ -26,6 +26,8 @@ TOO_LATE = "trnplan whatif llama3-8b --nodes 4..8 --tokens 1T --deadline 60d"
 ALL_REDUCE = "trnplan collective all_reduce --ranks 64 --nodes 2 --bytes 64M"
 LOG = "trnplan watch examples/steps-of-a-log/train.log --once --job examples/llama3-70b-16-nodes/job.yaml --strategy tp=32,pp=8"
 KILLED = "[F137] neuronx-cc was forcibly killed - This most commonly occurs due to insufficient system memory."
+SLOW = LOG.replace("examples/steps-of-a-log/train.log", "slow.out")
+SLOW_LOG = "for i in $(seq 60); do echo step $i step_time $((i > 30 ? 300 : 240)).${i}s throughput 3.9 seq/s; done > slow.out"
 
 # (who asks, question, command, exit code, patterns of the answer)
 QUESTIONS = [
@@ -65,6 +67,8 @@ QUESTIONS = [
     ("performance engineer", "What limits an all-reduce over two nodes?", ALL_REDUCE, 0,
      [r"limited by .*nic 0 out", r"[\d.]+ us, 90 %"]),
     ("performance engineer", "Is my run as fast as it should be?", LOG, 0, [r"[\d.]+ s a step[^;]*predicted \d+ "]),
+    ("performance engineer", "What slows my run, how do I see that, and where do I look?", f"{SLOW_LOG}; {SLOW}", 0,
+     [r"\d+ % one node, or a chip of it, takes 1\.\d+ times as long", r"--scenario slow-node=\d+:1\.\d+", r"look at: on every node"]),
 ]  # fmt: skip
 
 

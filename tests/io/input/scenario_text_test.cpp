@@ -38,6 +38,21 @@ TEST_CASE("a scenario says which cores are slower", "[io]") {
   CHECK(io::read_scenario("slow-node=0:1", cluster, kPlace).is_ideal());
 }
 
+// Nodes and single cores of a range of ranks, each key once, and nothing of what is usual.
+TEST_CASE("the text of a scenario is read back as the same", "[io]") {
+  const topology::Cluster cluster = job_of("llama3-8b", 4, 8192, 1024).cluster;
+  for (const char* text : {"slow-node=3:1.5,slow-core=1:2,nic=0:0.5,link=0:0.25,late-node=2:60,spine=0.5",
+                           "jitter=0.05,runs=100,seed=1", "slow-node=3:1.2346", ""}) {
+    CAPTURE(text);
+    const models::Scenario s = *text == 0 ? models::Scenario{} : io::read_scenario(text, cluster, kPlace);
+    CHECK(io::scenario_text(s, cluster) == text);
+  }
+  CHECK(io::scenario_text({.slow = {{30, 36, 2}}}, cluster) ==
+        "slow-core=30:2,slow-core=31:2,slow-node=1:2,slow-core=64:2,slow-core=65:2");
+  CHECK(io::scenario_text({.slow = {{0, 32, 1.23456}}}, cluster, 3) == "slow-node=0:1.23");
+  CHECK(io::scenario_text({.slow = {{0, 32, 1}}, .nodes = {{1, {}}}}, cluster).empty());
+}
+
 TEST_CASE("all faults of a scenario are said at once", "[io]") {
   const std::vector<std::string> faults =
       scenario_faults("slow-nodes=1:2,slow-node=4:0.5,slow-core=-1:1e9,x,slow-node=1");

@@ -1,0 +1,146 @@
+#include "launch/watch/explanation_words.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "io/input/scenario_text.h"
+
+namespace trnplan::launch {
+
+namespace {
+
+/// How near to the share that a NIC less leaves a share is called that.
+constexpr double kNearly = 0.02;
+
+/// The state of one NIC that leaves such a share of a node's.
+std::string nic_words(double share, int nics) {
+  if (nics > 1 && std::abs(share - (nics - 1.0) / nics) < kNearly)
+    return fmt::format(": one of {} NICs dead", nics);
+  if (std::abs(share - (nics - 0.5) / nics) < kNearly) return ": one NIC at half its rate";
+  return std::abs(share - 0.5) < kNearly ? ": its NICs at half their rate" : "";
+}
+
+std::string words_of(const Explanation& e, int nics) {
+  switch (e.cause) {
+    case Cause::slow_node:
+      return fmt::format("one node, or a chip of it, takes {:.3g} times as long", e.value);
+    case Cause::nic:
+      return fmt::format("one node with {:.3g} % of its network{}", e.value * 100, nic_words(e.value, nics));
+    case Cause::spine:
+      return fmt::format(
+          "all nodes with {:.3g} % of the network between them: oversubscribed, or loaded by others",
+          e.value * 100);
+    case Cause::jitter:
+      return fmt::format("passes take random times, which vary by {:.3g} %", e.value * 100);
+    case Cause::late_node:
+      return fmt::format("one node {:.3g} s late in every step: slow input, or a slow host", e.value);
+    case Cause::prediction:
+      return fmt::format("nothing is slow: the prediction is {:.3g} % too low", (e.value - 1) * 100);
+  }
+  return "";
+}
+
+/// Subject of a cause that never makes a step that long.
+std::string_view subject_of(Cause cause) {
+  switch (cause) {
+    case Cause::slow_node:
+      return "one slow node";
+    case Cause::nic:
+      return "the network of one node";
+    case Cause::spine:
+      return "the network between nodes";
+    case Cause::jitter:
+      return "random times of passes";
+    case Cause::late_node:
+      return "one late node";
+    case Cause::prediction:
+      return "the prediction";
+  }
+  return "";
+}
+
+std::string check_of(Cause cause, const topology::Instance& machine) {
+  const bool gpu = machine.traits.accelerator == topology::Accelerator::gpu;
+  switch (cause) {
+    case Cause::slow_node:
+      return gpu ? "on every node, while it trains: nvidia-smi -q -d CLOCK,PERFORMANCE for a GPU whose clock "
+                   "is held down"
+                 : "on every node, while it trains: neuron-monitor for a node whose cores are busier than "
+                   "those of others";
+    case Cause::nic:
+      return machine.ec2_type.empty()
+                 ? fmt::format("on every node: ibv_devinfo shows {} ports active at full rate", machine.nics)
+                 : fmt::format("on every node: fi_info -p efa lists {} devices",
+                               std::max(machine.nics, machine.network_devices));
+    case Cause::spine:
+      return "which other jobs use the fabric, and whether steps are shorter when they do not run";
+    case Cause::jitter:
+      return "on every node: other processes, interrupts, garbage collection of the training loop";
+    case Cause::late_node:
+      return "the time to load a batch on every node, its storage, and its free CPUs";
+    case Cause::prediction:
+      return "that what ran is what was named; then --calibrate learns from it";
+  }
+  return "";
+}
+
+/// The test that tells a cause from the others. Those of the network come from one run.
+std::string_view test_of(Cause cause) {
+  switch (cause) {
+    case Cause::slow_node:
+      return "a small job on each node alone: a slow one is the node";
+    case Cause::nic:
+    case Cause::spine:
+      return "all_reduce on pairs of nodes (health.sh, then trnplan collective --measured): if pairs of one "
+             "node are slow, "
+             "it is its network; if all are, the fabric";
+    case Cause::jitter:
+      return "some hundred steps that are timed singly: if they vary, it is random times";
+    case Cause::late_node:
+      return "the same job with synthetic data: if it is faster, it is the input";
+    case Cause::prediction:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<io::WatchExplanation> in_words(const std::vector<Explanation>& explanations,
+                                           const SlowSteps& slow, const models::Job& job) {
+  std::vector<io::WatchExplanation> all;
+  for (const Explanation& e : explanations) {
+    io::WatchExplanation t;
+    t.kind = to_string(e.cause);
+    t.probability = e.probability;
+    t.as_likely = e.as_likely;
+    t.what = e.reaches ? words_of(e, job.cluster.instance.nics)
+                       : fmt::format("{}: at most {:.4g} times as long", subject_of(e.cause), e.times);
+    t.check = check_of(e.cause, job.cluster.instance);
+    if (e.cause != Cause::prediction) t.times = e.times;
+    if (e.reaches && e.cause != Cause::prediction) {
+      t.value = e.value;
+      t.step_seconds = e.times * slow.expected;
+      t.scenario = io::scenario_text(e.scenario, job.cluster);
+    }
+    all.push_back(std::move(t));
+  }
+  return all;
+}
+
+std::string how_to_tell(const std::vector<Explanation>& explanations) {
+  std::vector<std::string_view> tests;
+  int alike = 0;
+  for (const Explanation& e : explanations) {
+    if (!e.as_likely || !e.reaches) continue;
+    ++alike;
+    const std::string_view test = test_of(e.cause);
+    if (!test.empty() && std::find(tests.begin(), tests.end(), test) == tests.end()) tests.push_back(test);
+  }
+  return alike < 2 ? "" : fmt::format("{}", fmt::join(tests, "; "));
+}
+
+}  // namespace trnplan::launch

@@ -1,0 +1,57 @@
+#include "launch/watch/slow_steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "launch/watch/alarms.h"
+#include "units/median.h"
+#include "units/normal.h"
+
+namespace trnplan::launch {
+
+namespace {
+
+/// Steps whose spread is judged: enough for 8 % of it, few enough to be of one state of the machine.
+constexpr int kMostForSpread = 100;
+
+std::vector<double> deviations(const std::vector<double>& values, double middle) {
+  std::vector<double> all;
+  for (const double v : values) all.push_back(std::abs(v - middle));
+  return all;
+}
+
+/// Adds the spread of the steps that are not pauses.
+void add_spread(const std::vector<double>& seconds, SlowSteps& slow) {
+  const std::vector<double> last =
+      steady(last_of(seconds, slow.later ? kRecentSteps : kMostForSpread), slow.seconds);
+  if (last.size() < static_cast<std::size_t>(kStepsForSpread)) return;
+  int equal = 0;
+  for (std::size_t i = 1; i < last.size(); ++i) equal += last[i] == last[i - 1] ? 1 : 0;
+  if (2 * equal >= static_cast<int>(last.size())) return;
+  const double middle = median(last);
+  slow.steps = static_cast<int>(last.size());
+  slow.spread = kDeviationToSigma * median(deviations(last, middle)) / middle;
+}
+
+}  // namespace
+
+std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan) {
+  const std::vector<double> seconds = log.seconds();
+  SlowSteps slow;
+  if (seconds.size() >= 2 * static_cast<std::size_t>(kRecentSteps)) {
+    slow.expected = median({seconds.begin(), seconds.begin() + kRecentSteps});
+    slow.seconds = median(last_of(seconds, kRecentSteps));
+    slow.later = slow.expected <= plan.high.value && slow.seconds / slow.expected - 1 > kDrift;
+    slow.log_sd = kUsualSwing;
+  }
+  if (!slow.later) {
+    slow.seconds = !seconds.empty() ? median(seconds) : log.mean ? log.mean->seconds : 0;
+    if (!(slow.seconds > plan.high.value) || !(plan.step.value > 0)) return std::nullopt;
+    slow.expected = plan.step.value;
+    slow.log_sd = std::max(kUsualSwing, std::log(plan.high / plan.step) / kNinetyPercent);
+  }
+  add_spread(seconds, slow);
+  return slow;
+}
+
+}  // namespace trnplan::launch
