@@ -146,6 +146,10 @@ class Calibration {
     out_.folders = read_folders(r_, catalog_, remarks_);
     for (const RunFolder& f : out_.folders)
       out_.files.insert(out_.files.end(), f.files.begin(), f.files.end());
+    std::vector<logs::FlightDump> dumps;
+    for (const LogFile& file : out_.files)
+      dumps.insert(dumps.end(), file.content.dumps.begin(), file.content.dumps.end());
+    for (Diagnostic& hung : logs::hung_collectives(dumps)) remarks_.add(std::move(hung));
     for (const LogFile& file : out_.files) {
       out_.readings.push_back(calibrate::take_file(file, r_.points, remarks_));
       const auto& points = out_.readings.back().points;

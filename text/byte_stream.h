@@ -25,6 +25,8 @@ class ByteStream {
   virtual bool rewind() = 0;
   /// True if rewind() would succeed.
   virtual bool rewindable() const = 0;
+  /// Path of the file that holds just these bytes; "": there is none, or it is not known.
+  virtual std::string path() const { return ""; }
 };
 
 /// A text in memory, given out in pieces of `piece` bytes.
@@ -53,6 +55,7 @@ class HeadedStream : public ByteStream {
   std::size_t read(char* out, std::size_t size) override;
   bool rewind() override;
   bool rewindable() const override { return !beyond_ || rest_.rewindable(); }
+  std::string path() const override { return rest_.path(); }
 
   std::string_view head() const { return head_; }
   /// True if all bytes can be read a second time.

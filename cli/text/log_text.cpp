@@ -21,8 +21,9 @@ std::string step_text(const StepSample& s) {
   if (s.spread) text += fmt::format(" +- {:.2g}", *s.spread);
   text += fmt::format(", {}", counted(static_cast<std::size_t>(s.count), "step"));
   if (s.left_out > 0) text += fmt::format(" ({} left out)", s.left_out);
-  text += s.last_line > s.at.line ? fmt::format(", lines {}-{}", s.at.line, s.last_line)
-                                  : fmt::format(", line {}", s.at.line);
+  if (s.at.line > 0)
+    text += s.last_line > s.at.line ? fmt::format(", lines {}-{}", s.at.line, s.last_line)
+                                    : fmt::format(", line {}", s.at.line);
   text += fmt::format(": {}; {}", s.format, s.basis);
   if (!s.framework.empty()) text += "; " + printable(s.framework);
   if (s.global_batch) text += fmt::format("; global batch {:.0f}", *s.global_batch);
@@ -52,6 +53,8 @@ std::string device_text(const logs::DeviceSample& d) {
   if (d.active_seconds) text += fmt::format(", active {:.6g} s", *d.active_seconds);
   if (d.mfu) text += fmt::format(", MFU {:.1f} %", *d.mfu * 100);
   if (d.clock_hz) text += fmt::format(", clock {:.2f} GHz", *d.clock_hz * 1e-9);
+  for (const auto& [engine, seconds] : d.engine_seconds)
+    text += fmt::format(", {} {:.4g} s", printable(engine, 40), seconds);
   return text + "\n";
 }
 

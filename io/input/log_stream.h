@@ -23,6 +23,7 @@ class LogStream : public ByteStream {
   std::size_t read(char* out, std::size_t size) override;
   bool rewind() override;
   bool rewindable() const override { return regular_; }
+  std::string path() const override { return regular_ && file_ > 0 ? name_ : ""; }
 
   /// Hash of all bytes: reads those that were not read.
   std::string sha256();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -101,6 +103,13 @@ int checked_nodes(const logs::NcclTable& table, const topology::Instance& on) {
   return nodes_of(table.ranks, table.hosts, on, table.at);
 }
 
+/// True unless a group of a job has some of the ranks of several nodes: others may use the same links then.
+bool fills_nodes(const logs::NcclTable& table, const topology::Instance& on) {
+  std::set<int> nodes;
+  for (const int rank : table.members) nodes.insert(rank / on.cores());
+  return nodes.size() <= 1 || table.members.size() == nodes.size() * static_cast<std::size_t>(on.cores());
+}
+
 std::vector<Point> points_of(const logs::NcclTable& table, const topology::Instance& on) {
   const int nodes = checked_nodes(table, on);
   std::vector<Point> points;
@@ -191,8 +200,10 @@ std::vector<logs::MeasuredCollective> points_of_nccl(const std::vector<logs::Ncc
                                                      const topology::Instance& on) {
   std::vector<logs::MeasuredCollective> points;
   std::vector<Diagnostic> faults;
+  std::map<std::tuple<std::string, int, int, double>, std::size_t> of_jobs;
   for (const logs::NcclTable& table : tables) {
     try {
+      if (!fills_nodes(table, on)) continue;
       const int nodes = checked_nodes(table, on);
       for (const logs::NcclTime& t : table.times) {
         const auto op = op_of(table, t);
@@ -205,6 +216,15 @@ std::vector<logs::MeasuredCollective> points_of_nccl(const std::vector<logs::Ncc
         p.bytes = t.bytes;
         p.seconds = t.seconds;
         p.at = t.at;
+        // Of the ranks of a job, the one that came last waited least.
+        if (!table.members.empty()) {
+          const auto [known, fresh] =
+              of_jobs.try_emplace(std::tuple(p.op, p.ranks, p.nodes, p.bytes), points.size());
+          if (!fresh) {
+            if (p.seconds < points[known->second].seconds) points[known->second] = std::move(p);
+            continue;
+          }
+        }
         points.push_back(std::move(p));
       }
     } catch (const InputError& e) {

@@ -1,5 +1,7 @@
 #include "launch/watch/watched_log.h"
 
+#include "logs/profile/sqlite_tables.h"
+
 namespace trnplan::launch {
 
 namespace {
@@ -16,6 +18,9 @@ void WatchedLog::feed(std::string_view bytes) {
 
 void WatchedLog::decide() {
   logs::refuse_unread(head_, name_);
+  if (logs::is_sqlite(head_))
+    throw InputError(
+        {{name_, 0, 0}, "", "an SQLite database: a trace, not a log", "give it to trnplan calibrate"});
   event_file_ = logs::is_event_file(head_);
   decided_ = true;
   const std::string head = std::move(head_);

@@ -8,11 +8,14 @@
 
 #include "logs/detect/json_kind.h"
 #include "logs/detect/log_reader.h"
+#include "logs/nccl/torch_pickle.h"
 #include "logs/nccom/nccom_json.h"
 #include "logs/profile/kineto.h"
 #include "logs/profile/neuron_monitor.h"
 #include "logs/profile/neuron_profile.h"
+#include "logs/profile/nsys_export.h"
 #include "logs/profile/profile_tables.h"
+#include "logs/profile/sqlite_tables.h"
 #include "logs/table/kernel_times.h"
 #include "logs/table/measured_runs.h"
 #include "logs/training/event_file.h"
@@ -99,6 +102,11 @@ class Detector {
     refuse_own_table(head_, name_);
     if (is_event_file(head_)) {
       read_events();
+    } else if (is_sqlite(head_)) {
+      read_nsys_export(bytes_, name_, samples_);
+      found("Nsight Systems export", 1);
+    } else if (is_torch_pickle(head_)) {
+      read_pickle();
     } else if (!read_table() && !read_json() && !read_nccl()) {
       read_log();
     }
@@ -116,12 +124,14 @@ class Detector {
     if (head_.substr(0, kBinaryProbe).find('\0') != std::string_view::npos) {
       refuse("a binary file of an unknown kind",
              "give what the tools print as text, JSON or CSV (neuron-profile view --output-format "
-             "summary-json)");
+             "summary-json; nsys export --type sqlite)");
     }
     refuse(
         "nothing in it is recognised: no step of a training run, no nccom-test table, no profile, no memory "
         "report",
-        "give a training log, or output of nccom-test, neuron-monitor or neuron-profile view");
+        "give a training log, output of nccom-test, nccl-tests, neuron-monitor or neuron-profile view, a "
+        "trace "
+        "of PyTorch's profiler, or one of Nsight Systems (nsys export --type sqlite)");
   }
 
   void found(std::string kind, std::size_t pieces) {
@@ -151,16 +161,18 @@ class Detector {
     found("TensorBoard event file", 1);
   }
 
-  /// A table of measurements, with all its faults reported at once.
-  std::string whole_table() {
+  std::string whole(const char* what, const char* fix) {
     std::string text;
     while (append_from(bytes_, text)) {
-      if (text.size() > kTable) {
-        refuse(fmt::format("a table of measurements larger than {} MiB", kTable >> 20),
-               "split it by rows, each part with the heading, and give them all");
-      }
+      if (text.size() > kTable) refuse(fmt::format("{} larger than {} MiB", what, kTable >> 20), fix);
     }
     return text;
+  }
+
+  /// A table of measurements, with all its faults reported at once.
+  std::string whole_table() {
+    return whole("a table of measurements",
+                 "split it by rows, each part with the heading, and give them all");
   }
 
   bool read_table() {
@@ -224,6 +236,9 @@ class Detector {
         read_kineto(json, name_, samples_);
         found("Kineto trace", 1);
         break;
+      case JsonKind::flight:
+        read_flight(json);
+        break;
       case JsonKind::results:
         json.object([&](std::string_view key) {
           if (key == "results") read_results(json, name_, samples_);
@@ -244,6 +259,24 @@ class Detector {
                             "give the file itself as the tool wrote it");
     }
     return true;
+  }
+
+  void read_flight(JsonReader& json) {
+    FlightReading reading = read_flight_dump(json, name_, samples_);
+    result_.dumps.push_back(std::move(reading.dump));
+    result_.nccl = std::move(reading.tables);
+    found("flight recorder dump", 1);
+  }
+
+  void read_pickle() {
+    const std::string text = json_of_torch_pickle(
+        whole("a pickle", "record fewer collectives: TORCH_NCCL_TRACE_BUFFER_SIZE"), name_);
+    JsonReader json(text);
+    if (json_kind_of(json) != JsonKind::flight)
+      refuse("a pickle of torch, and no dump of its flight recorder",
+             "give the file of TORCH_NCCL_DEBUG_INFO_TEMP_FILE");
+    JsonReader again(text);
+    read_flight(again);
   }
 
   /// A kind that only keys after the head show is found only if the bytes can be read twice.
@@ -342,53 +375,6 @@ Detected detect_packed(ByteStream& packed, const std::string& name, const NccomC
 }
 
 }  // namespace
-
-void refuse_unread(std::string_view head, const std::string& name) {
-  const auto refuse = [&](const char* problem, const char* fix) {
-    throw InputError({{name, 0, 0}, "", problem, fix});
-  };
-  if (head.empty()) refuse("the file is empty", "give a log, or output of a Neuron tool");
-  if (is_gzip(head)) refuse("packed with gzip", "unpack it first: gunzip FILE");
-  if (head.starts_with("PAR1")) {
-    refuse(
-        "a Parquet file, which is not read: no public sample of Neuron Explorer's (schema 7) is known to "
-        "test a reader with",
-        "write it as CSV: duckdb -c \"COPY (SELECT * FROM 'CcOp.parquet') TO 'CcOp.csv' (HEADER)\"");
-  }
-  if (head.starts_with("SQLite format 3")) {
-    refuse("an SQLite database, as Nsight Systems exports, which is not read",
-           "give the training log of the run, or a trace of PyTorch's profiler (.json or .json.gz)");
-  }
-  for (const std::string_view packed : {"PK\x03\x04",
-                                        "\xfd"
-                                        "7zXZ",
-                                        "\x28\xb5\x2f\xfd", "BZh"}) {
-    if (head.starts_with(packed)) refuse("an archive, which is not read", "unpack it first");
-  }
-  if (head.starts_with("\x7f"
-                       "ELF"))
-    refuse("a binary file: a program, not its output", "give a log, or output of a Neuron tool");
-}
-
-void refuse_own_table(std::string_view text, const std::string& name) {
-  if (text.find("# time inside a compiled graph") == std::string_view::npos) return;
-  throw InputError({{name, 0, 0},
-                    "",
-                    "a table of trnplan collective --in-graph: its times lack launch and barrier",
-                    "make it without --in-graph"});
-}
-
-void take_samples(Samples&& samples, Detected& result) {
-  const auto join = [](auto& all, auto&& more) { all.insert(all.end(), more.begin(), more.end()); };
-  join(result.steps, samples.steps);
-  join(result.memory, samples.memory);
-  join(result.collectives, samples.collectives);
-  join(result.devices, samples.devices);
-  join(result.skipped, samples.warnings.take());
-  const auto by_line = [](const auto& a, const auto& b) { return a.at.line < b.at.line; };
-  std::stable_sort(result.steps.begin(), result.steps.end(), by_line);
-  std::stable_sort(result.skipped.begin(), result.skipped.end(), by_line);
-}
 
 Detected detect(ByteStream& bytes, const std::string& name, const NccomCommand& fallback, StepSink* sink) {
   HeadedStream headed(head_of(bytes), bytes);

@@ -1,8 +1,9 @@
 // Detection of a file's content, by the content and not by its name.
 //
-// Files of one kind: event files of TensorBoard; JSON of nccom-test, neuron-monitor, neuron-profile, Kineto,
-// results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives, of
-// measured runs, of measured kernels and of a user's kernels; output of nccl-tests. All else is a log, for example one that Slurm collects. Lines of any
+// Files of one kind: event files of TensorBoard; SQLite exports of Nsight Systems; JSON of nccom-test,
+// neuron-monitor, neuron-profile, Kineto, PyTorch's flight recorder, results.json and the Trainer's
+// all_results.json; CSV of Neuron Explorer, of measured collectives, of measured runs, of measured kernels and of
+// a user's kernels; output of nccl-tests. All else is a log, for example one that Slurm collects. Lines of any
 // kind may be mixed in it: progress bars, steps of NxD, iterations of Megatron, metrics of the Trainer,
 // nccom-test tables, reports of neuron-monitor, the compiler's messages on memory.
 #pragma once
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "logs/nccl/flight_recorder.h"
 #include "logs/nccl/nccl_tests.h"
 #include "logs/nccom/nccom_test.h"
 #include "logs/table/kernel_points.h"
@@ -36,7 +38,8 @@ struct Detected {
   std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
   std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs
   KernelTable kernels;                     ///< of a CSV of measured kernels
-  std::vector<NcclTable> nccl;             ///< of nccl-tests
+  std::vector<NcclTable> nccl;             ///< of nccl-tests, or of a flight recorder with durations
+  std::vector<FlightDump> dumps;           ///< of a flight recorder
   std::vector<MeasuredKernel> times;       ///< of a user's table of kernels (logs/table/kernel_times.h)
   /// Left out, and why, in the order of lines; if many, some are only counted.
   std::vector<Diagnostic> skipped;

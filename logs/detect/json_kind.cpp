@@ -35,11 +35,18 @@ class JsonKindReader {
     });
   }
 
+  void read_collective() {
+    json_.object([&](std::string_view key) {
+      if (key == "profiling_name") note(JsonKind::flight);
+    });
+  }
+
   void read_entry(std::string_view key) {
     static constexpr std::pair<std::string_view, JsonKind> kKeys[] = {
         {"neuron_runtime_data", JsonKind::monitor},
         {"traceEvents", JsonKind::kineto},
         {"trace_events", JsonKind::system},
+        {"pg_config", JsonKind::flight},
         {"summary", JsonKind::device},
         {"instruction", JsonKind::device},
         {"cc_ops", JsonKind::device},
@@ -50,7 +57,9 @@ class JsonKindReader {
       if (key == name) note(kind);
     }
     if (found_ != JsonKind::none) return;
-    if (key == "results") {
+    if (key == "entries" && json_.peek() == JsonReader::Kind::array) {  // of a dump, before its groups
+      json_.array([&] { read_collective(); });
+    } else if (key == "results") {
       if (json_.peek() == JsonReader::Kind::array) note(JsonKind::nccom);
       if (json_.peek() == JsonReader::Kind::object) note(JsonKind::results);
     } else if (json_.peek() == JsonReader::Kind::object) {

@@ -29,6 +29,9 @@ struct NcclTable {
   bool failed = false;   ///< it found wrong values
   std::vector<NcclTime> times;
   SourcePos at;  ///< of its header
+  /// Ranks of the job that it is of; empty: all of a program of its own. Each rank of a job has such a table, and
+  /// the times of the others include waiting.
+  std::vector<int> members;
 };
 
 /// Reads output line by line, holding the tables alone; further text, as of NCCL_DEBUG, may be between its lines.

@@ -1,4 +1,4 @@
-// Largest values of a measured collective: more is an error of its file.
+// Largest values of a measured collective (more is an error of its file), and their unit.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 
 namespace trnplan::logs {
 
+inline constexpr double kNano = 1e-9;  ///< seconds in a nanosecond, in which profilers print
 inline constexpr double kBytesMost = 0x1p50;
 inline constexpr double kSecondsMost = kDay;
 inline constexpr int kRanksMost = 1'000'000;

@@ -41,6 +41,16 @@ std::string operation_name(std::string_view printed) {
   return printable(printed, 60);
 }
 
+double torch_scalar_bytes(std::string_view type) {
+  static constexpr std::pair<std::string_view, int> kTypes[] = {
+      {"Float", 4}, {"Double", 8}, {"Half", 2},  {"BFloat16", 2}, {"Byte", 1},
+      {"Char", 1},  {"Bool", 1},   {"Short", 2}, {"Int", 4},      {"Long", 8}};
+  for (const auto& [name, bytes] : kTypes) {
+    if (type == name) return bytes;
+  }
+  return type.starts_with("Float8") ? 1 : 0;
+}
+
 int first_group_size(std::string_view text) {
   const std::size_t start = text.find_first_of("0123456789");
   if (start == std::string_view::npos) return 0;

@@ -27,6 +27,9 @@ inline constexpr std::size_t kKept = 4096;
 /// canonical_op() of a name, ignoring case, dashes and underscores; else the name, made printable.
 std::string operation_name(std::string_view printed);
 
+/// Bytes of an element of c10::ScalarType, by its name; 0 for others.
+double torch_scalar_bytes(std::string_view type);
+
 /// Ranks of the first group in "[[0, 1], [2, 3]]"; 0 if there is none or it is elided with "...".
 int first_group_size(std::string_view text);
 

@@ -1,7 +1,6 @@
 #include "logs/profile/kineto.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "logs/nccom/collective_groups.h"
@@ -14,17 +13,6 @@ namespace {
 
 constexpr double kMicro = 1e-6;
 constexpr std::size_t kSteps = 1'000'000;
-
-/// Bytes of an element of c10::ScalarType, by its name; 0 for others.
-double scalar_bytes(std::string_view type) {
-  static constexpr std::pair<std::string_view, int> kTypes[] = {
-      {"Float", 4}, {"Double", 8}, {"Half", 2},  {"BFloat16", 2}, {"Byte", 1},
-      {"Char", 1},  {"Bool", 1},   {"Short", 2}, {"Int", 4},      {"Long", 8}};
-  for (const auto& [name, bytes] : kTypes) {
-    if (type == name) return bytes;
-  }
-  return type.starts_with("Float8") ? 1 : 0;
-}
 
 struct Event {
   std::string name, category;
@@ -96,7 +84,7 @@ class TraceReader {
     TimedOperation& o = event.operation;
     // Waits and barriers move no bytes.
     if (o.op.empty() || o.op == "wait" || o.op == "barrier") return;
-    o.bytes = event.elements * scalar_bytes(o.type);
+    o.bytes = event.elements * torch_scalar_bytes(o.type);
     o.seconds = *event.microseconds * kMicro;
     if (event.category == "cpu_op") {
       on_host_ += host_.add(o, {name_, line, 1});

@@ -160,7 +160,7 @@ class DeviceProfile {
   }
 
   double unit_of_time(std::size_t device) const {
-    constexpr double kNano = 1e-9, kPico = 1e-12;
+    constexpr double kPico = 1e-12;
     if (device >= out_.devices.size() || span_.length() == 0) return kNano;
     // The two differ by a factor of 1000; the nearer one on a logarithmic scale.
     return span_.length() * kNano / out_.devices[device].seconds > std::sqrt(kNano / kPico) ? kPico : kNano;

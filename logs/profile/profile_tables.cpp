@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "logs/nccom/bounds.h"
 #include "logs/nccom/collective_groups.h"
 #include "models/collective/collective_timing.h"
 #include "text/log_lines.h"
@@ -18,7 +19,6 @@ namespace {
 constexpr std::size_t kColumns = 256;
 constexpr std::size_t kQuoted = 65536;  ///< bytes of a field; a quote open for longer is a stray one
 constexpr std::size_t kAhead = std::size_t{1024} * 1024;  ///< bytes of a row that are visible at once
-constexpr double kNano = 1e-9;
 
 /// Rows one after the other, as views into the text, valid until the next row. Doubled quotes stay doubled:
 /// no column read here has any.
