@@ -109,7 +109,7 @@ class Calibration {
     StepInputs inputs = step_inputs();
     tell_skipped();
     inputs.profile_stated = stated.has_value();
-    if (calibrate::has_machine(out_.files)) {
+    if (calibrate::has_machine(out_.files) && !dumps_of_another_machine()) {
       learn_machine(std::move(inputs), stated);
       return std::move(out_);
     }
@@ -191,6 +191,21 @@ class Calibration {
     return inputs;
   }
 
+  [[nodiscard]] topology::Instance machine() const {
+    return out_.ran ? out_.ran->job.cluster.instance : instance_;
+  }
+
+  /// True, with a remark, if all that was timed is of dumps, which say where a run hangs on any machine.
+  bool dumps_of_another_machine() {
+    if (machine().traits.accelerator == topology::Accelerator::gpu) return false;
+    const bool dumps = std::all_of(out_.files.begin(), out_.files.end(), [](const LogFile& file) {
+      return file.content.times.empty() && (file.content.nccl.empty() || !file.content.dumps.empty());
+    });
+    if (dumps)
+      remarks_.add("times of a flight recorder teach the machine that they are of: name it with --instance");
+    return dumps;
+  }
+
   /// Learns kernels and collectives that were timed on the user's machine.
   void learn_machine(StepInputs inputs, const std::optional<models::Profile>& stated) {
     const auto refuse = [](const char* key, const char* problem, const char* fix) {
@@ -202,7 +217,7 @@ class Calibration {
     if (calibrate::has_steps(inputs) || !inputs.kernels.empty() || !out_.points.empty())
       refuse("files", "kernels and nccl-tests teach a machine, and the other files something else",
              "give them alone, with --out, then the others with that file as --profile");
-    const topology::Instance machine = out_.ran ? out_.ran->job.cluster.instance : instance_;
+    const topology::Instance machine = this->machine();
     const models::Profile prior = profile_for(catalog_, stated ? *stated : catalog_.profile(kPriorOfSteps),
                                               stated.has_value(), machine, remarks_);
     out_.profile = prior.name;

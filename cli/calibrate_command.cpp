@@ -202,7 +202,9 @@ void add_calibrate(CLI::App& app, Run& chosen) {
           "nccom-test output (text or JSON), nccl-tests output, a CSV of kernels (m,n,k,dtype,us), a "
           "measured-collectives or measured-kernels CSV, "
           "training logs, Slurm output, "
-          "TensorBoard event files, neuron-monitor and neuron-profile output; - is standard input")
+          "TensorBoard event files, neuron-monitor and neuron-profile output, traces of PyTorch's profiler "
+          "and "
+          "of Nsight Systems (SQLite), dumps of NCCL's flight recorder; - is standard input")
       ->check(not_empty());
   command
       ->add_option("--build", o->request.points.build,
@@ -280,7 +282,13 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "\"identified\" and do not move those \"at prior\".\n"
       "Exit code 3: the median error is above 25 %, or a step or kernel is far from its prediction, so --out "
       "is not written without --force.\n"
-      "The kind of a file is detected from its content. Memory, and device profiles without --kernel, are "
+      "Dumps of a flight recorder (TORCH_NCCL_DEBUG_INFO_TEMP_FILE), one for each rank: a collective that "
+      "hung, "
+      "and the ranks that it waits for; with TORCH_NCCL_ENABLE_TIMING=1 its times teach as nccl-tests do, "
+      "each the "
+      "least of all ranks, since the others wait for the last.\n"
+      "The kind of a file is detected from its content. Memory, traces, and device profiles without "
+      "--kernel, are "
       "listed but not fitted.\n"
       "Run the examples that name catalog/ in the folder that holds it: a checkout, or share/trnplan of a "
       "package.\n"
@@ -294,6 +302,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "  trnplan calibrate --explain mine.json --against trn1 --job job.yaml --strategy tp=8\n"
       "  trnplan calibrate gemm.json --kernel gemm.json=matmul,m=4096,k=4096,n=4096,dtype=bf16\n"
       "  trnplan calibrate gemm.csv all_reduce.txt --instance p5.48xlarge --out mine.json\n"
+      "  trnplan calibrate nccl_trace_rank_*\n"
       "  trnplan calibrate report.json --op all_gather --ranks 32 --no-fit\n"
       "  trnplan calibrate catalog/measured-collectives.csv --build 2023-04 --profile trn1-2023-04");
   command->callback([o, &chosen] {

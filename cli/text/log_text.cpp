@@ -1,5 +1,7 @@
 #include "cli/text/log_text.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "text/diagnostic.h"
@@ -53,8 +55,9 @@ std::string device_text(const logs::DeviceSample& d) {
   if (d.active_seconds) text += fmt::format(", active {:.6g} s", *d.active_seconds);
   if (d.mfu) text += fmt::format(", MFU {:.1f} %", *d.mfu * 100);
   if (d.clock_hz) text += fmt::format(", clock {:.2f} GHz", *d.clock_hz * 1e-9);
+  const char* before = "; busy: ";
   for (const auto& [engine, seconds] : d.engine_seconds)
-    text += fmt::format(", {} {:.4g} s", printable(engine, 40), seconds);
+    text += fmt::format("{}{} {:.4g} s", std::exchange(before, ", "), printable(engine, 40), seconds);
   return text + "\n";
 }
 

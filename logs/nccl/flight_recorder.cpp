@@ -290,7 +290,8 @@ class HungGroup {
     say(others, "called another operation in its place");
     say(started, "started it");
     say(waiting, "called it, and their GPU did not start it");
-    say({silent.begin(), silent.end()}, "left no dump");
+    if (!silent.empty())
+      text += fmt::format("; no dump of {} is given", ranks_text({silent.begin(), silent.end()}));
     return Diagnostic{first->first->at, "", std::move(text), fix(missing, others, silent)};
   }
 
@@ -307,7 +308,7 @@ class HungGroup {
     if (!missing.empty())
       return "look at " + ranks_text(missing) + ": their logs, and where their threads stand";
     return silent.empty() ? "all ranks called it: look at the network and the GPUs"
-                          : "give the dumps of all ranks, and look at those that left none";
+                          : "give the dumps of all ranks; one that left none has ended, or hangs elsewhere";
   }
 
   std::vector<View> views_;

@@ -19,7 +19,7 @@
 
 namespace trnplan::logs {
 
-/// What one rank knows of one process group.
+/// A process group as one rank knows it.
 struct FlightGroup {
   std::string description;
   std::vector<int> ranks;    ///< its members, ascending; empty: not stated

@@ -1,4 +1,4 @@
-// What a GPU's kernel does, by its name.
+// Work of a GPU's kernel, by its name.
 //
 // Words: vllm-project/vllm@93e5a576:tools/profiler/nsys_profile_tools/vllm_engine_model.json (gemm, nvjet, flash,
 // fmha, attn); names of NCCL's kernels: NVIDIA/nccl@b6475625:src/device/generate.py.

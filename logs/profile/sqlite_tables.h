@@ -35,7 +35,7 @@ class SqliteRow {
 
 class SqliteTables {
  public:
-  /// Of a stream with a path the file is opened: as it is, so that a program that holds a lock on it is not
+  /// Opens the file of a stream with a path, as it is: a program that holds a lock on it is not
   /// waited for. Else the bytes are held, 64 MiB at most. Throws InputError if it is no database, or damaged.
   SqliteTables(ByteStream& bytes, std::string name);
   ~SqliteTables();

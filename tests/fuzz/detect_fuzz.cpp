@@ -62,6 +62,15 @@ void check(const logs::Detected& d) {
   for (const Diagnostic& w : d.kernels.left_out) {
     fuzz::ensure(fuzz::is_printable(to_string(w)), "what is left out is safe to print");
   }
+  for (const auto& table : d.nccl) {
+    fuzz::ensure(fuzz::is_printable(table.device), "a device is safe to print");
+    for (const auto& time : table.times)
+      fuzz::ensure(positive(time.bytes) && positive(time.seconds), "a time has a size");
+  }
+  for (const Diagnostic& hung : logs::hung_collectives(d.dumps)) {
+    fuzz::ensure(!hung.at.file.empty() && !hung.fix.empty(), "a hung collective has a place and a fix");
+    fuzz::ensure(fuzz::is_printable(to_string(hung)), "a hung collective is safe to print");
+  }
   fuzz::ensure(d.skipped.size() <= 51, "warnings are few");
   for (const Diagnostic& w : d.skipped) {
     fuzz::ensure(!w.at.file.empty() && !w.problem.empty() && !w.fix.empty(),

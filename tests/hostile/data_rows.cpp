@@ -135,6 +135,27 @@ std::vector<Edit> data_rows() {
        "command line: --out: no file has a point of "},
       {"log", kWhole, std::string("\037\213\010\000zz", 6), "train.log: its gzip data are cut off"},
       {"log", kWhole, "PK\003\004", "train.log: an archive, which is not read"},
+      {"log", kWhole, "SQLite format 3\n", "train.log: the database is damaged or cut"},
+      {"log", kWhole, std::string("SQLite format 3\0", 16) + repeat("\xff", 5000),
+       "train.log: the database is damaged or cut"},
+      {"log", kWhole,
+       "\x80\x02"
+       "ctorch.jit._pickle\nrestore_type_tag\n",
+       "at byte 38: it is cut"},
+      {"log", kWhole,
+       "\x80\x02"
+       "ctorch.jit._pickle\nrestore_type_tag\ncos\nsystem\n.",
+       "at byte 38: it names something to import"},
+      {"log", kWhole,
+       "\x80\x02"
+       "ctorch.jit._pickle\nrestore_type_tag\n}(b.",
+       "at byte 40: opcode"},
+      {"log", kWhole,
+       "{\"entries\": [{\"profiling_name\": \"nccl:all_reduce\", \"state\": \"started\", \"input_sizes\": "
+       "[[1e400]]}]}",
+       "command line: --out: no file has a point of "},
+      {"log", kWhole, "{\"pg_config\": {\"0\": {\"ranks\": \"[99999999999999999999, -1]\"}}, \"entries\": 7}",
+       "command line: --out: no file has a point of "},
       {"log", kWhole, "a,b,c\n1,2,3\n", "train.log: nothing in it is recognised: no step o"},
   };
 }

@@ -21,7 +21,7 @@ DeviceSample device_of(const Detected& d) {
 }
 
 /// True if something was left out for a reason with these words.
-bool told(const Detected& d, const std::string& words) {
+bool skipped(const Detected& d, const std::string& words) {
   return skips(d, 0, words);
 }
 
@@ -91,8 +91,8 @@ TEST_CASE("tables and columns that an export lacks are named", "[calibrate]") {
   CHECK(refusal(sqlite_bytes("CREATE TABLE sweep (a INT);")).find("did not export") != std::string::npos);
 
   const Detected bare = detect(nsys_bytes("DROP TABLE NVTX_EVENTS;"), "x.sqlite");
-  CHECK(told(bare, "NVTX_EVENTS: this export (schema 3.25.0) lacks this table: no steps"));
-  CHECK(told(bare, "4 kernels of NCCL without sizes"));
+  CHECK(skipped(bare, "NVTX_EVENTS: this export (schema 3.25.0) lacks this table: no steps"));
+  CHECK(skipped(bare, "4 kernels of NCCL without sizes"));
   CHECK(bare.steps.empty());
   CHECK(device_of(bare).name.ends_with("whole trace"));
   CHECK(device_of(bare).seconds == Approx(3.6));  // from the first kernel to the end of the last
@@ -105,10 +105,10 @@ TEST_CASE("tables and columns that an export lacks are named", "[calibrate]") {
       "x.sqlite");
   CHECK(old.steps.size() == 1);
   CHECK(device_of(old).engine_seconds.at("matmul") == Approx(0.4));
-  CHECK(told(old, "--include-json"));
+  CHECK(skipped(old, "--include-json"));
 }
 
-TEST_CASE("collectives of a trace that cannot be told apart are left out", "[calibrate]") {
+TEST_CASE("collectives of a trace that are not clear are left out", "[calibrate]") {
   // An all-gather's message is that of one rank, so its bytes need the ranks.
   const std::string gather = "UPDATE StringIds SET value = 'ncclAllGather' WHERE id = 4;";
   const Detected d = detect(nsys_bytes(gather), "x.sqlite");
@@ -118,7 +118,7 @@ TEST_CASE("collectives of a trace that cannot be told apart are left out", "[cal
   const Detected rankless =
       detect(nsys_bytes(gather + "DELETE FROM NVTX_EVENTS WHERE start = 1000;"), "x.sqlite");
   CHECK(rankless.collectives.empty());
-  CHECK(told(rankless, "lacks the ranks of their communicators"));
+  CHECK(skipped(rankless, "lacks the ranks of their communicators"));
   // A group of one call, whose kernel is launched at its end; with a second call it is no longer clear.
   const std::string group =
       "UPDATE NVTX_EVENTS SET end = start + 1000 WHERE textId = 4;"
@@ -134,7 +134,7 @@ TEST_CASE("collectives of a trace that cannot be told apart are left out", "[cal
                          "4, jsonText FROM NVTX_EVENTS WHERE textId = 4;"),
       "x.sqlite");
   CHECK(two.collectives.empty());
-  CHECK(told(two, "4 kernels of NCCL left out"));
+  CHECK(skipped(two, "4 kernels of NCCL left out"));
   // Launches of a whole graph share a number.
   CHECK(detect(nsys_bytes("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = 100;"), "x.sqlite")
             .collectives.empty());
@@ -187,6 +187,6 @@ TEST_CASE("cut, damaged and hostile databases give one fault", "[calibrate]") {
       detect(nsys_bytes("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('a', 5, 0, 0, 0, 0, 1, 1), "
                         "(9, 5, 0, 0, 0, 0, 1, 1), (5, 9223372036854775807, 0, 0, 0, 0, 1, 1);"),
              "x.sqlite");
-  CHECK(told(odd, "3 kernels without start or duration left out"));
+  CHECK(skipped(odd, "3 kernels without start or duration left out"));
   CHECK(odd.devices.size() == 1);
 }
