@@ -202,7 +202,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
           "nccom-test output (text or JSON), nccl-tests output, a CSV of kernels (m,n,k,dtype,us), a "
           "measured-collectives or measured-kernels CSV, "
           "training logs, Slurm output, "
-          "TensorBoard event files, neuron-monitor and neuron-profile output; - is standard input")
+          "TensorBoard event files, neuron-monitor and neuron-profile output, Parquet tables of Neuron Explorer or "
+          "the folder of them; - is standard input")
       ->check(not_empty());
   command
       ->add_option("--build", o->request.points.build,

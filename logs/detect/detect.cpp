@@ -12,6 +12,7 @@
 #include "logs/profile/kineto.h"
 #include "logs/profile/neuron_monitor.h"
 #include "logs/profile/neuron_profile.h"
+#include "logs/profile/parquet_footer.h"
 #include "logs/profile/profile_tables.h"
 #include "logs/table/kernel_times.h"
 #include "logs/table/measured_runs.h"
@@ -95,6 +96,7 @@ class Detector {
   }
 
   Detected detect() {
+    if (is_parquet(head_)) return read_parquet();
     refuse_unread(head_, name_);
     refuse_own_table(head_, name_);
     if (is_event_file(head_)) {
@@ -144,6 +146,44 @@ class Detector {
     lines.finish(each);
   }
 
+  /// Its footer is at the end: bytes that come in order are held.
+  Detected read_parquet() {
+    std::string all;
+    const bool in_order = !bytes_.size();
+    while (in_order && append_from(bytes_, all)) {
+      if (all.size() > kTable) {
+        refuse(fmt::format("a Parquet file above {} MiB cannot be read from a pipe or gzip", kTable >> 20),
+               "give the file itself, unpacked");
+      }
+    }
+    TextStream held(all);
+    const ProfileTable table =
+        read_parquet_table(in_order ? static_cast<ByteStream&>(held) : bytes_, name_, samples_);
+    if (table == ProfileTable::none) {
+      refuse("a Parquet file without the columns of a table that is read: CcOp, Instruction, Summary or Metadata",
+             "give the folder of the profile, or these tables of it");
+    }
+    found(table_name(table), 1);
+    take_samples(std::move(samples_), result_);
+    return std::move(result_);
+  }
+
+  static const char* table_name(ProfileTable table) {
+    switch (table) {
+      case ProfileTable::collectives:
+        return "CcOp table";
+      case ProfileTable::instructions:
+        return "Instruction table";
+      case ProfileTable::summary:
+        return "Summary table";
+      case ProfileTable::metadata:
+        return "Metadata table";
+      case ProfileTable::none:
+        return "table";
+    }
+    return "table";
+  }
+
   void read_events() {
     EventFile events(name_);
     each_chunk([&](std::string_view chunk) { events.feed(chunk); });
@@ -182,7 +222,7 @@ class Detector {
       found("published run", result_.runs.size());
     } else if (const ProfileTable table = profile_table_of(head_); table != ProfileTable::none) {
       read_profile_table(bytes_, name_, samples_);
-      found(table == ProfileTable::collectives ? "CcOp table" : "Instruction table", 1);
+      found(table_name(table), 1);
     } else {
       return false;
     }
@@ -342,53 +382,6 @@ Detected detect_packed(ByteStream& packed, const std::string& name, const NccomC
 }
 
 }  // namespace
-
-void refuse_unread(std::string_view head, const std::string& name) {
-  const auto refuse = [&](const char* problem, const char* fix) {
-    throw InputError({{name, 0, 0}, "", problem, fix});
-  };
-  if (head.empty()) refuse("the file is empty", "give a log, or output of a Neuron tool");
-  if (is_gzip(head)) refuse("packed with gzip", "unpack it first: gunzip FILE");
-  if (head.starts_with("PAR1")) {
-    refuse(
-        "a Parquet file, which is not read: no public sample of Neuron Explorer's (schema 7) is known to "
-        "test a reader with",
-        "write it as CSV: duckdb -c \"COPY (SELECT * FROM 'CcOp.parquet') TO 'CcOp.csv' (HEADER)\"");
-  }
-  if (head.starts_with("SQLite format 3")) {
-    refuse("an SQLite database, as Nsight Systems exports, which is not read",
-           "give the training log of the run, or a trace of PyTorch's profiler (.json or .json.gz)");
-  }
-  for (const std::string_view packed : {"PK\x03\x04",
-                                        "\xfd"
-                                        "7zXZ",
-                                        "\x28\xb5\x2f\xfd", "BZh"}) {
-    if (head.starts_with(packed)) refuse("an archive, which is not read", "unpack it first");
-  }
-  if (head.starts_with("\x7f"
-                       "ELF"))
-    refuse("a binary file: a program, not its output", "give a log, or output of a Neuron tool");
-}
-
-void refuse_own_table(std::string_view text, const std::string& name) {
-  if (text.find("# time inside a compiled graph") == std::string_view::npos) return;
-  throw InputError({{name, 0, 0},
-                    "",
-                    "a table of trnplan collective --in-graph: its times lack launch and barrier",
-                    "make it without --in-graph"});
-}
-
-void take_samples(Samples&& samples, Detected& result) {
-  const auto join = [](auto& all, auto&& more) { all.insert(all.end(), more.begin(), more.end()); };
-  join(result.steps, samples.steps);
-  join(result.memory, samples.memory);
-  join(result.collectives, samples.collectives);
-  join(result.devices, samples.devices);
-  join(result.skipped, samples.warnings.take());
-  const auto by_line = [](const auto& a, const auto& b) { return a.at.line < b.at.line; };
-  std::stable_sort(result.steps.begin(), result.steps.end(), by_line);
-  std::stable_sort(result.skipped.begin(), result.skipped.end(), by_line);
-}
 
 Detected detect(ByteStream& bytes, const std::string& name, const NccomCommand& fallback, StepSink* sink) {
   HeadedStream headed(head_of(bytes), bytes);

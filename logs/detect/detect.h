@@ -1,7 +1,7 @@
 // Detection of a file's content, by the content and not by its name.
 //
 // Files of one kind: event files of TensorBoard; JSON of nccom-test, neuron-monitor, neuron-profile, Kineto,
-// results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives, of
+// results.json and the Trainer's all_results.json; Parquet and CSV of Neuron Explorer; CSV of measured collectives, of
 // measured runs, of measured kernels and of a user's kernels; output of nccl-tests. All else is a log, for example one that Slurm collects. Lines of any
 // kind may be mixed in it: progress bars, steps of NxD, iterations of Megatron, metrics of the Trainer,
 // nccom-test tables, reports of neuron-monitor, the compiler's messages on memory.
@@ -32,6 +32,7 @@ struct Detected {
   std::vector<MemorySample> memory;
   std::vector<CollectiveSample> collectives;  ///< inside graphs
   std::vector<DeviceSample> devices;
+  bool simulated = false;                  ///< metadata of a profile that the compiler estimated
   std::vector<NccomTable> tables;          ///< with warnings of their own
   std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
   std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs

@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <utility>
+
+#include "logs/detect/detect.h"
+#include "logs/profile/parquet_footer.h"
+#include "text/gzip_stream.h"
+
+namespace trnplan::logs {
+
+void refuse_unread(std::string_view head, const std::string& name) {
+  const auto refuse = [&](const char* problem, const char* fix) {
+    throw InputError({{name, 0, 0}, "", problem, fix});
+  };
+  if (head.empty()) refuse("the file is empty", "give a log, or output of a Neuron tool");
+  if (is_gzip(head)) refuse("packed with gzip", "unpack it first: gunzip FILE; watch --once reads it as it is");
+  if (is_parquet(head)) {
+    refuse("a Parquet file, as Neuron Explorer writes, and no log", "give it to trnplan calibrate");
+  }
+  if (head.starts_with("SQLite format 3")) {
+    refuse("an SQLite database, as Nsight Systems exports, which is not read",
+           "give the training log of the run, or a trace of PyTorch's profiler (.json or .json.gz)");
+  }
+  for (const std::string_view packed : {"PK\x03\x04",
+                                        "\xfd"
+                                        "7zXZ",
+                                        "\x28\xb5\x2f\xfd", "BZh"}) {
+    if (head.starts_with(packed)) refuse("an archive, which is not read", "unpack it first");
+  }
+  if (head.starts_with("\x7f"
+                       "ELF"))
+    refuse("a binary file: a program, not its output", "give a log, or output of a Neuron tool");
+}
+
+void refuse_own_table(std::string_view text, const std::string& name) {
+  if (text.find("# time inside a compiled graph") == std::string_view::npos) return;
+  throw InputError({{name, 0, 0},
+                    "",
+                    "a table of trnplan collective --in-graph: its times lack launch and barrier",
+                    "make it without --in-graph"});
+}
+
+void take_samples(Samples&& samples, Detected& result) {
+  const auto join = [](auto& all, auto&& more) { all.insert(all.end(), more.begin(), more.end()); };
+  join(result.steps, samples.steps);
+  join(result.memory, samples.memory);
+  join(result.collectives, samples.collectives);
+  join(result.devices, samples.devices);
+  result.simulated |= samples.simulated;
+  join(result.skipped, samples.warnings.take());
+  const auto by_line = [](const auto& a, const auto& b) { return a.at.line < b.at.line; };
+  std::stable_sort(result.steps.begin(), result.steps.end(), by_line);
+  std::stable_sort(result.skipped.begin(), result.skipped.end(), by_line);
+}
+
+}  // namespace trnplan::logs
