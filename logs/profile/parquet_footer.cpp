@@ -23,6 +23,14 @@ constexpr std::int64_t kRowsMost = 4'000'000, kRowsMostByByte = 16;
 constexpr int kOptional = 1, kRepeated = 2;
 constexpr const char* kCopyAgain = "copy the file again, or wait until it is written";
 
+/// DECIMAL, DATE, TIME and TIMESTAMP as ConvertedType and as LogicalType number them.
+constexpr int kFirstScaledConverted = 5, kLastScaledConverted = 10;
+constexpr int kFirstScaledLogical = 5, kLastScaledLogical = 8;
+
+bool is_between(std::int64_t value, std::int64_t first, std::int64_t last) {
+  return value >= first && value <= last;
+}
+
 class FooterReader {
  public:
   FooterReader(std::string_view bytes, std::uint64_t size, const std::string& name)
@@ -52,6 +60,12 @@ class FooterReader {
       if (field == 3) repetition = thrift_.whole();
       if (field == 4) column.name = std::string(thrift_.text());
       if (field == 5) children = thrift_.whole();
+      if (field == 6) column.scaled |= is_between(thrift_.whole(), kFirstScaledConverted, kLastScaledConverted);
+      if (field == 10) {
+        thrift_.structure([&](int kind) {
+          column.scaled |= is_between(kind, kFirstScaledLogical, kLastScaledLogical);
+        });
+      }
     });
     if (thrift_.failed()) return;
     const std::size_t level = open_.size();

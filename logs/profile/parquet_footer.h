@@ -37,6 +37,7 @@ std::string encoding_name(int encoding);
 struct ParquetColumn {
   std::string name;
   int type = -1;          ///< a ParquetType
+  bool scaled = false;    ///< a decimal, date or time: its numbers are not in the unit of the table
   bool optional = false;  ///< rows may have no value
   bool flat = false;      ///< one value a row at most, outside of any group
 };

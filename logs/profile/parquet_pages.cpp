@@ -136,7 +136,7 @@ bool ColumnReader::read_header(Header& h, std::int64_t& length) {
 
 /// Reads the bytes behind a header and unpacks them; the levels of a page of version 2 are not packed.
 bool ColumnReader::read_page(const Header& h, std::string& out) {
-  const std::int64_t plain = h.second ? h.level_bytes : 0;
+  const std::int64_t plain = h.second ? h.repetition_bytes + h.level_bytes : 0;
   const auto level_bytes = static_cast<std::size_t>(plain);
   if (!read_at(*file_, static_cast<std::uint64_t>(at_), static_cast<std::size_t>(h.packed), budget_->packed)) {
     return fail("a page is cut off");
@@ -186,6 +186,8 @@ bool ColumnReader::open_values(const Header& h) {
   std::string_view rest = page_;
   levels_stated_ = column_.optional;
   if (h.second) {
+    // Some writers state levels of repetition though nothing is repeated.
+    rest.remove_prefix(static_cast<std::size_t>(h.repetition_bytes));
     levels_ = RunReader(rest.substr(0, static_cast<std::size_t>(h.level_bytes)), 1);
     rest.remove_prefix(static_cast<std::size_t>(h.level_bytes));
   } else if (column_.optional) {
@@ -216,8 +218,8 @@ bool ColumnReader::next_page() {
     if (values_left_ == 0 || at_ >= end_) return fail("it has fewer values than rows");
     if (!read_header(h, length)) return fail("the header of a page is damaged");
     at_ += length;
-    if (h.packed < 0 || h.size < 0 || h.packed > end_ - at_ || h.level_bytes < 0 || h.repetition_bytes != 0 ||
-        h.level_bytes > std::min(h.packed, h.size)) {
+    if (h.packed < 0 || h.size < 0 || h.packed > end_ - at_ || h.level_bytes < 0 ||
+        h.repetition_bytes < 0 || h.repetition_bytes + h.level_bytes > std::min(h.packed, h.size)) {
       return fail("the header of a page is damaged");
     }
     if (h.packed > kPage || h.size > kPage) return fail(fmt::format("a page is larger than {} MiB", kPage >> 20));

@@ -26,11 +26,14 @@ bool is_known_type(int type) {
   return type >= static_cast<int>(ParquetType::boolean) && type <= static_cast<int>(ParquetType::fixed_bytes);
 }
 
-/// The first encoding of these that is not read; -1 if all are. BIT_PACKED and RLE may be those of levels.
+/// The first encoding of these that is not read; -1 if all are. BIT_PACKED and RLE may be those of levels, and
+/// old writers state a dictionary that a column of bools has not.
 int unread_encoding(ParquetType type, std::uint32_t encodings) {
+  using enum ParquetEncoding;
   for (int i = 0; i < 32; ++i) {
     const auto encoding = static_cast<ParquetEncoding>(i);
-    if ((encodings >> i & 1U) == 0 || encoding == ParquetEncoding::rle || encoding == ParquetEncoding::bit_packed) continue;
+    if ((encodings >> i & 1U) == 0 || encoding == rle || encoding == bit_packed) continue;
+    if (encoding == plain_dictionary && type == ParquetType::boolean) continue;
     if (!is_read(type, encoding)) return i;
   }
   return -1;
@@ -51,6 +54,7 @@ void ParquetRows::check(const ParquetColumn& column, std::size_t index) {
     faults_.push_back({{name_, 0, 0}, printable(column.name, 80), problem + ", which is not read", kWriteAgain});
   };
   if (!column.flat) return fault("a column of lists or groups");
+  if (column.scaled) return fault("a column of decimals, dates or times rather than numbers");
   const auto type = static_cast<ParquetType>(column.type);
   if (!is_known_type(column.type) || !is_read(type, ParquetEncoding::plain)) {
     return fault("a column of the type " + type_name(column.type));

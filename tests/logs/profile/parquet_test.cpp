@@ -104,6 +104,9 @@ TEST_CASE("what of Parquet is not read is refused with all columns and a way out
     CHECK(brotli.find(std::string(column) + ": a column packed with BROTLI, which is not read") != std::string::npos);
   }
   CHECK(brotli.find("duckdb -c \"COPY (FROM") != std::string::npos);
+  // 25.00 as a decimal is stored as 2500.
+  const std::string decimal = refusal(log_text("cc-op-decimal.parquet"));
+  CHECK(decimal.find("duration_ns: a column of decimals, dates or times") != std::string::npos);
   const std::string split = refusal(log_text("cc-op-split.parquet"));
   CHECK(split.find("duration_ns: a column encoded as BYTE_STREAM_SPLIT, which is not read") != std::string::npos);
   CHECK(split.find("input_size: a column encoded as BYTE_STREAM_SPLIT") != std::string::npos);
