@@ -10,6 +10,7 @@
 #include "api/inputs.h"
 #include "api/machine_change.h"
 #include "api/observations.h"
+#include "api/profile_folder.h"
 #include "api/published.h"
 #include "api/rehearsal.h"
 #include "api/resolve.h"
@@ -65,14 +66,24 @@ void check_request(const CalibrateRequest& r) {
 std::vector<LogFile> read_files(const std::vector<std::string>& paths, const CalibrateRequest& r) {
   std::vector<LogFile> files;
   std::vector<Diagnostic> faults;
-  for (const std::string& path : paths) {
+  /// False behind the metadata of a profile that the compiler estimated: its other tables are left out.
+  const auto read = [&](const std::string& path) {
     try {
       io::LogStream stream(path);
       const std::string name = path == io::kStandardInput ? io::kStandardInputName : path;
       logs::Detected content = logs::detect(stream, name, calibrate::stated_command(r.points));
       files.push_back({name, stream.sha256(), std::move(content)});
+      return !files.back().content.simulated;
     } catch (const InputError& e) {
       faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+      return true;
+    }
+  };
+  for (const std::string& path : paths) {
+    const std::vector<std::string> tables = tables_of_profile(path);
+    if (tables.empty()) read(path);
+    for (const std::string& table : tables) {
+      if (!read(table)) break;
     }
   }
   if (!faults.empty()) throw InputError(std::move(faults));

@@ -95,17 +95,26 @@ std::string state_after(const std::string& before, const std::string& job, Remar
 
 // ---- a log that grows
 
-FollowedLog::FollowedLog(Source source, Remarks& remarks)
+FollowedLog::FollowedLog(Source source, Remarks& remarks, Reading reading)
     : source_(std::move(source)),
       remarks_(remarks),
-      name_(source_.path == io::kStandardInput ? io::kStandardInputName : source_.path) {
+      name_(source_.path == io::kStandardInput ? io::kStandardInputName : source_.path),
+      reading_(reading) {
   begin();
 }
 
 void FollowedLog::begin() {
+  unpacked_.reset();
   stream_.reset();
   start_.clear();
   log_ = std::make_unique<launch::WatchedLog>(name_);
+}
+
+void FollowedLog::open() {
+  stream_ = std::make_unique<io::LogStream>(source_.path);
+  if (reading_ == Reading::once && stream_->rewindable() && is_gzip(stream_->at_start(kStart))) {
+    unpacked_ = std::make_unique<GzipStream>(*stream_, name_);
+  }
 }
 
 /// True if another file has the name now, or the file was truncated or rewritten.
@@ -129,15 +138,19 @@ bool FollowedLog::look() {
     begin();
     changed = true;
   }
-  if (!stream_) stream_ = std::make_unique<io::LogStream>(source_.path);
+  if (!stream_) open();
   while (look_once()) changed = true;
   return changed;
 }
 
 bool FollowedLog::look_once() {
-  if (!stream_) stream_ = std::make_unique<io::LogStream>(source_.path);
+  if (!stream_) open();
   chunk_.clear();
-  if (!append_from(*stream_, chunk_)) return false;
+  ByteStream& bytes = unpacked_ ? static_cast<ByteStream&>(*unpacked_) : *stream_;
+  if (!append_from(bytes, chunk_)) {
+    if (unpacked_ && unpacked_->fault()) remarks_.add(*unpacked_->fault());
+    return false;
+  }
   if (start_.size() < kStart) start_ += chunk_.substr(0, kStart - start_.size());
   log_->feed(chunk_);
   return true;

@@ -6,6 +6,7 @@
 
 #include "io/input/log_stream.h"
 #include "launch/watch/watched_log.h"
+#include "text/gzip_stream.h"
 #include "text/remarks.h"
 
 namespace trnplan::api {
@@ -33,8 +34,11 @@ struct JobState {
 /// more of the log than launch::WatchedLog.
 class FollowedLog {
  public:
-  /// Keeps a reference to `remarks`: rereading a log adds a remark.
-  FollowedLog(Source source, Remarks& remarks);
+  /// What becomes of the log: it may grow, or is read once, in which case it may be packed with gzip.
+  enum class Reading { growing, once };
+
+  /// Keeps a reference to `remarks`: rereading a log, and damage of a packed one, add a remark.
+  FollowedLog(Source source, Remarks& remarks, Reading reading = Reading::growing);
 
   /// Reads all that is available; true if there was something new. Waits for the end of standard input and of
   /// pipes. Throws InputError.
@@ -50,12 +54,15 @@ class FollowedLog {
 
  private:
   void begin();
+  void open();
   bool replaced();
 
   Source source_;
   Remarks& remarks_;
   std::string name_, start_, chunk_;
+  Reading reading_;
   std::unique_ptr<io::LogStream> stream_;
+  std::unique_ptr<GzipStream> unpacked_;  ///< of a packed log
   std::unique_ptr<launch::WatchedLog> log_;
 };
 

@@ -210,7 +210,7 @@ class Watcher {
   bool once() {
     bool any = false;
     for (const std::string& target : o_.targets) {
-      FollowedLog log(source_of(target), remarks_);
+      FollowedLog log(source_of(target), remarks_, FollowedLog::Reading::once);
       log.look();
       const std::string& job = log.source().job;
       const std::string state = job.empty() ? "" : ask_slurm(job).state;

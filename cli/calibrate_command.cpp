@@ -202,9 +202,9 @@ void add_calibrate(CLI::App& app, Run& chosen) {
           "nccom-test output (text or JSON), nccl-tests output, a CSV of kernels (m,n,k,dtype,us), a "
           "measured-collectives or measured-kernels CSV, "
           "training logs, Slurm output, "
-          "TensorBoard event files, neuron-monitor and neuron-profile output, traces of PyTorch's profiler "
-          "and "
-          "of Nsight Systems (SQLite), dumps of NCCL's flight recorder; - is standard input")
+          "TensorBoard event files, neuron-monitor and neuron-profile output, Parquet tables of Neuron "
+          "Explorer or the folder of them, traces of PyTorch's profiler and of Nsight Systems (SQLite), dumps "
+          "of NCCL's flight recorder; - is standard input")
       ->check(not_empty());
   command
       ->add_option("--build", o->request.points.build,

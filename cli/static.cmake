@@ -6,7 +6,7 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL
   return()
 endif()
 set(archives)
-foreach(package IN ITEMS yaml-cpp sqlite3 crypto z)
+foreach(package IN ITEMS yaml-cpp sqlite3 crypto z snappy zstd)
   find_library(TRNPLAN_${package}_ARCHIVE lib${package}.a)
   mark_as_advanced(TRNPLAN_${package}_ARCHIVE)
   if(NOT TRNPLAN_${package}_ARCHIVE)

@@ -3,7 +3,7 @@
 # whose file is not here. Boost's licence asks for no copy in object code.
 set(TRNPLAN_LICENCES "")
 set(TRNPLAN_WITHOUT_LICENCE "")
-foreach(held IN ITEMS fmt=libfmt-dev yaml-cpp=libyaml-cpp-dev openssl=libssl-dev sqlite=libsqlite3-dev zlib=zlib1g-dev nlohmann-json=nlohmann-json3-dev
+foreach(held IN ITEMS fmt=libfmt-dev yaml-cpp=libyaml-cpp-dev openssl=libssl-dev sqlite=libsqlite3-dev zlib=zlib1g-dev snappy=libsnappy-dev zstd=libzstd-dev nlohmann-json=nlohmann-json3-dev
                       cli11=libcli11-dev tomlplusplus=libtomlplusplus-dev eigen=libeigen3-dev pybind11=pybind11-dev glibc=libc6-dev)
   string(REPLACE "=" ";" held ${held})
   list(GET held 0 library)

@@ -11,6 +11,12 @@ std::size_t TextStream::read(char* out, std::size_t size) {
   return count;
 }
 
+bool TextStream::seek(std::uint64_t offset) {
+  if (offset > text_.size()) return false;
+  at_ = static_cast<std::size_t>(offset);
+  return true;
+}
+
 bool append_from(ByteStream& stream, std::string& text, std::size_t size) {
   const std::size_t before = text.size();
   text.resize(before + size);
@@ -35,6 +41,12 @@ std::size_t HeadedStream::read(char* out, std::size_t size) {
   const std::size_t got = rest_.read(out, size);
   beyond_ = beyond_ || got > 0;
   return got;
+}
+
+bool HeadedStream::seek(std::uint64_t offset) {
+  if (!rest_.seek(offset)) return false;
+  beyond_ = from_rest_ = true;
+  return true;
 }
 
 bool HeadedStream::rewind() {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +29,10 @@ class ByteStream {
   virtual bool rewindable() const = 0;
   /// Path of the file that holds just these bytes; "": there is none, or it is not known.
   virtual std::string path() const { return ""; }
+  /// Continues at byte `offset`. Returns false, and changes nothing, where that is impossible.
+  virtual bool seek(std::uint64_t /*offset*/) { return false; }
+  /// Number of all bytes; nothing where seek() is impossible.
+  virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
 };
 
 /// A text in memory, given out in pieces of `piece` bytes.
@@ -39,6 +45,8 @@ class TextStream : public ByteStream {
     return true;
   }
   bool rewindable() const override { return true; }
+  bool seek(std::uint64_t offset) override;
+  std::optional<std::uint64_t> size() const override { return text_.size(); }
 
  private:
   std::string_view text_;
@@ -56,6 +64,8 @@ class HeadedStream : public ByteStream {
   bool rewind() override;
   bool rewindable() const override { return !beyond_ || rest_.rewindable(); }
   std::string path() const override { return rest_.path(); }
+  bool seek(std::uint64_t offset) override;
+  std::optional<std::uint64_t> size() const override { return rest_.size(); }
 
   std::string_view head() const { return head_; }
   /// True if all bytes can be read a second time.

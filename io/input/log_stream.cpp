@@ -77,6 +77,12 @@ bool LogStream::seek(std::uint64_t offset) {
   return true;
 }
 
+std::optional<std::uint64_t> LogStream::size() const {
+  struct stat status {};
+  if (!regular_ || ::fstat(file_, &status) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
 std::string LogStream::at_start(std::size_t bytes) const {
   std::string text(bytes, '\0');
   const ssize_t got = ::pread(file_, text.data(), bytes, 0);

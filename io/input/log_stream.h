@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "text/byte_stream.h"
@@ -33,8 +34,8 @@ class LogStream : public ByteStream {
   std::string at_start(std::size_t bytes) const;
   /// Position of the next byte that is read.
   std::uint64_t offset() const { return at_; }
-  /// Continues at `offset` of a file; false if that is impossible.
-  bool seek(std::uint64_t offset);
+  bool seek(std::uint64_t offset) override;
+  std::optional<std::uint64_t> size() const override;
   int descriptor() const { return file_; }
 
  private:

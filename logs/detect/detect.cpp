@@ -14,6 +14,7 @@
 #include "logs/profile/neuron_monitor.h"
 #include "logs/profile/neuron_profile.h"
 #include "logs/profile/nsys_export.h"
+#include "logs/profile/parquet_footer.h"
 #include "logs/profile/profile_tables.h"
 #include "logs/profile/sqlite_tables.h"
 #include "logs/table/kernel_times.h"
@@ -98,6 +99,7 @@ class Detector {
   }
 
   Detected detect() {
+    if (is_parquet(head_)) return read_parquet();
     refuse_unread(head_, name_);
     refuse_own_table(head_, name_);
     if (is_event_file(head_)) {
@@ -154,6 +156,44 @@ class Detector {
     lines.finish(each);
   }
 
+  /// Its footer is at the end: bytes that come in order are held.
+  Detected read_parquet() {
+    std::string all;
+    const bool in_order = !bytes_.size();
+    while (in_order && append_from(bytes_, all)) {
+      if (all.size() > kTable) {
+        refuse(fmt::format("a Parquet file above {} MiB cannot be read from a pipe or gzip", kTable >> 20),
+               "give the file itself, unpacked");
+      }
+    }
+    TextStream held(all);
+    const ProfileTable table =
+        read_parquet_table(in_order ? static_cast<ByteStream&>(held) : bytes_, name_, samples_);
+    if (table == ProfileTable::none) {
+      refuse("a Parquet file without the columns of a table that is read: CcOp, Instruction, Summary or Metadata",
+             "give the folder of the profile, or these tables of it");
+    }
+    found(table_name(table), 1);
+    take_samples(std::move(samples_), result_);
+    return std::move(result_);
+  }
+
+  static const char* table_name(ProfileTable table) {
+    switch (table) {
+      case ProfileTable::collectives:
+        return "CcOp table";
+      case ProfileTable::instructions:
+        return "Instruction table";
+      case ProfileTable::summary:
+        return "Summary table";
+      case ProfileTable::metadata:
+        return "Metadata table";
+      case ProfileTable::none:
+        return "table";
+    }
+    return "table";
+  }
+
   void read_events() {
     EventFile events(name_);
     each_chunk([&](std::string_view chunk) { events.feed(chunk); });
@@ -194,7 +234,7 @@ class Detector {
       found("published run", result_.runs.size());
     } else if (const ProfileTable table = profile_table_of(head_); table != ProfileTable::none) {
       read_profile_table(bytes_, name_, samples_);
-      found(table == ProfileTable::collectives ? "CcOp table" : "Instruction table", 1);
+      found(table_name(table), 1);
     } else {
       return false;
     }

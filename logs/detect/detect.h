@@ -2,10 +2,10 @@
 //
 // Files of one kind: event files of TensorBoard; SQLite exports of Nsight Systems; JSON of nccom-test,
 // neuron-monitor, neuron-profile, Kineto, PyTorch's flight recorder, results.json and the Trainer's
-// all_results.json; CSV of Neuron Explorer, of measured collectives, of measured runs, of measured kernels and of
-// a user's kernels; output of nccl-tests. All else is a log, for example one that Slurm collects. Lines of any
-// kind may be mixed in it: progress bars, steps of NxD, iterations of Megatron, metrics of the Trainer,
-// nccom-test tables, reports of neuron-monitor, the compiler's messages on memory.
+// all_results.json; Parquet and CSV of Neuron Explorer; CSV of measured collectives, of measured runs, of
+// measured kernels and of a user's kernels; output of nccl-tests. All else is a log, for example one that Slurm
+// collects. Lines of any kind may be mixed in it: progress bars, steps of NxD, iterations of Megatron, metrics
+// of the Trainer, nccom-test tables, reports of neuron-monitor, the compiler's messages on memory.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,7 @@ struct Detected {
   std::vector<MemorySample> memory;
   std::vector<CollectiveSample> collectives;  ///< inside graphs
   std::vector<DeviceSample> devices;
+  bool simulated = false;                  ///< metadata of a profile that the compiler estimated
   std::vector<NccomTable> tables;          ///< with warnings of their own
   std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
   std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs

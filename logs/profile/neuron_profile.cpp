@@ -20,10 +20,9 @@ constexpr double kCountMost = 1e24;    ///< FLOPs and bytes of a graph
 constexpr double kPercentAbove = 1.5;  ///< no fraction is larger
 constexpr double kClockLeast = 1e8, kClockMost = 1e10;
 constexpr std::size_t kOperations = 2'000'000;
+constexpr std::string_view kEngine = "_engine_active_time";
 
-using Metrics = std::map<std::string, double, std::less<>>;
-
-std::optional<double> metric(const Metrics& metrics, std::string_view key, double most) {
+std::optional<double> metric(const ProfileMetrics& metrics, std::string_view key, double most) {
   const auto found = metrics.find(key);
   if (found == metrics.end() || found->second < 0 || found->second > most) return std::nullopt;
   return found->second;
@@ -70,8 +69,7 @@ class DeviceProfile {
     });
     if (simulated_) {
       out_.devices.resize(before);
-      out_.warnings.add(at, "is_simulation", "an estimate of the compiler, not a measurement; left out",
-                        "give a profile captured on a device");
+      warn_simulated(at, out_);
       return;
     }
     const double unit = unit_of_time(before);
@@ -178,27 +176,37 @@ class DeviceProfile {
 
 }  // namespace
 
+bool is_profile_metric(std::string_view key) {
+  static constexpr std::string_view kWanted[] = {"total_time",
+                                                 "total_active_time",
+                                                 "model_flops",
+                                                 "hardware_flops",
+                                                 "hbm_read_bytes",
+                                                 "hbm_write_bytes",
+                                                 "cc_op_time",
+                                                 "cc_op_active_time",
+                                                 "mfu_estimated_percent",
+                                                 "neuroncore_cycle_count"};
+  return key.ends_with(kEngine) || std::find(std::begin(kWanted), std::end(kWanted), key) != std::end(kWanted);
+}
+
+void warn_simulated(const SourcePos& at, Samples& out) {
+  out.warnings.add(at, "is_simulation", "an estimate of the compiler, not a measurement; left out",
+                   "give a profile captured on a device");
+}
+
 void read_profile_summary(JsonReader& json, const std::string& graph, const std::string& name, Samples& out) {
   const SourcePos at{name, json.line(), 1};
-  Metrics metrics;
+  ProfileMetrics metrics;
   json.object([&](std::string_view key) {
-    static constexpr std::string_view kWanted[] = {"total_time",
-                                                   "total_active_time",
-                                                   "model_flops",
-                                                   "hardware_flops",
-                                                   "hbm_read_bytes",
-                                                   "hbm_write_bytes",
-                                                   "cc_op_time",
-                                                   "cc_op_active_time",
-                                                   "mfu_estimated_percent",
-                                                   "neuroncore_cycle_count"};
-    constexpr std::string_view kEngine = "_engine_active_time";
-    if (std::find(std::begin(kWanted), std::end(kWanted), key) == std::end(kWanted) &&
-        !(key.ends_with(kEngine) && metrics.size() < kEnginesMost)) {
-      return;
-    }
+    if (!is_profile_metric(key) || (key.ends_with(kEngine) && metrics.size() >= kEnginesMost)) return;
     if (const auto value = json.number()) metrics.insert_or_assign(std::string(key), *value);
   });
+  add_profile_summary(metrics, graph, at, out);
+}
+
+void add_profile_summary(const ProfileMetrics& metrics, const std::string& graph, const SourcePos& at,
+                         Samples& out) {
   const auto total = metric(metrics, "total_time", kSecondsMost);
   if (!total || *total == 0) {
     out.warnings.add(at, "total_time", "this summary lacks it and is left out",
@@ -227,7 +235,6 @@ void read_profile_summary(JsonReader& json, const std::string& graph, const std:
                        "total_time must be in seconds");
     }
   }
-  constexpr std::string_view kEngine = "_engine_active_time";
   for (const auto& [key, value] : metrics) {
     if (!key.ends_with(kEngine) || value < 0 || value > kSecondsMost) continue;
     d.engine_seconds.emplace(printable(key.substr(0, key.size() - kEngine.size()), 40), value);

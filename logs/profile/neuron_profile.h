@@ -6,12 +6,25 @@
 // and not read.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "logs/training/samples.h"
 #include "text/json_reader.h"
 
 namespace trnplan::logs {
+
+/// Metrics of one graph, by the profiler's names and in its units.
+using ProfileMetrics = std::map<std::string, double, std::less<>>;
+/// True for the metrics that add_profile_summary() reads.
+bool is_profile_metric(std::string_view key);
+/// Adds the device sample that the metrics tell of, with the warnings of read_profile_summary().
+void add_profile_summary(const ProfileMetrics& metrics, const std::string& graph, const SourcePos& at,
+                         Samples& out);
+/// Warns of a profile that the compiler estimated.
+void warn_simulated(const SourcePos& at, Samples& out);
 
 /// Reads the metrics of one graph: {"total_time": 0.0537, "mfu_estimated_percent": 0.378, ...}. Numbers may
 /// be in quotes. Percentages are fractions; if mfu is above 1.5 they are read as percent. A warning if there

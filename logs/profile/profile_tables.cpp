@@ -9,6 +9,8 @@
 
 #include "logs/nccom/bounds.h"
 #include "logs/nccom/collective_groups.h"
+#include "logs/profile/neuron_profile.h"
+#include "logs/profile/parquet_rows.h"
 #include "models/collective/collective_timing.h"
 #include "text/log_lines.h"
 
@@ -20,15 +22,34 @@ constexpr std::size_t kColumns = 256;
 constexpr std::size_t kQuoted = 65536;  ///< bytes of a field; a quote open for longer is a stray one
 constexpr std::size_t kAhead = std::size_t{1024} * 1024;  ///< bytes of a row that are visible at once
 
-/// Rows one after the other, as views into the text, valid until the next row. Doubled quotes stay doubled:
-/// no column read here has any.
-class Rows {
+/// Rows of a CSV one after the other, as views into the text, valid until the next row. Doubled quotes stay
+/// doubled: no column read here has any.
+class CsvRows : public TableRows {
  public:
-  explicit Rows(std::string_view text) : rest_(text) {}
-  explicit Rows(ByteStream& stream) : stream_(&stream) {}
+  explicit CsvRows(std::string_view text) : rest_(text) { read_heading(); }
+  explicit CsvRows(ByteStream& stream) : stream_(&stream) { read_heading(); }
 
-  bool next() {
-    fields.clear();
+  const std::vector<std::string>& names() const override { return names_; }
+  std::size_t column(std::string_view name) override {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    return found == names_.end() ? kAbsent : static_cast<std::size_t>(found - names_.begin());
+  }
+  int line() const override { return line_; }
+  std::string problem() const override {
+    if (sound_ && fields_.size() == names_.size()) return "";
+    return fmt::format("{} columns where the heading has {}{}; the row is left out", fields_.size(), names_.size(),
+                       cut_     ? ", and the file ends"
+                       : sound_ ? ""
+                                : ", and a quote stays open");
+  }
+  std::string_view text(std::size_t column) const override {
+    return column < fields_.size() ? fields_[column] : std::string_view();
+  }
+  std::optional<double> number(std::size_t column) const override { return number_of(text(column)); }
+  std::optional<std::int64_t> whole(std::size_t column) const override { return whole_number_of(text(column)); }
+
+  bool next() override {
+    fields_.clear();
     look_ahead();
     while (rest_.starts_with('\n') || rest_.starts_with('\r')) {
       skip_line_end();
@@ -36,25 +57,26 @@ class Rows {
     }
     if (rest_.empty()) return false;
     look_ahead();
-    line = next_line_;
-    sound = true;
+    line_ = next_line_;
+    sound_ = true;
     for (;;) {
       const std::string_view field = rest_.starts_with('"') ? quoted() : plain();
-      if (fields.size() < kColumns) fields.push_back(field);
+      if (fields_.size() < kColumns) fields_.push_back(field);
       if (!rest_.starts_with(',')) break;
       rest_.remove_prefix(1);
     }
-    cut = rest_.empty();
-    if (!cut) skip_line_end();
+    cut_ = rest_.empty();
+    if (!cut_) skip_line_end();
     return true;
   }
 
-  std::vector<std::string_view> fields;
-  int line = 1;
-  bool sound = true;  ///< all quotes are closed
-  bool cut = false;   ///< the text ends within it
-
  private:
+  void read_heading() {
+    if (!next()) return;
+    if (fields_[0].starts_with("\xEF\xBB\xBF")) fields_[0].remove_prefix(3);
+    names_.assign(fields_.begin(), fields_.end());
+  }
+
   std::string_view plain() {
     const std::string_view field = rest_.substr(0, rest_.find_first_of(",\r\n"));
     rest_.remove_prefix(field.size());
@@ -68,7 +90,7 @@ class Rows {
       end += rest_[end] == '"' ? 2 : 1;
     }
     if (end >= most) {  // it continues below this line
-      sound = false;
+      sound_ = false;
       return plain();
     }
     const std::string_view field = rest_.substr(1, end - 1);
@@ -100,58 +122,69 @@ class Rows {
   ByteStream* stream_ = nullptr;
   std::string buffer_;
   std::string_view rest_;
-  int next_line_ = 1;
-};
-
-/// Positions of the columns.
-class Heading {
- public:
-  explicit Heading(const std::vector<std::string_view>& names) : names_(names.begin(), names.end()) {}
-  bool has(std::string_view name) const { return index(name) < names_.size(); }
-  std::string_view of(const Rows& row, std::string_view name) const {
-    const std::size_t i = index(name);
-    return i < row.fields.size() ? row.fields[i] : std::string_view();
-  }
-
- private:
-  std::size_t index(std::string_view name) const {
-    return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
-  }
   std::vector<std::string> names_;
+  std::vector<std::string_view> fields_;
+  int line_ = 1, next_line_ = 1;
+  bool sound_ = true;  ///< all quotes are closed
+  bool cut_ = false;   ///< the text ends within it
 };
 
-ProfileTable table_of(const Heading& heading) {
-  if (!heading.has("duration_ns")) return ProfileTable::none;
-  if (heading.has("operation") && (heading.has("input_size") || heading.has("num_elements"))) {
-    return ProfileTable::collectives;
-  }
-  return heading.has("engine") && heading.has("opcode") ? ProfileTable::instructions : ProfileTable::none;
+ProfileTable table_of(const std::vector<std::string>& names) {
+  const auto has = [&](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (has("total_time") && (has("total_active_time") || has("neuroncore_cycle_count"))) return ProfileTable::summary;
+  if (has("profile_schema_version")) return ProfileTable::metadata;
+  if (!has("duration_ns")) return ProfileTable::none;
+  if (has("operation") && (has("input_size") || has("num_elements"))) return ProfileTable::collectives;
+  return has("engine") && has("opcode") ? ProfileTable::instructions : ProfileTable::none;
 }
+
+/// The positions of columns.
+struct Columns {
+  explicit Columns(TableRows& rows, ProfileTable table) {
+    if (table == ProfileTable::summary) {
+      for (const std::string& name : rows.names()) {
+        if (is_profile_metric(name) && metrics.size() < kMetrics) metrics.emplace_back(name, rows.column(name));
+      }
+    } else if (table == ProfileTable::metadata) {
+      simulated = rows.column("is_simulation");
+    } else {
+      duration = rows.column("duration_ns");
+    }
+    if (table == ProfileTable::instructions) {
+      start = rows.column("start_ts");
+      engine = rows.column("engine");
+    }
+    if (table != ProfileTable::collectives) return;
+    operation = rows.column("operation");
+    type = rows.column("dtype");
+    algorithm = rows.column("algorithm");
+    group = rows.column("replica_group");
+    input = rows.column("input_size");
+    output = rows.column("output_size");
+    elements = rows.column("num_elements");
+  }
+
+  static constexpr std::size_t kMetrics = 64;
+  std::vector<std::pair<std::string, std::size_t>> metrics;
+  std::size_t simulated = TableRows::kAbsent, duration = TableRows::kAbsent, start = TableRows::kAbsent,
+              engine = TableRows::kAbsent, operation = TableRows::kAbsent, type = TableRows::kAbsent,
+              algorithm = TableRows::kAbsent, group = TableRows::kAbsent, input = TableRows::kAbsent,
+              output = TableRows::kAbsent, elements = TableRows::kAbsent;
+};
 
 class TableReader {
  public:
-  TableReader(ByteStream& table, const std::string& name, Samples& out)
-      : rows_(table), name_(name), out_(out) {}
+  TableReader(TableRows& rows, ProfileTable table, const std::string& name, Samples& out)
+      : rows_(rows), table_(table), columns_(rows, table), name_(name), out_(out) {}
 
   void read() {
-    if (!rows_.next()) return;
-    if (rows_.fields[0].starts_with("\xEF\xBB\xBF")) rows_.fields[0].remove_prefix(3);
-    const Heading heading(rows_.fields);
-    const std::size_t columns = rows_.fields.size();
-    const ProfileTable table = table_of(heading);
-    if (table == ProfileTable::none) return;
     while (rows_.next()) {
-      if (!rows_.sound || rows_.fields.size() != columns) {
-        leave_out(fmt::format("{} columns where the heading has {}{}", rows_.fields.size(), columns,
-                              rows_.cut     ? ", and the file ends"
-                              : rows_.sound ? ""
-                                            : ", and a quote stays open"));
-        continue;
-      }
-      if (table == ProfileTable::collectives) {
-        read_collective(heading);
+      if (std::string problem = rows_.problem(); !problem.empty()) {
+        warn(std::move(problem));
       } else {
-        read_instruction(heading);
+        read_row();
       }
     }
     groups_.finish(out_);
@@ -166,60 +199,104 @@ class TableReader {
   }
 
  private:
-  void leave_out(std::string problem) {
-    out_.warnings.add({name_, rows_.line, 1}, "", std::move(problem) + "; the row is left out",
-                      "give the table as it was exported");
-  }
-
-  void read_collective(const Heading& heading) {
-    TimedOperation o;
-    o.op = heading.of(rows_, "operation");
-    o.type = heading.of(rows_, "dtype");
-    o.algorithm = heading.of(rows_, "algorithm");
-    o.ranks = first_group_size(heading.of(rows_, "replica_group"));
-    o.seconds = number_of(heading.of(rows_, "duration_ns")).value_or(0) * kNano;
-    o.bytes = std::max(number_of(heading.of(rows_, "input_size")).value_or(0),
-                       number_of(heading.of(rows_, "output_size")).value_or(0));
-    if (o.bytes == 0) {
-      o.bytes = number_of(heading.of(rows_, "num_elements")).value_or(0) *
-                models::element_bytes(o.type).value_or(0);
+  void read_row() {
+    switch (table_) {
+      case ProfileTable::collectives:
+        return read_collective();
+      case ProfileTable::instructions:
+        return read_instruction();
+      case ProfileTable::summary:
+        return read_summary();
+      case ProfileTable::metadata:
+        return read_metadata();
+      case ProfileTable::none:
+        return;
     }
-    if (o.op.empty() || !groups_.add(o, {name_, rows_.line, 1})) leave_out("no operation, size or duration");
   }
 
-  void read_instruction(const Heading& heading) {
-    const auto start = whole_number_of(heading.of(rows_, "start_ts"));
-    const auto duration = whole_number_of(heading.of(rows_, "duration_ns"));
+  void warn(std::string problem) {
+    out_.warnings.add({name_, rows_.line(), 1}, "", std::move(problem), "give the table as it was exported");
+  }
+  void leave_out(const char* problem) { warn(std::string(problem) + "; the row is left out"); }
+
+  void read_summary() {
+    if (++summaries_ > kSummaries) return leave_out("more summaries than a profile has");
+    ProfileMetrics metrics;
+    for (const auto& [name, column] : columns_.metrics) {
+      if (const auto value = rows_.number(column)) metrics.emplace(name, *value);
+    }
+    add_profile_summary(metrics, "", {name_, rows_.line(), 1}, out_);
+  }
+
+  void read_metadata() {
+    const std::string_view word = rows_.text(columns_.simulated);
+    if (word != "true" && rows_.number(columns_.simulated).value_or(0) == 0) return;
+    out_.simulated = true;
+    warn_simulated({name_, rows_.line(), 1}, out_);
+  }
+
+  void read_collective() {
+    TimedOperation o;
+    o.op = rows_.text(columns_.operation);
+    o.type = rows_.text(columns_.type);
+    o.algorithm = rows_.text(columns_.algorithm);
+    o.ranks = first_group_size(rows_.text(columns_.group));
+    o.seconds = rows_.number(columns_.duration).value_or(0) * kNano;
+    o.bytes = std::max(rows_.number(columns_.input).value_or(0), rows_.number(columns_.output).value_or(0));
+    if (o.bytes == 0) {
+      o.bytes = rows_.number(columns_.elements).value_or(0) * models::element_bytes(o.type).value_or(0);
+    }
+    if (o.op.empty() || !groups_.add(o, {name_, rows_.line(), 1})) leave_out("no operation, size or duration");
+  }
+
+  void read_instruction() {
+    const auto start = rows_.whole(columns_.start);
+    const auto duration = rows_.whole(columns_.duration);
     constexpr std::int64_t kDay = 86'400'000'000'000;
     if (!start || !duration || *duration > kDay || *start > std::numeric_limits<std::int64_t>::max() - kDay) {
       return leave_out("no start or duration in ns");
     }
     first_ = std::min(first_, *start);
     last_ = std::max(last_, *start + *duration);
-    const std::string engine = printable(heading.of(rows_, "engine"), 40);
+    const std::string engine = printable(rows_.text(columns_.engine), 40);
     if (engines_.size() < kEnginesMost || engines_.contains(engine)) {
       engines_[engine] += static_cast<double>(*duration) * kNano;
     }
   }
 
-  Rows rows_;
+  static constexpr int kSummaries = 10'000;
+
+  TableRows& rows_;
+  ProfileTable table_;
+  Columns columns_;
   const std::string& name_;
   Samples& out_;
   CollectiveGroups groups_;
   std::map<std::string, double> engines_;
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max(), last_ = 0;
+  int summaries_ = 0;
 };
+
+ProfileTable read_rows(TableRows& rows, const std::string& name, Samples& out) {
+  const ProfileTable table = table_of(rows.names());
+  if (table != ProfileTable::none) TableReader(rows, table, name, out).read();
+  return table;
+}
 
 }  // namespace
 
 ProfileTable profile_table_of(std::string_view heading) {
-  Rows rows(heading.substr(0, kQuoted));
-  if (!rows.next()) return ProfileTable::none;
-  return table_of(Heading(rows.fields));
+  return table_of(CsvRows(heading.substr(0, kQuoted)).names());
 }
 
 void read_profile_table(ByteStream& table, const std::string& name, Samples& out) {
-  TableReader(table, name, out).read();
+  CsvRows rows(table);
+  read_rows(rows, name, out);
+}
+
+ProfileTable read_parquet_table(ByteStream& file, const std::string& name, Samples& out) {
+  ParquetRows rows(file, name);
+  return read_rows(rows, name, out);
 }
 
 }  // namespace trnplan::logs

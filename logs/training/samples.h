@@ -90,6 +90,7 @@ struct Samples {
   std::vector<MemorySample> memory;
   std::vector<CollectiveSample> collectives;
   std::vector<DeviceSample> devices;
+  bool simulated = false;  ///< metadata of a profile that the compiler estimated
   Warnings warnings;
   StepSink* sink = nullptr;
 };

@@ -29,6 +29,7 @@ void node_tests_target(const std::uint8_t* data, std::size_t size);
 void nxd_script_target(const std::uint8_t* data, std::size_t size);
 void nxdt_target(const std::uint8_t* data, std::size_t size);
 void offerings_target(const std::uint8_t* data, std::size_t size);
+void parquet_target(const std::uint8_t* data, std::size_t size);
 void plan_file_target(const std::uint8_t* data, std::size_t size);
 void price_list_target(const std::uint8_t* data, std::size_t size);
 void profile_target(const std::uint8_t* data, std::size_t size);
@@ -69,6 +70,7 @@ inline constexpr Target kTargets[] = {
     {"nxd_script", nxd_script_target},
     {"nxdt", nxdt_target},
     {"offerings", offerings_target},
+    {"parquet", parquet_target},
     {"plan_file", plan_file_target},
     {"price_list", price_list_target},
     {"profile", profile_target},

@@ -37,7 +37,7 @@ licences() {
   local package library bundled=0
   package=$("$new" -c 'import os, trnplan; print(os.path.dirname(trnplan.__file__))')
   [[ -s $package/LICENSE ]] || return 1
-  for library in libfmt:fmt libyaml-cpp:yaml-cpp libcrypto:openssl libsqlite3:sqlite libz:zlib; do
+  for library in libfmt:fmt libyaml-cpp:yaml-cpp libcrypto:openssl libsqlite3:sqlite libz:zlib libsnappy:snappy libzstd:zstd; do
     compgen -G "$package/lib/${library%:*}.so*" >/dev/null || continue
     [[ -s $package/licenses/${library#*:}.txt ]] || return 1
     bundled=$((bundled + 1))

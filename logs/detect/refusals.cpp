@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "logs/detect/detect.h"
+#include "logs/profile/parquet_footer.h"
 #include "text/gzip_stream.h"
 
 namespace trnplan::logs {
@@ -11,12 +12,9 @@ void refuse_unread(std::string_view head, const std::string& name) {
     throw InputError({{name, 0, 0}, "", problem, fix});
   };
   if (head.empty()) refuse("the file is empty", "give a log, or output of a Neuron tool");
-  if (is_gzip(head)) refuse("packed with gzip", "unpack it first: gunzip FILE");
-  if (head.starts_with("PAR1")) {
-    refuse(
-        "a Parquet file, which is not read: no public sample of Neuron Explorer's (schema 7) is known to "
-        "test a reader with",
-        "write it as CSV: duckdb -c \"COPY (SELECT * FROM 'CcOp.parquet') TO 'CcOp.csv' (HEADER)\"");
+  if (is_gzip(head)) refuse("packed with gzip", "unpack it first: gunzip FILE; watch --once reads it as it is");
+  if (is_parquet(head)) {
+    refuse("a Parquet file, as Neuron Explorer writes, and no log", "give it to trnplan calibrate");
   }
   for (const std::string_view packed : {"PK\x03\x04",
                                         "\xfd"
@@ -43,6 +41,7 @@ void take_samples(Samples&& samples, Detected& result) {
   join(result.memory, samples.memory);
   join(result.collectives, samples.collectives);
   join(result.devices, samples.devices);
+  result.simulated |= samples.simulated;
   join(result.skipped, samples.warnings.take());
   const auto by_line = [](const auto& a, const auto& b) { return a.at.line < b.at.line; };
   std::stable_sort(result.steps.begin(), result.steps.end(), by_line);
