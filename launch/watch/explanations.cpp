@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "models/framework/framework.h"
 #include "models/step/step.h"
 #include "topology/chip_graph.h"
 #include "topology/rank_order.h"
@@ -77,6 +78,7 @@ class Simulator {
  public:
   Simulator(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile)
       : job_(job),
+        strategy_(strategy),
         model_(job, strategy, profile, topology::ChipGraph(job.cluster.instance)),
         ideal_(model_.simulate().step),
         nodes_(different_nodes(job, strategy)) {
@@ -85,10 +87,16 @@ class Simulator {
     runs_ = static_cast<int>(std::clamp(kJitterPasses / passes_, 1.0, kMostRuns));
   }
 
-  /// True if a run with random times is small enough. A pass that is not one task has some ten operators a layer.
+  /// True if a run with random times is small enough. A pass is some four tasks, with its messages; where operators are
+  /// tasks, or collectives of its layers, some ten a layer.
   bool has_runs() const {
-    const double tasks = 10.0 * job_.architecture.layers;
-    return passes_ * tasks <= kMostJitterTasks || model_.has_whole_passes(scenario(Cause::jitter, 0.1, 0));
+    const models::Framework& loop = models::framework_of(strategy_);
+    const auto many = [&] {
+      return loop.units(strategy_).has_value() || loop.reduces_with_backward(strategy_) ||
+             !model_.has_whole_passes(scenario(Cause::jitter, 0.1, 0));
+    };
+    const double layers = job_.architecture.layers;
+    return passes_ * 10 * layers <= kMostJitterTasks || (passes_ * 4 <= kMostJitterTasks && !many());
   }
 
   models::Scenario scenario(Cause cause, double x, int node) const {
@@ -147,6 +155,7 @@ class Simulator {
   }
 
   const models::Job& job_;
+  const models::Strategy& strategy_;
   models::StepModel model_;
   Seconds ideal_;
   std::vector<int> nodes_;
