@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "logs/detect/json_kind.h"
 #include "logs/detect/log_reader.h"
+#include "logs/detect/report_window.h"
 #include "logs/nccl/torch_pickle.h"
 #include "logs/nccom/nccom_json.h"
 #include "logs/profile/kineto.h"
@@ -30,66 +30,9 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::size_t kBinaryProbe = 4096;
-constexpr std::size_t kHead = 1 << 20;     ///< bytes that show what a file is
-constexpr std::size_t kReport = 16 << 20;  ///< bytes of one report of neuron-monitor
-constexpr std::size_t kTable = 64 << 20;   ///< bytes of a table that is read whole
-
-/// Window of text that holds a report and the text read ahead.
-class ReportWindow {
- public:
-  explicit ReportWindow(ByteStream& bytes) : bytes_(bytes) {}
-
-  bool over() { return at_ == text_.size() && !more(); }
-  bool opens() { return !over() && text_[at_] == '{'; }
-
-  /// Reads the report that opens here, and moves after it; false, without moving, if it is damaged.
-  bool read(NeuronMonitor& monitor, Samples& out) {
-    while (text_.size() - at_ < kReport) {
-      JsonReader probe(rest());
-      probe.skip();
-      if (!probe.failed() || probe.offset() < rest().size() || !more()) break;
-    }
-    JsonReader json(text_, at_, line_);
-    monitor.read(json, out);
-    if (json.failed()) return false;
-    go(json.offset() - at_);
-    return true;
-  }
-
-  void skip_blanks() {
-    while (!over() && kBlanks.find(text_[at_]) != std::string_view::npos) go(1);
-  }
-
-  void skip_line() {
-    while (!over()) {
-      const std::size_t end = rest().find('\n');
-      if (end != std::string_view::npos) return go(end + 1);
-      go(rest().size());
-    }
-  }
-
- private:
-  std::string_view rest() const { return std::string_view(text_).substr(at_); }
-
-  void go(std::size_t count) {
-    const std::string_view passed = rest().substr(0, count);
-    line_ += static_cast<int>(std::count(passed.begin(), passed.end(), '\n'));
-    at_ += count;
-  }
-
-  /// Reads as many bytes again as are held, so that a long report is not scanned too often.
-  bool more() {
-    text_.erase(0, std::exchange(at_, 0));
-    return append_from(bytes_, text_, std::max(kChunk, text_.size()));
-  }
-
-  ByteStream& bytes_;
-  std::string text_;
-  std::size_t at_ = 0;
-  int line_ = 1;
-};
+constexpr std::size_t kHead = 1 << 20;    ///< bytes that show what a file is
+constexpr std::size_t kTable = 64 << 20;  ///< bytes of a table that is read whole
 
 class Detector {
  public:
@@ -170,8 +113,10 @@ class Detector {
     const ProfileTable table =
         read_parquet_table(in_order ? static_cast<ByteStream&>(held) : bytes_, name_, samples_);
     if (table == ProfileTable::none) {
-      refuse("a Parquet file without the columns of a table that is read: CcOp, Instruction, Summary or Metadata",
-             "give the folder of the profile, or these tables of it");
+      refuse(
+          "a Parquet file without the columns of a table that is read: CcOp, Instruction, Summary or "
+          "Metadata",
+          "give the folder of the profile, or these tables of it");
     }
     found(table_name(table), 1);
     take_samples(std::move(samples_), result_);
