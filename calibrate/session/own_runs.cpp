@@ -35,7 +35,7 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     MeasuredStep step;
     const std::string name = std::filesystem::path(s.at.file).filename().string();
     const std::string file = log.folder.empty() ? name : log.folder + "/" + name;
-    step.id = fmt::format("{}:{}", file, s.at.line);
+    step.id = s.at.line > 0 ? fmt::format("{}:{}", file, s.at.line) : file;
     step.at = s.at;
     step.own = true;
     step.group = file;

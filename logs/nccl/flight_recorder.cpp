@@ -19,7 +19,8 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr std::size_t kGroupsMost = 10'000, kSizesMost = 100'000, kMembersMost = 1 << 17;
+constexpr std::size_t kGroupsMost = 10'000, kSizesMost = 100'000, kMembersMost = 1 << 17,
+                      kMembersInAll = 1 << 22;
 constexpr double kMilli = 1e-3;
 
 /// The numbers of "[0, 1, 2]", ascending.
@@ -103,7 +104,9 @@ class DumpReader {
       json_.object([&](std::string_view key) {
         if (key == "desc" && group != nullptr) group->description = printable(json_.text(80), 80);
         if (key != "ranks" || group == nullptr) return;
-        group->ranks = ranks_of(json_.text(std::size_t{1} << 20));
+        std::vector<int> ranks = ranks_of(json_.text(std::size_t{1} << 20));
+        members_ += ranks.size();
+        if (members_ <= kMembersInAll) group->ranks = std::move(ranks);
       });
     });
   }
@@ -243,7 +246,7 @@ class DumpReader {
   const std::string& name_;
   Samples& out_;
   FlightReading reading_;
-  std::size_t entries_ = 0, timed_ = 0;
+  std::size_t entries_ = 0, timed_ = 0, members_ = 0;
   /// Seconds and the line of the first, by group, operation, type and bytes.
   std::map<std::tuple<std::string, std::string, std::string, double>, std::pair<std::vector<double>, int>>
       kept_;

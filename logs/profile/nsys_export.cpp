@@ -21,7 +21,7 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr std::size_t kNamesKept = 1'000'000, kGpus = 1024;
+constexpr std::size_t kNamesKept = 300'000, kGpus = 1024;
 constexpr std::int64_t kMomentMost = std::numeric_limits<std::int64_t>::max() / 4;  ///< ns
 constexpr int kThreadBits = 24;  ///< of a global id of a thread, below those of its process
 

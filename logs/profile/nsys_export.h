@@ -20,7 +20,7 @@ namespace trnplan::logs {
 /// - Collectives: kernels of NCCL launched by calls of which the trace has the size (nsys export --include-json
 ///   true), the least of each size: others include waiting for the last rank.
 ///
-/// Memory is constant: at most a million names, calls and steps, and half a million collectives. Throws
+/// Memory is constant: at most 300,000 names, a million calls and steps, and half a million collectives. Throws
 /// InputError: no such export, tables or columns that it lacks, and as SqliteTables.
 void read_nsys_export(ByteStream& bytes, const std::string& name, Samples& out);
 

@@ -56,8 +56,7 @@ TEST_CASE("an export of four steps", "[calibrate]") {
   CHECK(d.skipped.empty());
 }
 
-TEST_CASE("an export reads the same from a file, also one that another program locks, and packed",
-          "[calibrate]") {
+TEST_CASE("an export reads the same from a file, also one that another program locks", "[calibrate]") {
   const TestFolder folder;
   const std::string path = folder / "odd #%? name.sqlite";
   std::ofstream(path, std::ios::binary) << nsys_bytes();
