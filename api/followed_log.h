@@ -34,7 +34,7 @@ struct JobState {
 /// more of the log than launch::WatchedLog.
 class FollowedLog {
  public:
-  /// What becomes of the log: it may grow, or is read once, in which case it may be packed with gzip.
+  /// Future of the log: it may grow, or is read once, in which case it may be packed with gzip.
   enum class Reading { growing, once };
 
   /// Keeps a reference to `remarks`: rereading a log, and damage of a packed one, add a remark.

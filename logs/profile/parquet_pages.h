@@ -14,7 +14,7 @@
 
 namespace trnplan::logs {
 
-/// What a file may cost, for all of its columns together.
+/// Limits of a file: what it may cost, for all of its columns together.
 class ParquetBudget {
  public:
   explicit ParquetBudget(std::uint64_t file_bytes);

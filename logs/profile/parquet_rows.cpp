@@ -15,10 +15,16 @@ namespace {
 constexpr const char* kWriteAgain =
     "write the table again: duckdb -c \"COPY (FROM 'FILE.parquet') TO 'again.parquet' (COMPRESSION zstd)\"";
 
+constexpr const char* kWriteNumbers =
+    "write it as BIGINT, DOUBLE or VARCHAR: duckdb -c \"COPY (SELECT * REPLACE (COLUMN::BIGINT AS COLUMN) "
+    "FROM "
+    "'FILE.parquet') TO 'again.parquet'\"";
+
 std::string type_name(int type) {
   constexpr const char* kNames[] = {"BOOLEAN", "INT32",  "INT64",      "INT96",
                                     "FLOAT",   "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
-  return type >= 0 && type < static_cast<int>(std::size(kNames)) ? kNames[type] : fmt::format("number {}", type);
+  return type >= 0 && type < static_cast<int>(std::size(kNames)) ? kNames[type]
+                                                                 : fmt::format("number {}", type);
 }
 
 /// Types and codecs have no value in between that is not known.
@@ -50,14 +56,14 @@ ParquetRows::ParquetRows(ByteStream& file, const std::string& name)
 }
 
 void ParquetRows::check(const ParquetColumn& column, std::size_t index) {
-  const auto fault = [&](const std::string& problem) {
-    faults_.push_back({{name_, 0, 0}, printable(column.name, 80), problem + ", which is not read", kWriteAgain});
+  const auto fault = [&](const std::string& problem, const char* fix = kWriteAgain) {
+    faults_.push_back({{name_, 0, 0}, printable(column.name, 80), problem + ", which is not read", fix});
   };
-  if (!column.flat) return fault("a column of lists or groups");
-  if (column.scaled) return fault("a column of decimals, dates or times rather than numbers");
+  if (!column.flat) return fault("a column of lists or groups", kWriteNumbers);
+  if (column.scaled) return fault("a column of decimals, dates or times rather than numbers", kWriteNumbers);
   const auto type = static_cast<ParquetType>(column.type);
   if (!is_known_type(column.type) || !is_read(type, ParquetEncoding::plain)) {
-    return fault("a column of the type " + type_name(column.type));
+    return fault("a column of the type " + type_name(column.type), kWriteNumbers);
   }
   for (const ParquetGroup& group : footer_.groups) {
     const ParquetChunk& chunk = group.chunks[index];
@@ -144,7 +150,8 @@ std::optional<std::int64_t> ParquetRows::whole(std::size_t column) const {
     case ParquetValue::Kind::whole:
       return value.whole >= 0 ? std::optional(value.whole) : std::nullopt;
     case ParquetValue::Kind::real:
-      if (!(value.real >= 0 && value.real < kExact) || value.real != std::floor(value.real)) return std::nullopt;
+      if (!(value.real >= 0 && value.real < kExact) || value.real != std::floor(value.real))
+        return std::nullopt;
       return static_cast<std::int64_t>(value.real);
     case ParquetValue::Kind::text:
       return whole_number_of(value.text);

@@ -45,7 +45,7 @@ class DeltaReader {
   bool next(std::int64_t& value);
   /// Values that the header states; 0 if it is damaged.
   std::uint64_t count() const { return count_; }
-  /// What follows the values, after the last of them was read.
+  /// Bytes that follow the values, after the last of them was read.
   std::string_view rest() const { return rest_; }
 
  private:

@@ -27,7 +27,7 @@ class TableRows {
 
   /// Goes to the next row; false after the last. May throw InputError.
   virtual bool next() = 0;
-  /// What is wrong with this row and what is left out for it; "" for a sound one.
+  /// Fault of this row, with what is left out for it; "" for a sound one.
   virtual std::string problem() const = 0;
   /// Place of this row in the file: a line, or a row counted from 1.
   virtual int line() const = 0;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <zlib.h>
+
 #include "api/calibrate.h"
 #include "api/launch.h"
 #include "api/plan.h"
@@ -10,6 +12,7 @@
 #include "api/watch.h"
 #include "io/input/readers.h"
 #include "tests/folder.h"
+#include "text/document.h"
 
 using namespace trnplan;
 
@@ -81,6 +84,60 @@ TEST_CASE("watch reports a log once, with its prediction", "[api]") {
   CHECK(*reports[0].step_seconds == Approx(243.86).epsilon(1e-4));
   REQUIRE(reports[0].predicted);
   CHECK(reports[0].predicted_90->first < *reports[0].predicted);
+}
+
+TEST_CASE("watch --once reads a log packed with gzip as it reads it unpacked, and says damage", "[api]") {
+  const TestFolder folder;
+  const std::string text = read_text(source_file(kLog)), packed = folder / "train.out.gz";
+  const gzFile file = gzopen(packed.c_str(), "wb");
+  REQUIRE(gzwrite(file, text.data(), static_cast<unsigned>(text.size())) == static_cast<int>(text.size()));
+  gzclose(file);
+  std::filesystem::copy_file(packed, folder / "cut.gz");
+  std::filesystem::resize_file(folder / "cut.gz", std::filesystem::file_size(packed) - 4);
+  std::vector<io::WatchReport> reports;
+  Remarks remarks;
+  api::WatchRequest request;
+  request.targets = {source_file(kLog), packed, folder / "cut.gz"};
+  request.once = true;
+  api::watch(
+      request, [&](const io::WatchReport& r, bool, bool) { reports.push_back(r); }, remarks);
+  REQUIRE(reports.size() == 3);
+  for (const io::WatchReport& r : reports) {
+    CHECK(r.step == 5);
+    CHECK(r.step_seconds == reports[0].step_seconds);
+  }
+  std::string said;
+  for (const Remark& remark : remarks.all()) {
+    if (const auto* fault = std::get_if<Diagnostic>(&remark)) said += to_string(*fault);
+  }
+  CHECK(said.find("its gzip data are cut off") != std::string::npos);
+}
+
+TEST_CASE("calibrate reads the folder of a profile as its tables one by one", "[api]") {
+  const TestFolder folder;
+  const auto copy = [&](const char* from, const char* to) {
+    std::filesystem::create_directories((folder.path / to).parent_path());
+    std::filesystem::copy_file(source_file("tests/calibrate/fixtures/logs/" + std::string(from)),
+                               folder.path / to);
+  };
+  copy("cc-op-v1-snappy.parquet", "measured/CcOp_0.parquet");
+  copy("cc-op-v2-delta.parquet", "measured/CcOp_1.parquet");
+  copy("summary.parquet", "measured/Summary.parquet");
+  copy("cc-op-brotli.parquet", "measured/DmaPacket.parquet");  // not read
+  copy("metadata-simulated.parquet", "estimated/Metadata.parquet");
+  copy("summary.parquet", "estimated/Summary.parquet");
+  Remarks remarks;
+  api::CalibrateRequest request;
+  request.files = {folder / "measured"};
+  const auto files = api::calibrate(request, remarks).files;
+  REQUIRE(files.size() == 3);
+  CHECK(files[0].path.ends_with("CcOp_0.parquet"));
+  CHECK(files[0].content.collectives.size() == 2);
+  CHECK(files[2].content.devices.size() == 1);
+  request.files = {folder / "estimated"};
+  const auto estimated = api::calibrate(request, remarks).files;
+  REQUIRE(estimated.size() == 1);
+  CHECK(estimated[0].content.simulated);
 }
 
 TEST_CASE("launch checks a folder, and tells the commands of one that is not ready", "[api]") {
