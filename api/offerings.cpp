@@ -85,6 +85,9 @@ void refuse_others(const WhatIfRequest& o) {
   refuse("--discount", !o.discount.empty());
   refuse("--term", !o.term.empty());
   refuse("--upfront", !o.upfront.empty());
+  if (!o.scenario.empty())
+    faults.push_back(
+        {{"command line", 0, 0}, "--scenario", "offers are chosen for an ideal machine", "leave it out"});
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 

@@ -1,13 +1,13 @@
 #include "api/simulate.h"
 
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "api/prices.h"
 #include "api/rehearsal.h"
+#include "api/scenario_step.h"
 #include "io/catalog/catalog.h"
 #include "io/input/scenario_text.h"
 #include "io/input/strategy_text.h"
@@ -53,24 +53,6 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
                   "ui.perfetto.dev",
                   o.trace, timeline.slices.size(), timeline.tracks.size(), timeline.detailed_micro_batches,
                   timeline.micro_batches, left_out));
-}
-
-ScenarioStep scenario_step(const std::string& text, const models::Scenario& scenario,
-                           const SimulateResult& of) {
-  const topology::ChipGraph graph(of.job.cluster.instance);
-  const models::StepModel model(of.job, of.strategy, of.profile, graph);
-  try {
-    if (scenario.is_random()) {
-      const models::StepRuns runs = model.simulate_runs(scenario);
-      return {text, runs.median, model.core_work(scenario), runs.runs};
-    }
-    return {text, model.simulate({.scenario = scenario}), model.core_work(scenario), std::nullopt};
-  } catch (const std::overflow_error& e) {  // beyond the clock, or too many tasks
-    throw InputError({{"--scenario", 0, 0},
-                      "",
-                      std::string("the step cannot be simulated: ") + e.what(),
-                      "state smaller factors, fewer parts, or no jitter"});
-  }
 }
 
 /// Adds a remark if the schedule is a what-if.
@@ -119,7 +101,8 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   out.outlook = std::move(p.outlook);
   remark_broken(out.judgement, remarks);
   if (out.judgement.plan) remark_release(out.profile, out.job, remarks);
-  if (scenario && out.judgement.plan) out.scenario = scenario_step(r.scenario, *scenario, out);
+  if (scenario && out.judgement.plan)
+    out.scenario = scenario_step(r.scenario, *scenario, out.job, out.strategy, out.profile);
   if (r.trace.empty()) return out;
   if (out.judgement.plan)
     write_trace(r, out.job, out.strategy, out.profile, remarks);

@@ -10,10 +10,12 @@
 
 #include "api/predictor.h"
 #include "api/prices.h"
+#include "api/scenario_step.h"
 #include "api/whatif_question.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "io/input/instance_names.h"
+#include "io/input/scenario_text.h"
 #include "planner/plan/target.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
@@ -183,6 +185,7 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.asynchronous = o.asynchronous;
   q.checkpoint_steps = o.checkpoint_steps;
   q.allow_doubtful = o.allow_doubtful;
+  q.scenario = o.scenario;
   return q;
 }
 
@@ -259,7 +262,12 @@ void without_limits(models::Job& job) {
 }
 
 std::vector<std::string> paths_of(const WhatIfRequest& o) {
-  return {o.job.job, o.profile, o.reliability, o.offerings, is_price_file(o.price) ? o.price : ""};
+  return {o.job.job,
+          o.profile,
+          o.reliability,
+          o.offerings,
+          is_price_file(o.price) ? o.price : "",
+          io::is_scenario_file(o.scenario) ? o.scenario : ""};
 }
 
 WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
@@ -270,6 +278,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   const auto ask = [&](io::JobReading& reading, const io::Catalog& catalog) {
     question = question_of(o, reading.job, catalog, remarks);
     take_over(reading.job, question);
+    if (!o.scenario.empty()) check_scenario(o.scenario, question, o.job.texts);
     reading.job.space.instances = question.instances;
     reading.job.space.nodes = question.nodes;
   };
@@ -290,8 +299,17 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   const auto recommend = [&](const models::Job& at, const models::Profile&,
                              const planner::SearchOptions& options) {
     if (o.progress) o.progress(at.cluster.instance.name, at.cluster.nodes);
-    return predictor.recommend(at, options).search;
+    Recommendation found = predictor.recommend(at, options);
+    planner::SearchResult& search = found.search;
+    if (o.scenario.empty() || search.plans.empty()) return std::move(search);
+    planner::Plan& plan = search.plans[search.recommended];
+    const models::Job on = planner::as_planned(found.stack->job, plan);
+    slow_down(plan, o.scenario, on, *found.stack->profile, o.job.texts);
+    return std::move(search);
   };
+  if (!o.scenario.empty())
+    remarks.add(
+        fmt::format("plans are those of an ideal machine; their steps are with --scenario {}", o.scenario));
   planner::WhatIfResult result =
       planner::whatif(job, question, resolved.profile_on(question.instances.front()), reliability, recommend);
   WriterTeller writers(resolved, question.instances, o.target, remarks);

@@ -31,6 +31,7 @@ struct WhatIfRequest : Asked {
   std::string pricing = "usual", scaling = "strong", recovery = "automatic", prefer = "fitting";
   std::optional<double> usd_per_node_hour, storage_speed;  ///< the second in GB/s
   std::optional<double> failure_rate;                      ///< per node and day; the spread stays the file's
+  std::string scenario;                                    ///< as SimulateRequest::scenario, of every cluster
   std::string price;                                       ///< "TYPE=USD/h,..." or a file of them
   std::string discount;                                    ///< "15%", "savings-plan=28%", joined by commas
   std::string term, upfront;  ///< "1y" or "3y"; share of it that is due at its start

@@ -71,6 +71,7 @@ JsonValue tokens_part(const WhatIfRequest& o, const WhatIfAnswered& a) {
 /// Reason why the page does not answer other settings; "" = it does.
 std::string why_not(const WhatIfAnswered& a) {
   const planner::WhatIfResult& r = a.result;
+  if (!a.question.scenario.empty()) return "the page does not simulate the scenario";
   bool any = false;
   for (const planner::WhatIfPoint& p : r.points) {
     any = any || p.plan;

@@ -178,6 +178,11 @@ void add_whatif(CLI::App& app, Run& chosen) {
                    "only a budget is stated, otherwise the cheapest")
       ->check(CLI::IsMember({"fitting", "cheapest", "fastest", "smallest"}))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--scenario", o->request.scenario,
+          "machines that are not ideal, as for simulate; where nodes are solved for only spine and jitter")
+      ->check(not_empty());
   add_risk(*command, o->request.risk);
   command->add_flag("--allow-doubtful", o->request.allow_doubtful,
                     "include strategies with doubtful replica groups");

@@ -295,6 +295,10 @@ const Record<ShownWhatIf>& record() {
           return q.scaling == planner::Scaling::strong ? "strong" : "weak";
         }),
         "`strong` keeps the global batch, `weak` that of a node"},
+       {"scenario", question([](const WhatIfQuestion& q) {
+          return q.scenario.empty() ? std::nullopt : std::optional(q.scenario);
+        }),
+        "of every cluster, as it was asked for"},
        {"recovery", question([](const WhatIfQuestion& q) {
           return recovery_word(q.recovery == planner::Recovery::automatic);
         }),

@@ -46,6 +46,8 @@ struct WhatIfQuestion {
   bool asynchronous = false;  ///< checkpoints
   int checkpoint_steps = 0;   ///< 0 = the best number
   bool allow_doubtful = false;
+  std::string
+      scenario;  ///< of the machine, in which the search times plans, as it was asked for; empty: ideal
   PriceOptions prices;
   SamplingOptions sampling;
 

@@ -57,6 +57,7 @@ py::tuple whatif(const py::dict& given) {
   read_run(a, r);
   a.text("nodes", r.nodes);
   a.text("instances", r.instances);
+  a.text("scenario", r.scenario);
   a.text("price", r.price);
   a.text("discount", r.discount);
   a.text("term", r.term);

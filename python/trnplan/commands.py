@@ -197,6 +197,7 @@ def whatif(
     storage_gb_per_second: Optional[float] = None,
     failures_per_node_day: Optional[float] = None,
     reliability: Optional[Path] = None,
+    scenario: Optional[str] = None,
     profile: Optional[Path] = None,
     hardware: Optional[Sequence[str]] = None,
     report: Optional[Path] = None,
@@ -218,6 +219,7 @@ def whatif(
     recovery: ``automatic`` or ``manual``; async_checkpoints; checkpoint_steps instead of the best;
     storage_gb_per_second: rate of writing checkpoints, all nodes together (10^9 bytes/s).
     reliability: a file like catalog/reliability.json; failures_per_node_day: its median failure rate.
+    scenario: ``"spine=0.5"``, as ``trnplan simulate --help`` lists them; where nodes are solved for only spine and jitter.
     report: a .html for the page of ``to_html()``; force: overwrites it.
 
     If no cluster keeps the limits, ``recommended`` is -1 and ``best`` None. Raises InputError with every fault.
@@ -231,7 +233,7 @@ def whatif(
         .document("job", job)
         .words(nodes=nodes, instances=instances, tokens=tokens, deadline=deadline, budget=budget, confidence=confidence,
                sequence=sequence, global_batch=global_batch, precision=precision, release=release,
-               all_reduce_gbps=all_reduce_gbps, discount=discount, term=term, upfront=upfront)
+               all_reduce_gbps=all_reduce_gbps, discount=discount, term=term, upfront=upfront, scenario=scenario)
         .paths(measured=measured, reliability=reliability, price=price, profile=profile, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.whatif(arguments.values)

@@ -131,6 +131,7 @@ class WhatIfResult(Result):
     tokens: Optional[float]
     asked: str
     scaling: str
+    scenario: Optional[str]
     recovery: str
     asynchronous_checkpoints: bool
     pricing: str

@@ -7,10 +7,13 @@
 #include "api/calibrate.h"
 #include "api/launch.h"
 #include "api/plan.h"
+#include "api/simulate.h"
 #include "api/sweep.h"
 #include "api/validate.h"
 #include "api/watch.h"
+#include "api/whatif.h"
 #include "io/input/readers.h"
+#include "planner/plan/strategy_grammar.h"
 #include "tests/folder.h"
 #include "text/document.h"
 
@@ -197,4 +200,44 @@ TEST_CASE("sweep computes what is missing, and then makes the table", "[api]") {
   CHECK(std::filesystem::exists(done.sqlite));
   request.task = "2/2";
   CHECK_THROWS_AS(api::sweep(request, remarks), InputError);
+}
+
+// Twice the time of every node's work, and no node beyond the smallest cluster. A plan whose interval or run stays that
+// of the ideal machine fails here.
+TEST_CASE("whatif times its plans in a scenario, and refuses one that a cluster cannot be in", "[api]") {
+  Remarks remarks;
+  api::WhatIfRequest request;
+  request.job.job = "llama3-8b";
+  request.nodes = "2";
+  request.tokens = "1B";
+  const auto point = [&](const std::string& scenario) {
+    request.scenario = scenario;
+    return api::whatif(request, remarks).result.points.at(0);
+  };
+  const planner::WhatIfPoint ideal = point(""), slow = point("slow-node=1:2"), same = point("slow-node=1:1");
+  CHECK(same.plan->report.step == ideal.plan->report.step);
+  CHECK(same.run.time == ideal.run.time);
+  CHECK(slow.plan->strategy == ideal.plan->strategy);
+  const double times = slow.plan->report.step / ideal.plan->report.step;
+  CHECK(times > 1.5);
+  CHECK(times < 2);  // messages take no longer
+  CHECK(slow.plan->report.high / slow.plan->report.step ==
+        Approx(ideal.plan->report.high / ideal.plan->report.step));
+  CHECK(slow.run.time.value / ideal.run.time.value == Approx(times).epsilon(0.05));
+
+  api::SimulateRequest simulate;
+  simulate.job.job = "llama3-8b";
+  simulate.job.options.nodes = "2";
+  simulate.scenario = "slow-node=1:2";
+  simulate.strategy = planner::strategy_grammar(api::on_cluster(api::whatif(request, remarks).job, {}, *slow.plan),
+                                                *slow.plan);
+  CHECK(api::simulate(simulate, remarks).scenario->report.step.value == Approx(slow.plan->report.step.value));
+
+  CHECK_THROWS_AS(point("slow-node=2:2"), InputError);
+  request.nodes = "1,2";
+  CHECK_THROWS_AS(point("slow-node=1:2"), InputError);
+  CHECK_THROWS_AS(point("spine=2"), InputError);
+  request.nodes.clear();
+  request.deadline = "10d";
+  CHECK_THROWS_AS(point("slow-node=0:2"), InputError);
 }

@@ -1,0 +1,58 @@
+#include "api/scenario_step.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "io/input/scenario_text.h"
+#include "models/step/step.h"
+#include "text/diagnostic.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::api {
+
+namespace {
+
+const SourcePos kPlace{"--scenario", 0, 0};
+
+}  // namespace
+
+ScenarioStep scenario_step(const std::string& text, const models::Scenario& scenario, const models::Job& job,
+                           const models::Strategy& strategy, const models::Profile& profile) {
+  const topology::ChipGraph graph(job.cluster.instance);
+  const models::StepModel model(job, strategy, profile, graph);
+  try {
+    if (scenario.is_random()) {
+      const models::StepRuns runs = model.simulate_runs(scenario);
+      return {text, runs.median, model.core_work(scenario), runs.runs};
+    }
+    return {text, model.simulate({.scenario = scenario}), model.core_work(scenario), std::nullopt};
+  } catch (const std::overflow_error& e) {  // beyond the clock, or too many tasks
+    throw InputError({kPlace, "", std::string("the step cannot be simulated: ") + e.what(),
+                      "state smaller factors, fewer parts, or no jitter"});
+  }
+}
+
+void check_scenario(const std::string& text, const planner::WhatIfQuestion& q, const Files& files) {
+  for (const topology::Instance& type : q.instances) {
+    const int nodes = q.solves_for_nodes() ? q.most_nodes : q.nodes.front();
+    const models::Scenario s = io::read_scenario(text, {type, nodes}, kPlace, files);
+    if (q.solves_for_nodes() && (!s.slow.empty() || !s.nodes.empty()))
+      throw InputError({kPlace, "", "numbers of nodes and cores mean nothing where the nodes are solved for",
+                        "state --nodes, or only what needs no number: spine, jitter"});
+  }
+}
+
+void slow_down(planner::Plan& plan, const std::string& text, const models::Job& job,
+               const models::Profile& profile, const Files& files) {
+  const models::Scenario scenario = io::read_scenario(text, job.cluster, kPlace, files);
+  models::StepReport slow = scenario_step(text, scenario, job, plan.strategy, profile).report;
+  const double times = slow.step / plan.report.step;
+  slow.low = plan.report.low * times;
+  slow.high = plan.report.high * times;
+  slow.slow = plan.report.slow;
+  if (slow.slow) slow.slow->step = plan.report.slow->step * times;
+  plan.run = plan.run * times;
+  plan.report = std::move(slow);
+}
+
+}  // namespace trnplan::api
