@@ -9,6 +9,7 @@
 #include "logs/detect/log_reader.h"
 #include "logs/detect/report_window.h"
 #include "logs/nccl/torch_pickle.h"
+#include "logs/nccom/bounds.h"
 #include "logs/nccom/nccom_json.h"
 #include "logs/profile/kineto.h"
 #include "logs/profile/neuron_monitor.h"
@@ -31,8 +32,7 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kBinaryProbe = 4096;
-constexpr std::size_t kHead = 1 << 20;    ///< bytes that show what a file is
-constexpr std::size_t kTable = 64 << 20;  ///< bytes of a table that is read whole
+constexpr std::size_t kHead = 1 << 20;  ///< bytes that show what a file is
 
 class Detector {
  public:
@@ -104,9 +104,10 @@ class Detector {
     std::string all;
     const bool in_order = !bytes_.size();
     while (in_order && append_from(bytes_, all)) {
-      if (all.size() > kTable) {
-        refuse(fmt::format("a Parquet file above {} MiB cannot be read from a pipe or gzip", kTable >> 20),
-               "give the file itself, unpacked");
+      if (all.size() > kWholeMost) {
+        refuse(
+            fmt::format("a Parquet file above {} MiB cannot be read from a pipe or gzip", kWholeMost >> 20),
+            "give the file itself, unpacked");
       }
     }
     TextStream held(all);
@@ -149,7 +150,7 @@ class Detector {
   std::string whole(const char* what, const char* fix) {
     std::string text;
     while (append_from(bytes_, text)) {
-      if (text.size() > kTable) refuse(fmt::format("{} larger than {} MiB", what, kTable >> 20), fix);
+      if (text.size() > kWholeMost) refuse(fmt::format("{} larger than {} MiB", what, kWholeMost >> 20), fix);
     }
     return text;
   }

@@ -12,6 +12,8 @@ inline constexpr double kBytesMost = 0x1p50;
 inline constexpr double kSecondsMost = kDay;
 inline constexpr int kRanksMost = 1'000'000;
 inline constexpr std::size_t kRowsMost = 20'000;  ///< of a table
-inline constexpr std::size_t kCellsMost = 64;     ///< of a row; the widest table has some 20 columns
+/// Bytes of a file that is held, since it is not read in order.
+inline constexpr std::size_t kWholeMost = 64 << 20;
+inline constexpr std::size_t kCellsMost = 64;  ///< of a row; the widest table has some 20 columns
 
 }  // namespace trnplan::logs

@@ -60,11 +60,11 @@ class FooterReader {
       if (field == 3) repetition = thrift_.whole();
       if (field == 4) column.name = std::string(thrift_.text());
       if (field == 5) children = thrift_.whole();
-      if (field == 6) column.scaled |= is_between(thrift_.whole(), kFirstScaledConverted, kLastScaledConverted);
+      if (field == 6)
+        column.scaled |= is_between(thrift_.whole(), kFirstScaledConverted, kLastScaledConverted);
       if (field == 10) {
-        thrift_.structure([&](int kind) {
-          column.scaled |= is_between(kind, kFirstScaledLogical, kLastScaledLogical);
-        });
+        thrift_.structure(
+            [&](int kind) { column.scaled |= is_between(kind, kFirstScaledLogical, kLastScaledLogical); });
       }
     });
     if (thrift_.failed()) return;
@@ -169,10 +169,17 @@ std::string codec_name(int codec) {
 }
 
 std::string encoding_name(int encoding) {
-  constexpr std::array<const char*, 11> kNames = {
-      "PLAIN",           "GROUP_VAR_INT",     "PLAIN_DICTIONARY", "RLE",
-      "BIT_PACKED",      "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY",
-      "RLE_DICTIONARY",  "BYTE_STREAM_SPLIT", "ALP"};
+  constexpr std::array<const char*, 11> kNames = {"PLAIN",
+                                                  "GROUP_VAR_INT",
+                                                  "PLAIN_DICTIONARY",
+                                                  "RLE",
+                                                  "BIT_PACKED",
+                                                  "DELTA_BINARY_PACKED",
+                                                  "DELTA_LENGTH_BYTE_ARRAY",
+                                                  "DELTA_BYTE_ARRAY",
+                                                  "RLE_DICTIONARY",
+                                                  "BYTE_STREAM_SPLIT",
+                                                  "ALP"};
   return name_in(kNames, encoding);
 }
 
@@ -201,7 +208,8 @@ ParquetFooter read_footer(ByteStream& file, std::uint64_t size, const std::strin
   const std::size_t length = little_endian<std::uint32_t>(bytes);
   if (length > size - kMagic.size() - kTail) refuse(": its footer is damaged", kCopyAgain);
   if (length > kFooter) {
-    refuse(fmt::format(" whose footer is larger than {} MiB", kFooter >> 20), "export it with larger row groups");
+    refuse(fmt::format(" whose footer is larger than {} MiB", kFooter >> 20),
+           "export it with larger row groups");
   }
   if (!read_at(file, size - kTail - length, length, bytes)) refuse(": its footer is damaged", kCopyAgain);
   return FooterReader(bytes, size, name).read();

@@ -18,7 +18,7 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::int64_t kPage = std::int64_t{64} << 20;
-constexpr std::int64_t kHeld = std::int64_t{192} << 20;
+constexpr std::int64_t kHeldPages = std::int64_t{192} << 20;
 /// Bytes read and unpacked: of any file, and more of them by byte.
 constexpr std::int64_t kWork = std::int64_t{1} << 30, kWorkByByte = 200;
 constexpr std::size_t kHeaderFirst = 256, kHeaderMost = std::size_t{1} << 20;
@@ -37,7 +37,7 @@ bool ParquetBudget::spend(std::int64_t bytes) {
 }
 
 bool ParquetBudget::hold(std::int64_t bytes) {
-  if (bytes > kHeld - held_) return false;
+  if (bytes > kHeldPages - held_) return false;
   held_ += bytes;
   return true;
 }
@@ -98,7 +98,8 @@ bool ColumnReader::fail(std::string problem) {
 
 bool ColumnReader::read_header(Header& h, std::int64_t& length) {
   for (std::size_t most = kHeaderFirst; most <= kHeaderMost; most *= 4) {
-    const auto there = static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(most), end_ - at_));
+    const auto there =
+        static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(most), end_ - at_));
     if (there == 0 || !budget_->spend(static_cast<std::int64_t>(there)) ||
         !read_at(*file_, static_cast<std::uint64_t>(at_), there, budget_->packed)) {
       return false;
@@ -138,13 +139,15 @@ bool ColumnReader::read_header(Header& h, std::int64_t& length) {
 bool ColumnReader::read_page(const Header& h, std::string& out) {
   const std::int64_t plain = h.second ? h.repetition_bytes + h.level_bytes : 0;
   const auto level_bytes = static_cast<std::size_t>(plain);
-  if (!read_at(*file_, static_cast<std::uint64_t>(at_), static_cast<std::size_t>(h.packed), budget_->packed)) {
+  if (!read_at(*file_, static_cast<std::uint64_t>(at_), static_cast<std::size_t>(h.packed),
+               budget_->packed)) {
     return fail("a page is cut off");
   }
   const std::string_view packed = budget_->packed;
   at_ += h.packed;
-  if (h.crc >= 0 && static_cast<std::uint32_t>(h.crc) !=
-                        crc32(0, reinterpret_cast<const Bytef*>(packed.data()), static_cast<uInt>(packed.size()))) {
+  if (h.crc >= 0 &&
+      static_cast<std::uint32_t>(h.crc) !=
+          crc32(0, reinterpret_cast<const Bytef*>(packed.data()), static_cast<uInt>(packed.size()))) {
     return fail("the checksum of a page is wrong");
   }
   const std::string_view body = packed.substr(level_bytes);
@@ -178,7 +181,8 @@ bool ColumnReader::open_values(const Header& h) {
   if (h.values > values_left_) return fail("its pages have more values than it has rows");
   if (!read_page(h, page_)) return false;
   // Lengths of texts are held too.
-  page_held_ = static_cast<std::int64_t>(page_.capacity()) + 2 * static_cast<std::int64_t>(sizeof(int)) * h.values;
+  page_held_ =
+      static_cast<std::int64_t>(page_.capacity()) + 2 * static_cast<std::int64_t>(sizeof(int)) * h.values;
   if (!budget_->hold(page_held_)) {
     page_held_ = 0;
     return fail("its pages are too large");
@@ -218,11 +222,12 @@ bool ColumnReader::next_page() {
     if (values_left_ == 0 || at_ >= end_) return fail("it has fewer values than rows");
     if (!read_header(h, length)) return fail("the header of a page is damaged");
     at_ += length;
-    if (h.packed < 0 || h.size < 0 || h.packed > end_ - at_ || h.level_bytes < 0 ||
-        h.repetition_bytes < 0 || h.repetition_bytes + h.level_bytes > std::min(h.packed, h.size)) {
+    if (h.packed < 0 || h.size < 0 || h.packed > end_ - at_ || h.level_bytes < 0 || h.repetition_bytes < 0 ||
+        h.repetition_bytes + h.level_bytes > std::min(h.packed, h.size)) {
       return fail("the header of a page is damaged");
     }
-    if (h.packed > kPage || h.size > kPage) return fail(fmt::format("a page is larger than {} MiB", kPage >> 20));
+    if (h.packed > kPage || h.size > kPage)
+      return fail(fmt::format("a page is larger than {} MiB", kPage >> 20));
     if (!budget_->spend(h.packed + h.size)) return fail("its pages unpack to too many bytes");
     if (h.type == kIndexPage) {
       at_ += h.packed;

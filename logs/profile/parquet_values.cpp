@@ -182,7 +182,8 @@ bool ParquetDictionary::read(ParquetType type, std::string bytes, std::int64_t c
   std::string_view rest = bytes_;
   ParquetValue value;
   for (std::int64_t i = 0; i < count; ++i) {
-    if (type == ParquetType::bytes) starts_.push_back(static_cast<std::uint32_t>(bytes_.size() - rest.size()));
+    if (type == ParquetType::bytes)
+      starts_.push_back(static_cast<std::uint32_t>(bytes_.size() - rest.size()));
     if (!plain(type, rest, value)) return false;
   }
   count_ = static_cast<std::uint32_t>(count);
@@ -258,8 +259,8 @@ bool ValueReader::open(ParquetType type, ParquetEncoding encoding, std::string_v
   } else if (encoding == delta_length_bytes) {
     return open_texts(DeltaReader(rest_), most, lengths_);
   } else if (encoding == delta_bytes) {
-    return open_texts(DeltaReader(rest_), most, prefixes_) && open_texts(DeltaReader(rest_), most, lengths_) &&
-           prefixes_.size() == lengths_.size();
+    return open_texts(DeltaReader(rest_), most, prefixes_) &&
+           open_texts(DeltaReader(rest_), most, lengths_) && prefixes_.size() == lengths_.size();
   }
   return true;
 }

@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "logs/nccom/bounds.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::logs {
 
 namespace {
 
-constexpr std::size_t kHeld = 64 << 20;       ///< bytes of a database without a path
 constexpr int kCell = 256 << 10;              ///< bytes; names of kernels have some thousand at most
 constexpr int kStatement = 16 << 10;          ///< bytes that create a table; SQLite keeps all of a file
 constexpr int kCountEach = 1000;              ///< operations
@@ -85,11 +85,11 @@ void SqliteTables::open(const std::string& path) {
 
 void SqliteTables::hold(ByteStream& bytes) {
   while (append_from(bytes, bytes_)) {
-    if (bytes_.size() > kHeld) {
+    if (bytes_.size() > kWholeMost) {
       throw InputError(
           {{name_, 0, 0},
            "",
-           fmt::format("a database larger than {} MiB that is packed or comes from a pipe", kHeld >> 20),
+           fmt::format("a database larger than {} MiB that is packed or comes from a pipe", kWholeMost >> 20),
            "unpack it, and name the file itself"});
     }
   }
