@@ -1,5 +1,7 @@
 #include "api/simulate_report.h"
 
+#include <fmt/format.h>
+
 namespace trnplan::api {
 
 using io::JsonValue;
@@ -13,6 +15,13 @@ JsonValue elasticities_part(const models::StepReport& report) {
     all.add(std::string(to_string(resource)), report.elasticity(resource));
   }
   return all;
+}
+
+/// Sentence on the step in a scenario: the page draws that of the ideal machine.
+std::string scenario_words(const ScenarioStep& s, Seconds ideal) {
+  return fmt::format(
+      "with --scenario {}: {:.4g} s a step, {:.3f} times as long as on the ideal machine of this page",
+      s.scenario, s.report.step.value, s.report.step / ideal);
 }
 
 JsonValue commands_part(const SimulateRequest& o, const SimulateResult& r) {
@@ -48,7 +57,9 @@ JsonValue commands_part(const SimulateRequest& o, const SimulateResult& r) {
 
 JsonValue simulate_report(const SimulateRequest& o, const SimulateResult& r,
                           const std::vector<Remark>& remarks) {
-  JsonValue page = report_of("simulate", remarks);
+  std::vector<Remark> said = remarks;
+  if (r.scenario) said.emplace_back(scenario_words(*r.scenario, r.judgement.plan->report.step));
+  JsonValue page = report_of("simulate", said);
   page.add("job", job_part(r.job));
   page.add("strategy", strategy_part(r.strategy));
   page.add("broken", violations_part(r.judgement.broken));

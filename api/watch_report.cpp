@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "units/median.h"
 
 namespace trnplan::api {
@@ -90,6 +92,19 @@ JsonValue events_part(const io::WatchReport& r) {
   return all;
 }
 
+/// Remarks, and what would explain slow steps, the likeliest first.
+JsonValue notes_part(const io::WatchReport& r) {
+  JsonValue all = JsonValue::List();
+  for (const std::string& remark : r.remarks) all.add(remark);
+  for (const io::WatchExplanation& e : r.explanations) {
+    if (!e.as_likely) continue;
+    all.add(fmt::format("{:.0f} % likely: {}{}; look at: {}", e.probability * 100, e.what,
+                        e.scenario.empty() ? "" : " (simulate --scenario " + e.scenario + ")", e.check));
+  }
+  if (!r.to_tell.empty()) all.add("to tell these apart, run " + r.to_tell);
+  return all;
+}
+
 JsonValue commands_part(const ReportFile& file, const std::vector<std::string>& words,
                         const io::WatchReport& r) {
   JsonValue all = JsonValue::List();
@@ -153,7 +168,7 @@ void write_watch_report(const ReportFile& file, const std::vector<std::string>& 
   page.add("failures", failures_part(r));
   page.add("events_found", r.events.size());
   page.add("events", events_part(r));
-  page.add("notes", r.remarks);
+  page.add("notes", notes_part(r));
   page.add("commands", commands_part(file, words, r));
   add_steps(page, run);
   write_report(file, page);
