@@ -72,7 +72,7 @@ class CsvRows : public TableRows {
 
  private:
   void read_heading() {
-    if (!next()) return;
+    if (!CsvRows::next()) return;
     if (fields_[0].starts_with("\xEF\xBB\xBF")) fields_[0].remove_prefix(3);
     names_.assign(fields_.begin(), fields_.end());
   }

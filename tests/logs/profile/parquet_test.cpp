@@ -17,8 +17,9 @@ using namespace trnplan::logs;
 
 namespace {
 
-constexpr const char* kParquet[] = {"cc-op-v1-snappy.parquet", "cc-op-v2-delta.parquet", "cc-op-plain-gzip.parquet",
-                                   "cc-op-duckdb-v2.parquet", "instruction-zstd.parquet", "summary.parquet"};
+constexpr const char* kParquet[] = {"cc-op-v1-snappy.parquet",  "cc-op-v2-delta.parquet",
+                                    "cc-op-plain-gzip.parquet", "cc-op-duckdb-v2.parquet",
+                                    "instruction-zstd.parquet", "summary.parquet"};
 
 /// What a table taught, in words: equal for equal samples. Places differ between CSV and Parquet.
 std::string samples_in(const Detected& d) {
@@ -101,14 +102,16 @@ TEST_CASE("Metadata in Parquet says whether the compiler estimated the profile",
 TEST_CASE("what of Parquet is not read is refused with all columns and a way out", "[logs][parquet]") {
   const std::string brotli = refusal(log_text("cc-op-brotli.parquet"));
   for (const char* column : {"operation", "duration_ns", "input_size", "replica_group"}) {
-    CHECK(brotli.find(std::string(column) + ": a column packed with BROTLI, which is not read") != std::string::npos);
+    CHECK(brotli.find(std::string(column) + ": a column packed with BROTLI, which is not read") !=
+          std::string::npos);
   }
   CHECK(brotli.find("duckdb -c \"COPY (FROM") != std::string::npos);
   // 25.00 as a decimal is stored as 2500.
   const std::string decimal = refusal(log_text("cc-op-decimal.parquet"));
   CHECK(decimal.find("duration_ns: a column of decimals, dates or times") != std::string::npos);
   const std::string split = refusal(log_text("cc-op-split.parquet"));
-  CHECK(split.find("duration_ns: a column encoded as BYTE_STREAM_SPLIT, which is not read") != std::string::npos);
+  CHECK(split.find("duration_ns: a column encoded as BYTE_STREAM_SPLIT, which is not read") !=
+        std::string::npos);
   CHECK(split.find("input_size: a column encoded as BYTE_STREAM_SPLIT") != std::string::npos);
   CHECK(split.find("operation") == std::string::npos);
   CHECK(refusal("PAR1zzz").find("cut off: it has no footer") != std::string::npos);
@@ -151,30 +154,35 @@ TEST_CASE("a damaged page ends the reading: rows before it count", "[logs][parqu
   REQUIRE(footer.groups.size() == 2);
   const auto column = std::find_if(footer.columns.begin(), footer.columns.end(),
                                    [](const ParquetColumn& c) { return c.name == "duration_ns"; });
-  const ParquetChunk& chunk = footer.groups[1].chunks[static_cast<std::size_t>(column - footer.columns.begin())];
+  const ParquetChunk& chunk =
+      footer.groups[1].chunks[static_cast<std::size_t>(column - footer.columns.begin())];
   bytes[static_cast<std::size_t>(chunk.offset + chunk.bytes) - 5] ^= 0x55;  // within gzip's checksum
   const Detected d = detect(bytes, "log");
   REQUIRE(d.collectives.size() == 1);
   CHECK(d.collectives[0].count == 3);
-  CHECK(skips(d, 4, "column \"duration_ns\": a page of GZIP is damaged; this row and those after it are left out"));
+  CHECK(skips(d, 4,
+              "column \"duration_ns\": a page of GZIP is damaged; this row and those after it are left out"));
 }
 
 // Encodings.md gives both examples, but for the sizes of their blocks.
 TEST_CASE("runs, packed numbers and differences as the format's document encodes them", "[logs][parquet]") {
   using Numbers = std::vector<std::uint32_t>;
   CHECK(all_of<std::uint32_t>(RunReader("\x03\x88\xc6\xfa", 3)) == Numbers{0, 1, 2, 3, 4, 5, 6, 7});
-  CHECK(all_of<std::uint32_t>(RunReader(std::string_view("\x0a\x01\x02", 3), 9)) == Numbers(5, 0x201 & 0x1ff));
+  CHECK(all_of<std::uint32_t>(RunReader(std::string_view("\x0a\x01\x02", 3), 9)) ==
+        Numbers(5, 0x201 & 0x1ff));
   CHECK(all_of<std::uint32_t>(RunReader("", 3)).empty());
   CHECK(all_of<std::uint32_t>(RunReader(std::string_view("\x00\x05", 2), 3)).empty());  // a run of none
-  CHECK(all_of<std::uint32_t>(RunReader("\x03\x88", 3)) == Numbers{0, 1});               // cut
+  CHECK(all_of<std::uint32_t>(RunReader("\x03\x88", 3)) == Numbers{0, 1});              // cut
   using Wholes = std::vector<std::int64_t>;
   // Block of 8 in one miniblock; 5 values from 1; least difference 1, width 0.
-  CHECK(all_of<std::int64_t>(DeltaReader(std::string_view("\x08\x01\x05\x02\x02\x00", 6))) == Wholes{1, 2, 3, 4, 5});
+  CHECK(all_of<std::int64_t>(DeltaReader(std::string_view("\x08\x01\x05\x02\x02\x00", 6))) ==
+        Wholes{1, 2, 3, 4, 5});
   // 8 values from 7; least difference -2, width 2: 0 0 0 3 3 3 3.
   CHECK(all_of<std::int64_t>(DeltaReader(std::string_view("\x08\x01\x08\x0e\x03\x02\xc0\x3f", 8))) ==
         Wholes{7, 5, 3, 1, 2, 3, 4, 5});
   CHECK(all_of<std::int64_t>(DeltaReader(std::string_view("\x08\x00\x08\x0e\x03\x02\xc0\x3f", 8))).empty());
-  CHECK(all_of<std::int64_t>(DeltaReader(std::string_view("\x08\x01\x08\x0e\x03\x41\xc0\x3f", 8))) == Wholes{7});
+  CHECK(all_of<std::int64_t>(DeltaReader(std::string_view("\x08\x01\x08\x0e\x03\x41\xc0\x3f", 8))) ==
+        Wholes{7});
 }
 
 TEST_CASE("Thrift: unknown fields are passed, and what is cut or too deep ends", "[logs][parquet]") {
@@ -201,4 +209,19 @@ TEST_CASE("Thrift: unknown fields are passed, and what is cut or too deep ends",
   CHECK(failed);
   field_2("\x19\xf8\xff\xff\xff\xff\x07", failed);  // a list of 2 thousand million texts
   CHECK(failed);
+}
+
+// Catches a file of a few bytes that unpacks to more than the machine has.
+TEST_CASE("what a Parquet file may cost is bounded by its size", "[logs][parquet]") {
+  ParquetBudget budget(1000);
+  CHECK(budget.hold(std::int64_t{192} << 20));
+  CHECK_FALSE(budget.hold(1));
+  budget.release(1);
+  CHECK(budget.hold(1));
+  CHECK(budget.spend((std::int64_t{1} << 30) + 200 * 1000));
+  CHECK_FALSE(budget.spend(1));
+  std::string out;
+  CHECK_FALSE(unpack(static_cast<int>(ParquetCodec::lz4), "x", 1, out));
+  CHECK_FALSE(unpack(static_cast<int>(ParquetCodec::snappy), "\xff\xff\xff\x7f", 1, out));  // 2^28 - 1 bytes
+  CHECK_FALSE(unpack(static_cast<int>(ParquetCodec::none), "ab", 1, out));
 }
