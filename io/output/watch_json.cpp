@@ -78,15 +78,15 @@ const Record<WatchExplanation>& record() {
       {{"kind", &E::kind,
         "a key of `--scenario`, or `prediction`: nothing is slow, the prediction is too low"},
        {"what", &E::what},
-       {"probability", &E::probability, "of it among all; its prior is ours"},
+       {"probability", &E::probability, "that this is the cause, of those listed; its prior is assumed"},
        {"as_likely", &E::as_likely, "as the first: it is at most 3 times as likely"},
        {"value", &E::value, "with which the step is as long; `null`: none of that kind is"},
-       {"times", &E::times, "as long as on an ideal machine; without a value, at most"},
-       {"step_seconds", &E::step_seconds, "with it"},
+       {"times", &E::times, "length of the step over an ideal one; without a value, the most it can be"},
+       {"step_seconds", &E::step_seconds, "length of the step with the value"},
        {"scenario", [](const E& e) { return e.scenario.empty() ? std::nullopt : std::optional(e.scenario); },
         "as `simulate --scenario` takes it; a node stands for any"},
-       {"command", &E::command, "that simulates it, as words; empty without a scenario"},
-       {"check", &E::check, "on the machine"}});
+       {"command", &E::command, "words of the command that simulates it; empty without a scenario"},
+       {"check", &E::check, "what to look at on the machine"}});
   return described;
 }
 

@@ -165,7 +165,7 @@ struct SavedBytes {
 /// megatron/training/theoretical_memory_usage.py
 inline constexpr SavedBytes kFusedKernelsSave{4, 4, 4, 4, 4, 6, 4, 6, 4, 1, false};
 
-/// How a loop without a limit of places hands tokens to the experts of a rank.
+/// The way in which a loop without a limit of places hands tokens to the experts of a rank.
 struct ExpertDispatch {
   /// True if the host launches the products of each expert separately, for which it waits until the device has
   /// counted their tokens. False for one kernel over all experts, which reads the counts on the device: the
@@ -240,7 +240,7 @@ class Framework {
   /// Places of all experts over tokens x experts_per_token if a model states none; each expert is padded to
   /// its number of places. 0: an expert takes the tokens that come.
   [[nodiscard]] virtual double capacity_factor() const = 0;
-  /// How tokens reach the experts of a rank if they are copied into the experts' order and back; nullopt
+  /// The way of tokens to the experts of a rank if they are copied into the experts' order and back; nullopt
   /// where the products' kernels read and write them in place.
   [[nodiscard]] virtual std::optional<ExpertDispatch> expert_dispatch() const { return std::nullopt; }
   /// Bytes kept by the framework's kernels on GPUs. Compilers for Neuron cores keep NxD's, whatever the
@@ -290,7 +290,7 @@ class Framework {
   [[nodiscard]] virtual Bytes backward_buffers(const Strategy& s) const = 0;
 };
 
-/// How tokens reach the experts of a rank; nullopt without experts, with a limit of places, and where the loop
+/// The way of tokens to the experts of a rank; nullopt without experts, with a limit of places, and where the loop
 /// does not copy them.
 [[nodiscard]] std::optional<ExpertDispatch> expert_dispatch(const Architecture& a, const Strategy& s);
 
