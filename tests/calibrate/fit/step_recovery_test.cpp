@@ -52,7 +52,8 @@ std::map<std::string, Recovered> recover(unsigned seeds) {
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     Normal normal(seed);
     Profile truth = prior;
-    for (models::Value& v : truth.values) v.median *= std::exp(v.log_sd * normal());
+    for (const Parameter p : prior.schema->parameters())
+      truth.value(p).median *= std::exp(prior.value(p).log_sd * normal());
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& o = ideal.observations();
       const auto found = std::find_if(o.begin(), o.end(), [&](const auto& x) { return x.rows.front() == i; });
@@ -78,8 +79,9 @@ std::map<std::string, Recovered> recover(unsigned seeds) {
 
 }  // namespace
 
-// 95 % of a Bayesian's intervals hold the truth when truths come from the prior. Of some 40 in 8 seeds at
-// least 90 % is asked. The sanitizers see one seed: they look for faults, not for shares.
+// 95 % of a Bayesian's intervals hold the truth when truths come from the prior. Of n in 4 seeds no fewer are asked
+// than 99 of 100 draws have, 0.95 n - 2.33 sqrt(0.95 0.05 n): 21 of 25. The sanitizers see one seed: they look for
+// faults, not for shares.
 TEST_CASE("a known truth is recovered with its uncertainty", "[calibrate]") {
   Recovered sum;
   for (const auto& [name, r] : recover(kSanitised ? 1 : 4)) {
@@ -89,7 +91,7 @@ TEST_CASE("a known truth is recovered with its uncertainty", "[calibrate]") {
   }
   if (kSanitised) return;
   CHECK(sum.identified >= 17);
-  CHECK(sum.identified_inside >= 0.9 * sum.identified);
+  CHECK(sum.identified_inside >= 0.95 * sum.identified - 2.33 * std::sqrt(0.0475 * sum.identified));
   CHECK(sum.moved >= 0.3 * sum.identified);  // it did not merely stay at the prior
 }
 
