@@ -128,6 +128,16 @@ dev_test 0 --all
 dev_test 2 --everything
 check 'built before it looked at the arguments' test ! -s "$work/calls"
 
+# A release test that fails ends the sanitizers' build too.
+ln -s "$(command -v sleep)" "$bin/sleep"
+stand_in cmake "[[ \$* != '--build --preset asan'* ]] || { echo \$\$ >'$work/builder'; exec sleep 600; }"
+stand_in ctest "until [[ -s '$work/builder' ]]; do sleep 0.1; done; exit 1"
+dev_test 1 --all
+check 'says more than that' bash -c "! grep -v '^Building' '$work/err'"
+gone() { local tries=0; while kill -0 "$1" 2>/dev/null; do ((tries++ < 100)) || return 1; sleep 0.1; done; }
+check 'the build goes on alone' gone "$(cat "$work/builder")"
+stand_in cmake "echo \"\$*\" >>'$work/calls'"
+
 # lint configures, builds nothing, and hands its revision on.
 mkdir -p "$work/cmake"
 printf '%s\n' 'printf "lint.sh %s\n" "${*:3}" >>"$HOME/calls"' 'exit 1' >"$work/cmake/lint.sh"
