@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <stdexcept>
 
 #include <fmt/format.h>
 

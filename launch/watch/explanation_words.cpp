@@ -12,15 +12,13 @@ namespace trnplan::launch {
 
 namespace {
 
-/// How near to the share that a NIC less leaves a share is called that.
-constexpr double kNearly = 0.02;
-
-/// The state of one NIC that leaves such a share of a node's.
+/// The state of a node's NICs that leaves such a share of them; "" where none is near.
 std::string nic_words(double share, int nics) {
-  if (nics > 1 && std::abs(share - (nics - 1.0) / nics) < kNearly)
+  const double near = std::min(0.02, 0.25 / nics);  // half of what one NIC at half its rate takes
+  if (nics > 1 && std::abs(share - (nics - 1.0) / nics) < near)
     return fmt::format(": one of {} NICs dead", nics);
-  if (std::abs(share - (nics - 0.5) / nics) < kNearly) return ": one NIC at half its rate";
-  return std::abs(share - 0.5) < kNearly ? ": its NICs at half their rate" : "";
+  if (std::abs(share - (nics - 0.5) / nics) < near) return ": one NIC at half its rate";
+  return std::abs(share - 0.5) < near ? ": its NICs at half their rate" : "";
 }
 
 std::string words_of(const Explanation& e, int nics) {
@@ -95,8 +93,7 @@ std::string_view test_of(Cause cause) {
     case Cause::nic:
     case Cause::spine:
       return "all_reduce on pairs of nodes (health.sh, then trnplan collective --measured): if pairs of one "
-             "node are slow, "
-             "it is its network; if all are, the fabric";
+             "node are slow, its network is; if all are, the fabric";
     case Cause::jitter:
       return "some hundred steps that are timed singly: if they vary, it is random times";
     case Cause::late_node:

@@ -166,7 +166,9 @@ class DumpReader {
     });
     if (e.operation.op.empty() || e.state.empty()) return;
     ++entries_;
-    e.operation.bytes = std::max(bytes_of(e.in, e.in_types), bytes_of(e.out, e.out_types));
+    const double bytes = std::max(bytes_of(e.in, e.in_types), bytes_of(e.out, e.out_types));
+    e.operation.bytes = bytes >= 0 && bytes <= kBytesMost ? bytes : 0;  // not a number neither
+    reading_.dump.starts |= e.seconds.has_value() || e.state == "started";
     e.operation.type = e.in_types.empty() ? "" : e.in_types.front();
     if (FlightGroup* group = group_of(e.group)) note(*group, e);
     if (e.seconds && kept_.size() < kSizesMost) keep(e, line);
@@ -198,12 +200,12 @@ class DumpReader {
       TimedOperation o{op,    type, "", static_cast<int>(std::min<std::size_t>(members.size(), kRanksMost)),
                        bytes, 0};
       const SourcePos at{name_, times.second, 1};
-      bool sound = false;
+      std::optional<double> least;  // of those that the groups accept
       for (const double seconds : times.first) {
         o.seconds = seconds;
-        sound |= groups.add(o, at);
+        if (groups.add(o, at)) least = std::min(least.value_or(seconds), seconds);
       }
-      if (sound) add_row(members, operation_name(op), bytes, times, at);
+      if (least) add_row(members, operation_name(op), bytes, *least, at);
     }
     groups.finish(out_);
     if (entries_ > 0 && timed_ == 0)
@@ -214,17 +216,15 @@ class DumpReader {
           "set TORCH_NCCL_ENABLE_TIMING=1 in the run for times");
   }
 
-  void add_row(const std::vector<int>& members, const std::string& op, double bytes,
-               const std::pair<std::vector<double>, int>& times, const SourcePos& at) {
+  void add_row(const std::vector<int>& members, const std::string& op, double bytes, double seconds,
+               const SourcePos& at) {
     using enum models::CollectiveOp;
     const int ranks = static_cast<int>(members.size());
     for (const models::CollectiveOp known : {all_reduce, all_gather, reduce_scatter}) {
       if (op != to_string(known) || ranks < 2) continue;
-      double least = kSecondsMost;
-      for (const double s : times.first) least = s > 0 ? std::min(least, s) : least;
       NcclTable& table = table_of(members, op, at);
       table.reduces = known != all_gather;
-      table.times.push_back({bytes, least, models::bus_factor(known, ranks), at});
+      table.times.push_back({bytes, seconds, models::bus_factor(known, ranks), at});
     }
   }
 
@@ -292,7 +292,9 @@ class HungGroup {
     say(missing, "did not call it");
     say(others, "called another operation in its place");
     say(started, "started it");
-    say(waiting, "called it, and their GPU did not start it");
+    const bool starts =
+        std::any_of(views_.begin(), views_.end(), [](const View& v) { return v.first->starts; });
+    say(waiting, starts ? "called it, and their GPU did not start it" : "called it");
     if (!silent.empty())
       text += fmt::format("; no dump of {} is given", ranks_text({silent.begin(), silent.end()}));
     return Diagnostic{first->first->at, "", std::move(text), fix(missing, others, silent)};
@@ -308,8 +310,7 @@ class HungGroup {
   static std::string fix(const std::vector<int>& missing, const std::vector<int>& others,
                          const std::set<int>& silent) {
     if (!others.empty()) return "let all ranks of the group call the same operations in the same order";
-    if (!missing.empty())
-      return "look at " + ranks_text(missing) + ": their logs, and where their threads stand";
+    if (!missing.empty()) return "look at the logs and the threads of " + ranks_text(missing);
     return silent.empty() ? "all ranks called it: look at the network and the GPUs"
                           : "give the dumps of all ranks; one that left none has ended, or hangs elsewhere";
   }
@@ -325,13 +326,13 @@ FlightReading read_flight_dump(JsonReader& json, const std::string& name, Sample
 }
 
 std::vector<Diagnostic> hung_collectives(const std::vector<FlightDump>& dumps) {
-  std::map<std::string, HungGroup> groups;
+  std::map<std::pair<std::string, std::vector<int>>, HungGroup> groups;  // disjoint groups may have one name
   for (const FlightDump& dump : dumps) {
-    for (const auto& [name, group] : dump.groups) groups[name].add(dump, group);
+    for (const auto& [name, group] : dump.groups) groups[{name, group.ranks}].add(dump, group);
   }
   std::vector<Diagnostic> all;
-  for (const auto& [name, group] : groups) {
-    if (auto finding = group.finding(name)) all.push_back(*std::move(finding));
+  for (const auto& [key, group] : groups) {
+    if (auto finding = group.finding(key.first)) all.push_back(*std::move(finding));
   }
   return all;
 }

@@ -37,6 +37,7 @@ struct FlightGroup {
 struct FlightDump {
   SourcePos at;
   int rank = -1;                              ///< by the digits that end the file's name; -1: none
+  bool starts = false;                        ///< it says what the GPU started: TORCH_NCCL_ENABLE_TIMING=1
   std::map<std::string, FlightGroup> groups;  ///< by name
 };
 

@@ -135,7 +135,9 @@ void NcclRanges::launch(std::int64_t process, std::int64_t correlation, std::int
     }
     o.bytes *= o.ranks;
   }
-  matched_ += groups_.add(o, at);
+  if (!groups_.add(o, at)) return;
+  ++matched_;
+  kernels_.erase(found);  // a second launch of this number started none
 }
 
 }  // namespace trnplan::logs

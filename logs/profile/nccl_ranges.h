@@ -58,7 +58,9 @@ class NcclRanges {
   };
   struct Hash {
     std::size_t operator()(const Key& k) const {
-      return std::hash<std::int64_t>()(k.correlation * 1'000'003 + k.process);
+      std::uint64_t h = static_cast<std::uint64_t>(k.process) * 0x9e3779b97f4a7c15u;
+      h = (h ^ (h >> 32) ^ static_cast<std::uint64_t>(k.correlation)) * 0x9e3779b97f4a7c15u;
+      return static_cast<std::size_t>(h ^ (h >> 32));
     }
   };
   [[nodiscard]] const Call* call_at(std::int64_t thread, std::int64_t moment) const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -280,7 +279,7 @@ class NsysReader {
   const std::string& name_;
   Samples& out_;
   std::string kernel_name_;
-  std::unordered_map<std::int64_t, Name> names_;
+  std::map<std::int64_t, Name> names_;
   NvtxSteps steps_;
   std::optional<NvtxSteps::Window> window_;
   NcclRanges nccl_;

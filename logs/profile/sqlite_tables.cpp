@@ -137,7 +137,7 @@ void SqliteTables::refuse(int code) const {
   const auto fault = [&](std::string problem, std::string fix) {
     throw InputError({{name_, 0, 0}, "", std::move(problem), std::move(fix)});
   };
-  if (code == SQLITE_CANTOPEN && db_ == nullptr) fault("cannot be read as a file", "check the path");
+  if (code == SQLITE_CANTOPEN) fault("cannot be read as a file", "check the path");
   if (code == SQLITE_INTERRUPT)
     fault("the database is damaged: it has more rows than its size allows", kAgain);
   if (code == SQLITE_TOOBIG)
@@ -145,10 +145,11 @@ void SqliteTables::refuse(int code) const {
   if (code == SQLITE_FULL || (code & 0xff) == SQLITE_IOERR)
     fault("the database cannot be read or sorted: " + printable(sqlite3_errstr(code), 100),
           "make room for temporary files, or let SQLITE_TMPDIR name a folder with room");
-  fault("the database is damaged or cut: " +
-            printable(db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(code), 200),
-        kAgain);
-  throw;  // not reached
+  throw InputError({{name_, 0, 0},
+                    "",
+                    "the database is damaged or cut: " +
+                        printable(db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(code), 200),
+                    kAgain});
 }
 
 void SqliteTables::run(const std::string& sql, const std::string& bound,

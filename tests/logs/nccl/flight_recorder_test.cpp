@@ -94,7 +94,7 @@ TEST_CASE("ranks that a hung collective waits for", "[calibrate]") {
   CHECK(text.find("all_reduce 4 of group 0 (default_pg), 1048576 bytes, had not completed; rank 6 did not "
                   "call it; ranks "
                   "0-5 started it; no dump of rank 7 is given") != std::string::npos);
-  CHECK(text.find("look at rank 6") != std::string::npos);
+  CHECK(text.find("look at the logs and the threads of rank 6") != std::string::npos);
   dumps[6] = dump_of(at("broadcast", "scheduled"), 6);
   CHECK(hung_text(dumps).find("rank 6 called another operation in its place") != std::string::npos);
   dumps[6] = dump_of(at("all_reduce", "scheduled"), 6);
