@@ -15,6 +15,7 @@
 #include "tests/catch.h"
 #include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
+#include "tests/sanitised.h"
 #include "tests/seeds.h"
 
 using namespace trnplan;
@@ -208,6 +209,7 @@ TEST_CASE("what is not explained is found all the same", "[planner]") {
 }
 
 TEST_CASE("what cannot be said of the winner costs no plan", "[planner]") {
+  if (kSanitised) return;  // millions of micro-batches: minutes there
   // Steps of days: some what-if of the winner is beyond the simulation clock.
   models::Job job = job_of("llama3-8b", 1, 8192, 8388608);
   job.pin.pipeline_parallel = 1;
