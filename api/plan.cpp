@@ -245,19 +245,18 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     check_out(o, s->stack.target);
   }
   if (o.threads > core_count())
-    remarks.add(fmt::format("--threads {}: this machine has {} cores; no more are used", o.threads,
-                            core_count()));
+    remarks.add(
+        fmt::format("--threads {}: this machine has {} cores; no more are used", o.threads, core_count()));
   const Predictor predictor(resolved, o.risk, o.sure);
   const auto start = std::chrono::steady_clock::now();
-  Recommendation best =
-      predictor.recommend(resolved.job(), {.top = o.top,
-                                           .allow_doubtful = o.allow_doubtful,
-                                           .fit_probability = o.fit_probability,
-                                           .threads = std::min(o.threads, core_count()),
-                                           .time_limit = Seconds(o.time_limit),
-                                           .since = begin,
-                                           .stop = o.stop,
-                                           .progress = o.progress});
+  Recommendation best = predictor.recommend(resolved.job(), {.top = o.top,
+                                                             .allow_doubtful = o.allow_doubtful,
+                                                             .fit_probability = o.fit_probability,
+                                                             .threads = std::min(o.threads, core_count()),
+                                                             .time_limit = Seconds(o.time_limit),
+                                                             .since = begin,
+                                                             .stop = o.stop,
+                                                             .progress = o.progress});
   out.wall = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   const models::Job& job = best.stack->job;
   const models::Profile& profile = *best.stack->profile;

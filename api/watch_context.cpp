@@ -65,8 +65,8 @@ std::optional<Predicted> predicted(const models::Job& job, const models::Strateg
   return Predicted{std::move(plan), p.stack->profile};
 }
 
-/// Remarks on doubtful parts of plan.json; returns its profile here, if it can be timed. The run is compared with its prediction, by a profile that the
-/// file does not name, so another profile is not a fault, only a remark.
+/// Remarks on doubtful parts of plan.json; returns its profile here, if it can be timed. The run is compared with
+/// its prediction, by a profile that the file does not name, so another profile is not a fault, only a remark.
 std::shared_ptr<const models::Profile> doubt(const io::PlanFile& plan, const std::string& file,
                                              const std::string& profile, Remarks& remarks) {
   if (!plan.version.empty() && !plan.unchanged)

@@ -203,7 +203,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
           "measured-collectives or measured-kernels CSV, "
           "training logs, Slurm output, "
           "TensorBoard event files, neuron-monitor and neuron-profile output, Parquet tables of Neuron "
-          "Explorer or the folder of them, traces of PyTorch's profiler and of Nsight Systems (SQLite), dumps "
+          "Explorer or the folder of them, traces of PyTorch's profiler and of Nsight Systems (SQLite), "
+          "dumps "
           "of NCCL's flight recorder; - is standard input")
       ->check(not_empty());
   command

@@ -18,8 +18,9 @@ namespace {
 
 using Of = ScenarioKey::Of;
 
-constexpr std::string_view kSlowNode = "slow-node", kSlowCore = "slow-core", kNic = "nic", kLink = "link",
-                           kSpine = "spine", kLate = "late-node", kJitter = "jitter", kRuns = "runs",
+constexpr std::string_view kSlowNode = scenario_key::slow_node, kSlowCore = "slow-core",
+                           kNic = scenario_key::nic, kLink = "link", kSpine = scenario_key::spine,
+                           kLate = scenario_key::late_node, kJitter = scenario_key::jitter, kRuns = "runs",
                            kSeed = "seed";
 constexpr const char* kScenarioFix = "write for example slow-node=3:1.2,slow-core=17:1.1";
 /// The least share of a rate that is simulated, and the largest factor of a time; a delay of a day at most.

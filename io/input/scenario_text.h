@@ -13,6 +13,12 @@
 
 namespace trnplan::io {
 
+/// Keys that explanations of slow runs name too.
+namespace scenario_key {
+inline constexpr std::string_view slow_node = "slow-node", nic = "nic", spine = "spine",
+                                  late_node = "late-node", jitter = "jitter";
+}  // namespace scenario_key
+
 /// A key of a scenario.
 struct ScenarioKey {
   /// The thing that has the number before the colon; `machine`: there is none.

@@ -1,6 +1,7 @@
 #include "launch/watch/explanation_words.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -41,23 +42,25 @@ std::string words_of(const Explanation& e, int nics) {
   return "";
 }
 
-/// Subject of a cause that never makes a step that long.
-std::string_view subject_of(Cause cause) {
-  switch (cause) {
-    case Cause::slow_node:
-      return "one slow node";
-    case Cause::nic:
-      return "the network of one node";
-    case Cause::spine:
-      return "the network between nodes";
-    case Cause::jitter:
-      return "random times of passes";
-    case Cause::late_node:
-      return "one late node";
-    case Cause::prediction:
-      return "the prediction";
-  }
-  return "";
+/// Words of a cause, in the order of Cause.
+struct CauseWords {
+  std::string_view subject;  ///< where it never makes a step that long
+  std::string_view test;     ///< that tells it from the others; those of the network come from one run
+};
+constexpr std::string_view kPairs =
+    "all_reduce on pairs of nodes (health.sh, then trnplan collective --measured): if pairs of one node are "
+    "slow, its "
+    "network is; if all are, the fabric";
+constexpr std::array<CauseWords, kCauses> kWords = {{
+    {"one slow node", "a small job on each node alone: a slow one is the node"},
+    {"the network of one node", kPairs},
+    {"the network between nodes", kPairs},
+    {"random times of passes", "some hundred steps that are timed singly: if they vary, it is random times"},
+    {"one late node", "the same job with synthetic data: if it is faster, it is the input"},
+    {"the prediction", ""},
+}};
+const CauseWords& constant_words(Cause cause) {
+  return kWords[static_cast<std::size_t>(cause)];
 }
 
 std::string check_of(Cause cause, const topology::Instance& machine) {
@@ -85,25 +88,6 @@ std::string check_of(Cause cause, const topology::Instance& machine) {
   return "";
 }
 
-/// The test that tells a cause from the others. Those of the network come from one run.
-std::string_view test_of(Cause cause) {
-  switch (cause) {
-    case Cause::slow_node:
-      return "a small job on each node alone: a slow one is the node";
-    case Cause::nic:
-    case Cause::spine:
-      return "all_reduce on pairs of nodes (health.sh, then trnplan collective --measured): if pairs of one "
-             "node are slow, its network is; if all are, the fabric";
-    case Cause::jitter:
-      return "some hundred steps that are timed singly: if they vary, it is random times";
-    case Cause::late_node:
-      return "the same job with synthetic data: if it is faster, it is the input";
-    case Cause::prediction:
-      return "";
-  }
-  return "";
-}
-
 }  // namespace
 
 std::vector<io::WatchExplanation> in_words(const std::vector<Explanation>& explanations,
@@ -114,8 +98,9 @@ std::vector<io::WatchExplanation> in_words(const std::vector<Explanation>& expla
     t.kind = to_string(e.cause);
     t.probability = e.probability;
     t.as_likely = e.as_likely;
-    t.what = e.reaches ? words_of(e, job.cluster.instance.nics)
-                       : fmt::format("{}: at most {:.4g} times as long", subject_of(e.cause), e.times);
+    t.what = e.reaches
+                 ? words_of(e, job.cluster.instance.nics)
+                 : fmt::format("{}: at most {:.4g} times as long", constant_words(e.cause).subject, e.times);
     t.check = check_of(e.cause, job.cluster.instance);
     if (e.cause != Cause::prediction) t.times = e.times;
     if (e.reaches && e.cause != Cause::prediction) {
@@ -134,7 +119,7 @@ std::string how_to_tell(const std::vector<Explanation>& explanations) {
   for (const Explanation& e : explanations) {
     if (!e.as_likely || !e.reaches) continue;
     ++alike;
-    const std::string_view test = test_of(e.cause);
+    const std::string_view test = constant_words(e.cause).test;
     if (!test.empty() && std::find(tests.begin(), tests.end(), test) == tests.end()) tests.push_back(test);
   }
   return alike < 2 ? "" : fmt::format("{}", fmt::join(tests, "; "));

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "io/input/scenario_text.h"
 #include "models/framework/framework.h"
 #include "models/step/step.h"
 #include "topology/chip_graph.h"
@@ -30,12 +31,13 @@ struct CauseTraits {
   double mean, most, guess;
   double spread, spread_sd;
 };
-constexpr std::array<CauseTraits, kCauses> kTraits = {{{Cause::slow_node, "slow-node", 0.25, 4, 0, 0.01, 1},
-                                                       {Cause::nic, "nic", 0, 0.95, 0.5, 0.01, 1},
-                                                       {Cause::spine, "spine", 0, 0.95, 0.5, 0.02, 1.2},
-                                                       {Cause::jitter, "jitter", 0.1, 1, 0.2, 0, 0.5},
-                                                       {Cause::late_node, "late-node", 0.25, 4, 0, 0.02, 1.2},
-                                                       {Cause::prediction, "prediction", 0, 0, 0, 0.01, 1}}};
+constexpr std::array<CauseTraits, kCauses> kTraits = {
+    {{Cause::slow_node, io::scenario_key::slow_node, 0.25, 4, 0, 0.01, 1},
+     {Cause::nic, io::scenario_key::nic, 0, 0.95, 0.5, 0.01, 1},
+     {Cause::spine, io::scenario_key::spine, 0, 0.95, 0.5, 0.02, 1.2},
+     {Cause::jitter, io::scenario_key::jitter, 0.1, 1, 0.2, 0, 0.5},
+     {Cause::late_node, io::scenario_key::late_node, 0.25, 4, 0, 0.02, 1.2},
+     {Cause::prediction, "prediction", 0, 0, 0, 0.01, 1}}};
 constexpr double kNothingWrong = 0.5;
 /// Shares of the prior of a node's network: one of its NICs dead, one at half its rate.
 constexpr double kOneDead = 0.25, kOneHalved = 0.25;

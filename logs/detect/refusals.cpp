@@ -12,7 +12,8 @@ void refuse_unread(std::string_view head, const std::string& name) {
     throw InputError({{name, 0, 0}, "", problem, fix});
   };
   if (head.empty()) refuse("the file is empty", "give a log, or output of a Neuron tool");
-  if (is_gzip(head)) refuse("packed with gzip", "unpack it first: gunzip FILE; watch --once reads it as it is");
+  if (is_gzip(head))
+    refuse("packed with gzip", "unpack it first: gunzip FILE; watch --once reads it as it is");
   if (is_parquet(head)) {
     refuse("a Parquet file, as Neuron Explorer writes, and no log", "give it to trnplan calibrate");
   }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kStart = "\x80\x02", kCalls = "ctorch.jit._pickle\n", kLeftOut = "frames";
 constexpr std::size_t kValuesMost = 4'000'000, kListsMost = 2'000'000, kItemsMost = 16'000'000;
-constexpr std::size_t kJsonMost = std::size_t{128} << 20;
+constexpr std::size_t kJsonMost = std::size_t{64} << 20;
 constexpr int kDepthMost = 32;
 
 enum class Kind : std::uint8_t { none, yes, no, whole, real, text, list, dict, call, mark };

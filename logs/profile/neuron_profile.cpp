@@ -187,7 +187,8 @@ bool is_profile_metric(std::string_view key) {
                                                  "cc_op_active_time",
                                                  "mfu_estimated_percent",
                                                  "neuroncore_cycle_count"};
-  return key.ends_with(kEngine) || std::find(std::begin(kWanted), std::end(kWanted), key) != std::end(kWanted);
+  return key.ends_with(kEngine) ||
+         std::find(std::begin(kWanted), std::end(kWanted), key) != std::end(kWanted);
 }
 
 void warn_simulated(const SourcePos& at, Samples& out) {

@@ -72,8 +72,9 @@ void NvtxSteps::choose() {
   };
   for (auto& [key, ranges] : kinds_) {
     if (ranges.size() < 2) continue;
-    const auto covered = static_cast<double>(ranges.back().end - ranges.front().start);
-    if (covered < kCovers * static_cast<double>(last - first)) continue;
+    double lasting = 0;
+    for (const Range& r : ranges) lasting += static_cast<double>(r.end - r.start);
+    if (lasting < kCovers * static_cast<double>(last - first)) continue;
     if (!steps_.empty() && rank(ranges) <= rank(steps_)) continue;
     chosen_ = key.first;
     steps_ = ranges;
@@ -81,20 +82,26 @@ void NvtxSteps::choose() {
   kinds_.clear();
 }
 
+bool NvtxSteps::numbered() const {
+  return std::adjacent_find(steps_.begin(), steps_.end(), [](const Range& a, const Range& b) {
+           return !a.number || !b.number || *a.number >= *b.number;
+         }) == steps_.end();
+}
+
 std::optional<NvtxSteps::Window> NvtxSteps::window() const {
   if (steps_.size() < 2) return std::nullopt;
   // The first step may hold compiling, the choice of kernels and growth of memory.
   const Range& from = steps_.size() > 2 ? steps_[1] : steps_[0];
-  const std::size_t steps = std::max<std::size_t>(steps_.size() - 2, 1);
   if (steps_.back().start <= from.start) return std::nullopt;
-  return Window{from.start, steps_.back().start, static_cast<int>(steps)};
+  auto steps = static_cast<std::int64_t>(&steps_.back() - &from);
+  if (numbered()) steps = *steps_.back().number - *from.number;  // ranges may be left out
+  return Window{from.start, steps_.back().start,
+                static_cast<int>(std::min<std::int64_t>(steps, std::numeric_limits<int>::max()))};
 }
 
 void NvtxSteps::finish(const std::string& file, Samples& out) const {
   if (steps_.size() < 2) return;
-  const bool numbered = std::adjacent_find(steps_.begin(), steps_.end(), [](const Range& a, const Range& b) {
-                          return !a.number || !b.number || *a.number >= *b.number;
-                        }) == steps_.end();
+  const bool numbered = this->numbered();
   StepLog log({"Nsight Systems trace", "starts of the NVTX ranges \"" + chosen_ + "\""}, file);
   for (std::size_t i = 1; i < steps_.size(); ++i) {
     const Range &from = steps_[i - 1], &to = steps_[i];

@@ -48,6 +48,9 @@ class NvtxSteps {
     std::int64_t start, end;
     std::optional<std::int64_t> number;
   };
+  /// True if the steps have numbers that ascend.
+  [[nodiscard]] bool numbered() const;
+
   std::map<std::pair<std::string, std::int64_t>, std::vector<Range>> kinds_;
   std::size_t ranges_ = 0;
   std::string chosen_;

@@ -45,11 +45,11 @@ struct ParquetColumn {
 /// The pages of one column in one row group.
 struct ParquetChunk {
   int codec = -1;
-  std::uint32_t encodings = 0;   ///< bit n: encoding n occurs
-  std::int64_t values = -1;      ///< with those that are absent
-  std::int64_t offset = -1;      ///< of its first page, in bytes of the file
-  std::int64_t bytes = -1;       ///< of its pages with their headers
-  bool readable = true;          ///< neither encrypted nor in another file
+  std::uint32_t encodings = 0;  ///< bit n: encoding n occurs
+  std::int64_t values = -1;     ///< with those that are absent
+  std::int64_t offset = -1;     ///< of its first page, in bytes of the file
+  std::int64_t bytes = -1;      ///< of its pages with their headers
+  bool readable = true;         ///< neither encrypted nor in another file
 };
 
 struct ParquetGroup {

@@ -71,9 +71,9 @@ class ColumnReader {
   ParquetColumn column_;
   ParquetBudget* budget_;
   ParquetChunk chunk_;
-  std::int64_t at_ = 0, end_ = 0;    ///< bytes of the file
-  std::int64_t values_left_ = 0;     ///< of the row group
-  std::int64_t in_page_ = 0;         ///< values of the page that are still to come
+  std::int64_t at_ = 0, end_ = 0;  ///< bytes of the file
+  std::int64_t values_left_ = 0;   ///< of the row group
+  std::int64_t in_page_ = 0;       ///< values of the page that are still to come
   std::int64_t page_held_ = 0, dictionary_held_ = 0;
   std::string page_;
   bool levels_stated_ = false;

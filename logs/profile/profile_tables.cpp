@@ -37,7 +37,8 @@ class CsvRows : public TableRows {
   int line() const override { return line_; }
   std::string problem() const override {
     if (sound_ && fields_.size() == names_.size()) return "";
-    return fmt::format("{} columns where the heading has {}{}; the row is left out", fields_.size(), names_.size(),
+    return fmt::format("{} columns where the heading has {}{}; the row is left out", fields_.size(),
+                       names_.size(),
                        cut_     ? ", and the file ends"
                        : sound_ ? ""
                                 : ", and a quote stays open");
@@ -46,7 +47,9 @@ class CsvRows : public TableRows {
     return column < fields_.size() ? fields_[column] : std::string_view();
   }
   std::optional<double> number(std::size_t column) const override { return number_of(text(column)); }
-  std::optional<std::int64_t> whole(std::size_t column) const override { return whole_number_of(text(column)); }
+  std::optional<std::int64_t> whole(std::size_t column) const override {
+    return whole_number_of(text(column));
+  }
 
   bool next() override {
     fields_.clear();
@@ -133,7 +136,8 @@ ProfileTable table_of(const std::vector<std::string>& names) {
   const auto has = [&](std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  if (has("total_time") && (has("total_active_time") || has("neuroncore_cycle_count"))) return ProfileTable::summary;
+  if (has("total_time") && (has("total_active_time") || has("neuroncore_cycle_count")))
+    return ProfileTable::summary;
   if (has("profile_schema_version")) return ProfileTable::metadata;
   if (!has("duration_ns")) return ProfileTable::none;
   if (has("operation") && (has("input_size") || has("num_elements"))) return ProfileTable::collectives;
@@ -145,7 +149,8 @@ struct Columns {
   explicit Columns(TableRows& rows, ProfileTable table) {
     if (table == ProfileTable::summary) {
       for (const std::string& name : rows.names()) {
-        if (is_profile_metric(name) && metrics.size() < kMetrics) metrics.emplace_back(name, rows.column(name));
+        if (is_profile_metric(name) && metrics.size() < kMetrics)
+          metrics.emplace_back(name, rows.column(name));
       }
     } else if (table == ProfileTable::metadata) {
       simulated = rows.column("is_simulation");
@@ -246,7 +251,8 @@ class TableReader {
     if (o.bytes == 0) {
       o.bytes = rows_.number(columns_.elements).value_or(0) * models::element_bytes(o.type).value_or(0);
     }
-    if (o.op.empty() || !groups_.add(o, {name_, rows_.line(), 1})) leave_out("no operation, size or duration");
+    if (o.op.empty() || !groups_.add(o, {name_, rows_.line(), 1}))
+      leave_out("no operation, size or duration");
   }
 
   void read_instruction() {

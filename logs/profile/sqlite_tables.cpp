@@ -139,7 +139,7 @@ void SqliteTables::refuse(int code) const {
   };
   if (code == SQLITE_CANTOPEN) fault("cannot be read as a file", "check the path");
   if (code == SQLITE_INTERRUPT)
-    fault("the database is damaged: it has more rows than its size allows", kAgain);
+    fault("the database is damaged: it has more rows or text than its size allows", kAgain);
   if (code == SQLITE_TOOBIG)
     fault(fmt::format("a text in the database is longer than {} KiB", kCell >> 10), kAgain);
   if (code == SQLITE_FULL || (code & 0xff) == SQLITE_IOERR)
@@ -162,7 +162,13 @@ void SqliteTables::run(const std::string& sql, const std::string& bound,
   if (!bound.empty())
     sqlite3_bind_text(made, 1, bound.data(), static_cast<int>(bound.size()), SQLITE_TRANSIENT);
   const SqliteRow row(made);
-  while ((code = sqlite3_step(made)) == SQLITE_ROW) each(row);
+  while ((code = sqlite3_step(made)) == SQLITE_ROW) {
+    // Texts may share their pages: their bytes count too.
+    for (int column = 0; column < sqlite3_column_count(made); ++column)
+      operations_ += static_cast<double>(row.text(column).size());
+    if (operations_ > allowed_) refuse(SQLITE_INTERRUPT);
+    each(row);
+  }
   if (code != SQLITE_DONE) refuse(code);
 }
 

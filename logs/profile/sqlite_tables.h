@@ -69,7 +69,7 @@ class SqliteTables {
   std::string name_, bytes_;
   std::unique_ptr<sqlite3, Close> db_;
   double size_ = 0;                      ///< bytes
-  double operations_ = 0, allowed_ = 0;  ///< of SQLite's machine, in one statement
+  double operations_ = 0, allowed_ = 0;  ///< of SQLite's machine, and bytes of texts, in one statement
   std::map<std::string, std::vector<std::string>> columns_;
 };
 

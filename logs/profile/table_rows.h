@@ -34,7 +34,7 @@ class TableRows {
 
   /// Values of this row, valid until the next; "" or nothing where they are absent or of another kind.
   virtual std::string_view text(std::size_t column) const = 0;
-  virtual std::optional<double> number(std::size_t column) const = 0;        ///< finite
+  virtual std::optional<double> number(std::size_t column) const = 0;       ///< finite
   virtual std::optional<std::int64_t> whole(std::size_t column) const = 0;  ///< at least 0
 };
 

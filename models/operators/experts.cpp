@@ -37,7 +37,8 @@ void LayerModel::regroup_rows(OperatorList& list, std::string_view name) const {
 
 void LayerModel::experts(OperatorList& list) const {
   list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
-  sort_tokens(list, kTokensSorted);
+  sort_tokens(list, "tokens by expert");
+  if (dispatch_) list.back().counted = true;
   to_experts(list, "tokens to experts");
   regroup_rows(list, "rows by expert");
   list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));

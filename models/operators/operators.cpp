@@ -289,16 +289,17 @@ void LayerModel::add_launches(OperatorList& list, double passes, double before_c
 }
 
 /// Puts the host's wait for the counts of tokens where they leave for the experts: from there on the device has
-/// nothing queued. Returns the layers that were launched before it: 1, or 0 if it does not wait.
+/// nothing queued. Returns the share of a layer's launches before it, that of its operators; 0 if it does not wait.
 double LayerModel::wait_for_counts(OperatorList& list) const {
   if (!dispatch_ || !(dispatch_->one_by_one || s_.expert_parallel > 1)) return 0;
-  const auto sorted =
-      std::find_if(list.begin(), list.end(), [](const Operator& o) { return o.name == kTokensSorted; });
+  const auto counted = std::find_if(list.begin(), list.end(), [](const Operator& o) { return o.counted; });
+  if (counted == list.end()) return 0;
+  const auto next = std::next(counted);
+  const double share = static_cast<double>(next - list.begin()) / static_cast<double>(list.size());
   OperatorList launched;
-  push_launches(launched, "launches before the experts", 1, 0);
-  if (sorted == list.end() || launched.empty()) return 0;
-  list.insert(std::next(sorted), launched.begin(), launched.end());
-  return 1;
+  push_launches(launched, "launches before the experts", share, 0);
+  list.insert(next, launched.begin(), launched.end());
+  return share;
 }
 
 /// The host's launches of `layers` passes over a layer, and of `experts` experts' products where it launches

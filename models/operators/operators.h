@@ -59,15 +59,13 @@ struct Operator {
   bool background = false;
   double instructions = 0;  ///< in the graph that contains it (models/device/device.h)
   double waits = 0;         ///< seconds for each second of what is before it (Device::waits_for_slowest)
+  bool counted = false;     ///< the tokens of each expert are counted at its end, for which the host may wait
   /// Host's time to launch all before it, from the last operator that has this; the excess over their time
   /// counts (beyond_busy).
   Seconds host{};
 };
 
 using OperatorList = std::vector<Operator>;
-
-/// The copy of tokens into the order of their experts, after which the host may wait for their counts.
-inline constexpr std::string_view kTokensSorted = "tokens by expert";
 
 /// Operator for work of the device.
 [[nodiscard]] Operator operator_of(std::string_view name, const Work& work,

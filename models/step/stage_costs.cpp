@@ -11,6 +11,7 @@
 #include "models/framework/partition.h"
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
+#include "models/step/group_class.h"
 #include "models/step/overlapped_time.h"
 #include "models/step/step_parts.h"
 #include "units/index.h"
@@ -27,124 +28,10 @@ SimTime work(const OperatorList& list) {
 
 namespace {
 
-/// Kind of a unit sharding, and the ranks over which weights are gathered; zero if they are not gathered by
-/// unit, or over all ranks together.
-using UnitKey = std::array<int, 2>;
 UnitKey unit_key(const Strategy& s) {
   if (!framework_of(s).units(s) && s.shard_ranks == 0) return {};
   return {1 + static_cast<int>(s.sharding), shard_degree(s)};
 }
-
-/// Groups of one shape: work on them takes the same time wherever they are.
-class GroupClass {
- public:
-  GroupClass(const StepLayout& layout, StageGroups groups)
-      : layout_(layout), groups_(std::move(groups)), operator_items_(layout.fabric, groups_) {}
-  GroupClass(const GroupClass&) = delete;
-  GroupClass& operator=(const GroupClass&) = delete;
-
-  SimTime time(const Call& call) {
-    const Groups& groups = groups_.of(call.process_group);
-    return time(call, groups);
-  }
-
-  SimTime time(const Call& call, const Groups& groups) {
-    if (groups.empty()) return {};
-    const auto [it, fresh] = times_.try_emplace(call);
-    if (fresh) {
-      try {
-        it->second =
-            uncontended(layout_.fabric, collective(layout_.fabric, call.op, groups, call.bytes), call.repeat);
-      } catch (...) {
-        times_.erase(it);
-        throw;
-      }
-    }
-    return it->second;
-  }
-
-  const StageGroups& groups() const { return groups_; }
-
-  /// Time of operators of which some run at the same time: overlapped ones are put on the engine, the others
-  /// add up.
-  SimTime time(const OperatorList& list, double slowdown) {
-    if (std::any_of(list.begin(), list.end(), [](const Operator& o) { return o.background; }))
-      return length_of(list, slowdown);
-    SimTime t, busy, before;  // `before`: of `busy`, what the host launched already
-    for (std::size_t i = 0; i < list.size();) {
-      if (list[i].waits > 0) {
-        const SimTime wait = to_sim_time(to_seconds(busy) * list[i++].waits);
-        t += wait;
-        busy += wait;
-        continue;
-      }
-      if (list[i].host.value > 0) {
-        t += to_sim_time(beyond_busy(to_seconds(busy - before), list[i++].host));
-        before = busy;
-        continue;
-      }
-      std::size_t end = i;
-      while (end < list.size() && list[end].overlapped) ++end;
-      if (end == i) {
-        const SimTime alone = time(list[i++]);
-        t += alone;
-        busy += alone;
-        continue;
-      }
-      end = std::min(end + 1, list.size());  // with the work that it overlaps
-      const OperatorList part(list.begin() + static_cast<std::ptrdiff_t>(i),
-                              list.begin() + static_cast<std::ptrdiff_t>(end));
-      t += length_of(part, slowdown);
-      if (!part.back().overlapped) busy += time(part.back());
-      i = end;
-    }
-    return t;
-  }
-
-  /// Time on the engine. The same few parts recur: each round of ring attention, under each recompute policy.
-  SimTime length_of(const OperatorList& part, double slowdown) {
-    std::vector<double> key{slowdown};
-    for (const Operator& o : part) {
-      // Names, categories and shapes change no time. A new field does not compile until it is considered here.
-      const auto& [name, category, seconds, parameter, also, flops, product, attention, process_group, op,
-                   bytes, repeat, overlapped, weights, background, instructions, waits, host] = o;
-      const std::initializer_list<double> more = {static_cast<double>(process_group),
-                                                  static_cast<double>(op),
-                                                  static_cast<double>(overlapped),
-                                                  static_cast<double>(background),
-                                                  static_cast<double>(repeat),
-                                                  bytes.value,
-                                                  seconds.value,
-                                                  waits,
-                                                  host.value};
-      key.insert(key.end(), more);
-    }
-    const auto known = lengths_.find(key);
-    if (known != lengths_.end()) return known->second;
-    const SimTime length = run_chain(layout_.fabric, operator_items_.of(part), slowdown).length;
-    return lengths_.emplace(std::move(key), length).first->second;
-  }
-
-  SimTime time(const Operator& o) {
-    return o.process_group == ProcessGroup::none ? to_sim_time(o.seconds)
-                                                 : time({o.process_group, o.op, o.bytes, o.repeat, 0});
-  }
-
-  /// Times of the layers of one micro-batch, and of the work before and after them.
-  struct Chains {
-    SimTime layer, layer_back, embedding, embedding_back, head, head_back, message;
-    std::array<SimTime, 4> turns{}, turns_back{};  ///< by LayerTurn, if weights are gathered by unit
-  };
-  using Key = std::tuple<int, bool, Recompute, bool, Precision, const Framework*, UnitKey>;
-  std::map<std::pair<Key, double>, Chains> chains;  ///< also by LayerModel::waits()
-
- private:
-  const StepLayout& layout_;
-  StageGroups groups_;
-  OperatorItems operator_items_;
-  std::map<Call, SimTime> times_;
-  std::map<std::vector<double>, SimTime> lengths_;  ///< of parts, by their content
-};
 
 /// Parts of a strategy by which cached times are found. A field that is added to Strategy does not compile
 /// until it is added to the keys whose times it changes.

@@ -7,6 +7,7 @@
 #include "models/framework/loop_parameters.h"
 #include "models/framework/partition.h"
 #include "models/memory/memory.h"
+#include "models/step/launched_work.h"
 #include "models/step/shared_links.h"
 #include "sim/executor.h"
 #include "units/index.h"
@@ -193,8 +194,8 @@ class StageBuilder {
 
 Items OperatorItems::of(const OperatorList& operators) {
   Items items;
-  SimTime busy;                                     // with all that does not overlap other work
-  SimTime before;                                   // of that, what the host launched already
+  SimTime busy;  // with all that does not overlap other work
+  LaunchedWork launched;
   Parameter background = common::overlap_slowdown;  // limit of the transfers that overlap work
   for (const Operator& o : operators) {
     if (o.waits > 0) {
@@ -204,10 +205,8 @@ Items OperatorItems::of(const OperatorList& operators) {
       continue;
     }
     if (o.host.value > 0) {
-      items.push_back(
-          work_item(o.name, o.category, o.parameter, beyond_busy(to_seconds(busy - before), o.host)));
+      items.push_back(work_item(o.name, o.category, o.parameter, launched.beyond(busy, o.host)));
       items.back().transfer_parameter = background;
-      before = busy;
       continue;
     }
     if (o.process_group == ProcessGroup::none) {

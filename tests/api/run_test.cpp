@@ -229,8 +229,8 @@ TEST_CASE("whatif times its plans in a scenario, and refuses one that a cluster 
   simulate.job.job = "llama3-8b";
   simulate.job.options.nodes = "2";
   simulate.scenario = "slow-node=1:2";
-  simulate.strategy = planner::strategy_grammar(api::on_cluster(api::whatif(request, remarks).job, {}, *slow.plan),
-                                                *slow.plan);
+  simulate.strategy = planner::strategy_grammar(
+      api::on_cluster(api::whatif(request, remarks).job, {}, *slow.plan), *slow.plan);
   CHECK(api::simulate(simulate, remarks).scenario->report.step.value == Approx(slow.plan->report.step.value));
 
   CHECK_THROWS_AS(point("slow-node=2:2"), InputError);

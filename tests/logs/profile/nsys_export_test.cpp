@@ -156,6 +156,25 @@ TEST_CASE("names of kernels and ranges", "[calibrate]") {
   CHECK_FALSE(step_range_name("aten::mm"));
 }
 
+// Catches: two validations at the ends of a trace that pass for its steps, and a gap in the numbers that is one step.
+TEST_CASE("steps are the ranges that last, and as many as their numbers say", "[calibrate]") {
+  NvtxSteps trace;
+  for (std::int64_t i = 0; i < 100; ++i)
+    trace.add(*step_range_name("train_step " + std::to_string(i)), 1, i * 100'000'000,
+              i * 100'000'000 + 90'000'000);
+  for (const std::int64_t at : {std::int64_t{1}, std::int64_t{9'990'000'000}})
+    trace.add(*step_range_name("validation_step"), 1, at, at + 5'000'000);
+  trace.choose();
+  REQUIRE(trace.window());
+  CHECK(trace.window()->steps == 98);  // without the first, up to the start of the last
+  NvtxSteps gap;
+  for (const int i : {5, 6, 8})
+    gap.add(*step_range_name("step " + std::to_string(i)), 1, i * 1000, i * 1000 + 900);
+  gap.choose();
+  REQUIRE(gap.window());
+  CHECK(gap.window()->steps == 2);
+}
+
 // Faults that this catches: a crash, an endless loop, or a result of a database that is not sound.
 TEST_CASE("cut, damaged and hostile databases give one fault", "[calibrate]") {
   const std::string whole = nsys_bytes();
