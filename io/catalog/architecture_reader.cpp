@@ -16,6 +16,17 @@ std::string json_of(const Node& object) {
   return j.dump();
 }
 
+std::optional<double> llama31_rope_factor(const std::string& rope_scaling) {
+  const auto j = nlohmann::json::parse(rope_scaling);
+  const auto is = [&](const char* key, const nlohmann::json& value) {
+    return j.value(key, nlohmann::json()) == value;
+  };
+  const bool llama = (is("rope_type", "llama3") || is("type", "llama3")) && is("low_freq_factor", 1.0) &&
+                     is("high_freq_factor", 4.0) && is("original_max_position_embeddings", 8192);
+  if (!llama || !j.contains("factor") || !j["factor"].is_number()) return std::nullopt;
+  return j["factor"].get<double>();
+}
+
 }  // namespace
 
 void complete_heads(models::Architecture& a, MapReader& map, std::string_view heads_key,
@@ -80,6 +91,7 @@ models::Architecture architecture_from(const Node& node, bool strict) {
   a.rms_norm_eps = map.number("rms_norm_eps", a.rms_norm_eps, 0, 1);
   if (const Node* scaling = map.raw("rope_scaling"); scaling != nullptr && scaling->is_map()) {
     a.rope_scaling = json_of(*scaling);
+    a.llama31_rope_factor = llama31_rope_factor(a.rope_scaling);
   }
   a.experts = map.whole("num_local_experts", 0, 0, model_limits.experts);
   a.experts_per_token = map.whole("num_experts_per_tok", 0, 0, model_limits.experts);

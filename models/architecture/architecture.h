@@ -44,8 +44,12 @@ struct Architecture {
   /// Places of all experts over tokens x experts_per_token where the model's config states it; 0 = no limit.
   /// Absent: the training loop's own value (models::capacity_factor).
   std::optional<double> capacity_factor;
-  Blocks blocks;              ///< parts of layers beyond those of a Llama
-  std::string rope_scaling;   ///< JSON object of the HF config, kept as it is; "" = none. No effect on cost
+  Blocks blocks;             ///< parts of layers beyond those of a Llama
+  std::string rope_scaling;  ///< JSON object of the HF config, kept as it is; "" = none. No effect on cost
+  /// Factor of a rope_scaling that equals Llama 3.1's in all but this factor: low and high frequency factors 1 and
+  /// 4, 8192 original positions, which other scripts than Hugging Face's fix. Absent for any other. Source of the
+  /// numbers: meta-llama/Llama-3.1-8B config.json.
+  std::optional<double> llama31_rope_factor;
   std::string source_config;  ///< text of the HF config.json that this came from; "" = from the catalogue
 
   int kv_dim() const { return kv_heads * head_dim; }

@@ -11,7 +11,6 @@
 #include "targets/flags/flags.h"
 #include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
-#include "targets/flags/rotary_scaling.h"
 #include "targets/megatron/megatron_flags.h"
 #include "targets/megatron/megatron_read.h"
 #include "targets/megatron/megatron_recipes.h"
@@ -35,7 +34,7 @@ void need_model(const models::Job& job, std::vector<planner::Violation>& broken)
     broken.push_back(target_lacks("blocks beyond those of Llama, GPT and Mixtral", ""));
   if (a.rope_theta != std::floor(a.rope_theta))
     broken.push_back(target_lacks("a rotary base that is not a whole number", ""));
-  if (!a.rope_scaling.empty() && !llama31_rope_factor(a.rope_scaling))
+  if (!a.rope_scaling.empty() && !a.llama31_rope_factor)
     broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
   if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
     broken.push_back(target_lacks("a sliding window shorter than the sequence",
@@ -211,7 +210,7 @@ void put_positions(Words& w, const models::Job& job) {
     return;
   }
   w.flag("--position-embedding-type", "rope").count("--rotary-base", std::llround(a.rope_theta));
-  if (const auto factor = llama31_rope_factor(a.rope_scaling)) {
+  if (const auto factor = a.llama31_rope_factor) {
     w.toggle("--use-rope-scaling", true).number("--rope-scaling-factor", *factor);
   }
 }

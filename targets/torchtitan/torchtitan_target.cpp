@@ -4,7 +4,6 @@
 
 #include "models/framework/framework.h"
 #include "targets/flags/flags.h"
-#include "targets/flags/rotary_scaling.h"
 #include "targets/torchtitan/titan_plan.h"
 #include "targets/torchtitan/titan_read.h"
 #include "targets/torchtitan/titan_rules.h"
@@ -23,7 +22,7 @@ void need_model(const models::Job& job, std::vector<planner::Violation>& broken)
   if (titan_flavor(a) == nullptr) {
     broken.push_back(target_lacks(
         "the model is not a Llama 3 or 3.1 of 8, 70 or 405 B, the sizes for which plans are written", ""));
-  } else if (!a.rope_scaling.empty() && llama31_rope_factor(a.rope_scaling) != 8.0) {
+  } else if (!a.rope_scaling.empty() && a.llama31_rope_factor != 8.0) {
     broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
   } else if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
     broken.push_back(target_lacks("a sliding window shorter than the sequence", ""));
