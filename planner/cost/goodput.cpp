@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/cost/draws.h"
+#include "planner/cost/run_spread.h"
 #include "units/quantity.h"
 
 namespace trnplan::planner {
@@ -51,7 +52,7 @@ class RunSimulation {
 
   SimulatedRun run() {
     while (done_ < work_) {
-      if (!written_ && m_.unsafe.value == 0) work_until_failure();
+      work_until_failure();
       const Seconds stop = std::min(resumed_ + interval_, work_);
       if (!pass(stop - done_)) continue;
       done_ = stop;
@@ -76,12 +77,14 @@ class RunSimulation {
     return true;
   }
 
-  /// Skips intervals whose checkpoints are safe at once, up to the last one before a failure or the end. The
-  /// result is that of the loop in run(). The first interval may have begun; whole ones, each with its
-  /// checkpoint, are skipped as long as they end before both.
+  /// Skips intervals whose checkpoints are safe before the next one is saved, up to the last one before a
+  /// failure or the end. The result is that of the loop in run(). The first interval may have begun; whole ones,
+  /// each with its checkpoint, are skipped as long as they end before both.
   void work_until_failure() {
     const Seconds stop = resumed_ + interval_, saved = clock_ + (stop - done_) + m_.stall;
-    if (next_failure_ < saved || stop >= work_) return;
+    const bool waits = m_.unsafe > interval_ || (written_ && written_->first > saved - m_.stall);
+    if (waits || next_failure_ < saved || stop >= work_) return;
+    if (written_) safe_ = written_->second;
     const Seconds each = interval_ + m_.stall;
     double whole =
         std::min(std::floor((next_failure_ - saved) / each), std::ceil((work_ - stop) / interval_) - 1);
@@ -89,7 +92,9 @@ class RunSimulation {
     whole = std::max(whole, 0.0);
     clock_ = saved + whole * each;
     done_ = resumed_ = stop + whole * interval_;
-    safe_ = std::max(safe_, resumed_);
+    if (whole > 0) safe_ = done_ - interval_;
+    written_ = {clock_ + m_.unsafe, done_};
+    settle();
   }
 
   /// Marks the checkpoint in progress as safe once its time has come.
@@ -136,13 +141,19 @@ class RunSimulation {
 constexpr double kMostEvents = 1e6;
 /// Least progress of a simulated run: below it, a run takes so long that the closed form gives the same.
 constexpr double kLeastProgress = 0.01;
+/// Failures and intervals from which on the length of a run is normal: its skewness is below 2 / sqrt(300).
+constexpr double kMany = 300;
 
 /// Goodput and uptime of one sampled run.
 std::pair<double, double> run_once(const FailureModel& m, Seconds interval, Seconds work, Random& random) {
   const double expected = goodput(m, interval);
-  const double events =
-      expected < kLeastProgress ? kMostEvents : (work / interval + work / m.mtbf) / expected;
-  if (!(events < kMostEvents) || work.value <= 0) return {expected, uptime(m)};
+  if (expected < kLeastProgress || work.value <= 0) return {expected, uptime(m)};
+  const double intervals = work / interval, failures = work / m.mtbf / expected;
+  if (intervals >= kMany && failures >= kMany) {
+    const double spread = interval_spread(m, interval) / std::sqrt(intervals);
+    return {expected * std::exp(-spread * random.normal()), uptime(m)};
+  }
+  if (intervals / expected + failures >= kMostEvents) return {expected, uptime(m)};
   const SimulatedRun run = RunSimulation(m, interval, work, random).run();
   return {run.goodput, run.uptime};
 }
