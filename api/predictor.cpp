@@ -43,6 +43,7 @@ bool is_better(const Recommendation& a, const Recommendation& b, planner::RiskAt
 
 const KnownRisk& Predictor::risk(const topology::Instance& machine) const {
   const bool gpus = has_gpus(machine);
+  const std::lock_guard lock(guard_);
   const auto known = risks_.find(gpus);
   if (known != risks_.end()) return known->second;
   return risks_
@@ -56,18 +57,17 @@ const planner::RecommendingParameters& Predictor::parameters(const topology::Ins
   return risk(machine).parameters();
 }
 
-void Predictor::tell_nearest(planner::Plan& plan, const ResolvedStack& of) const {
-  // Published runs had networks of their own.
-  const models::Profile& profile = resolved_.profile_on(of.job.cluster.instance);
+const planner::ComparedJobs& Predictor::compared_jobs(const topology::Instance& machine) const {
+  const models::Profile& profile = resolved_.profile_on(machine);  // published runs had networks of their own
+  const std::lock_guard lock(guard_);
   const auto known = known_.find(profile.name);
-  const planner::ComparedJobs& jobs =
-      known != known_.end()
-          ? known->second
-          : known_
-                .emplace(profile.name,
-                         load_compared_jobs(resolved_.catalog(), profile, has_gpus(of.job.cluster.instance)))
-                .first->second;
-  api::tell_nearest(plan, jobs, of.job);
+  if (known != known_.end()) return known->second;
+  return known_.emplace(profile.name, load_compared_jobs(resolved_.catalog(), profile, has_gpus(machine)))
+      .first->second;
+}
+
+void Predictor::tell_nearest(planner::Plan& plan, const ResolvedStack& of) const {
+  api::tell_nearest(plan, compared_jobs(of.job.cluster.instance), of.job);
 }
 
 void Predictor::tell_risk(planner::Plan& plan, const ResolvedStack& of) const {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct Recommendation {
   std::vector<OtherStack> others;          ///< that also have a plan
 };
 
-/// Keeps a reference to the resolved job. For one thread at a time: known runs are read once.
+/// Keeps a reference to the resolved job. Any number of threads may use it: known runs are read once.
 class Predictor {
  public:
   explicit Predictor(const ResolvedJob& resolved,
@@ -64,11 +65,13 @@ class Predictor {
 
  private:
   [[nodiscard]] const KnownRisk& risk(const topology::Instance& machine) const;
+  [[nodiscard]] const planner::ComparedJobs& compared_jobs(const topology::Instance& machine) const;
   [[nodiscard]] Recommendation search(StackRef stack, planner::SearchOptions options) const;
 
   const ResolvedJob& resolved_;
   planner::RiskAttitude attitude_;
   double sure_;
+  mutable std::mutex guard_;                                    ///< of the two maps
   mutable std::map<bool, KnownRisk> risks_;                     ///< with runs on GPUs, and without
   mutable std::map<std::string, planner::ComparedJobs> known_;  ///< by the profile's name
 };

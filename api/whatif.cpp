@@ -1,6 +1,7 @@
 #include "api/whatif.h"
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
@@ -186,6 +187,7 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.checkpoint_steps = o.checkpoint_steps;
   q.allow_doubtful = o.allow_doubtful;
   q.scenario = o.scenario;
+  q.threads = 0;
   return q;
 }
 
@@ -296,9 +298,13 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
                             job.all_reduce->instance, type.name));
   }
   const Predictor predictor(resolved, o.risk);
+  std::mutex progress;
   const auto recommend = [&](const models::Job& at, const models::Profile&,
                              const planner::SearchOptions& options) {
-    if (o.progress) o.progress(at.cluster.instance.name, at.cluster.nodes);
+    if (o.progress) {
+      const std::lock_guard lock(progress);
+      o.progress(at.cluster.instance.name, at.cluster.nodes);
+    }
     Recommendation found = predictor.recommend(at, options);
     planner::SearchResult& search = found.search;
     if (o.scenario.empty() || search.plans.empty()) return std::move(search);

@@ -21,19 +21,21 @@ inline int thread_count(int wanted) {
 }
 
 /// Calls body(0) ... body(count - 1), in any order, on up to `threads` threads, one of which is the caller's.
-/// Rethrows the exception of the first call that fails, after all threads have ended.
+/// Rethrows the exception of the call with the lowest number that fails, after all have ended.
 template <class Body>
 void parallel_for(int count, int threads, Body&& body) {
   std::atomic<int> next{0};
   std::mutex guard;
   std::exception_ptr failure;
+  int failed = count;
   const auto work = [&] {
     for (int i = next++; i < count; i = next++) {
       try {
         body(i);
       } catch (...) {
         const std::lock_guard lock(guard);
-        if (!failure) failure = std::current_exception();
+        if (i < failed) failure = std::current_exception();
+        failed = std::min(failed, i);
       }
     }
   };

@@ -3,8 +3,8 @@
 namespace trnplan::io {
 
 RecordRows::Row::Row(std::string_view name, std::string type, std::string_view says, Absent absent,
-                     void (*inside)(Description&), std::function<Json(const void*)> value)
-    : key{name, std::move(type), says, absent}, inside(inside), value(std::move(value)) {}
+                     void (*describe)(Description&), std::function<Json(const void*)> write)
+    : key{name, std::move(type), says, absent}, inside(describe), value(std::move(write)) {}
 
 RecordRows::RecordRows(std::string_view name, std::string_view says) {
   described_.name = name;

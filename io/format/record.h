@@ -157,7 +157,7 @@ class RecordRows {
   /// A key with the writer of its value, which is given the address of the object.
   struct Row {
     Row(std::string_view name, std::string type, std::string_view says, Absent absent,
-        void (*inside)(Description&), std::function<Json(const void*)> value);
+        void (*describe)(Description&), std::function<Json(const void*)> write);
     Description::Key key;
     void (*inside)(Description&);
     std::function<Json(const void*)> value;

@@ -90,7 +90,8 @@ WhatIfPoint ClusterPoints::at(const topology::Instance& instance, int nodes, Wan
                                .allow_doubtful = q.allow_doubtful,
                                .explain = false,
                                .why_nothing = all,
-                               .least_tokens_per_second = bounded ? least_rate(q, instance, nodes) : 0});
+                               .least_tokens_per_second = bounded ? least_rate(q, instance, nodes) : 0,
+                               .threads = threads});
   if (found.plans.empty()) {
     tell_why_none(p, found, *at);
     return p;

@@ -19,6 +19,7 @@ struct ClusterPoints {
   const models::Profile& profile;
   const Reliability& reliability;
   const SearchFunction& search;
+  int threads = 0;  ///< of one search, 0: as many as the machine has cores
 
   /// The job on one cluster; nullopt if weak scaling asks for a part of a sequence.
   [[nodiscard]] std::optional<models::Job> job_at(const topology::Instance& instance, int nodes) const;

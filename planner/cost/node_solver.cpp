@@ -30,10 +30,12 @@ constexpr double kMostGain = 1.25;
 class NodeSolver {
  public:
   NodeSolver(const ClusterPoints& points, const topology::Instance& type)
-      : type_(type),
-        q_(points.q),
-        counting_(counted(points.search)),
-        points_{points.job, points.q, points.profile, points.reliability, counting_} {
+      : type_(type), q_(points.q), counting_(counted(points.search)), points_{points.job,
+                                                                              points.q,
+                                                                              points.profile,
+                                                                              points.reliability,
+                                                                              counting_,
+                                                                              points.threads} {
     const double flops = models::six_n_flops_per_token(points.job.architecture);
     const double peak = type.cores() * type.core.bf16.value;
     const double seconds = q_.deadline ? q_.deadline->value : kInfinity;

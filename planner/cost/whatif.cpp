@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -17,6 +18,7 @@
 #include "planner/cost/remedies.h"
 #include "text/figures.h"
 #include "units/index.h"
+#include "units/parallel.h"
 #include "units/quantity.h"
 
 namespace trnplan::planner {
@@ -115,15 +117,6 @@ int likeliest_of(const std::vector<WhatIfPoint>& points) {
   return best;
 }
 
-/// A probability in percent that differs from `than` where it is less.
-std::string percent_below(double probability, double than) {
-  for (int digits = 0; digits < 3; ++digits) {
-    std::string text = fmt::format("{:.{}f}", 100 * probability, digits);
-    if (text != fmt::format("{:.{}f}", 100 * than, digits)) return text;
-  }
-  return "just less than " + fmt::format("{:.4g}", 100 * than);
-}
-
 /// What the likeliest point lacks, where none keeps the limits with the confidence asked for.
 std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
   const WhatIfPoint* best = &points[at(likeliest_of(points))];
@@ -202,8 +195,20 @@ void add_smaller(std::vector<WhatIfPoint>& considered, const ClusterPoints& clus
     int nodes = 0;
     for (const WhatIfPoint& p : considered)
       if (p.instance == type.name && (nodes == 0 || p.nodes < nodes)) nodes = p.nodes;
-    for (int i = 0; i < 2 && (nodes /= 2) > 0; ++i) considered.push_back(clusters.at(type, nodes, Wanted::plan));
+    for (int i = 0; i < 2 && (nodes /= 2) > 0; ++i)
+      considered.push_back(clusters.at(type, nodes, Wanted::plan));
   }
+}
+
+/// A type and its nodes, 0: they are solved for.
+using Task = std::pair<const topology::Instance*, int>;
+std::vector<Task> tasks_of(const WhatIfQuestion& q) {
+  std::vector<Task> all;
+  for (const topology::Instance& type : q.instances) {
+    for (const int nodes : q.nodes) all.emplace_back(&type, nodes);
+    if (q.solves_for_nodes()) all.emplace_back(&type, 0);
+  }
+  return all;
 }
 
 /// Search for a cluster that suffices if no point keeps the limits.
@@ -212,11 +217,12 @@ struct Remedy {
   const WhatIfQuestion& q = clusters.q;
 
   std::optional<WhatIfPoint> larger(const std::vector<WhatIfPoint>& points) const {
+    std::vector<std::optional<WhatIfPoint>> of(q.instances.size());
+    parallel_for(static_cast<int>(of.size()), thread_count(q.threads),
+                 [&](int i) { of[trnplan::at(i)] = smallest(points, q.instances[trnplan::at(i)]); });
     std::optional<WhatIfPoint> best;
-    for (const topology::Instance& type : q.instances) {
-      std::optional<WhatIfPoint> p = smallest(points, type);
+    for (std::optional<WhatIfPoint>& p : of)
       if (p && (!best || order(*p, preference_of(q)) < order(*best, preference_of(q)))) best = std::move(p);
-    }
     return best;
   }
 
@@ -290,12 +296,19 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
                     const Reliability& reliability, const SearchFunction& search) {
   WhatIfResult result;
   std::vector<WhatIfPoint> considered;  // where nodes are solved for, also those that are not shown
-  const ClusterPoints clusters{job, question, profile, reliability, search};
-  for (const topology::Instance& instance : question.instances) {
-    for (const int nodes : question.nodes) result.points.push_back(clusters.at(instance, nodes, Wanted::all));
-    if (!question.solves_for_nodes()) continue;
-    for (WhatIfPoint& p : solved_points(clusters, instance, considered))
-      result.points.push_back(std::move(p));
+  const std::vector<Task> tasks = tasks_of(question);
+  const int together = std::min(thread_count(question.threads), static_cast<int>(tasks.size()));
+  const ClusterPoints clusters{
+      job, question, profile, reliability, search, together > 1 ? std::max(1, core_count() / together) : 0};
+  std::vector<std::vector<WhatIfPoint>> found(tasks.size()), judged(tasks.size());
+  parallel_for(static_cast<int>(tasks.size()), together, [&](int i) {
+    const auto& [type, nodes] = tasks[at(i)];
+    found[at(i)] = nodes > 0 ? std::vector{clusters.at(*type, nodes, Wanted::all)}
+                             : solved_points(clusters, *type, judged[at(i)]);
+  });
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    std::move(found[i].begin(), found[i].end(), std::back_inserter(result.points));
+    std::move(judged[i].begin(), judged[i].end(), std::back_inserter(considered));
   }
   set_efficiency(result.points);
   set_pareto(result.points);

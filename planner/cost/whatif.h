@@ -50,6 +50,9 @@ struct WhatIfQuestion {
       scenario;  ///< of the machine, in which the search times plans, as it was asked for; empty: ideal
   PriceOptions prices;
   SamplingOptions sampling;
+  /// Clusters that are judged at the same time, 0: as many as the machine has cores. If not 1, the search
+  /// function is called by several threads. It changes no answer.
+  int threads = 1;
 
   bool asks_for_tokens() const { return tokens <= 0; }
   bool solves_for_nodes() const { return nodes.empty(); }

@@ -128,6 +128,8 @@ class Search {
   /// Adds the slow state of an unmeasured network to the plans of the result, which alone show their intervals.
   void add_slow_networks() {
     const auto add = [&](Plan& plan) { known_.add_slow_network(plan); };
+    if (!options_.explain && options_.top == 1 && !result_.plans.empty())
+      return add(result_.plans[result_.recommended]);
     for (std::vector<Plan>* plans : {&result_.plans, &result_.layouts})
       for (Plan& plan : *plans) add(plan);
     for (ClusterPlan& c : result_.clusters) add(c.plan);

@@ -33,8 +33,10 @@ struct SearchOptions {
   int top = 5;                  ///< plans to rank
   int layouts = 4;              ///< layouts (TP, PP, CP, DP) that are shown with their best plan
   bool allow_doubtful = false;  ///< also strategies with doubtful replica groups
-  bool explain = true;          ///< false: SearchResult has no refused, no doubtful ones and no reasons
-  bool why_nothing = true;      ///< false: SearchResult has no reasons even where there is no plan
+  /// False: SearchResult has no refused, no doubtful ones and no reasons. If one plan is asked for, only the
+  /// recommended one then knows the slow state of its network.
+  bool explain = true;
+  bool why_nothing = true;  ///< false: SearchResult has no reasons even where there is no plan
   /// Plans with fewer tokens a second are of no use. If bounds show that no plan has as many, nothing is
   /// searched; otherwise nothing is left out.
   double least_tokens_per_second = 0;

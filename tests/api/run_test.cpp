@@ -102,7 +102,7 @@ TEST_CASE("watch --once reads a log packed with gzip as it reads it unpacked, an
   api::WatchRequest request;
   request.targets = {source_file(kLog), packed, folder / "cut.gz"};
   request.once = true;
-  api::watch(
+  (void)api::watch(
       request, [&](const io::WatchReport& r, bool, bool) { reports.push_back(r); }, remarks);
   REQUIRE(reports.size() == 3);
   for (const io::WatchReport& r : reports) {
