@@ -57,12 +57,9 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
   return launch::bundle(planned, plan, target);
 }
 
-/// What is worth timing on the plan's machine, where a script times it: on GPUs.
+/// What is worth timing on the plan's machine.
 planner::MachineShapes shapes_of(const models::Job& job, const planner::SearchResult& result,
                                  const models::Profile& profile) {
-  const topology::Traits machine =
-      planner::as_planned(job, *result.recommended_plan()).cluster.instance.traits;
-  if (machine.accelerator != topology::Accelerator::gpu) return {};
   const io::Catalog catalog = io::Catalog::standard();
   return planner::machine_shapes(
       job, *result.recommended_plan(), profile,

@@ -165,7 +165,10 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
     all.add(command_part(target.compiles_ahead() ? "submit it: compile, then train" : "submit it",
                          {"trnplan", "launch", folder}));
     if (!r.script.empty())
-      all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
+      all.add(command_part(r.confidence.comparison && r.confidence.comparison->best
+                               ? "before that, measure which of the first two plans is faster"
+                               : "before that, time on the machine what the plan depends on",
+                           {r.script}));
     all.add(command_part("compare the job with this plan while it runs; replace JOB by its number",
                          {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
   }

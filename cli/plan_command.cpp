@@ -148,8 +148,8 @@ void add_plan(CLI::App& app, Run& chosen) {
   command
       ->add_option("--out", o->request.out,
                    "folder to write: config, scripts for Slurm and Kubernetes, cluster files, plan.json, and "
-                   "measure.sh if it is not clear which of the first two plans is better, or to time a "
-                   "machine with GPUs")
+                   "measure.sh to learn which of the first two plans is better where it is not clear, or to "
+                   "time the machine")
       ->check(not_empty());
   command
       ->add_option("--scheduler", o->request.job.options.scheduler,

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "launch/folder/bundle.h"
 #include "launch/folder/measure.h"
+#include "launch/folder/scripts.h"
 #include "launch/folder/templates.h"
 #include "logs/table/kernel_times.h"
 #include "models/framework/strategy_words.h"
@@ -31,11 +33,22 @@ std::string attention_text(const planner::MachineShapes& shapes) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-std::string tables_text(const planner::MachineShapes& shapes) {
+/// The programs that time kernels and collectives of one kind of device.
+struct Timers {
+  const char* functions;  ///< a template: kernels(), table() and teach()
+  std::vector<std::string> (*command)(const planner::TableRequest&);
+};
+
+Timers timers_on(const topology::Traits& machine) {
+  if (machine.accelerator == topology::Accelerator::gpu) return {"measure_gpu.sh", planner::nccl_command};
+  return {"measure_neuron.sh", planner::nccom_command};
+}
+
+std::string tables_text(const planner::MachineShapes& shapes, const Timers& timers) {
   if (shapes.tables.empty()) return "";
   std::string text = "  {\n";
   for (const planner::TableRequest& t : shapes.tables) {
-    text += fmt::format("    table {} {} {}\n", t.ranks, t.nodes, command_line(planner::nccl_command(t)));
+    text += fmt::format("    table {} {} {}\n", t.ranks, t.nodes, command_line(timers.command(t)));
   }
   return text + "  } | tee -- \"$plan/measured-collectives.out\"";
 }
@@ -46,7 +59,7 @@ std::string shares_text(const planner::MachineShapes& shapes) {
                                     {shapes.of_attention, "attention"},
                                     {shapes.in_node, "collectives in a node"},
                                     {shapes.between_nodes, "collectives between nodes"}}) {
-    all.push_back(fmt::format("{} {:.0f} %", what, 100 * share));
+    if (share >= 0.005) all.push_back(fmt::format("{} {:.0f} %", what, 100 * share));
   }
   return fmt::format("{}", fmt::join(all, ", "));
 }
@@ -61,6 +74,16 @@ io::OutputFile measure_machine_file(const models::Job& job, const planner::Plan&
   const bool kernels = !shapes.products.empty() || !shapes.attention.empty();
   const std::string machine =
       use.job_alone ? "--job \"$job\"" : "--instance " + command_line({plan.instance});
+  const Timers timers = timers_on(planner::as_planned(job, plan).cluster.instance.traits);
+  const std::string functions =
+      filled(timers.functions, {{"dtype", shapes.fp32 ? "fp32" : "bf16"},
+                                {"products", products_text(shapes)},
+                                {"attention", attention_text(shapes)},
+                                {"library", shapes.library},
+                                {"product_columns", std::string(logs::kProductColumns)},
+                                {"attention_columns", std::string(logs::kAttentionColumns)},
+                                {"port", std::to_string(kMasterPort)},
+                                {"machine", machine}});
   return {name,
           filled("measure_machine.sh",
                  {{"name", name},
@@ -71,16 +94,10 @@ io::OutputFile measure_machine_file(const models::Job& job, const planner::Plan&
                   {"shares", shares_text(shapes)},
                   {"about", "# " + target.support()},
                   {"values", measure_values(use, false, job, target)},
-                  {"dtype", shapes.fp32 ? "fp32" : "bf16"},
-                  {"products", products_text(shapes)},
-                  {"attention", attention_text(shapes)},
-                  {"library", shapes.library},
-                  {"product_columns", std::string(logs::kProductColumns)},
-                  {"attention_columns", std::string(logs::kAttentionColumns)},
+                  {"functions", functions},
                   {"kernels",
                    kernels ? "  kernels || echo '[measure] products and attention were not timed' >&2" : ""},
-                  {"tables", tables_text(shapes)},
-                  {"machine", machine},
+                  {"tables", tables_text(shapes, timers)},
                   {"options", use.options.empty() ? "" : command_line(use.options) + " "}}),
           true};
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "models/collective/collective_runtime.h"
+#include "models/collective/collective_timing.h"
 #include "models/framework/framework.h"
 #include "models/operators/operators.h"
 #include "models/uncertainty/spread.h"
@@ -21,8 +22,9 @@ namespace {
 using models::Operator;
 using models::Parameter;
 
-/// Minutes of a shape, of starting the process that times them, and of a table.
-constexpr double kShapeMinutes = 0.05, kStartMinutes = 0.5, kTableMinutes = 1;
+/// Minutes of a shape, of starting the process that times them, and of a table; of compiling a shape, where
+/// programs are compiled ahead (assumed: two graphs of some products).
+constexpr double kShapeMinutes = 0.05, kStartMinutes = 0.5, kTableMinutes = 1, kCompileMinutes = 3;
 
 /// Seconds of the operators that are kernels, by shape.
 class Kernels {
@@ -86,6 +88,15 @@ Kernels kernels_of(const models::Job& job, const models::Strategy& strategy, con
   return kernels;
 }
 
+/// False if the runtime refuses such groups.
+bool runs(const TableRequest& t, const models::Job& job, const models::Profile& profile) {
+  const topology::Cluster cluster{job.cluster.instance, t.nodes};
+  const topology::ChipGraph graph(cluster.instance);
+  return models::CollectiveTimer(cluster, graph, profile)
+             .time({t.op, t.ranks, Bytes(t.largest)})
+             .verdict.verdict != topology::Verdict::refused;
+}
+
 }  // namespace
 
 MachineShapes machine_shapes(const models::Job& job, const Plan& plan, const models::Profile& profile,
@@ -103,7 +114,9 @@ MachineShapes machine_shapes(const models::Job& job, const Plan& plan, const mod
   };
   const Kernels kernels = kernels_of(on, plan.strategy, own);
   const models::RuntimeParameters runtime = models::runtime_of(on.cluster.instance).parameters();
-  const double products = doubt(kernels.by_products), attention = doubt(kernels.by_attention),
+  // The attention kernel of NeuronCores is no call of PyTorch's: no script times it.
+  const bool gpu = on.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+  const double products = doubt(kernels.by_products), attention = gpu ? doubt(kernels.by_attention) : 0,
                in_node = doubt({runtime.link, runtime.start, runtime.step}),
                between = doubt({runtime.network, runtime.between});
   const double all = std::max(1e-30, products + attention + in_node + between);
@@ -113,7 +126,8 @@ MachineShapes machine_shapes(const models::Job& job, const Plan& plan, const mod
   if (products / all >= kWorth) out.products = kernels.products();
   if (attention / all >= kWorth) out.attention = kernels.attention();
   for (const TableRequest& table : tables_of(job, plan, plan, profile)) {
-    if ((table.nodes > 1 ? between : in_node) / all >= kWorth) out.tables.push_back(table);
+    if ((table.nodes > 1 ? between : in_node) / all >= kWorth && runs(table, on, profile))
+      out.tables.push_back(table);
   }
   std::stable_sort(out.tables.begin(), out.tables.end(),
                    [](const TableRequest& a, const TableRequest& b) { return a.nodes < b.nodes; });
@@ -122,7 +136,8 @@ MachineShapes machine_shapes(const models::Job& job, const Plan& plan, const mod
   out.in_node = in_node / all;
   out.between_nodes = between / all;
   const std::size_t shapes = out.products.size() + out.attention.size();
-  out.minutes = (shapes > 0 ? kStartMinutes : 0) + kShapeMinutes * static_cast<double>(shapes) +
+  out.minutes = (shapes > 0 ? kStartMinutes : 0) +
+                (kShapeMinutes + (gpu ? 0 : kCompileMinutes)) * static_cast<double>(shapes) +
                 kTableMinutes * static_cast<double>(out.tables.size());
   return out;
 }

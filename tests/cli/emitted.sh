@@ -27,7 +27,7 @@ bundle=$work/bundle
 run 0 plan "$example" --risk fastest --out "$bundle"
 check "wrote $(ls -A "$bundle" | tr '\n' ' ')" \
   test "$(cd "$bundle" && ls -A | LC_ALL=C sort | tr '\n' ' ')" = \
-  'Dockerfile README.md compile.sbatch config.json eks-mpijob-compile.yaml eks-mpijob-train.yaml eks-pytorchjob-compile.yaml eks-pytorchjob-train.yaml fsx-claim.yaml health.sh hyperpod-eks-compile.yaml hyperpod-eks-train.yaml hyperpod-eks.json hyperpod.json install_neuron.sh measure-1 measure-2 measure.sh mpi_launch.sh node_run.sh nxdt.yaml parallelcluster.yaml plan.json prepare.sh provisioning_parameters.json settings.env setup_env.sh submit.sh train.sbatch '
+  'Dockerfile README.md compile.sbatch config.json eks-mpijob-compile.yaml eks-mpijob-train.yaml eks-pytorchjob-compile.yaml eks-pytorchjob-train.yaml fsx-claim.yaml health.sh hyperpod-eks-compile.yaml hyperpod-eks-train.yaml hyperpod-eks.json hyperpod.json install_neuron.sh measure-1 measure-2 measure.sh measure_machine.sh mpi_launch.sh node_run.sh nxdt.yaml parallelcluster.yaml plan.json prepare.sh provisioning_parameters.json settings.env setup_env.sh submit.sh train.sbatch '
 for script in "$bundle"/*.sbatch "$bundle"/*.sh; do
   check "bash -n $(basename "$script")" bash -n "$script"
 done

@@ -59,6 +59,13 @@ doubt 2.0 2.0
 job llama3-8b 2 'recompute: full, micro_batch: 1'
 check 'plan tables' "$trnplan" plan "$work/job.yaml" --top 2 --out "$work/tables" --profile "$work/doubt.json" --sure 0.89
 check 'its script is of nccom-test' grep -q 'table nccom-test -r' "$work/tables/measure.sh"
+# One plan alone: what its step depends on is timed, here on two nodes.
+doubt 0.2 3.0
+sed -i 's/"median": 0.65, "log_sd": 0.01/"median": 0.65, "log_sd": 0.2/' "$work/doubt.json"
+job llama3-8b 2 "$full"
+check 'plan machine' "$trnplan" plan "$work/job.yaml" --out "$work/machine" --profile "$work/doubt.json"
+cp "$work/job.yaml" "$work/machine.yaml"
+check 'its script times products' grep -q 'PRODUCTS = \[(' "$work/machine/measure.sh"
 job llama3-8b 1 "$full"
 check 'an existing folder is not overwritten' bash -c '! "$@"' _ "$trnplan" plan "$work/job.yaml" --out "$work/one"
 
@@ -350,6 +357,57 @@ cp "$work/check" "$work/measured.out"
 check 'the table names its command' grep -q '^nccom-test -r [0-9]* -N [12] -b [0-9]* -e 1073741824 -f 4 -d bf16 all[rg]' "$work/tables/measured-tables.out"
 check 'the catalogue joins the fit' grep -q 'nccom-test points*; ' "$work/measured.out"
 check 'it plans with the fit' grep -q '^Best ' "$work/measured.out"
+# The machine's script, with a PyTorch whose products run at 60 TFLOP/s.
+cat >"$slurm/torch.py" <<'END'
+import time
+import types
+
+bfloat16, float32 = "bf16", "fp32"
+clock = 0.0
+time.perf_counter = lambda: clock
+
+
+class Tensor:
+    def __init__(self, *shape):
+        self.shape = shape
+
+    def __mul__(self, other):
+        return self
+
+    def to(self, dtype):
+        return self
+
+    def mean(self):
+        return self
+
+
+class Module:
+    def __call__(self, x):
+        return self.forward(x)
+
+
+def randn(*shape):
+    return Tensor(*shape)
+
+
+def mm(a, b):
+    global clock
+    clock += 2 * a.shape[0] * a.shape[1] * b.shape[1] / 60e12
+    return Tensor(a.shape[0], b.shape[1])
+
+
+nn = types.SimpleNamespace(Module=Module, Parameter=lambda value, requires_grad: value)
+END
+printf 'def trace(module, x, compiler_args):\n    return module\n' >"$slurm/torch_neuronx.py"
+mv "$work/machine.yaml" "$work/job.yaml"
+check 'measure.sh times the machine and plans again' env PYTHONPATH="$slurm" PATH="$slurm:$PATH" TRNPLAN="$trnplan" TRNPLAN_VENV= \
+  ARGUMENTS="$work/measured" bash "$work/machine/measure.sh"
+cp "$work/check" "$work/measured.out"
+check 'a product takes what PyTorch says' awk -F, 'NR > 1 {d = $5 - 2 * $1 * $2 * $3 / 60e6; if (d > 0.002 || d < -0.002) exit 1; ++n} END {exit n < 2}' \
+  "$work/machine/measured-products.csv"
+check 'two nodes are named' grep -q '^nccom-test -r [0-9]* -N 2 .* --hosts n1 n2$' "$work/machine/measured-collectives.out"
+check 'products go on top of the tables' grep -q 'on top of measured-tables' "$work/measured.out"
+check 'the last word is a plan here too' grep -q '^Best ' "$work/measured.out"
 check 'no path was run by a shell' test ! -e "$work/pwned"
 
 finish

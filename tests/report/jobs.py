@@ -24,7 +24,7 @@ def typed(reports, name, data, t):
     """What a page tells to type does what it says; what submits and watches needs a cluster."""
     for c in data["commands"]:
         words = shlex.split(c["command"])
-        if words[1] not in ("plan", "simulate") or "--details" in words:
+        if len(words) < 2 or words[1] not in ("plan", "simulate") or "--details" in words:
             continue
         ran = subprocess.run([str(reports.trnplan), *words[1:]], capture_output=True, text=True, check=False, cwd=reports.folder,
                              env=dict(os.environ, TRNPLAN_CATALOG=str(reports.source / "catalog")))

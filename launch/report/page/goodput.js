@@ -59,7 +59,7 @@ class RunSimulation {
 
   goodput() {
     while (this.done < this.work) {
-      if (!this.written && this.m.unsafe === 0) this.workUntilFailure();
+      this.workUntilFailure();
       const stop = Math.min(this.resumed + this.interval, this.work);
       if (!this.pass(stop - this.done)) continue;
       this.done = stop;
@@ -82,7 +82,9 @@ class RunSimulation {
   // Skips whole intervals up to the last before a failure or the end.
   workUntilFailure() {
     const stop = this.resumed + this.interval, saved = this.clock + (stop - this.done) + this.m.stall;
-    if (this.nextFailure < saved || stop >= this.work) return;
+    const waits = this.m.unsafe > this.interval || (this.written && this.written.at > saved - this.m.stall);
+    if (waits || this.nextFailure < saved || stop >= this.work) return;
+    if (this.written) this.safe = this.written.work;
     const each = this.interval + this.m.stall;
     let whole =
       Math.min(Math.floor((this.nextFailure - saved) / each), Math.ceil((this.work - stop) / this.interval) - 1);
@@ -90,7 +92,9 @@ class RunSimulation {
     whole = Math.max(whole, 0);
     this.clock = saved + whole * each;
     this.done = this.resumed = stop + whole * this.interval;
-    this.safe = Math.max(this.safe, this.resumed);
+    if (whole > 0) this.safe = this.done - this.interval;
+    this.written = {at: this.clock + this.m.unsafe, work: this.done};
+    this.settle();
   }
 
   settle() {
@@ -129,10 +133,58 @@ class RunSimulation {
   }
 }
 
+// The spread of an interval by the formulas of planner/cost/run_spread.h.
+function failedBefore(x) {
+  if (x < 1e-5) return {mean: x / 2, square: x * x / 3};
+  const share = -Math.expm1(-x), survives = Math.exp(-x);
+  return {mean: (share - x * survives) / share, square: (2 * share - survives * (2 * x + x * x)) / share};
+}
+const varianceOf = (moments) => moments.square - moments.mean * moments.mean;
+
+function geometricSum(success, mean, variance) {
+  const odds = (1 - success) / success;
+  return {mean: odds * mean, variance: odds * variance + odds / success * mean * mean};
+}
+
+function recoveryTime(m) {
+  let done = {mean: 0, square: 0}, lost = {mean: 0, square: 0}, success = 0;
+  for (const replaced of [false, true]) {
+    for (const byPerson of [false, true]) {
+      const share =
+        (replaced ? m.replacementShare : 1 - m.replacementShare) * (byPerson ? m.personShare : 1 - m.personShare);
+      let length = m.recovery;
+      if (replaced) length += m.replacement;
+      if (byPerson) length += m.person;
+      const x = length / m.mtbf, survives = Math.exp(-x), failed = failedBefore(x);
+      success += share * survives;
+      done.mean += share * survives * x;
+      done.square += share * survives * x * x;
+      lost.mean += share * -Math.expm1(-x) * failed.mean;
+      lost.square += share * -Math.expm1(-x) * failed.square;
+    }
+  }
+  done = {mean: done.mean / success, square: done.square / success};
+  if (success >= 1) return {mean: done.mean, variance: 0};
+  lost = {mean: lost.mean / (1 - success), square: lost.square / (1 - success)};
+  const attempts = geometricSum(success, lost.mean, varianceOf(lost));
+  return {mean: done.mean + attempts.mean, variance: varianceOf(done) + attempts.variance};
+}
+
+function intervalSpread(m, interval) {
+  const period = (Math.max(interval, m.unsafe) + m.stall) / m.mtbf, until = failedBefore(period);
+  const recovery = recoveryTime(m);
+  const lost = geometricSum(
+    Math.exp(-period), until.mean + recovery.mean + m.unsafe / m.mtbf, varianceOf(until) + recovery.variance);
+  return Math.sqrt(lost.variance) / (period + lost.mean);
+}
+
 function runOnce(m, interval, work, random) {
-  const most = 1e6, expected = goodputOf(m, interval);
-  const events = expected < 0.01 ? most : (work / interval + work / m.mtbf) / expected;
-  if (!(events < most) || work <= 0) return expected;
+  const many = 300, expected = goodputOf(m, interval);
+  if (expected < 0.01 || work <= 0) return expected;
+  const intervals = work / interval, failures = work / m.mtbf / expected;
+  if (intervals >= many && failures >= many)
+    return expected * Math.exp(-(intervalSpread(m, interval) / Math.sqrt(intervals)) * random.normal());
+  if (intervals / expected + failures >= 1e6) return expected;
   return new RunSimulation(m, interval, work, random).goodput();
 }
 

@@ -55,3 +55,27 @@ TEST_CASE("shapes that are worth timing follow the doubt", "[planner]") {
   CHECK(links.tables.front().ranks == 8);
   CHECK(planner::nccl_command(links.tables.front()).front().ends_with("_perf"));
 }
+
+// Catches a table of ranks that the runtime refuses, and an attention kernel that no script can call.
+TEST_CASE("on NeuronCores products and tables that run are timed", "[planner]") {
+  models::Job job = job_of("llama3-8b", 4, 4096, 64);
+  planner::Plan plan;
+  plan.strategy = strategy_of(job, "tp=8,recompute=full");
+  plan.nodes = 4;
+  plan.instance = job.cluster.instance.name;
+  plan.global_batch = 64;
+  models::Profile profile = datasheet();
+  plan.report = models::simulate_step(job, plan.strategy, profile);
+  const MachineShapes usual = planner::machine_shapes(job, plan, profile, 0.1);
+  CHECK(usual.of_attention == 0);
+  CHECK(usual.attention.empty());
+  REQUIRE_FALSE(usual.products.empty());
+  // A shape is compiled for some minutes: three each, a little for its runs, and half a minute for the start.
+  const auto shapes = static_cast<double>(usual.products.size());
+  CHECK(usual.minutes == Approx(0.5 + 3.05 * shapes + static_cast<double>(usual.tables.size())));
+  profile.value(models::neuron::efa_fraction).log_sd = 5;
+  const MachineShapes between = planner::machine_shapes(job, plan, profile, 0.1);
+  REQUIRE_FALSE(between.tables.empty());
+  CHECK(between.tables.back().nodes == 2);
+  CHECK(between.tables.back().ranks % 2 == 0);
+}
