@@ -8,6 +8,7 @@
 
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
+#include "launch/folder/templates.h"
 #include "models/framework/strategy_words.h"
 #include "text/shell_words.h"
 
@@ -86,30 +87,10 @@ std::string run_text(const planner::Experiment& m, bool compiles) {
          "\"$trnplan\" calibrate \"${runs[@]}\" --profile \"$profile\" --out \"$plan/measured.json\"\n";
 }
 
-/// Names of several nodes, and the address where their processes meet: as in
-/// aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst.
 std::string tables_text(const planner::Experiment& m) {
-  const int nodes = nodes_of(m);
-  std::string text =
-      "# table COMMAND...: what it prints is read together with the command.\n"
-      "table() {\n"
-      "  printf '%s\\n' \"$*\"\n"
-      "  \"$@\"\n"
-      "}\n\n"
-      "tables() {\n"
-      "  export PATH=\"$PATH:/opt/aws/neuron/bin\"\n";
-  if (nodes > 1) {
-    text += fmt::format(
-        "  local hosts\n"
-        "  mapfile -t hosts < <(scontrol show hostnames \"${{SLURM_JOB_NODELIST:?two nodes are "
-        "needed: run this under Slurm}}\")\n"
-        "  export NEURON_RT_ROOT_COMM_ID=\"${{hosts[0]}}:{}\"\n",
-        kMasterPort);
-  }
-  for (const planner::TableRequest& t : m.tables) {
-    text += "  table " + command_line(planner::nccom_command(t)) +
-            (t.nodes > 1 ? " --hosts \"${hosts[@]}\"\n" : "\n");
-  }
+  std::string text = nccom_table() + "\ntables() {\n";
+  for (const planner::TableRequest& t : m.tables)
+    text += fmt::format("  table {} {} {}\n", t.ranks, t.nodes, command_line(planner::nccom_command(t)));
   return text + fmt::format(R"sh(}}
 
 if [[ "${{1:-}}" == tables ]]; then
@@ -125,7 +106,7 @@ fi
 rm -f -- "$plan/measured.json"
 "$trnplan" calibrate "$plan/measured-tables.out" --with-catalogue --profile "$profile" --out "$plan/measured.json"
 )sh",
-                            nodes);
+                            nodes_of(m));
 }
 
 io::OutputFile script_of(const models::Job& job, const planner::Plan& first, const planner::Plan& second,
@@ -205,6 +186,10 @@ std::string measure_values(const MeasureUse& use, bool runs, const models::Job& 
   return text +
          "partition=()\n"
          "if [[ -n \"$TRNPLAN_PARTITION\" ]]; then partition=(--partition=\"$TRNPLAN_PARTITION\"); fi\n\n";
+}
+
+std::string nccom_table() {
+  return filled("nccom_table.sh", {{"port", std::to_string(kMasterPort)}});
 }
 
 std::string rule_text(const planner::Experiment& m) {

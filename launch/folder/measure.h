@@ -27,6 +27,9 @@ struct MeasureUse {
 std::string measure_values(const MeasureUse& use, bool runs, const models::Job& job,
                            const planner::Target& target);
 
+/// Shell function that runs nccom-test: table CORES NODES COMMAND...
+std::string nccom_table();
+
 /// Rule for reading the results: "By the measurement plan 2 is the better choice if its step is below 0.998
 /// times that of plan 1."; "" if tables are measured.
 std::string rule_text(const planner::Experiment& measurement);

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "launch/folder/bundle.h"
 #include "launch/folder/measure.h"
-#include "launch/folder/scripts.h"
 #include "launch/folder/templates.h"
 #include "logs/table/kernel_times.h"
 #include "models/framework/strategy_words.h"
@@ -82,7 +80,7 @@ io::OutputFile measure_machine_file(const models::Job& job, const planner::Plan&
                                 {"library", shapes.library},
                                 {"product_columns", std::string(logs::kProductColumns)},
                                 {"attention_columns", std::string(logs::kAttentionColumns)},
-                                {"port", std::to_string(kMasterPort)},
+                                {"table", nccom_table()},
                                 {"machine", machine}});
   return {name,
           filled("measure_machine.sh",

@@ -211,6 +211,12 @@ std::vector<Task> tasks_of(const WhatIfQuestion& q) {
   return all;
 }
 
+/// Clusters of which so many are searched at the same time.
+ClusterPoints sharing_cores(ClusterPoints clusters, int together) {
+  clusters.threads = together > 1 ? std::max(1, core_count() / together) : 0;
+  return clusters;
+}
+
 /// Search for a cluster that suffices if no point keeps the limits.
 struct Remedy {
   const ClusterPoints& clusters;
@@ -218,8 +224,11 @@ struct Remedy {
 
   std::optional<WhatIfPoint> larger(const std::vector<WhatIfPoint>& points) const {
     std::vector<std::optional<WhatIfPoint>> of(q.instances.size());
-    parallel_for(static_cast<int>(of.size()), thread_count(q.threads),
-                 [&](int i) { of[trnplan::at(i)] = smallest(points, q.instances[trnplan::at(i)]); });
+    const int together = std::min(thread_count(q.threads), static_cast<int>(of.size()));
+    const ClusterPoints sharing = sharing_cores(clusters, together);
+    parallel_for(static_cast<int>(of.size()), together, [&](int i) {
+      of[trnplan::at(i)] = Remedy{sharing}.smallest(points, q.instances[trnplan::at(i)]);
+    });
     std::optional<WhatIfPoint> best;
     for (std::optional<WhatIfPoint>& p : of)
       if (p && (!best || order(*p, preference_of(q)) < order(*best, preference_of(q)))) best = std::move(p);
@@ -298,13 +307,13 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   std::vector<WhatIfPoint> considered;  // where nodes are solved for, also those that are not shown
   const std::vector<Task> tasks = tasks_of(question);
   const int together = std::min(thread_count(question.threads), static_cast<int>(tasks.size()));
-  const ClusterPoints clusters{
-      job, question, profile, reliability, search, together > 1 ? std::max(1, core_count() / together) : 0};
+  const ClusterPoints clusters{job, question, profile, reliability, search};
+  const ClusterPoints sharing = sharing_cores(clusters, together);
   std::vector<std::vector<WhatIfPoint>> found(tasks.size()), judged(tasks.size());
   parallel_for(static_cast<int>(tasks.size()), together, [&](int i) {
     const auto& [type, nodes] = tasks[at(i)];
-    found[at(i)] = nodes > 0 ? std::vector{clusters.at(*type, nodes, Wanted::all)}
-                             : solved_points(clusters, *type, judged[at(i)]);
+    found[at(i)] = nodes > 0 ? std::vector{sharing.at(*type, nodes, Wanted::all)}
+                             : solved_points(sharing, *type, judged[at(i)]);
   });
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     std::move(found[i].begin(), found[i].end(), std::back_inserter(result.points));

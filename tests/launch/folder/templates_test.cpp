@@ -7,7 +7,7 @@
 using namespace trnplan;
 
 TEST_CASE("templates: every script of a folder, each placeholder filled", "[launch]") {
-  CHECK(launch::script_templates().size() == 27);
+  CHECK(launch::script_templates().size() == 28);
   const std::map<std::string_view, std::string> values = {
       {"about", "# @nodes@"}, {"nodes", "4"}, {"start", ""}, {"passed", ""}};
   const std::string text = launch::filled("mpi_launch.sh", values);
