@@ -99,7 +99,10 @@ if [[ "${{1:-}}" == tables ]]; then
 fi
 if command -v sbatch >/dev/null; then
   sbatch --wait --parsable "${{partition[@]}}" --nodes={} --exclusive --chdir="$plan" --output="$plan/measured-tables.out" \
-    -- "$plan/measure.sh" tables "$plan"
+    -- "$plan/measure.sh" tables "$plan" || {{
+    echo "[measure] not all tables were measured; the reason is in $plan/measured-tables.out" >&2
+    exit 1
+  }}
 else
   tables 2>&1 | tee -- "$plan/measured-tables.out"
 fi

@@ -325,6 +325,7 @@ done
 END
 cat >"$slurm/nccom-test" <<'END'
 #!/bin/bash
+[[ -z "${NO_TABLE:-}" ]] || exit 3
 printf '    size(B)    count(elems)    type    time:avg(us)\n'
 bytes=$6
 while ((bytes <= $8)); do
@@ -356,6 +357,8 @@ check 'measure.sh runs nccom-test and plans again' measure tables
 cp "$work/check" "$work/measured.out"
 check 'the table names its command' grep -q '^nccom-test -r [0-9]* -N [12] -b [0-9]* -e 1073741824 -f 4 -d bf16 all[rg]' "$work/tables/measured-tables.out"
 check 'the catalogue joins the fit' grep -q 'nccom-test points*; ' "$work/measured.out"
+check 'a table that is missing ends it' bash -c '! "$@" && grep -q "not all tables were measured" "$0"' "$work/check" env PATH="$slurm:$PATH" TRNPLAN="$trnplan" \
+  ARGUMENTS="$work/measured" NO_TABLE=1 bash "$work/tables/measure.sh"
 check 'it plans with the fit' grep -q '^Best ' "$work/measured.out"
 # The machine's script, with a PyTorch whose products run at 60 TFLOP/s.
 cat >"$slurm/torch.py" <<'END'

@@ -243,7 +243,7 @@ TEST_CASE("collectives behind a switch take as long message by message", "[model
 
 // Every machine with a switch: no collective is faster than its bytes over the data sheet's links and NICs,
 // and with one algorithm and protocol more bytes take at least as long.
-TEST_CASE("no collective beats the bandwidth of its machine", "[numbers][models][collective]") {
+TEST_CASE("no collective beats the bandwidth of its machine", "[once][models][collective]") {
   for (const std::string& name : test_catalog().instances()) {
     const topology::Instance machine = test_catalog().instance(name);
     if (machine.traits.collectives != topology::CollectiveRuntime::nccl) continue;

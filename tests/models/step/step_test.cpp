@@ -200,7 +200,7 @@ TEST_CASE("launches are hidden from two requests in flight on", "[models]") {
 // Interleaved, equal chunks, free communication: (p-1)/(m v) of the work (Narayanan et al. 2021,
 // section 2.2.2), also with m = p, where all forwards come first. So many layers that embedding and head are
 // less than 6 thousandths of a bubble.
-TEST_CASE("the bubble of the interleaved schedule is (p-1)/(m v)", "[numbers][models]") {
+TEST_CASE("the bubble of the interleaved schedule is (p-1)/(m v)", "[once][models]") {
   const auto bubbling = [](int nodes, int batch) {
     Job job = job_of("llama3-8b", nodes, 8192, batch);
     job.architecture.vocabulary = 32;
@@ -227,7 +227,7 @@ TEST_CASE("the bubble of the interleaved schedule is (p-1)/(m v)", "[numbers][mo
 }
 
 // Zero bubble: the gradients of the weights (a third of the compute-bound work) fill what 1F1B leaves idle.
-TEST_CASE("zero bubble fills most of the bubble", "[numbers][models]") {
+TEST_CASE("zero bubble fills most of the bubble", "[once][models]") {
   Job job = job_of("llama3-8b", 4, 8192, 32);
   job.architecture.vocabulary = 32;
   job.architecture.layers = 1024;
@@ -333,7 +333,7 @@ StepReport with(Job job, const std::string& strategy, Resource r, double factor)
 }  // namespace
 
 // d log step / d log rate by central differences of half a per cent.
-TEST_CASE("elasticities are what a faster part of the machine buys", "[numbers][models]") {
+TEST_CASE("elasticities are what a faster part of the machine buys", "[once][models]") {
   struct Case {
     const char *model, *strategy;
     int nodes, batch;

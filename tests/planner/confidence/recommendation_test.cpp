@@ -103,7 +103,7 @@ TEST_CASE("what a plan costs after its risk, by hand", "[planner][risk]") {
   CHECK(advisor.expected_cost(1e-5, {}, 2e-5, 1) == 1e-5);
 }
 
-TEST_CASE("the averse choice is the least safe cost of all, by brute force", "[numbers][planner][risk]") {
+TEST_CASE("the averse choice is the least safe cost of all, by brute force", "[planner][risk]") {
   Setting s("llama3-8b", 1, 4096, 64, "tp=32");
   s.job.architecture.layers = 8;
   const RiskAdvisor advisor = s.advisor(RiskAttitude::averse);
@@ -117,7 +117,7 @@ TEST_CASE("the averse choice is the least safe cost of all, by brute force", "[n
 }
 
 TEST_CASE("the neutral choice is the safest plan indistinguishable from the best, by brute force",
-          "[numbers][planner][risk]") {
+          "[once][planner][risk]") {
   Setting s("llama3-8b", 1, 4096, 64, "tp=32");
   s.job.architecture.layers = 8;
   s.parameters.alike = GENERATE(0.0, 0.02, 0.3);

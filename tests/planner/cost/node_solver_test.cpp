@@ -50,7 +50,7 @@ WhatIfQuestion small_question(int most_nodes) {
 }  // namespace
 
 // A number of nodes that is skipped although it does, or one that is taken although it does not.
-TEST_CASE("solved nodes equal brute force over all numbers", "[numbers][planner][whatif]") {
+TEST_CASE("solved nodes equal brute force over all numbers", "[once][planner][whatif]") {
   const unsigned seed = GENERATE(from_range(seeds(1, 10)));
   boost::random::mt19937 random(seed);
   const auto pick = [&](std::initializer_list<double> from) {

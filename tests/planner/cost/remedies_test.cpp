@@ -25,7 +25,7 @@ WhatIfQuestion short_of_time(double confidence) {
 
 // An advice that does not do what it says. Each changes the question, so the question is asked again: the cluster is
 // then as likely as said, and is recommended where the confidence is reached.
-TEST_CASE("what would help does so when it is asked", "[numbers][planner][whatif]") {
+TEST_CASE("what would help does so when it is asked", "[planner][whatif]") {
   const models::Job job = job_of("llama3-8b", 4, 8192, 1024);
   const double confidence = GENERATE(0.5, 0.9);
   const WhatIfQuestion q = short_of_time(confidence);

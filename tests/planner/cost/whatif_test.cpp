@@ -247,7 +247,7 @@ TEST_CASE("without a recommendation: what would do, and how far the limits reach
 }
 
 // The clusters that bounds rule out are those that a search of each finds too slow, so that the answer is the same.
-TEST_CASE("what would do is found by bounds as by searching every cluster", "[numbers][planner][whatif]") {
+TEST_CASE("what would do is found by bounds as by searching every cluster", "[once][planner][whatif]") {
   models::Job job = job_of("llama3-8b", 1, 2048, 64);
   job.architecture.layers = 4;
   WhatIfQuestion q = question({1});

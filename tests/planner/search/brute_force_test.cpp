@@ -86,7 +86,7 @@ void check_against_brute_force(const models::Job& job, const models::Profile& pr
 
 // Best bound first against simulating everything legal that fits, for each objective's bound: with one
 // cluster and one batch they order alike.
-TEST_CASE("the ranking equals brute force", "[numbers][planner]") {
+TEST_CASE("the ranking equals brute force", "[once][planner]") {
   struct Case {
     const char* model;
     int nodes, sequence, batch;
@@ -139,7 +139,7 @@ TEST_CASE("the ranking equals brute force on machines of GPUs", "[planner]") {
 }
 
 // Catches a bound or a cost that forgets the factor of a layout that was measured.
-TEST_CASE("the ranking equals brute force where layouts were measured", "[numbers][planner]") {
+TEST_CASE("the ranking equals brute force where layouts were measured", "[once][planner]") {
   models::Job job = job_of("llama3-8b", 1, 4096, 16);
   job.architecture.layers = 4;
   job.software = {"nxdt", "2.23"};
@@ -159,7 +159,7 @@ TEST_CASE("the ranking equals brute force where layouts were measured", "[number
 }
 
 // What is sharded, and over how many ranks, is searched where the framework offers it.
-TEST_CASE("the ranking equals brute force with sharding searched", "[numbers][planner]") {
+TEST_CASE("the ranking equals brute force with sharding searched", "[once][planner]") {
   struct Case {
     const char* framework;
     int nodes, sequence, batch;
@@ -181,7 +181,7 @@ TEST_CASE("the ranking equals brute force with sharding searched", "[numbers][pl
 // TorchTitan's: all, every second layer, all except attention and every second product, nothing; the second
 // if a stage has an even number of layers, the third with flash attention. Memory decides which of them are
 // plans.
-TEST_CASE("the ranking equals brute force with TorchTitan's activation checkpointing", "[numbers][planner]") {
+TEST_CASE("the ranking equals brute force with TorchTitan's activation checkpointing", "[once][planner]") {
   const double gib = GENERATE(4.0, 6.0, 8.0, 16.0, 80.0);
   const char* const framework = GENERATE("fsdp", "fsdp-async-tp", "fsdp1");
   models::Job job = job_of("llama3-8b", 1, 4096, 16);
@@ -228,7 +228,7 @@ TEST_CASE("memory decides what TorchTitan recomputes", "[planner]") {
   CHECK(best == std::vector<std::string>{"CoreAttention", "SelectiveOp", "full"});
 }
 
-TEST_CASE("the ranking equals brute force on trn2", "[numbers][planner]") {
+TEST_CASE("the ranking equals brute force on trn2", "[once][planner]") {
   const char* const kind = GENERATE("trn2.3xlarge", "trn2.48xlarge", "trn2.48xlarge-lnc1");
   const char* const framework = GENERATE("nxd", "fsdp");
   models::Job job = job_of("llama3-8b", 1, 2048, 128);
@@ -241,7 +241,7 @@ TEST_CASE("the ranking equals brute force on trn2", "[numbers][planner]") {
   check_against_brute_force(job, test_catalog().profile("trn2"));
 }
 
-TEST_CASE("the best of each layout", "[numbers][planner]") {
+TEST_CASE("the best of each layout", "[once][planner]") {
   models::Job job = job_of("llama3-8b", 2, 2048, 16);
   job.architecture.layers = 6;
   const auto brute = brute_force(job, datasheet());

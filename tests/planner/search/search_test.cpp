@@ -15,7 +15,6 @@
 #include "tests/catch.h"
 #include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
-#include "tests/sanitised.h"
 #include "tests/seeds.h"
 
 using namespace trnplan;
@@ -208,8 +207,7 @@ TEST_CASE("what is not explained is found all the same", "[planner]") {
   CHECK(without.layouts.empty());
 }
 
-TEST_CASE("what cannot be said of the winner costs no plan", "[planner]") {
-  if (kSanitised) return;  // millions of micro-batches: minutes there
+TEST_CASE("what cannot be said of the winner costs no plan", "[once][planner]") {
   // Steps of days: some what-if of the winner is beyond the simulation clock.
   models::Job job = job_of("llama3-8b", 1, 8192, 8388608);
   job.pin.pipeline_parallel = 1;
