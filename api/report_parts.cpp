@@ -221,14 +221,15 @@ JsonValue machine_part(const models::Job& planned, const models::Strategy& s) {
 }
 
 void add_plan_parts(JsonValue& page, const models::Job& planned, const planner::Plan& plan,
-                    const models::Profile& profile, const io::Catalog& catalog, double distance) {
+                    const models::Profile& profile, const io::Catalog& catalog, double distance,
+                    const ScenarioStep* scenario) {
   const planner::DistanceParameters parameters =
       io::recommending_from(read_document(catalog.file("recommending.json"))).distance;
   page.add("profile", profile.name);
   page.add("memory",
            memory_part(plan, profile, planner::RecordedRuns({}, parameters).memory_log_sd(distance)));
   page.add("machine", machine_part(planned, plan.strategy));
-  page.add("step", timeline_part(planned, plan.strategy, profile, plan.report));
+  page.add("step", timeline_part(planned, plan.strategy, profile, plan.report, scenario));
   if (plan.known) {
     page.add("known", JsonValue::object({{"id", plan.known->id},
                                          {"job", plan.known->words},

@@ -15,6 +15,8 @@
 
 namespace trnplan::api {
 
+struct ScenarioStep;
+
 /// Destination of a report.
 struct ReportFile {
   std::string path;    ///< empty = no report
@@ -44,12 +46,15 @@ inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlices
 /// The machine's node with its links, and the groups of its cores.
 [[nodiscard]] io::JsonValue machine_part(const models::Job& planned, const models::Strategy& s);
 /// `operators` along the critical path with their categories, and `timeline`, with at most kSlicesInReport
-/// slices; null if the step has too many passes to draw. Cost: a simulation.
+/// slices; null if the step has too many passes to draw. The timeline is that of `scenario`, if not null.
+/// Cost: a simulation.
 [[nodiscard]] io::JsonValue timeline_part(const models::Job& planned, const models::Strategy& s,
-                                          const models::Profile& profile, const models::StepReport& report);
+                                          const models::Profile& profile, const models::StepReport& report,
+                                          const ScenarioStep* scenario);
 /// Adds the parts on one plan: `profile`, `memory`, `machine`, `step`, `known`. `distance`: from known runs.
 void add_plan_parts(io::JsonValue& page, const models::Job& planned, const planner::Plan& plan,
-                    const models::Profile& profile, const io::Catalog& catalog, double distance);
+                    const models::Profile& profile, const io::Catalog& catalog, double distance,
+                    const ScenarioStep* scenario = nullptr);
 [[nodiscard]] io::JsonValue outlook_part(const planner::Outlook& outlook);
 [[nodiscard]] io::JsonValue violations_part(const std::vector<planner::Violation>& broken);
 

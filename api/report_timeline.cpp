@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "api/report_parts.h"
+#include "api/simulate.h"
 #include "models/step/timeline.h"
 #include "topology/chip_graph.h"
 
@@ -81,10 +82,15 @@ JsonValue slices_part(const models::Timeline& t) {
   }
   JsonValue tracks = JsonValue::List();
   for (const models::Timeline::Track& track : t.tracks) {
-    if (track.counter)
+    if (track.counter) {
       tracks.add(JsonValue());
-    else
-      tracks.add(JsonValue::object({{"stage", track.stage}, {"name", track.name}}));
+      continue;
+    }
+    const models::Timeline::Lane& lane = t.lanes[static_cast<std::size_t>(track.lane)];
+    tracks.add(JsonValue::object({{"stage", lane.stage},
+                                  {"core", t.lanes_of_stage > 1 ? JsonValue(lane.core) : JsonValue()},
+                                  {"cores", t.name_of(lane)},
+                                  {"name", track.name}}));
   }
   return JsonValue::object({{"end_microseconds", t.end.ps / 1'000'000},
                             {"tracks", std::move(tracks)},
@@ -119,13 +125,20 @@ JsonValue operators_part(const models::StepReport& report, const models::Timelin
 }  // namespace
 
 JsonValue timeline_part(const models::Job& planned, const models::Strategy& s, const models::Profile& profile,
-                        const models::StepReport& report) {
+                        const models::StepReport& report, const ScenarioStep* scenario) {
+  models::TimelineOptions options = scenario == nullptr ? models::TimelineOptions() : scenario->drawn();
+  options.most_slices = kSlicesAskedFor;
   try {
     const models::StepModel model(planned, s, profile, topology::ChipGraph(planned.cluster.instance));
-    const models::Timeline t = models::timeline(model, planned, s, profile, kSlicesAskedFor);
-    return JsonValue::object({{"operators", operators_part(report, &t)}, {"timeline", slices_part(t)}});
+    const models::Timeline t = models::timeline(model, planned, s, profile, options);
+    return JsonValue::object(
+        {{"operators", operators_part(report, &t)},
+         {"timeline", slices_part(t)},
+         {"scenario", scenario == nullptr ? JsonValue() : JsonValue(scenario->scenario)}});
   } catch (const std::overflow_error&) {  // without a rhythm it has too many passes to draw each
-    return JsonValue::object({{"operators", operators_part(report, nullptr)}, {"timeline", JsonValue()}});
+    return JsonValue::object({{"operators", operators_part(report, nullptr)},
+                              {"timeline", JsonValue()},
+                              {"scenario", JsonValue()}});
   }
 }
 

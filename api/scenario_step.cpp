@@ -23,9 +23,9 @@ ScenarioStep scenario_step(const std::string& text, const models::Scenario& scen
   try {
     if (scenario.is_random()) {
       const models::StepRuns runs = model.simulate_runs(scenario);
-      return {text, runs.median, model.core_work(scenario), runs.runs};
+      return {text, scenario, runs.median, model.core_work(scenario), runs.runs};
     }
-    return {text, model.simulate({.scenario = scenario}), model.core_work(scenario), std::nullopt};
+    return {text, scenario, model.simulate({.scenario = scenario}), model.core_work(scenario), std::nullopt};
   } catch (const std::overflow_error& e) {  // beyond the clock, or too many tasks
     throw InputError({kPlace, "", std::string("the step cannot be simulated: ") + e.what(),
                       "state smaller factors, fewer parts, or no jitter"});

@@ -39,20 +39,28 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
 }
 
 void write_trace(const SimulateRequest& o, const models::Job& job, const models::Strategy& strategy,
-                 const models::Profile& profile, Remarks& remarks) {
+                 const models::Profile& profile, const models::TimelineOptions& drawn, Remarks& remarks) {
   const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance));
-  const models::Timeline timeline = models::timeline(model, job, strategy, profile);
+  const models::Timeline timeline = models::timeline(model, job, strategy, profile, drawn);
   const std::filesystem::path path = o.trace;
   io::write_files(folder_of(path), {{path.filename().string(), format_of(o.trace)(timeline)}}, o.force);
   const std::string left_out =
       timeline.listed_micro_batches == timeline.micro_batches
           ? ""
           : fmt::format(", with passes and messages of the first {} only", timeline.listed_micro_batches);
+  const std::size_t drawn_lanes =
+      timeline.lanes.size() / static_cast<std::size_t>(strategy.pipeline_parallel);
+  const std::string kinds =
+      timeline.lanes_of_stage == 1 ? ""
+      : static_cast<std::size_t>(timeline.lanes_of_stage) == drawn_lanes
+          ? fmt::format(", {} kinds of {}s each stage", drawn_lanes, timeline.device_word)
+          : fmt::format(", {} of {} kinds of {}s each stage: the busiest and the least busy", drawn_lanes,
+                        timeline.lanes_of_stage, timeline.device_word);
   remarks.add(
-      fmt::format("wrote {}: {} slices on {} tracks, operators of {} of {} micro-batches{}; open it in "
+      fmt::format("wrote {}: {} slices on {} tracks, operators of {} of {} micro-batches{}{}; open it in "
                   "ui.perfetto.dev",
                   o.trace, timeline.slices.size(), timeline.tracks.size(), timeline.detailed_micro_batches,
-                  timeline.micro_batches, left_out));
+                  timeline.micro_batches, left_out, kinds));
 }
 
 /// Adds a remark if the schedule is a what-if.
@@ -83,9 +91,6 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     format_of(r.trace);
     rehearse_files(folder_of(r.trace), {std::filesystem::path(r.trace).filename().string()}, r.force);
   }
-  if (!r.scenario.empty() && !r.trace.empty())
-    throw InputError(
-        {{"--scenario", 0, 0}, "", "--trace draws the step of an ideal machine", "leave one out"});
   const ResolvedJob resolved = resolve(r, {.one_strategy = true, .amend = with_prices(r.price)}, remarks);
   SimulateResult out;
   out.strategy = io::parse_strategy(r.strategy, resolved.job());
@@ -105,7 +110,8 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     out.scenario = scenario_step(r.scenario, *scenario, out.job, out.strategy, out.profile);
   if (r.trace.empty()) return out;
   if (out.judgement.plan)
-    write_trace(r, out.job, out.strategy, out.profile, remarks);
+    write_trace(r, out.job, out.strategy, out.profile,
+                out.scenario ? out.scenario->drawn() : models::TimelineOptions(), remarks);
   else
     remarks.add("no trace was written: the strategy cannot be simulated");
   return out;

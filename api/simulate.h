@@ -29,7 +29,13 @@ struct SimulateRequest : Asked {
 
 /// The step of a plan in a scenario.
 struct ScenarioStep {
-  std::string scenario;                    ///< as it was asked for
+  /// Options of a timeline that draws it.
+  [[nodiscard]] models::TimelineOptions drawn() const {
+    return {.scenario = machine, .run = runs ? runs->median : 0};
+  }
+
+  std::string scenario;  ///< as it was asked for
+  models::Scenario machine;
   models::StepReport report;               ///< where times are random, of the run in the middle
   std::vector<models::CoreWork> work;      ///< by stage, then ascending by factor
   std::optional<models::RunsOfStep> runs;  ///< where times are random

@@ -17,10 +17,11 @@ JsonValue elasticities_part(const models::StepReport& report) {
   return all;
 }
 
-/// Sentence on the step in a scenario: the page draws that of the ideal machine.
+/// Sentence on the step in a scenario. But for the timeline, the page shows that of the ideal machine.
 std::string scenario_words(const ScenarioStep& s, Seconds ideal) {
   return fmt::format(
-      "with --scenario {}: {:.4g} s a step, {:.3f} times as long as on the ideal machine of this page",
+      "with --scenario {}: {:.4g} s a step, as on the timeline, {:.3f} times as long as on the ideal machine "
+      "of the rest of this page",
       s.scenario, s.report.step.value, s.report.step / ideal);
 }
 
@@ -74,7 +75,8 @@ JsonValue simulate_report(const SimulateRequest& o, const SimulateResult& r,
   one.add("outlook", outlook_part(r.outlook));
   one.add("elasticities", elasticities_part(plan.report));
   page.add("plan", std::move(one));
-  add_plan_parts(page, r.job, plan, r.profile, io::Catalog::standard(), r.outlook.distance.value);
+  add_plan_parts(page, r.job, plan, r.profile, io::Catalog::standard(), r.outlook.distance.value,
+                 r.scenario ? &*r.scenario : nullptr);
   return page;
 }
 

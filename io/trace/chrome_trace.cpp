@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "io/trace/trace_events.h"
 
@@ -46,18 +45,19 @@ class ChromeWriter {
   static std::string micro(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
   std::string place(std::size_t track) const {
-    return fmt::format("\"pid\": {}, \"tid\": {}", t_.tracks[track].stage, track);
+    return fmt::format("\"pid\": {}, \"tid\": {}", t_.tracks[track].lane, track);
   }
 
   void describe_tracks() {
-    std::set<int> stages;
+    int described = -1;
     for (std::size_t i = 0; i < t_.tracks.size(); ++i) {
       const Timeline::Track& t = t_.tracks[i];
-      if (stages.insert(t.stage).second) {
-        event(R"({{"ph": "M", "name": "process_name", "pid": {}, "args": {{"name": "stage {}"}}}})", t.stage,
-              t.stage);
+      if (t.lane > described) {
+        described = t.lane;
+        event(R"({{"ph": "M", "name": "process_name", "pid": {}, "args": {{"name": {}}}}})", t.lane,
+              quoted(t_.name_of(t_.lanes[static_cast<std::size_t>(t.lane)])));
         event(R"({{"ph": "M", "name": "process_sort_index", "pid": {}, "args": {{"sort_index": {}}}}})",
-              t.stage, t.stage);
+              t.lane, t.lane);
       }
       if (t.counter) continue;  // named by its events
       event(R"({{"ph": "M", "name": "thread_name", {}, "args": {{"name": {}}}}})", place(i), quoted(t.name));
@@ -91,7 +91,7 @@ class ChromeWriter {
   void sample(const Timeline::Sample& s) {
     const Timeline::Track& t = t_.tracks[s.track];
     event(R"({{"ph": "C", "ts": {}, "pid": {}, "name": {}, "args": {{{}: {}}}}})", micro(nanoseconds(s.at)),
-          t.stage, quoted(t.name), quoted(t.unit == "bytes" ? "bytes" : "share"),
+          t.lane, quoted(t.name), quoted(t.unit == "bytes" ? "bytes" : "share"),
           nlohmann::json(s.value).dump());
   }
 

@@ -1,7 +1,6 @@
 #include "io/trace/perfetto.h"
 
 #include <cmath>
-#include <map>
 
 #include "io/trace/protobuf.h"
 #include "io/trace/trace_events.h"
@@ -50,25 +49,24 @@ class PerfettoWriter {
 
   std::uint64_t uuid(std::size_t track) const { return first_track_ + track; }
 
+  static std::uint64_t process_of(std::size_t lane) { return lane + 1; }
+
   void describe_tracks() {
-    std::map<int, std::uint64_t> process_of;
-    for (const Timeline::Track& t : t_.tracks) process_of.try_emplace(t.stage, 0);
-    std::uint64_t next = 1;
-    for (auto& [stage, process] : process_of) {
-      process = next++;
-      const auto pid = static_cast<std::uint64_t>(stage) + 1;  // 0 is the idle process
+    for (std::size_t i = 0; i < t_.lanes.size(); ++i) {
+      const std::uint64_t process = process_of(i);  // 0 is the idle process
       packet(ProtoMessage().message(
-          kDescriptor, ProtoMessage()
-                           .number(kUuid, process)
-                           .message(kProcess, ProtoMessage().number(kPid, pid).text(
-                                                  kProcessName, "stage " + std::to_string(stage)))
-                           .number(kChildOrdering, kExplicit)));
+          kDescriptor,
+          ProtoMessage()
+              .number(kUuid, process)
+              .message(kProcess,
+                       ProtoMessage().number(kPid, process).text(kProcessName, t_.name_of(t_.lanes[i])))
+              .number(kChildOrdering, kExplicit)));
     }
-    first_track_ = next;
+    first_track_ = process_of(t_.lanes.size());
     for (std::size_t i = 0; i < t_.tracks.size(); ++i) {
       const Timeline::Track& t = t_.tracks[i];
       ProtoMessage d;
-      d.number(kUuid, uuid(i)).number(kParent, process_of.at(t.stage));
+      d.number(kUuid, uuid(i)).number(kParent, process_of(static_cast<std::size_t>(t.lane)));
       if (t.counter) {
         ProtoMessage counter;
         if (is_bytes(t)) {

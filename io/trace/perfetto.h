@@ -1,4 +1,4 @@
-// A timeline as a Perfetto trace (ui.perfetto.dev): a process per stage, a track per engine and counter.
+// A timeline as a Perfetto trace (ui.perfetto.dev): a process per lane, a track per engine and counter.
 #pragma once
 
 #include <string>

@@ -121,7 +121,7 @@ ColumnClasses column_classes(const StepLayout& layout, const Scenario& scenario,
   out.columns.assign(at(classes), 0);
   for (const int cls : out.of_column) ++out.columns[at(cls)];
   out.ranks.assign(at(layout.stages * classes), 0);
-  for (int r = 0; r < ranks; ++r)
+  for (int r = ranks - 1; r >= 0; --r)
     out.ranks[at(layout.order.stage_of(r) * classes + out.of_column[at(column[at(r)])])] = r;
   return out;
 }

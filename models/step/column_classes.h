@@ -20,7 +20,7 @@ namespace trnplan::models {
 
 struct ColumnClasses {
   std::vector<int> of_column;       ///< class of each column, in the order of columns of a stage
-  std::vector<int> ranks;           ///< by stage, then class: a core of the class
+  std::vector<int> ranks;           ///< by stage, then class: the first core of the class
   std::vector<int> columns;         ///< by class: their number
   std::vector<int> group_of_nodes;  ///< nodes with equal numbers hold the same classes on the same cores
 

@@ -12,9 +12,11 @@ struct Jitter::Engine {
   boost::random::normal_distribution<double> normal;
 };
 
-Jitter::Jitter(double log_sd, std::uint64_t seed, int run, int replicas)
-    : log_sd_(log_sd), engine_(std::make_unique<Engine>()), factors_(static_cast<std::size_t>(replicas)) {
-  engine_->bits.seed(seed + (static_cast<std::uint64_t>(run) << 32));
+Jitter::Jitter(const RandomTimes& random, int run, int replicas)
+    : log_sd_(random.log_sd),
+      engine_(std::make_unique<Engine>()),
+      factors_(static_cast<std::size_t>(replicas)) {
+  engine_->bits.seed(random.seed + (static_cast<std::uint64_t>(run) << 32));
 }
 Jitter::~Jitter() = default;
 Jitter::Jitter(Jitter&&) noexcept = default;

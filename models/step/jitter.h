@@ -1,9 +1,10 @@
 // Random factors of the times of passes and messages. Internal to the step model.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "models/step/scenario.h"
 
 namespace trnplan::models {
 
@@ -12,8 +13,8 @@ namespace trnplan::models {
 /// each_action(), so they do not depend on lanes.
 class Jitter {
  public:
-  /// The same seed and run, the same numbers. `log_sd`: of the logarithm of a factor.
-  Jitter(double log_sd, std::uint64_t seed, int run, int replicas);
+  /// The same seed and run, the same numbers.
+  Jitter(const RandomTimes& random, int run, int replicas);
   ~Jitter();
   Jitter(Jitter&&) noexcept;
   Jitter& operator=(Jitter&&) noexcept;

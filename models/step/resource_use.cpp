@@ -21,23 +21,25 @@ std::size_t counter_of(Fabric::Kind kind) {
 
 }  // namespace
 
-void ResourceUse::transfer(int stage, const Item& item, SimTime start, SimTime end) {
-  if (item.load.empty() || end <= start) return;
+void ResourceUse::transfer(std::size_t lane, const Fabric::Load& load, SimTime start, SimTime end) {
+  if (load.empty() || end <= start) return;
   Busy busy{};
-  for (const auto& [id, bytes] : item.load) {
+  for (const auto& [id, bytes] : load) {
     double& most = busy[counter_of(fabric_.kind(id))];
     most = std::max(most, (Bytes(bytes) / fabric_.capacity(id)).value);
   }
-  add(stage, busy, start, end);
+  add(lane, busy, start, end);
 }
 
-void ResourceUse::pass(int stage, const Pass& pass, SimTime start, SimTime end) {
-  const auto [it, fresh] = busy_.try_emplace(&pass);
+void ResourceUse::pass(std::size_t lane, const Pass& pass, const LoadOf& load_of, SimTime start,
+                       SimTime end) {
+  const auto [it, fresh] = busy_.try_emplace({lane, &pass});
   if (fresh) {
     std::map<Fabric::Id, double> bytes;
     for (const Chain& c : pass.chains) {
       for (const Item& item : *c.items) {
-        for (const auto& [id, b] : item.load) bytes[id] += b * c.times;
+        if (!item.is_transfer()) continue;
+        for (const auto& [id, b] : load_of(item)) bytes[id] += b * c.times;
       }
     }
     for (const auto& [id, b] : bytes) {
@@ -45,15 +47,14 @@ void ResourceUse::pass(int stage, const Pass& pass, SimTime start, SimTime end) 
       most = std::max(most, (Bytes(b) / fabric_.capacity(id)).value);
     }
   }
-  add(stage, it->second, start, end);
+  add(lane, it->second, start, end);
 }
 
-void ResourceUse::add(int stage, const Busy& busy, SimTime start, SimTime end) {
+void ResourceUse::add(std::size_t lane, const Busy& busy, SimTime start, SimTime end) {
   if (end <= start) return;
   for (std::size_t k = 0; k < busy.size(); ++k) {
     if (busy[k] == 0) continue;
-    uses_.push_back({tracks_[static_cast<std::size_t>(stage)][k], start, end,
-                     std::min(1.0, busy[k] / to_seconds(end - start).value)});
+    uses_.push_back({tracks_[lane][k], start, end, std::min(1.0, busy[k] / to_seconds(end - start).value)});
   }
 }
 

@@ -1,10 +1,12 @@
-// The use of a stage's busiest link, memory path and NIC over time, as a timeline's samples. Internal to the
+// The use of a lane's busiest link, memory path and NIC over time, as a timeline's samples. Internal to the
 // timeline.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "models/step/step_parts.h"
@@ -22,14 +24,15 @@ class ResourceUse {
  public:
   /// One track for each counted kind.
   using Tracks = std::array<std::uint32_t, kCounted.size()>;
+  using LoadOf = std::function<const Fabric::Load&(const Item&)>;
   /// Keeps a reference to `fabric`.
-  ResourceUse(const Fabric& fabric, std::vector<Tracks> of_stages)
-      : fabric_(fabric), tracks_(std::move(of_stages)) {}
+  ResourceUse(const Fabric& fabric, std::vector<Tracks> of_lanes)
+      : fabric_(fabric), tracks_(std::move(of_lanes)) {}
 
-  /// Adds a transfer, which uses its busiest resources from `start` to `end`.
-  void transfer(int stage, const Item& item, SimTime start, SimTime end);
+  /// Adds a transfer of a lane, which uses its busiest resources from `start` to `end`.
+  void transfer(std::size_t lane, const Fabric::Load& load, SimTime start, SimTime end);
   /// Adds a pass that is not broken down, with the mean use of its transfers.
-  void pass(int stage, const Pass& pass, SimTime start, SimTime end);
+  void pass(std::size_t lane, const Pass& pass, const LoadOf& load_of, SimTime start, SimTime end);
   /// Writes the samples. Of transfers at the same time, the one that uses its resource most counts.
   void write(std::vector<Timeline::Sample>& samples) const;
 
@@ -42,11 +45,11 @@ class ResourceUse {
     double value;
   };
 
-  void add(int stage, const Busy& busy, SimTime start, SimTime end);
+  void add(std::size_t lane, const Busy& busy, SimTime start, SimTime end);
 
   const Fabric& fabric_;
   std::vector<Tracks> tracks_;
-  std::map<const Pass*, Busy> busy_;  ///< looked up by key, never iterated
+  std::map<std::pair<std::size_t, const Pass*>, Busy> busy_;  ///< by lane; looked up by key, never iterated
   std::vector<Use> uses_;
 };
 

@@ -53,6 +53,7 @@ struct RandomTimes {
 struct RunsOfStep {
   int runs = 0;
   std::uint64_t seed = 0;
+  int median = 0;         ///< number of the run in the middle, by nearest rank
   Seconds low{}, high{};  ///< 5th and 95th percentile, by nearest rank
 };
 

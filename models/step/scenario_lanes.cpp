@@ -40,9 +40,9 @@ std::vector<Fabric::Shares> shares_of_classes(const topology::Placement& placeme
 /// Lanes of a machine that is not ideal.
 class ScenarioLayout : public Layout {
  public:
-  /// `ranks`: by stage, then lane, one of its cores.
+  /// `ranks`: by stage, then lane, one of its cores. `counts`: by lane, how many a stage has.
   ScenarioLayout(const StepParts& parts, const Scenario& scenario, topology::Placement placement,
-                 std::vector<int> columns, const std::vector<int>& ranks)
+                 std::vector<int> columns, const std::vector<int>& ranks, const std::vector<int>& counts)
       : parts_(parts),
         groups_(groups_of_stages(parts)),
         columns_(std::move(columns)),
@@ -55,16 +55,17 @@ class ScenarioLayout : public Layout {
         random_(scenario.is_random()) {
     for (int lane = 0; lane < lanes_; ++lane)
       replicas_.push_back(replica_of(parts, columns_[at(ranks[at(lane)])]));
-    for (const int rank : ranks) {
-      factors_.push_back(scenario.factor(rank));
-      const Seconds late = scenario.state(placement_.node_of(rank)).late;
-      late_.push_back(work_item("late start", Category::overhead, common::step_overhead, late));
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const NodeState node = scenario.state(placement_.node_of(ranks[i]));
+      cores_.push_back({ranks[i], counts[i % counts.size()], scenario.factor(ranks[i]), node});
+      late_.push_back(work_item("late start", Category::overhead, common::step_overhead, node.late));
     }
   }
 
   int lanes(int) const override { return lanes_; }
   const Fabric& fabric() const override { return fabric_; }
-  double factor(int stage, int lane) const override { return factors_[at(stage * lanes_ + lane)]; }
+  Cores cores(int stage, int lane) const override { return cores_[at(stage * lanes_ + lane)]; }
+  double factor(int stage, int lane) const override { return cores_[at(stage * lanes_ + lane)].factor; }
   int replica(int lane) const override { return replicas_[at(lane)]; }
   const Item* late(int stage, int lane) const override {
     const Item& item = late_[at(stage * lanes_ + lane)];
@@ -134,9 +135,9 @@ class ScenarioLayout : public Layout {
   }
 
   bool usual_network_, random_;
-  std::vector<int> replicas_;    ///< by lane
-  std::vector<double> factors_;  ///< by stage, then lane
-  std::vector<Item> late_;
+  std::vector<int> replicas_;  ///< by lane
+  std::vector<Cores> cores_;   ///< by stage, then lane
+  std::vector<Item> late_;     ///< likewise
   std::map<std::pair<int, Call>, std::vector<Share>> known_;
   std::map<int, Groups> pairs_;  ///< by boundary
   std::map<std::pair<int, bool>, std::vector<SimTime>> holds_;
@@ -152,7 +153,7 @@ class LanePerClass : public ScenarioLayout {
  public:
   LanePerClass(const StepParts& parts, const Scenario& scenario, ColumnClasses classes)
       : ScenarioLayout(parts, scenario, topology::Placement(parts.job.cluster, classes.group_of_nodes),
-                       columns_of_ranks(parts), classes.ranks),
+                       columns_of_ranks(parts), classes.ranks, classes.columns),
         of_column_(std::move(classes.of_column)),
         own_loads_(!has_usual_network() || !has_uniform_nodes()) {}
 
@@ -179,6 +180,11 @@ class LanePerClass : public ScenarioLayout {
     return length;
   }
 
+  const ChainRun& run(int stage, int lane, const Chain& chain, double times) override {
+    if (times == 1) return usual_run(stage, lane, *chain.items);
+    return varied_ = run_of(stage, lane, *chain.items, factor(stage, lane) * times);
+  }
+
   const Item& whole(int stage, int lane, const Pass& pass) override {
     const double factor = this->factor(stage, lane);
     if (factor == 1 && !own_loads_) return pass.whole;
@@ -187,7 +193,7 @@ class LanePerClass : public ScenarioLayout {
     if (!fresh) return it->second;
     Item& item = it->second = pass.whole;
     item.fixed = pass.launch ? pass.launch->fixed : Attribution{};
-    for (const Chain& c : pass.chains) item.fixed.add(attribution(stage, lane, *c.items), c.times);
+    for (const Chain& c : pass.chains) item.fixed.add(usual_run(stage, lane, *c.items).attribution, c.times);
     item.length = item.fixed.total();
     return item;
   }
@@ -255,12 +261,15 @@ class LanePerClass : public ScenarioLayout {
     return true;
   }
 
-  /// Times of a chain on a lane, along its critical path.
-  const Attribution& attribution(int stage, int lane, const Items& chain) {
+  const ChainRun& usual_run(int stage, int lane, const Items& chain) {
     const double factor = this->factor(stage, lane);
     const int where = own_loads_ ? stage * lanes_ + lane : kAnywhere;
     const auto [it, fresh] = chains_.try_emplace({&chain, where, factor});
-    if (!fresh) return it->second;
+    if (fresh) it->second = run_of(stage, lane, chain, factor);
+    return it->second;
+  }
+  /// A chain on a lane alone, its work taking `factor` times as long.
+  ChainRun run_of(int stage, int lane, const Items& chain, double factor) {
     Items items = chain;
     for (Item& item : items) {
       if (item.is_transfer()) {
@@ -271,7 +280,7 @@ class LanePerClass : public ScenarioLayout {
       attribute_stretch(item.fixed, item, stretch, *parts_.profile.schema);
       item.length += stretch;
     }
-    return it->second = run_chain(own_loads_ ? fabric_ : parts_.fabric, items, parts_.slowdown()).attribution;
+    return run_chain(own_loads_ ? fabric_ : parts_.fabric, items, parts_.slowdown());
   }
   void take_load(Item& item, int stage, int lane) {
     item.load.clear();
@@ -318,7 +327,8 @@ class LanePerClass : public ScenarioLayout {
   std::optional<bool> whole_;
   std::map<const Groups*, std::vector<Alike>> alike_;
   std::map<std::tuple<const Pass*, int, double>, Item> wholes_;
-  std::map<std::tuple<const Items*, int, double>, Attribution> chains_;
+  std::map<std::tuple<const Items*, int, double>, ChainRun> chains_;
+  ChainRun varied_;
 };
 
 class LanePerCore : public ScenarioLayout {
@@ -326,7 +336,7 @@ class LanePerCore : public ScenarioLayout {
   LanePerCore(const StepParts& parts, const Scenario& scenario, std::vector<int> columns,
               const std::vector<int>& ranks)
       : ScenarioLayout(parts, scenario, topology::Placement::flat(parts.job.cluster), std::move(columns),
-                       ranks) {}
+                       ranks, {1}) {}
 
  private:
   std::vector<Share> shares_of(const Groups& groups, const Call& call, int above) override {

@@ -134,10 +134,6 @@ Seconds StepModel::lower_bound() const {
 
 namespace {
 
-Jitter jitter_of(const StepParts& p, const Scenario& scenario, int run) {
-  return {scenario.random.log_sd, scenario.random.seed, run, p.strategy.data_parallel};
-}
-
 /// Fills the report from the critical path. `pace` is the logarithm of the slowest node's time over the
 /// median node's.
 void charge_report(StepReport& report, const Attribution& path, double pace) {
@@ -164,12 +160,13 @@ StepRuns StepModel::simulate_runs(const Scenario& scenario) const {
   const bool expand = !layout->passes_are_whole();
   std::vector<std::pair<SimTime, int>> ends;
   for (int run = 0; run < scenario.random.runs; ++run) {
-    Jitter jitter = jitter_of(p, scenario, run);
+    Jitter jitter(scenario.random, run, p.strategy.data_parallel);
     ends.emplace_back(run_unfolded(p, *layout, expand, false, &jitter).end(), run);
   }
   std::sort(ends.begin(), ends.end());
-  return {simulate({.scenario = scenario, .run = percentile(ends, 0.5).second}),
-          {scenario.random.runs, scenario.random.seed, to_seconds(percentile(ends, 0.05).first),
+  const int median = percentile(ends, 0.5).second;
+  return {simulate({.scenario = scenario, .run = median}),
+          {scenario.random.runs, scenario.random.seed, median, to_seconds(percentile(ends, 0.05).first),
            to_seconds(percentile(ends, 0.95).first)}};
 }
 
@@ -186,7 +183,8 @@ StepReport StepModel::simulate(StepOptions options) const {
                                                       : lane_per_class(p, options.scenario);
   report.expanded = options.expand || !layout->passes_are_whole();
   std::optional<Jitter> jitter;
-  if (options.scenario.is_random()) jitter = jitter_of(p, options.scenario, options.run);
+  if (options.scenario.is_random())
+    jitter.emplace(options.scenario.random, options.run, p.strategy.data_parallel);
   const StepTimes times = jitter ? time_unfolded(p, *layout, report.expanded, &*jitter)
                           : options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
                                                              : time_folded(p, *layout, report.expanded);

@@ -20,6 +20,12 @@ class LanePerStage : public Layout {
  public:
   explicit LanePerStage(const StepParts& parts) : parts_(parts) {}
   int lanes(int) const override { return 1; }
+  Cores cores(int stage, int) const override {
+    const int ranks = parts_.job.cluster.cores();
+    int first = 0;
+    while (first + 1 < ranks && parts_.order.stage_of(first) != stage) ++first;
+    return {first, ranks / parts_.stages, 1, {}};
+  }
   const Fabric& fabric() const override { return parts_.fabric; }
   const std::vector<Share>& shares(int stage, const Item& item) override {
     return remember(&item, parts_.parts[at(stage)].shift, {0});

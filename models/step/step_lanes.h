@@ -27,9 +27,16 @@ class Layout {
     Fabric::Load load;
     double scale = 0;
   };
+  /// The cores that a lane stands for, which do the same.
+  struct Cores {
+    int first = 0, count = 0;  ///< the first one, and their number
+    double factor = 1;         ///< of the time of their work
+    NodeState node;            ///< of the node of the first
+  };
   virtual ~Layout() = default;
   /// The same for all stages.
   virtual int lanes(int stage) const = 0;
+  virtual Cores cores(int stage, int lane) const = 0;
   /// Factor of the time of a lane's work.
   virtual double factor(int /*stage*/, int /*lane*/) const { return 1; }
   /// Data-parallel replica of a lane. Requires: lanes of one replica each, as where times are random.
@@ -44,6 +51,11 @@ class Layout {
   /// Length of that task where the lane's work takes `times` as long as usual.
   virtual SimTime length(int stage, int lane, const Pass& pass, double /*times*/) {
     return whole(stage, lane, pass).length;
+  }
+  /// A chain of such a pass as it runs on a lane whose work takes `times` as long as usual. The result lives
+  /// until the next call.
+  virtual const ChainRun& run(int /*stage*/, int /*lane*/, const Chain& chain, double /*times*/) {
+    return *chain.run;
   }
   /// Time for which a message over a boundary occupies a queue of one of its ends.
   virtual SimTime hold(const MessageEnd& end, int lane) = 0;

@@ -43,7 +43,7 @@ class Emitter : public ActionVisitor {
     if (period_ != nullptr) period_->wave(places, to_.tasks());
   }
   void action(int stage, const StageAction& action) override {
-    if (segments_) to_.out.segments.push_back({to_.tasks(), stage, action});
+    if (segments_) to_.out.segments.push_back({to_.tasks(), stage, action, {}});
     if (action.kind == Kind::end_of_step) {
       end_of_step();
     } else if (action.kind == Kind::activation_up) {
@@ -70,7 +70,9 @@ class Emitter : public ActionVisitor {
   void compute(int stage, const StageAction& action) {
     const StageWork& w = p_.work(stage);
     const StepProgram::Source source{nullptr, task::PassPart{stage, action.chunk, action.kind}};
-    to_.vary(drawn());
+    std::vector<double> factors = drawn();
+    if (segments_) to_.out.segments.back().factors = factors;
+    to_.vary(std::move(factors));
     if (p_.gathers_ahead() && is_first_forward(action)) {
       to_.first_forward(stage, action.chunk, source);
     } else {

@@ -92,6 +92,7 @@ struct StepProgram {
     sim::TaskId first = 0;
     int stage = 0;
     StageAction action{};
+    std::vector<double> factors;  ///< of the times of its pass by replica; empty unless times are random
   };
   sim::Program program;
   std::vector<Source> sources;        ///< by tag

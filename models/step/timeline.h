@@ -11,8 +11,9 @@
 
 namespace trnplan::models {
 
-/// Tracks of slices (one per stage and engine: "compute", and "collectives" where a stage overlaps the two)
-/// and of counters. One lane represents all cores of a stage, which do the same.
+/// Tracks of slices (one per lane and engine: "compute", and "collectives" where a stage overlaps the two)
+/// and of counters. A lane represents the cores of a stage that do the same: all, or a part where some are
+/// slower or times are random.
 ///
 /// Memory of a core, in bytes, follows the memory model (models/memory/memory.h): its largest value is the
 /// stage's StageMemory::peak(), at that peak's instant. A pass's input and output exist from the start of its
@@ -22,8 +23,14 @@ namespace trnplan::models {
 /// stage's own transfers: of transfers at the same time, the one that uses most; the mean over a pass that is
 /// not broken down.
 struct Timeline {
-  struct Track {
+  struct Lane {
     int stage = 0;
+    int core = 0, cores = 0;  ///< the first of its cores, and their number
+    double factor = 1;        ///< of the time of their work
+    NodeState node;           ///< of that core's node
+  };
+  struct Track {
+    int lane = 0;  ///< index in `lanes`
     std::string name;
     bool counter = false;
     std::string unit;  ///< unit of a counter: "bytes" or "1"
@@ -44,6 +51,13 @@ struct Timeline {
     double value = 0;
   };
 
+  int stage_of(const Track& track) const { return lanes[static_cast<std::size_t>(track.lane)].stage; }
+  /// "stage 0"; where it has several lanes, "stage 0: core 8 and 7 like it, work x 1.2".
+  std::string name_of(const Lane& lane) const;
+
+  std::string_view device_word = "core";  ///< the common name of the device of a rank
+  std::vector<Lane> lanes;                ///< that are drawn, by stage
+  int lanes_of_stage = 1;                 ///< the same for all stages
   std::vector<Track> tracks;
   std::vector<Slice> slices;    ///< by start; an outer slice before the ones inside it
   std::vector<Sample> samples;  ///< by time
@@ -53,13 +67,23 @@ struct Timeline {
   int micro_batches = 0;
 };
 
+struct TimelineOptions {
+  std::size_t most_slices = 200'000;
+  bool expand = false;  ///< as in StepOptions; the timeline is the same
+  Scenario scenario;    ///< a machine that is not ideal
+  int run = 0;          ///< of a scenario with random times
+};
+
+/// Most lanes of a stage that are drawn. Where it has more, these are the ones whose compute queues are busy
+/// longest, and the one that is busy for the shortest time.
+inline constexpr int kMostLanesDrawn = 16;
+
 /// Simulates the step and records it, in at most `most_slices` slices (or only those of the end of the step,
 /// where these are already more). It records passes and messages of all micro-batches, or of as many of the
 /// first ones as that allows; then, likewise, their operators. Of passes that are not listed the memory
-/// counter has only new maxima, and the other counters have nothing. `expand` is StepOptions::expand; the
-/// timeline is the same. Cost: a simulation, O(operators) where layers run inside the step
-/// (StepReport::expanded), and O(slices log slices).
+/// counter has only new maxima, and the other counters have nothing. Cost: a simulation, O(operators) where layers
+/// run inside the step (StepReport::expanded), and O(slices log slices). Throws as StepModel::simulate() does.
 Timeline timeline(const StepModel& model, const Job& job, const Strategy& strategy, const Profile& profile,
-                  std::size_t most_slices = 200'000, bool expand = false);
+                  const TimelineOptions& options = {});
 
 }  // namespace trnplan::models

@@ -64,6 +64,11 @@ TEST_CASE("a scenario is simulated next to the ideal step", "[cli]") {
   std::string beyond = "slow-node=1:1000";
   for (int i = 0; i < 9; ++i) beyond += ",slow-node=1:1000";  // 10^30 times as long
   cli.refuse("--scenario: the step cannot be simulated: ", simulate + " --scenario " + beyond);
-  cli.refuse("--trace draws the step of an ideal machine",
-             simulate + " --scenario slow-node=1:1.5 --trace t.json");
+  // A trace draws the kinds of cores apart: as many processes as kinds.
+  cli.expect(0, "tracks, .*, 2 kinds of cores each stage; open it",
+             simulate + " --scenario slow-node=1:1.5 --trace $work/slow.json");
+  CHECK(cli.read("$work/slow.json").find("like it, work x 1.5") != std::string::npos);
+  cli.expect(0, "tracks, .*, 16 of [0-9]+ kinds of cores each stage: the busiest and the least busy; open it",
+             "simulate llama3-8b --nodes 8 --strategy tp=8 --scenario jitter=0.01,runs=2 --trace "
+             "$work/varied.pftrace");
 }

@@ -1,4 +1,5 @@
 // Steps on machines that are not ideal: classes of columns do the same as every core for itself.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -9,7 +10,9 @@
 
 #include "models/framework/framework.h"
 #include "models/framework/strategy_words.h"
+#include "models/memory/memory.h"
 #include "models/step/step.h"
+#include "models/step/timeline.h"
 #include "tests/catch.h"
 #include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
@@ -68,6 +71,62 @@ void check_classes(const Job& job, const Strategy& s, const Profile& profile, co
   CHECK(sum.value == Approx(classes.step.value).epsilon(1e-9));
 }
 
+/// The timeline ends with the step. Every drawn lane has each listed pass once, in turn, and what the memory
+/// model says at its peak. Passes of remembered and of expanded operators look the same. One sample in two
+/// asks for few slices, so that most micro-batches are not listed.
+void check_timeline(const Job& job, const Strategy& s, const Profile& profile, const Scenario& scenario,
+                    bool few) {
+  const StepModel model(job, s, profile, topology::ChipGraph(job.cluster.instance));
+  const int run = scenario.is_random() ? 1 : 0;
+  const StepReport report = model.simulate({.scenario = scenario, .run = run});
+  const std::size_t most = few ? 3'000 : 10'000'000;
+  const TimelineOptions options{.most_slices = most, .scenario = scenario, .run = run};
+  const Timeline t = timeline(model, job, s, profile, options);
+  CHECK(to_seconds(t.end) == report.step);
+  const std::size_t lanes = t.lanes.size();
+  REQUIRE(lanes ==
+          static_cast<std::size_t>(s.pipeline_parallel * std::min(t.lanes_of_stage, kMostLanesDrawn)));
+  int cores = 0;
+  for (const Timeline::Lane& lane : t.lanes) cores += lane.cores;
+  if (t.lanes_of_stage <= kMostLanesDrawn) CHECK(cores == job.cluster.cores());
+
+  std::vector<int> passes(lanes);
+  std::vector<SimTime> ended(lanes);
+  std::vector<double> peaks(lanes);
+  for (const Timeline::Slice& x : t.slices) {
+    if (t.tracks[x.track].name != "compute" || (x.name != "forward" && x.name != "backward")) continue;
+    const auto lane = static_cast<std::size_t>(t.tracks[x.track].lane);
+    ++passes[lane];
+    CHECK(ended[lane] <= x.start);
+    ended[lane] = x.end;
+  }
+  for (const Timeline::Sample& x : t.samples) {
+    const Timeline::Track& track = t.tracks[x.track];
+    double& most_of = peaks[static_cast<std::size_t>(track.lane)];
+    if (track.unit == "bytes") most_of = std::max(most_of, x.value);
+  }
+  const Memory memory = memory_of(job, s, profile);
+  for (std::size_t i = 0; i < lanes; ++i) {
+    CHECK(passes[i] == 2 * s.virtual_pipeline * t.listed_micro_batches);
+    CHECK(peaks[i] == memory.stages[static_cast<std::size_t>(t.lanes[i].stage)].peak().value);
+  }
+
+  TimelineOptions by_operators = options;
+  by_operators.expand = true;
+  const Timeline b = timeline(model, job, s, profile, by_operators);
+  REQUIRE(t.slices.size() == b.slices.size());
+  for (std::size_t i = 0; i < t.slices.size(); ++i) {
+    const Timeline::Slice &x = t.slices[i], &y = b.slices[i];
+    REQUIRE((x.track == y.track && x.start == y.start && x.end == y.end && x.name == y.name));
+  }
+  REQUIRE(t.samples.size() == b.samples.size());
+  for (std::size_t i = 0; i < t.samples.size(); ++i) {
+    REQUIRE(t.samples[i].track == b.samples[i].track);
+    REQUIRE(t.samples[i].at == b.samples[i].at);
+    REQUIRE(t.samples[i].value == Approx(b.samples[i].value).epsilon(1e-12));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("classes of columns agree with every core for itself, on trn1", "[property]") {
@@ -76,7 +135,9 @@ TEST_CASE("classes of columns agree with every core for itself, on trn1", "[prop
   Sample sample = random_sample(seed);
   const Scenario scenario = random_scenario(random, sample.job.cluster);
   CAPTURE(seed, strategy_words(sample.strategy));
-  check_classes(sample.job, sample.strategy, test_catalog().profile("trn1-datasheet"), scenario);
+  const Profile& profile = test_catalog().profile("trn1-datasheet");
+  check_classes(sample.job, sample.strategy, profile, scenario);
+  check_timeline(sample.job, sample.strategy, profile, scenario, seed % 2 == 0);
 }
 
 TEST_CASE("classes of columns agree with every core for itself, on GPUs", "[property]") {
@@ -102,4 +163,5 @@ TEST_CASE("classes of columns agree with every core for itself, on GPUs", "[prop
   const Scenario scenario = random_scenario(random, job.cluster);
   CAPTURE(seed, nodes, tensor, pipeline, s.framework);
   check_classes(job, s, gpu_profile(), scenario);
+  check_timeline(job, s, gpu_profile(), scenario, seed % 2 == 0);
 }

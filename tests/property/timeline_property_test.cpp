@@ -45,14 +45,14 @@ struct StageTracks {
 std::vector<StageTracks> stages_of(const Timeline& t) {
   std::vector<StageTracks> stages;
   for (const Timeline::Track& track : t.tracks)
-    stages.resize(std::max(stages.size(), static_cast<std::size_t>(track.stage) + 1));
+    stages.resize(std::max(stages.size(), static_cast<std::size_t>(t.stage_of(track)) + 1));
   for (const Slice& s : t.slices) {
     const Timeline::Track& track = t.tracks[s.track];
-    if (track.name == "compute") stages[static_cast<std::size_t>(track.stage)].slices.push_back(s);
+    if (track.name == "compute") stages[static_cast<std::size_t>(t.stage_of(track))].slices.push_back(s);
   }
   for (const Timeline::Sample& s : t.samples) {
     const Timeline::Track& track = t.tracks[s.track];
-    if (track.name == "memory of a core") stages[static_cast<std::size_t>(track.stage)].memory.push_back(s);
+    if (track.name == "memory of a core") stages[static_cast<std::size_t>(t.stage_of(track))].memory.push_back(s);
   }
   return stages;
 }
@@ -95,7 +95,7 @@ TEST_CASE("the memory counter of each stage reaches the peak of the memory model
     CAPTURE(seed, describe(s), s.virtual_pipeline, s.context_parallel, s.pipeline_cuts,
             sample.job.cluster.nodes, sample.job.architecture.layers);
     const StepModel model(sample.job, s, datasheet(), topology::ChipGraph(sample.job.cluster.instance));
-    const Timeline t = timeline(model, sample.job, s, datasheet(), 50'000'000);
+    const Timeline t = timeline(model, sample.job, s, datasheet(), {.most_slices = 50'000'000});
     CHECK(t.detailed_micro_batches == t.micro_batches);
     const Memory memory = memory_of(sample.job, s, datasheet());
     const std::vector<StageTracks> stages = stages_of(t);
@@ -114,7 +114,7 @@ TEST_CASE("the memory counter of each stage reaches the peak of the memory model
       CHECK(stages[i].memory.back().value == states);
     }
     // However few slices are wanted, the peaks are there.
-    const std::vector<StageTracks> thin = stages_of(timeline(model, sample.job, s, datasheet(), 0));
+    const std::vector<StageTracks> thin = stages_of(timeline(model, sample.job, s, datasheet(), {.most_slices = 0}));
     for (std::size_t i = 0; i < thin.size(); ++i) {
       CHECK(std::any_of(thin[i].memory.begin(), thin[i].memory.end(),
                         [&](const Timeline::Sample& x) { return x.value == memory.stages[i].peak().value; }));
@@ -145,8 +145,8 @@ TEST_CASE("a timeline of remembered layers and one of expanded layers are the sa
     ++remembered;
     context += sample.strategy.context_parallel > 1;
     const std::size_t most = seed % 2 == 0 ? 1'000'000 : 5'000;
-    const Timeline a = timeline(model, sample.job, sample.strategy, datasheet(), most);
-    const Timeline b = timeline(model, sample.job, sample.strategy, datasheet(), most, true);
+    const Timeline a = timeline(model, sample.job, sample.strategy, datasheet(), {.most_slices = most});
+    const Timeline b = timeline(model, sample.job, sample.strategy, datasheet(), {.most_slices = most, .expand = true});
     REQUIRE(a.slices.size() == b.slices.size());
     REQUIRE(a.samples.size() == b.samples.size());
     for (std::size_t i = 0; i < a.slices.size(); ++i) REQUIRE(fields(a.slices[i]) == fields(b.slices[i]));
@@ -170,7 +170,7 @@ TEST_CASE("passes, operators, messages and use of expanded steps; no more slices
     const StepModel model(sample.job, s, datasheet(), topology::ChipGraph(sample.job.cluster.instance));
     const bool is_expanded = model.simulate().expanded;
     const std::size_t most = seed % 3 == 0 ? 100'000'000 : seed % 3 == 1 ? 20'000 : 200;
-    const Timeline t = timeline(model, sample.job, s, datasheet(), most);
+    const Timeline t = timeline(model, sample.job, s, datasheet(), {.most_slices = most});
     const int chunks = s.virtual_pipeline, parts = s.pipeline_parallel * chunks;
     // Norm gradients, context ranks, both reductions and gatherings with up to three phases each, scalars,
     // AdamW and the host: what the end of the step has on a stage.
@@ -185,7 +185,7 @@ TEST_CASE("passes, operators, messages and use of expanded steps; no more slices
     std::size_t operators = 0;
     for (const Slice& x : t.slices) {
       if (x.flow != 0) flows[x.flow] += x.receives ? 1000 : 1;
-      const int stage = t.tracks[x.track].stage;
+      const int stage = t.stage_of(t.tracks[x.track]);
       if (x.name == "forward" || x.name == "backward") {
         CHECK(x.chunk == (chunks > 1 ? std::clamp(x.chunk, 0, chunks - 1) : -1));
         CHECK(passes.emplace(std::tuple(stage, x.chunk, x.micro_batch, x.name == "forward"), &x).second);

@@ -127,6 +127,14 @@ def simulations(reports, b, pictures, t):
                       "mark-part": sum(v > 0 for v in data["plan"]["breakdown_seconds"])})
     for figure in (t.seconds(data["plan"]["step_seconds"]), t.gib(data["plan"]["peak_bytes"])):
         t.check(f"simulate: its text has {figure}", figure in text)
+    path = reports.make("simulate-scenario", ["simulate", "llama3-8b", "--instance", "p5.48xlarge", "--nodes", "2", "--strategy", "tp=8",
+                                              "--scenario", "slow-node=1:1.5"])  # fmt: skip
+    data = t.data_of(path)
+    text = t.opened(b, path, pictures)
+    t.marks(b, path, {"mark-slice": len(data["step"]["timeline"]["slices"])})
+    t.check("simulate-scenario: the timeline is as long as the slow step", data["step"]["timeline"]["end_microseconds"] / 1e6 >
+            1.2 * data["plan"]["step_seconds"])
+    t.check("simulate-scenario: says what it draws, GPU by GPU", "Drawn with slow-node=1:1.5" in text and "GPU 8" in text)
     path = reports.make("simulate-refused", ["simulate", "{SRC}/examples/llama3-8b-one-node/job.yaml", "--strategy", "tp=16"], (3,))
     data = t.data_of(path)
     text = t.opened(b, path, pictures)

@@ -16,7 +16,7 @@ function timelinePart(step) {
   const words = ([track, start, length, name, batch, chunk]) =>
     `${t.names[name][0]} (${CAUSE[t.names[name][1]] || t.names[name][1]})${
       batch >= 0 ? ", micro-batch " + (batch + 1) : ""}${chunk >= 0 ? ", chunk " + (chunk + 1) : ""}, ` +
-    `stage ${t.tracks[track].stage}: ` +
+    `${t.tracks[track].cores}: ` +
     `${seconds(length / 1e6)} s from ${seconds(start / 1e6)} s`;
   let moved = null, redraw = null;
   const box = chart("Timeline of the step", (width) => {
@@ -72,6 +72,7 @@ function timelinePart(step) {
       tracks.map((x, row) => rowHeight >= 18 || row % Math.ceil(tracks.length / 32) === 0 ?
           text(left - 5, row * rowHeight + rowHeight / 2 + 4,
             rowHeight < 18             ? String(x.stage) :
+              x.core !== null          ? CORE + " " + x.core :
               x.name === "collectives" ? (stages > 1 ? `comm. ${x.stage}` : "comm.") :
               stages > 1                             ? "stage " + x.stage :
                                                        x.name,
@@ -116,6 +117,7 @@ function timelinePart(step) {
       "broken down into operators; trnplan simulate --trace writes all." :
                                         "";
   section("timeline", "The step on a timeline",
+    step.scenario ? para(`Drawn with ${step.scenario}; the rows are the ${CORE}s that do the same at the same time.`) : null,
     para(`${stages > 1 ? `${stages} pipeline stages` : `What every ${CORE} does`}, from ` +
       "the first micro-batch to the new weights: light blocks are forward and " +
       "backward passes, darker ones the operators and collectives inside them." + partial),

@@ -24,7 +24,7 @@ Timeline timeline_of(const char* text, int batch, std::size_t most = 200'000) {
   job.architecture.layers = 8;
   const models::Strategy s = strategy_of(job, text);
   const models::StepModel model(job, s, datasheet(), topology::ChipGraph(job.cluster.instance));
-  return models::timeline(model, job, s, datasheet(), most);
+  return models::timeline(model, job, s, datasheet(), {.most_slices = most});
 }
 
 /// Timelines with every kind of slice: passes and operators, messages that block and that do not, a
@@ -42,6 +42,7 @@ std::vector<Timeline> timelines() {
 
 Timeline small() {
   Timeline t;
+  t.lanes = {{}};
   t.tracks = {{0, "Tensor", false, ""}, {0, "HBM used", true, "bytes"}};
   t.slices.push_back({.track = 0, .start = {1'000'000}, .end = {3'000'999}, .name = "matmul"});
   t.samples.push_back({1, {1'000'001}, 4096});
@@ -181,7 +182,7 @@ Counts read_chrome(const std::string& trace, const Timeline& t) {
       continue;
     }
     std::vector<std::int64_t>& stack = open[e.at("tid")];
-    CHECK(t.tracks.at(e.at("tid")).stage == e.at("pid"));
+    CHECK(t.tracks.at(e.at("tid")).lane == e.at("pid"));
     while (!stack.empty() && stack.back() != kOpen && stack.back() <= at) stack.pop_back();
     if (ph == "X") {
       const std::int64_t end = at + ns(e.at("dur"));

@@ -149,12 +149,12 @@ TEST_CASE("memory of a V is what its timeline holds, alike on all stages", "[mod
       CHECK((m.head_forward.logits.value > 0) == (m.stage == 0));
     }
     const StepModel model(job, s, profile, topology::ChipGraph(job.cluster.instance));
-    const Timeline line = timeline(model, job, s, profile, 200'000, false);
+    const Timeline line = timeline(model, job, s, profile);
     for (const StageMemory& m : memory.stages) {
       double most = 0;
       for (const Timeline::Sample& sample : line.samples) {
         const auto& track = line.tracks[sample.track];
-        if (track.stage == m.stage && track.name == "memory of a core") most = std::max(most, sample.value);
+        if (line.stage_of(track) == m.stage && track.name == "memory of a core") most = std::max(most, sample.value);
       }
       CHECK(most == Approx(m.peak().value).epsilon(1e-12));
     }
