@@ -8,7 +8,7 @@ architecture=$1 out=$2
 shift 2
 wanted=()
 for package in "$@"; do
-  [[ $package == lib*-dev && "$(dpkg-query -W -f='${Architecture}' "$package")" != all ]] && wanted+=("$package")
+  [[ $package == *lib*-dev && "$(dpkg-query -W -f='${Architecture}' "$package")" != all ]] && wanted+=("$package")
 done
 [[ -e $out/sysroot && "$(cat "$out/sysroot.of" 2>/dev/null)" == "${wanted[*]}" ]] && exit
 rm -rf "$out/apt" "$out/debs" "$out/sysroot"
@@ -19,8 +19,10 @@ apt=(-o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture" 
 apt-get "${apt[@]}" -qq update || true
 # CMake's files of a library want the shared one beside the archive. The C library is the compiler's own.
 mapfile -t named < <(apt-cache "${apt[@]}" depends --no-pre-depends --no-recommends --no-suggests --no-conflicts --no-breaks \
-  --no-replaces --no-enhances "${wanted[@]}" | sed -nE 's/^ +Depends: (lib.*)/\1/p' | grep -v '^libc6' | sort -u)
+  --no-replaces --no-enhances "${wanted[@]}" | sed -nE 's/^ +Depends: (z?lib.*)/\1/p' | grep -v '^libc6' | sort -u)
 (cd "$out/debs" && apt-get "${apt[@]}" -qq download "${wanted[@]}" "${named[@]}")
 for deb in "$out"/debs/*.deb; do dpkg-deb -x "$deb" "$out/sysroot"; done
+# Some of CMake's files name their library from the root of its system on.
+grep -rlZ '"/usr/' "$out/sysroot/usr/lib" --include='*.cmake' | xargs -0r sed -i "s|\"/usr/|\"$out/sysroot/usr/|g"
 rm -rf "$out/apt" "$out/debs"
 printf '%s\n' "${wanted[*]}" >"$out/sysroot.of"

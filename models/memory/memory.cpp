@@ -294,16 +294,15 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   const UnitBytes unit = unit_bytes(a, s);
   // At the end of a pass its activations are gone and its gradients are whole.
   const Alive before_last{alive.most.passes - 1, alive.most.layers - alive.most.layers / alive.most.passes};
-  const MemoryMoment begins = {
-      PeakInstant::backward,
-      kept,
-      {},
-      Bytes(product + layer.remade + layer.rotating + framework.backward_buffers(s).value + unit.root +
-            unit.root_gradient + unit.layers)};
-  const MemoryMoment ends_with = {PeakInstant::backward,
-                                  m.kept(before_last),
-                                  {},
-                                  Bytes(per.pass * weights.elements + framework.backward_buffers(s).value)};
+  m.backward_layer = {PeakInstant::backward,
+                      kept,
+                      {},
+                      Bytes(product + layer.remade + layer.rotating + framework.backward_buffers(s).value +
+                            unit.root + unit.root_gradient + unit.layers)};
+  m.backward_end = {PeakInstant::backward,
+                    m.kept(before_last),
+                    {},
+                    Bytes(per.pass * weights.elements + framework.backward_buffers(s).value)};
   m.head_forward = {PeakInstant::loss, {}, Bytes(of_logit.forward * logits), Bytes(unit.root)};
   m.head_backward = {PeakInstant::loss,
                      {},
@@ -311,7 +310,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
                      Bytes((ends.last ? product : 0) + unit.root + unit.root_gradient)};
   m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
   m.moments[0].activations = kept_at_loss;
-  m.moments[1] = ends_with.total() > begins.total() ? ends_with : begins;
+  m.moments[1] = m.backward_end.total() > m.backward_layer.total() ? m.backward_end : m.backward_layer;
   m.moments[2] = {
       PeakInstant::optimizer,
       {},

@@ -65,6 +65,8 @@ struct StageMemory {
   /// The two instants of the loss, without activations: while the head computes, and while its backward
   /// computes. The larger one is in `moments`.
   MemoryMoment head_forward, head_backward;
+  /// The two instants of a backward pass: in a layer, and while its gradients are added up. Likewise.
+  MemoryMoment backward_layer, backward_end;
 
   Bytes peak() const { return with({instant, activations, logits, staging}); }
   /// Bytes alive on the core at a moment, with states and the runtime's share.

@@ -322,11 +322,15 @@ class Writer {
       alive.during(start, end, backward ? m.head_backward : m.head_forward, listed);
     } else if (part == Part::layer && backward) {
       if (split) alive.add(start, {.deferred = layers}, listed);
-      alive.begin(start, m.moments[at(static_cast<int>(PeakInstant::backward))], listed);
+      alive.begin(start, m.backward_layer, listed);
       if (!split) alive.add(end, {.layers = -layers}, listed);
       alive.finish(end, listed);
     } else if (part == Part::layer) {
       alive.add(end, {.layers = layers}, listed);
+    } else if (part == Part::gradients && backward && !split) {
+      alive.add(start, {.passes = -1}, listed);
+      alive.during(start, end, m.backward_end, listed);
+      alive.add(end, {.passes = 1}, listed);  // goes with the pass
     }
   }
 

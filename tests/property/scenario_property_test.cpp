@@ -1,4 +1,5 @@
-// Steps on machines that are not ideal: classes of columns do the same as every core for itself.
+// Steps on machines that are not ideal: classes of columns do the same as every core for itself, and the timeline
+// shows them.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -108,7 +109,8 @@ void check_timeline(const Job& job, const Strategy& s, const Profile& profile, c
   const Memory memory = memory_of(job, s, profile);
   for (std::size_t i = 0; i < lanes; ++i) {
     CHECK(passes[i] == 2 * s.virtual_pipeline * t.listed_micro_batches);
-    CHECK(peaks[i] == memory.stages[static_cast<std::size_t>(t.lanes[i].stage)].peak().value);
+    const StageMemory& m = memory.stages[static_cast<std::size_t>(t.lanes[i].stage)];
+    if (m.layers > 0) CHECK(peaks[i] == m.peak().value);  // the head alone never is in a layer's backward
   }
 
   TimelineOptions by_operators = options;

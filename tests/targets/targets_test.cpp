@@ -267,7 +267,7 @@ TEST_CASE("names of targets", "[targets]") {
   CHECK(targets::find("") == nullptr);
 }
 
-TEST_CASE("a search that heeds a target finds what it can train", "[targets]") {
+TEST_CASE("a search that heeds a target finds what it can train", "[once][targets]") {
   models::Job job = job_of("llama3-8b", 1, 4096, 64);
   const models::Profile profile = datasheet();
   const planner::Target* nxd = targets::find("nxd");
