@@ -151,7 +151,8 @@ class Calibration {
 
  private:
   void read() {
-    out_.ran = what_ran(r_.job, r_.strategy, r_.config, r_.instance, catalog_, remarks_, r_.texts);
+    out_.ran =
+        what_ran(r_.job, r_.strategy, r_.config, r_.instance, catalog_, remarks_, r_.texts, r_.points.nodes);
     out_.files = read_files(r_.files, r_);
     out_.own_files = out_.files.size();
     out_.folders = read_folders(r_, catalog_, remarks_);
@@ -218,7 +219,7 @@ class Calibration {
   }
 
   /// Learns kernels and collectives that were timed on the user's machine.
-  void learn_machine(StepInputs inputs, const std::optional<models::Profile>& stated) {
+  void learn_machine(const StepInputs& inputs, const std::optional<models::Profile>& stated) {
     const auto refuse = [](const char* key, const char* problem, const char* fix) {
       throw InputError({{"command line", 0, 0}, key, problem, fix});
     };

@@ -14,7 +14,7 @@ std::vector<planner::Observation> load_observations(const std::string& profile) 
   return io::read_observations(profile);
 }
 
-std::string keep_observations(std::string text, const std::string& profile, const std::string& path,
+std::string keep_observations(const std::string& text, const std::string& profile, const std::string& path,
                               Remarks& remarks) {
   std::vector<planner::Observation> known = load_observations(profile);
   std::error_code error;

@@ -16,7 +16,7 @@ namespace trnplan::api {
 
 /// The profile `text` for `path`, with the observations of `profile` (a name or a file) and of the existing
 /// file: results of past runs remain true.
-[[nodiscard]] std::string keep_observations(std::string text, const std::string& profile,
+[[nodiscard]] std::string keep_observations(const std::string& text, const std::string& profile,
                                             const std::string& path, Remarks& remarks);
 
 /// Adds the observations of their groups to refusals and doubts. Observations that contradict the winner

@@ -92,7 +92,7 @@ Prediction Predictor::predict(const models::Job& at, const models::Strategy& str
   return out;
 }
 
-Recommendation Predictor::search(StackRef stack, planner::SearchOptions options) const {
+Recommendation Predictor::search(const StackRef& stack, planner::SearchOptions options) const {
   const models::Job& job = stack->job;
   const planner::RiskAdvisor advisor =
       risk(job.cluster.instance).advisor(job, *stack->profile, attitude_, sure_);

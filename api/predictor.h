@@ -66,7 +66,7 @@ class Predictor {
  private:
   [[nodiscard]] const KnownRisk& risk(const topology::Instance& machine) const;
   [[nodiscard]] const planner::ComparedJobs& compared_jobs(const topology::Instance& machine) const;
-  [[nodiscard]] Recommendation search(StackRef stack, planner::SearchOptions options) const;
+  [[nodiscard]] Recommendation search(const StackRef& stack, planner::SearchOptions options) const;
 
   const ResolvedJob& resolved_;
   planner::RiskAttitude attitude_;

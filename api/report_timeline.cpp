@@ -100,6 +100,8 @@ JsonValue slices_part(const models::Timeline& t) {
                             {"listed_micro_batches", chosen.listed},
                             {"told_micro_batches", chosen.sent},
                             {"detailed_micro_batches", chosen.detailed},
+                            {"kinds", t.lanes_of_stage},
+                            {"kinds_drawn", t.drawn_of_stage()},
                             {"left_out", chosen.left_out}});
 }
 
@@ -134,7 +136,9 @@ JsonValue timeline_part(const models::Job& planned, const models::Strategy& s, c
     return JsonValue::object(
         {{"operators", operators_part(report, &t)},
          {"timeline", slices_part(t)},
-         {"scenario", scenario == nullptr ? JsonValue() : JsonValue(scenario->scenario)}});
+         {"scenario", scenario == nullptr ? JsonValue() : JsonValue(scenario->scenario)},
+         {"of_runs",
+          scenario == nullptr || !scenario->runs ? JsonValue() : JsonValue(scenario->runs->runs)}});
   } catch (const std::overflow_error&) {  // without a rhythm it has too many passes to draw each
     return JsonValue::object({{"operators", operators_part(report, nullptr)},
                               {"timeline", JsonValue()},

@@ -1,6 +1,7 @@
 #include "api/simulate.h"
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
@@ -41,21 +42,30 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
 void write_trace(const SimulateRequest& o, const models::Job& job, const models::Strategy& strategy,
                  const models::Profile& profile, const models::TimelineOptions& drawn, Remarks& remarks) {
   const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance));
-  const models::Timeline timeline = models::timeline(model, job, strategy, profile, drawn);
+  const models::Timeline timeline = [&] {
+    try {
+      return models::timeline(model, job, strategy, profile, drawn);
+    } catch (const std::overflow_error& e) {  // beyond the clock, or too many passes
+      throw InputError({{"--trace", 0, 0},
+                        "",
+                        std::string("the step cannot be drawn: ") + e.what(),
+                        "leave --trace out, or state a smaller batch"});
+    }
+  }();
   const std::filesystem::path path = o.trace;
   io::write_files(folder_of(path), {{path.filename().string(), format_of(o.trace)(timeline)}}, o.force);
   const std::string left_out =
       timeline.listed_micro_batches == timeline.micro_batches
           ? ""
           : fmt::format(", with passes and messages of the first {} only", timeline.listed_micro_batches);
-  const std::size_t drawn_lanes =
-      timeline.lanes.size() / static_cast<std::size_t>(strategy.pipeline_parallel);
+  const int drawn_kinds = timeline.drawn_of_stage();
   const std::string kinds =
       timeline.lanes_of_stage == 1 ? ""
-      : static_cast<std::size_t>(timeline.lanes_of_stage) == drawn_lanes
-          ? fmt::format(", {} kinds of {}s each stage", drawn_lanes, timeline.device_word)
-          : fmt::format(", {} of {} kinds of {}s each stage: the busiest and the least busy", drawn_lanes,
-                        timeline.lanes_of_stage, timeline.device_word);
+      : timeline.lanes_of_stage == drawn_kinds
+          ? fmt::format(", {} kinds of {}s each stage", drawn_kinds, timeline.device_word)
+          : fmt::format(
+                ", {} of {} kinds of {}s each stage: those of each condition, the busiest and the least busy",
+                drawn_kinds, timeline.lanes_of_stage, timeline.device_word);
   remarks.add(
       fmt::format("wrote {}: {} slices on {} tracks, operators of {} of {} micro-batches{}{}; open it in "
                   "ui.perfetto.dev",

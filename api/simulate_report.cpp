@@ -17,11 +17,12 @@ JsonValue elasticities_part(const models::StepReport& report) {
   return all;
 }
 
-/// Sentence on the step in a scenario. But for the timeline, the page shows that of the ideal machine.
+/// Sentence on the step in a scenario. The page shows that of the ideal machine, and says so where not.
 std::string scenario_words(const ScenarioStep& s, Seconds ideal) {
   return fmt::format(
-      "with --scenario {}: {:.4g} s a step, as on the timeline, {:.3f} times as long as on the ideal machine "
-      "of the rest of this page",
+      "with --scenario {}: {:.4g} s a step, {:.3f} times as long as on the ideal machine, of which this page "
+      "is "
+      "unless a part says otherwise",
       s.scenario, s.report.step.value, s.report.step / ideal);
 }
 
@@ -48,9 +49,13 @@ JsonValue commands_part(const SimulateRequest& o, const SimulateResult& r) {
   if (!r.judgement.plan) return all;
   const std::vector<std::string> simulate =
       words_for_simulate(word_for(o.job), options, r.job, *r.judgement.plan);
+  const auto again = [&](std::vector<std::string> more) {
+    if (!o.scenario.empty()) more.insert(more.begin(), {"--scenario", o.scenario});
+    return words(simulate, more);
+  };
   all.add(command_part("show every operator of the step on a timeline, in ui.perfetto.dev",
-                       words(simulate, {"--trace", "step.pftrace"})));
-  all.add(command_part("print the same numbers for a script", words(simulate, {"--format", "json"})));
+                       again({"--trace", "step.pftrace"})));
+  all.add(command_part("print the same numbers for a script", again({"--format", "json"})));
   return all;
 }
 

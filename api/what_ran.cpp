@@ -51,7 +51,8 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
 
 std::optional<WhatRan> what_ran(const std::string& job, const std::string& strategy,
                                 const std::string& config, const std::string& instance,
-                                const io::Catalog& catalog, Remarks& remarks, const StatedFiles& texts) {
+                                const io::Catalog& catalog, Remarks& remarks, const StatedFiles& texts,
+                                int nodes) {
   const SourcePos place{"command line", 0, 0};
   std::vector<Diagnostic> faults;
   if (!config.empty() && !job.empty()) {
@@ -63,7 +64,9 @@ std::optional<WhatRan> what_ran(const std::string& job, const std::string& strat
   if (!faults.empty()) throw InputError(std::move(faults));
   if (!config.empty()) return ran_of_config(config, instance, texts, catalog, remarks);
   if (job.empty()) return std::nullopt;
-  io::JobReading reading = load_job({job, {}, texts}, catalog, remarks);
+  JobInput input{job, {}, texts};
+  if (nodes > 0 && !texts.has(job)) input.options.nodes = fmt::to_string(nodes);
+  io::JobReading reading = load_job(input, catalog, remarks);
   WhatRan ran;
   if (!strategy.empty()) ran.strategy = io::parse_strategy(strategy, reading.job);
   ran.job = std::move(reading.job);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/stated_files.h"
 #include "calibrate/session/samples.h"
 #include "io/catalog/catalog.h"
 #include "text/remarks.h"
@@ -13,12 +14,12 @@ namespace trnplan::api {
 
 /// Reads --job (as `plan` takes it) and --strategy, or --config (an NxDT YAML; on nodes of `instance`);
 /// nullopt if none is given. Throws InputError with every fault, also if both are given or a strategy without
-/// a job.
+/// a job. `nodes`, if not 0, are those of a job that is a model's name.
 [[nodiscard]] std::optional<calibrate::WhatRan> what_ran(const std::string& job, const std::string& strategy,
                                                          const std::string& config,
                                                          const std::string& instance,
                                                          const io::Catalog& catalog, Remarks& remarks,
-                                                         const StatedFiles& texts = {});
+                                                         const StatedFiles& texts = {}, int nodes = 0);
 
 /// Plan that a folder of `plan --out` ran, from its plan.json. Throws InputError.
 [[nodiscard]] calibrate::WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog);

@@ -72,7 +72,7 @@ class Reader {
   std::optional<Seconds> deadline(const std::string& text) {
     if (text.empty()) return std::nullopt;
     const auto value = parse_duration(text);
-    if (!value)
+    if (!value || value->value <= 0)
       fault("--deadline", in_quotes(text) + " is not a duration", "write for example 30d, 36h or 6w");
     return value;
   }

@@ -218,8 +218,9 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   command->add_option("-r,--ranks", o->request.points.ranks, "ranks of such tables, on all nodes together")
       ->check(whole_number(1, logs::kRanksMost));
   command
-      ->add_option("-N,--nodes", o->request.points.nodes,
-                   "nodes of such tables; default: as few as hold the ranks")
+      ->add_option(
+          "-N,--nodes", o->request.points.nodes,
+          "nodes of such tables, by default as few as hold the ranks; and of a --job that is a model's name")
       ->check(whole_number(1, topology::kMostNodes));
   command->add_option("--job", o->request.job, "the job that wrote the training logs")->check(not_empty());
   command->add_option("--strategy", o->request.strategy, "its strategy, written as for simulate")

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ namespace trnplan::cli {
 
 namespace {
 
+constexpr double kLeastPart = 5e-4;  ///< of a step, of a part that is printed
 constexpr const char* kOwn = "nxd";  ///< the framework's own schedule
 
 struct SimulateOptions {
@@ -36,21 +38,36 @@ std::vector<std::string> schedules() {
   return all;
 }
 
-/// The step in a scenario in one sentence.
-std::string scenario_step(const api::ScenarioStep& s, Seconds ideal) {
+/// The parts of the step, along its critical path, that are longer or shorter than on the ideal machine.
+std::string scenario_parts(const models::StepReport& scenario, const models::StepReport& ideal) {
+  std::string parts;
+  for (std::size_t i = 0; i < scenario.breakdown.size(); ++i) {
+    const double more = (scenario.breakdown[i] - ideal.breakdown[i]).value;
+    if (std::abs(more) < kLeastPart * ideal.step.value) continue;
+    parts +=
+        fmt::format("{}{} {}{} s", parts.empty() ? "" : ", ", cause_words(static_cast<models::Category>(i)),
+                    more < 0 ? "-" : "+", seconds_text(Seconds(std::abs(more))));
+  }
+  return parts.empty() ? "" : "  Along the path that decides the step: " + parts + "\n";
+}
+
+/// The step in a scenario in one sentence, and where its time differs.
+std::string scenario_step(const api::ScenarioStep& s, const models::StepReport& of_ideal) {
+  const Seconds ideal = of_ideal.step;
   const std::string spread = !s.runs ? ""
                                      : fmt::format(" (median of {} runs, 5 to 95 %: {} to {})", s.runs->runs,
                                                    seconds_text(s.runs->low), seconds_text(s.runs->high));
   return fmt::format("With {}: {} s a step{}, {:.3f} times as long as on the ideal machine below.\n",
-                     printable(s.scenario), seconds_text(s.report.step), spread, s.report.step / ideal);
+                     printable(s.scenario), seconds_text(s.report.step), spread, s.report.step / ideal) +
+         scenario_parts(s.report, of_ideal);
 }
 
-/// The same, and for how long the cores of each factor wait for the busiest ones.
-std::string scenario_text(const api::ScenarioStep& s, Seconds ideal, bool stages) {
+/// The same, and by how much less the cores of each factor work than the busiest ones of their stage.
+std::string scenario_text(const api::ScenarioStep& s, const models::StepReport& ideal, bool stages) {
   if (std::all_of(s.work.begin(), s.work.end(), [](const models::CoreWork& w) { return w.factor == 1; }))
     return scenario_step(s, ideal) + "\n";
-  Table table({{"cores"}, {"factor"}, {"work, s"}, {"waiting for the busiest, s"}});
-  Table by_stage({{"stage"}, {"cores"}, {"factor"}, {"work, s"}, {"waiting for the busiest, s"}});
+  Table table({{"cores"}, {"factor"}, {"work, s"}, {"less than the busiest, s"}});
+  Table by_stage({{"stage"}, {"cores"}, {"factor"}, {"work, s"}, {"less than the stage's busiest, s"}});
   for (const models::CoreWork& w : s.work) {
     std::vector<std::string> cells = {
         std::to_string(w.cores), fmt::format("{:.4g}", w.factor), fmt::format("{:.3f}", w.work.value),
@@ -75,7 +92,7 @@ int run(const SimulateOptions& o) {
   } else if (judgement.plan) {
     const std::string unmeasured = judgement.plan->network ? "" : network_words(*judgement.plan);
     const std::string slower =
-        scenario ? scenario_text(*scenario, judgement.plan->report.step, strategy.pipeline_parallel > 1) : "";
+        scenario ? scenario_text(*scenario, judgement.plan->report, strategy.pipeline_parallel > 1) : "";
     print_text(job_line(job) + strategy_words(strategy) + "\n" + slower +
                plan_details(*judgement.plan, false, text_width()) +
                (unmeasured.empty() ? "" : "  network     " + unmeasured + "\n") +

@@ -36,11 +36,11 @@ for id in $remarked; do
   checks=$((checks + 1))
   grep -qE "^- \{?id: $id\b" api/rules/9_remarks.yaml || { echo "FAIL: api/rules/9_remarks.yaml has no row $id" && failed=$((failed + 1)); }
 done
-for id in $(sed -nE 's/^- \{?id: ([a-z0-9-]+).*/\1/p' api/rules/*.yaml | sort -u); do
+while read -r id; do
   checks=$((checks + 1))
-  grep -rqE --include='*.cpp' --include='*.sh' --include='*.out' --include='*.py' --include='expected-output' "[\"\[ ]$id[]\":,]" tests examples ||
+  grep -rqE --include='*.cpp' --include='*.sh' --include='*.out' --include='*.py' --include='expected-output' "[\"\[ ]${id}[]\":,]" tests examples ||
     { echo "FAIL: no test has the id $id" && failed=$((failed + 1)); }
-done
+done < <(sed -nE 's/^- \{?id: ([a-z0-9-]+).*/\1/p' api/rules/*.yaml | sort -u)
 
 # Files that the table of changes sends a reader to.
 for path in $(sed -n '/^## Change/,/^## /p' docs/architecture.md | grep -oE '`[a-z_0-9]+/[A-Za-z_0-9./*-]+`' | tr -d '`' | sort -u); do

@@ -1,6 +1,7 @@
 // The median and other percentiles.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -17,7 +18,7 @@ inline constexpr double kDeviationToSigma = 1.4826;
 /// Value below which a share of `sorted` lies, by nearest rank. Requires: ascending, not empty.
 template <class Value>
 [[nodiscard]] const Value& percentile(const std::vector<Value>& sorted, double share) {
-  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+  return sorted[static_cast<std::size_t>(std::llround(share * static_cast<double>(sorted.size() - 1)))];
 }
 
 }  // namespace trnplan

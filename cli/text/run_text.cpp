@@ -31,12 +31,17 @@ std::string if_it_works(const planner::RunAnswer& run) {
                      short_probability(run.works));
 }
 
+/// Reminder that the probabilities after it are those of a plan that works.
+const char* if_so(const planner::RunAnswer& run) {
+  return run.works < 1 ? "if it works, " : "";
+}
+
 /// Progress that the run reaches. The time is used in any case, so there is one cost.
 std::string reached_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   const bool by_budget = q.budget && run.usd && (!q.deadline || run.time < *q.deadline);
   std::string text = fmt::format("  time        {}{}{}\n", days(run.time), cost(run.usd),
                                  by_budget ? ": what the budget buys" : "");
-  text += fmt::format("  reached     50 % likely at least {} tokens, 90 % likely at least {}\n",
+  text += fmt::format("  reached     {}50 % likely at least {} tokens, 90 % likely at least {}\n", if_so(run),
                       count_text(run.tokens_50), count_text(run.tokens_90));
   if (!run.usd) return text;
   const double billion = 1e9;
@@ -50,8 +55,8 @@ std::string taken_text(const planner::RunAnswer& run, const planner::RunQuestion
                                  figure(run.time_90.low / kDay), figure(run.time_90.high / kDay));
   if (q.deadline)
     text += fmt::format("; in time with probability {}{}", short_probability(run.in_time), if_it_works(run));
-  text += fmt::format("\n              50 % likely within {}; 90 %: {}", time_and_cost(run.time, run.usd),
-                      time_and_cost(run.time_at_90, run.usd_at_90));
+  text += fmt::format("\n              {}50 % likely within {}; 90 %: {}", if_so(run),
+                      time_and_cost(run.time, run.usd), time_and_cost(run.time_at_90, run.usd_at_90));
   if (q.budget)
     text += fmt::format("; in the budget with probability {}{}", short_probability(run.in_budget),
                         q.deadline ? "" : if_it_works(run));
@@ -84,11 +89,12 @@ std::string usd_text(double usd) {
 
 std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   if (q.asks_for_tokens()) {
-    return fmt::format("{}{}: 50 % likely at least {} tokens, 90 % likely at least {}", days(run.time),
-                       cost(run.usd), count_text(run.tokens_50), count_text(run.tokens_90));
+    return fmt::format("{}{}: {}50 % likely at least {} tokens, 90 % likely at least {}", days(run.time),
+                       cost(run.usd), if_so(run), count_text(run.tokens_50), count_text(run.tokens_90));
   }
-  return fmt::format("{} tokens, 50 % likely to end within {}; 90 % likely within {}", count_text(q.tokens),
-                     time_and_cost(run.time, run.usd), time_and_cost(run.time_at_90, run.usd_at_90));
+  return fmt::format("{} tokens, {}50 % likely to end within {}; 90 % likely within {}", count_text(q.tokens),
+                     if_so(run), time_and_cost(run.time, run.usd),
+                     time_and_cost(run.time_at_90, run.usd_at_90));
 }
 
 std::string run_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {

@@ -9,6 +9,7 @@
 
 #include "cli/text/table.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 #include "units/quantity.h"
 
 namespace trnplan::cli {
@@ -20,6 +21,7 @@ using calibrate::RowScores;
 using calibrate::ScoredRow;
 
 constexpr std::size_t kMostReasons = 8;
+constexpr std::size_t kLongestReason = 400;  ///< bytes: a fault with its fix
 
 std::string percent(double share) {
   return fmt::format("{:.1f}", 100 * share);
@@ -107,11 +109,11 @@ std::string choices(const RowScores& scores) {
   if (groups.empty()) return "";
   const calibrate::RegretSummary r = calibrate::regret_of(groups);
   return fmt::format(
-      "In {} groups of five or more layouts, the predicted best is {} % (median), {} % (mean), {} % (worst) "
+      "In {} of five or more layouts, the predicted best is {} % (median), {} % (mean), {} % (worst) "
       "slower than the measured best; a blind choice {} % (mean). The best is found in {}; rank correlation "
       "{:.2f} (median).\n",
-      r.groups, percent(r.median), percent(r.mean), percent(r.worst), percent(r.random), r.best_found,
-      r.rank_correlation);
+      counted(static_cast<std::int64_t>(r.groups), "group"), percent(r.median), percent(r.mean),
+      percent(r.worst), percent(r.random), r.best_found, r.rank_correlation);
 }
 
 std::string fits(const RowScores& scores) {
@@ -120,9 +122,12 @@ std::string fits(const RowScores& scores) {
   std::string out;
   if (f.rows > f.unknown)
     out += fmt::format(
-        "Fit or out of memory: {} of {} right; of {} that did not fit {} caught; of {} that fitted {} "
-        "refused; for {} there is no prediction.\n",
-        f.right, f.rows, f.oom, f.oom_caught, f.fitting, f.false_refusals, f.unknown);
+        "Fit or out of memory: {} of {} right. {} of {} that ran out of memory {} foreseen; {} of {} that "
+        "fitted "
+        "{} called too large; {} no prediction.\n",
+        f.right, f.rows, f.oom_caught, f.oom, f.oom_caught == 1 ? "was" : "were", f.false_refusals, f.fitting,
+        f.false_refusals == 1 ? "was" : "were",
+        f.unknown == 1 ? std::string("1 has") : fmt::format("{} have", f.unknown));
   return out;
 }
 
@@ -136,9 +141,9 @@ std::string refusals(const RowScores& scores) {
   }
   std::stable_sort(reasons.begin(), reasons.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string out = fmt::format("\nNot predicted, {} rows:\n", all);
+  std::string out = fmt::format("\nNot predicted, {}:\n", counted(static_cast<std::int64_t>(all), "row"));
   for (std::size_t i = 0; i < reasons.size() && i < kMostReasons; ++i)
-    out += fmt::format("  {:>6}  {}\n", reasons[i].first, printable(reasons[i].second, 88));
+    out += fmt::format("  {:>6}  {}\n", reasons[i].first, printable(reasons[i].second, kLongestReason));
   if (reasons.size() > kMostReasons)
     out +=
         fmt::format("  and for {} more reasons (--format json lists them)\n", reasons.size() - kMostReasons);
@@ -159,7 +164,7 @@ std::string every_row(const RowScores& scores, int width) {
     table.row({printable(r.id, 40), r.out_of_memory ? "no fit" : seconds(r.measured), seconds(r.predicted),
                r.scored() ? fmt::format("{:+.1f}", 100 * r.error()) : "-", seconds(r.low), seconds(r.high),
                r.fit_probability ? fmt::format("{:.0f}", 100 * *r.fit_probability) : "-"},
-              printable(r.skipped, 80));
+              printable(r.skipped, kLongestReason));
   }
   return "\n" + table.text(width);
 }

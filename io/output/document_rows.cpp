@@ -242,8 +242,10 @@ std::vector<RowColumn> columns_of(const Json& rows, const std::vector<RowColumn>
 
 std::string cell_of(const Json& row, const RowColumn& c) {
   const Json value = at_path(row, c.key);
-  if (c.as != ShownAs::text && value.is_array() && value.size() == 2)
+  if (c.as != ShownAs::text && value.is_array()) {
+    if (value.size() != 2 || value[0].is_null() || value[1].is_null()) return "-";
     return shown(value[0], c.as) + " to " + shown(value[1], c.as);
+  }
   return cell(shown(value, c.as));
 }
 

@@ -76,6 +76,12 @@ void compare_cluster(const CheckedFolder& checked, const std::string& table) {
   }
 }
 
+/// Last line of what a program printed, which says why it ended.
+std::string last_line(std::string_view printed) {
+  while (printed.ends_with('\n')) printed.remove_suffix(1);
+  return printable(printed.substr(printed.find_last_of('\n') + 1));
+}
+
 }  // namespace
 
 void check_partition(const CheckedFolder& checked) {
@@ -89,7 +95,7 @@ void check_partition(const CheckedFolder& checked) {
   const ProcessResult sinfo = checked.runner(command, kQuery);
   if (!sinfo.ok()) {
     return checked.fault("sinfo", "",
-                         "failed: " + printable(sinfo.error.empty() ? sinfo.output : sinfo.error),
+                         "failed: " + last_line(sinfo.error.empty() ? sinfo.output : sinfo.error),
                          "start Slurm's controller, or correct its address in slurm.conf");
   }
   const std::size_t header = sinfo.output.find('\n');

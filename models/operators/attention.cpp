@@ -46,11 +46,12 @@ double scored_share(const Architecture& a, bool flash, bool balanced, double tok
 }  // namespace
 
 /// Appends attention. With context parallel it is that of the last rank: its own block, then every other one
-/// while the next arrives. If all ranks have equally many scores, each block counts half. Backward moves the
+/// while the next arrives, where the framework overlaps them. If all ranks have equally many scores, each block counts half. Backward moves the
 /// gradients of K and V along.
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
   const bool balanced = framework_of(s_).balances_context();
   const int ranks = s_.context_parallel;
+  const bool overlaps = framework_of(s_).overlaps_layers(s_);
   const double keys = framework_of(s_).repeats_keys() ? heads_ * a_.head_dim : kv_width_ / 2;
   for (int block = 0; block < ranks; ++block) {
     if (block + 1 < ranks) {
@@ -60,7 +61,7 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
                       .process_group = ProcessGroup::context,
                       .op = CollectiveOp::permute,
                       .bytes = Bytes(tensors * element_bytes_ * tokens_ * keys),
-                      .overlapped = true});
+                      .overlapped = overlaps});
     }
     attention_block_of(list, units, bytes_per_score,
                        scored_share(a_, s_.flash_attention, balanced, sequence_, block));

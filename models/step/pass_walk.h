@@ -11,13 +11,13 @@
 namespace trnplan::models {
 
 /// Walks over a pass that is one task: its operators have the times of its chains that ran alone,
-/// `run(chain)`. Calls `on_operator(item, 0, start, end, overlapped)` for every operator if `detailed`, and
+/// `run_of(chain)`. Calls `on_operator(item, start, end, overlapped)` for every operator if `detailed`, and
 /// `on_chain(chain, start, end)` for every chain after its last operator.
 template <class RunOf, class OnOperator, class OnChain>
 void walk_remembered(const Pass& pass, SimTime now, bool detailed, const RunOf& run_of,
                      const OnOperator& on_operator, const OnChain& on_chain) {
   if (pass.launch) {
-    on_operator(*pass.launch, 0, now, now + pass.launch->length, false);
+    on_operator(*pass.launch, now, now + pass.launch->length, false);
     now += pass.launch->length;
   }
   for (const Chain& c : pass.chains) {
@@ -26,7 +26,7 @@ void walk_remembered(const Pass& pass, SimTime now, bool detailed, const RunOf& 
     for (int i = 0; i < c.times && detailed; ++i) {
       for (std::size_t k = 0; k < c.items->size(); ++k) {
         const ChainRun::Span& span = run.spans[k];
-        on_operator((*c.items)[k], 0, now + span.start, now + span.end, span.overlapped);
+        on_operator((*c.items)[k], now + span.start, now + span.end, span.overlapped);
       }
       now += run.length;
     }
@@ -36,23 +36,20 @@ void walk_remembered(const Pass& pass, SimTime now, bool detailed, const RunOf& 
 }
 
 /// Walks over a pass whose operators are tasks: `tasks`, those of one lane, without reductions that overlap
-/// the pass. Where a queue waits for its collective engine there is one more task. A transfer that a lane
-/// makes `copies(item)` times, in as many groups, is visited as often: on_operator(item, copy, ...).
-template <class Copies, class OnOperator, class OnChain>
+/// the pass. Where a queue waits for its collective engine there is one more task.
+template <class OnOperator, class OnChain>
 void walk_tasks(const Pass& pass, const StepProgram& step, const sim::Run& run,
-                const std::vector<sim::TaskId>& tasks, const Copies& copies, const OnOperator& on_operator,
+                const std::vector<sim::TaskId>& tasks, const OnOperator& on_operator,
                 const OnChain& on_chain) {
   auto task = tasks.begin();
   SimTime now = run.started[*task];
   const auto take = [&](const Item& item, bool overlapped) {
     for (; task != tasks.end() && step.of(*task).item == nullptr; ++task) now = run.ended[*task];
-    for (int copy = 0; copy < copies(item); ++copy) {
-      if (task == tasks.end() || step.of(*task).item != &item)
-        throw std::logic_error("a pass has other tasks than operators");
-      on_operator(item, copy, run.started[*task], run.ended[*task], overlapped);
-      if (!overlapped) now = run.ended[*task];
-      ++task;
-    }
+    if (task == tasks.end() || step.of(*task).item != &item)
+      throw std::logic_error("a pass has other tasks than operators");
+    on_operator(item, run.started[*task], run.ended[*task], overlapped);
+    if (!overlapped) now = run.ended[*task];
+    ++task;
   };
   if (pass.launch) take(*pass.launch, false);
   for (const Chain& c : pass.chains) {

@@ -1,9 +1,13 @@
 #include "models/step/timeline.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -63,8 +67,9 @@ void choose_details(const StepParts& p, std::size_t lanes, std::size_t most_slic
   out.detailed_micro_batches = fit(room, operators, out.listed_micro_batches);
 }
 
-/// Indices of the lanes of a stage that are drawn.
-std::vector<int> drawn_lanes(const StepProgram& step, const sim::Run& run, int stages, int lanes) {
+/// Numbers of the lanes that are drawn, the same in each stage.
+std::vector<int> drawn_lanes(const StepProgram& step, const sim::Run& run, const Layout& layout, int stages) {
+  const int lanes = layout.lanes(0);
   std::vector<int> order(at(lanes));
   std::iota(order.begin(), order.end(), 0);
   if (lanes <= kMostLanesDrawn) return order;
@@ -78,9 +83,20 @@ std::vector<int> drawn_lanes(const StepProgram& step, const sim::Run& run, int s
     }
   }
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return busy[at(a)] > busy[at(b)]; });
-  order.erase(order.begin() + (kMostLanesDrawn - 1), order.end() - 1);
-  std::sort(order.begin(), order.end());
-  return order;
+  std::set<std::vector<std::pair<double, NodeState>>> conditions;
+  std::vector<int> drawn, alike;
+  for (const int lane : order) {
+    std::vector<std::pair<double, NodeState>> of_stages;
+    for (int s = 0; s < stages; ++s)
+      of_stages.emplace_back(layout.cores(s, lane).factor, layout.cores(s, lane).node);
+    (conditions.insert(std::move(of_stages)).second ? drawn : alike).push_back(lane);
+  }
+  const int least = order.back();
+  drawn.insert(drawn.end(), alike.begin(), alike.end());
+  drawn.resize(kMostLanesDrawn);
+  if (std::find(drawn.begin(), drawn.end(), least) == drawn.end()) drawn.back() = least;
+  std::sort(drawn.begin(), drawn.end());
+  return drawn;
 }
 
 class Writer {
@@ -96,7 +112,7 @@ class Writer {
     out_.device_word = topology::device_word(p_.job.cluster.instance.traits.accelerator);
     choose_details(p_, at(std::min(lanes_, kMostLanesDrawn)), options.most_slices, out_);
     simulate(options);
-    add_tracks(drawn_lanes(step_, run_, p_.stages, lanes_));
+    add_tracks(drawn_lanes(step_, run_, layout_, p_.stages));
   }
 
   Timeline run() {
@@ -145,7 +161,9 @@ class Writer {
         if (p_.reduces_early()) reductions_.push_back(track("gradient reductions", false, ""));
         for (std::size_t k = 0; k < kCounterNames.size(); ++k)
           (k == 0 ? uses.emplace_back() : uses.back())[k] = track(kCounterNames[k], true, "1");
-        alive_.emplace_back(memory_.stages[at(s)], track("memory of a core", true, "bytes"), out_.samples);
+        alive_.emplace_back(memory_.stages[at(s)],
+                            track(fmt::format("memory of a {}", out_.device_word), true, "bytes"),
+                            out_.samples);
       }
     }
     use_.emplace(layout_.fabric(), std::move(uses));
@@ -218,7 +236,7 @@ class Writer {
           if (source.item != nullptr) end_of_step(t, place, source);
         } else if (source.is<task::Reduction>()) {
           slice(place, reductions_, t, s.action);
-          transfer(place, *source.item, 0, run_.started[t], run_.ended[t]);
+          transfer(place, *source.item, run_.started[t], run_.ended[t]);
         } else if (source.is<task::Launch>() || source.is<task::Hold>()) {
           if (is_listed(s.action)) slice(place, compute_, t, s.action);
         } else {
@@ -246,27 +264,23 @@ class Writer {
     slice(tracks[index(place)], run_.started[t], run_.ended[t], item.name, item.transfer_category, action);
   }
 
-  /// Number of transfers of an item in which a lane takes part.
-  int copies(Place place, const Item& item) {
-    if (!item.is_transfer()) return 1;
-    const auto& shares = layout_.shares(place.stage, item);
-    return static_cast<int>(
-        std::count_if(shares.begin(), shares.end(), [&](const auto& s) { return has(s.lanes, place.lane); }));
-  }
-  static bool has(const std::vector<int>& lanes, int lane) {
-    return std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
-  }
-  /// Load of the copy-th of these transfers.
-  const Fabric::Load& load_of(Place place, const Item& item, int copy) {
-    for (const Layout::Share& share : layout_.shares(place.stage, item)) {
-      if (has(share.lanes, place.lane) && copy-- == 0) return share.load;
+  /// The one transfer of an item in which a lane takes part: groups of one kind do not overlap, and those of
+  /// one composition are one transfer.
+  const Fabric::Load& load_of(Place place, const Item& item) {
+    const auto [it, fresh] = loads_.try_emplace({place.stage, &item});
+    if (fresh) {
+      it->second.resize(at(lanes_));
+      for (const Layout::Share& share : layout_.shares(place.stage, item)) {
+        for (const int lane : share.lanes) it->second[at(lane)] = &share.load;
+      }
     }
-    return item.load;
+    const Fabric::Load* load = it->second[at(place.lane)];
+    if (load == nullptr) throw std::logic_error("a lane takes part in a transfer of another one");
+    return *load;
   }
   /// Notes the use of its resources by a transfer from `start` to `end`.
-  void transfer(Place place, const Item& item, int copy, SimTime start, SimTime end) {
-    if (item.is_transfer())
-      use_->transfer(index(place), load_of(place, item, copy), start + item.length, end);
+  void transfer(Place place, const Item& item, SimTime start, SimTime end) {
+    if (item.is_transfer()) use_->transfer(index(place), load_of(place, item), start + item.length, end);
   }
 
   void one_pass(const PassRun& r) {
@@ -277,18 +291,18 @@ class Writer {
       slice(compute_[index], r.start, r.end, r.pass.whole.name, r.pass.whole.transfer_category, action);
     if (listed && !detailed) {
       const auto load_of = [&](const Item& item) -> const Fabric::Load& {
-        return this->load_of(r.place, item, 0);
+        return this->load_of(r.place, item);
       };
       use_->pass(index, r.pass, load_of, r.start, r.end);
     }
     MemoryCounter& alive = alive_[index];
     const bool forward = action.kind == StageAction::Kind::forward;
     if (forward) alive.add(r.start, {.passes = 1}, listed);  // its input, its output's place
-    const auto on_operator = [&](const Item& item, int copy, SimTime start, SimTime end, bool overlapped) {
+    const auto on_operator = [&](const Item& item, SimTime start, SimTime end, bool overlapped) {
       if (!detailed || start == end) return;
       const Tracks& tracks = item.background ? background_ : overlapped ? engine_ : compute_;
       slice(tracks[index], start, end, item.name, item.transfer_category, action);
-      transfer(r.place, item, copy, start, end);
+      transfer(r.place, item, start, end);
     };
     const auto on_chain = [&](const Chain& chain, SimTime start, SimTime end) {
       memory(r, chain.part, chain.times, start, end);
@@ -301,8 +315,7 @@ class Writer {
       };
       walk_remembered(r.pass, r.start, detailed, run_of, on_operator, on_chain);
     } else {
-      const auto copies = [&](const Item& item) { return this->copies(r.place, item); };
-      walk_tasks(r.pass, step_, run_, r.tasks, copies, on_operator, on_chain);
+      walk_tasks(r.pass, step_, run_, r.tasks, on_operator, on_chain);
     }
     if (action.kind == p_.schedule().last_pass()) alive.add(r.end, {.passes = -1}, listed);
   }
@@ -337,7 +350,7 @@ class Writer {
   void end_of_step(TaskId t, Place place, const StepProgram::Source& source) {
     slice(place, compute_, t, kEndOfStep);
     if (source.is<task::Barrier>()) return;
-    transfer(place, *source.item, 0, run_.started[t], run_.ended[t]);
+    transfer(place, *source.item, run_.started[t], run_.ended[t]);
     // Reduced gradients and buckets: from the first bucket's reduction to the last one's gathering.
     const StageWork& w = p_.work(place.stage);
     const Item* first = w.reduce.empty() ? &w.optimizer : &w.reduce.front();
@@ -392,6 +405,8 @@ class Writer {
   int lanes_drawn_ = 0;
   Tracks compute_, engine_, background_, reductions_;
   std::optional<ResourceUse> use_;
+  std::map<std::pair<int, const Item*>, std::vector<const Fabric::Load*>>
+      loads_;                                  ///< by stage and item, then lane
   std::vector<MemoryCounter> alive_;           ///< by drawn lane
   std::vector<std::vector<TaskId>> tasks_of_;  ///< of the pass of a segment, by lane
   std::uint64_t flows_ = 0;
@@ -401,13 +416,16 @@ class Writer {
 
 std::string Timeline::name_of(const Lane& lane) const {
   std::string name = fmt::format("stage {}", lane.stage);
-  if (lanes_of_stage == 1) return name;
-  name += fmt::format(": {} {}", device_word, lane.core);
-  if (lane.cores > 1) name += fmt::format(" and {} like it", lane.cores - 1);
-  if (lane.factor != 1) name += fmt::format(", work x {:.4g}", lane.factor);
-  if (lane.node.network != 1) name += fmt::format(", NICs x {:.4g}", lane.node.network);
-  if (lane.node.links != 1) name += fmt::format(", links x {:.4g}", lane.node.links);
-  if (lane.node.late.value > 0) name += fmt::format(", {:.4g} s late", lane.node.late.value);
+  const char* between = ": ";
+  const auto add = [&](const std::string& words) { name += std::exchange(between, ", ") + words; };
+  if (lanes_of_stage > 1) {
+    add(fmt::format("{} {}", device_word, lane.core) +
+        (lane.cores > 1 ? fmt::format(" and {} like it", lane.cores - 1) : ""));
+  }
+  if (lane.factor != 1) add(fmt::format("work x {:.4g}", lane.factor));
+  if (lane.node.network != 1) add(fmt::format("NICs x {:.4g}", lane.node.network));
+  if (lane.node.links != 1) add(fmt::format("links x {:.4g}", lane.node.links));
+  if (lane.node.late.value > 0) add(fmt::format("{:.4g} s late", lane.node.late.value));
   return name;
 }
 

@@ -16,11 +16,12 @@ namespace trnplan::models {
 /// slower or times are random.
 ///
 /// Memory of a core, in bytes, follows the memory model (models/memory/memory.h): its largest value is the
-/// stage's StageMemory::peak(), at that peak's instant. A pass's input and output exist from the start of its
+/// stage's StageMemory::peak(), at that peak's instant; less where chunks of one stage differ in layers, of which
+/// the model knows the mean. A pass's input and output exist from the start of its
 /// forward, its layers' activations from the end of their forward; both go when their backward ends. Bytes
 /// that the model counts once for a backward exist through all its layers. With a split backward, activations
 /// go with the gradient of the input. Use, 0 to 1, is that of the busiest link, memory path and NIC by the
-/// stage's own transfers: of transfers at the same time, the one that uses most; the mean over a pass that is
+/// lane's own transfers: of transfers at the same time, the one that uses most; the mean over a pass that is
 /// not broken down.
 struct Timeline {
   struct Lane {
@@ -52,7 +53,10 @@ struct Timeline {
   };
 
   int stage_of(const Track& track) const { return lanes[static_cast<std::size_t>(track.lane)].stage; }
-  /// "stage 0"; where it has several lanes, "stage 0: core 8 and 7 like it, work x 1.2".
+  /// Lanes of each stage that are drawn.
+  int drawn_of_stage() const { return static_cast<int>(lanes.size()) / (lanes.back().stage + 1); }
+  /// "stage 0"; with what is wrong with its cores, and where it has several lanes with one of its cores:
+  /// "stage 0: core 8 and 7 like it, work x 1.2".
   std::string name_of(const Lane& lane) const;
 
   std::string_view device_word = "core";  ///< the common name of the device of a rank
@@ -74,8 +78,9 @@ struct TimelineOptions {
   int run = 0;          ///< of a scenario with random times
 };
 
-/// Most lanes of a stage that are drawn. Where it has more, these are the ones whose compute queues are busy
-/// longest, and the one that is busy for the shortest time.
+/// Most lanes of a stage that are drawn, the same ones in each stage. Where there are more, these are one for
+/// each condition of cores and nodes, then those whose passes last longest in all stages together, and the one
+/// whose passes last shortest.
 inline constexpr int kMostLanesDrawn = 16;
 
 /// Simulates the step and records it, in at most `most_slices` slices (or only those of the end of the step,

@@ -60,8 +60,9 @@ from .results import (
 
 __all__ = [
     "CalibrateResult", "CheckResult", "Collective", "CollectiveResult", "CollectiveSweep", "CollectiveValidation",
-    "CompareResult", "ExplainResult", "Fault", "GoodputValidation", "InputError", "Instance", "InstancesResult", "MemoryValidation", "MissingPackage",
-    "Model", "ModelsResult", "OfferingsResult", "Plan", "PlanResult", "RankedPlan", "ScoreResult", "SimulateResult", "StepValidation",
+    "CompareResult", "ExplainResult", "Fault", "GoodputValidation", "InputError", "Instance", "InstancesResult", "MemoryValidation",
+    "MissingPackage", "Model", "ModelsResult", "OfferingsResult", "Plan", "PlanResult", "RankedPlan", "ScoreResult", "SimulateResult", "StepValidation",
     "Strategy", "SupportResult", "TopologyResult", "ValidateResult", "WhatIfPoint", "WhatIfResult", "__version__", "calibrate",
-    "catalogue", "check", "collective", "compare", "explain", "instances", "models", "offerings", "plan", "simulate", "support", "topology", "validate", "whatif",
+    "catalogue", "check", "collective", "compare", "explain", "instances", "models", "offerings", "plan", "simulate", "support",
+    "topology", "validate", "whatif",
 ]  # fmt: skip

@@ -165,6 +165,8 @@ TEST_CASE("training logs", "[cli]") {
              "calibrate $logs/nxdt-llama3-70b.txt");
   cli.expect(0, R"(job\.yaml: 2 of 2 step samples are of it)",
              "calibrate $logs/nxdt-llama3-70b.txt --job $seventy --strategy tp=32,pp=8");
+  cli.expect(0, "your run ",
+             "calibrate $logs/nxd-llama3-70b.txt --job llama3-70b --nodes 16 --strategy tp=32,pp=8");
   cli.expect(0,
              R"(^trnplan: .*bert-end-of-epoch\.txt:1:1: left out: global batch 16384 in this log, 1024 in)",
              "calibrate $logs/bert-end-of-epoch.txt --job $seventy");

@@ -54,6 +54,8 @@ TEST_CASE("a scenario is simulated next to the ideal step", "[cli]") {
   CHECK(scenario.at("work")[1].at("waits_seconds") == 0);
   cli.expect(0, "^With slow-node=1:1.5: .* s a step, 1\\.[0-9]+ times as long",
              simulate + " --scenario slow-node=1:1.5");
+  cli.expect(0, "^  Along the path that decides the step: compute [+][0-9.]+ s",
+             simulate + " --scenario slow-node=1:1.5");
   cli.refuse("--scenario: slow-node: \"2\" is no node of the cluster",
              simulate + " --scenario slow-node=2:1.5");
   const json half = json_of(cli, simulate + " --scenario nic=1:0.5,spine=0.75,jitter=0.01,runs=5");
@@ -68,7 +70,9 @@ TEST_CASE("a scenario is simulated next to the ideal step", "[cli]") {
   cli.expect(0, "tracks, .*, 2 kinds of cores each stage; open it",
              simulate + " --scenario slow-node=1:1.5 --trace $work/slow.json");
   CHECK(cli.read("$work/slow.json").find("like it, work x 1.5") != std::string::npos);
-  cli.expect(0, "tracks, .*, 16 of [0-9]+ kinds of cores each stage: the busiest and the least busy; open it",
+  cli.expect(0,
+             "tracks, .*, 16 of [0-9]+ kinds of cores each stage: those of each condition, the busiest and "
+             "the least busy; open it",
              "simulate llama3-8b --nodes 8 --strategy tp=8 --scenario jitter=0.01,runs=2 --trace "
              "$work/varied.pftrace");
 }

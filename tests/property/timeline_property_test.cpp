@@ -52,7 +52,7 @@ std::vector<StageTracks> stages_of(const Timeline& t) {
   }
   for (const Timeline::Sample& s : t.samples) {
     const Timeline::Track& track = t.tracks[s.track];
-    if (track.name == "memory of a core") stages[static_cast<std::size_t>(t.stage_of(track))].memory.push_back(s);
+    if (track.unit == "bytes") stages[static_cast<std::size_t>(t.stage_of(track))].memory.push_back(s);
   }
   return stages;
 }
@@ -114,7 +114,8 @@ TEST_CASE("the memory counter of each stage reaches the peak of the memory model
       CHECK(stages[i].memory.back().value == states);
     }
     // However few slices are wanted, the peaks are there.
-    const std::vector<StageTracks> thin = stages_of(timeline(model, sample.job, s, datasheet(), {.most_slices = 0}));
+    const std::vector<StageTracks> thin =
+        stages_of(timeline(model, sample.job, s, datasheet(), {.most_slices = 0}));
     for (std::size_t i = 0; i < thin.size(); ++i) {
       CHECK(std::any_of(thin[i].memory.begin(), thin[i].memory.end(),
                         [&](const Timeline::Sample& x) { return x.value == memory.stages[i].peak().value; }));
@@ -146,7 +147,8 @@ TEST_CASE("a timeline of remembered layers and one of expanded layers are the sa
     context += sample.strategy.context_parallel > 1;
     const std::size_t most = seed % 2 == 0 ? 1'000'000 : 5'000;
     const Timeline a = timeline(model, sample.job, sample.strategy, datasheet(), {.most_slices = most});
-    const Timeline b = timeline(model, sample.job, sample.strategy, datasheet(), {.most_slices = most, .expand = true});
+    const Timeline b =
+        timeline(model, sample.job, sample.strategy, datasheet(), {.most_slices = most, .expand = true});
     REQUIRE(a.slices.size() == b.slices.size());
     REQUIRE(a.samples.size() == b.samples.size());
     for (std::size_t i = 0; i < a.slices.size(); ++i) REQUIRE(fields(a.slices[i]) == fields(b.slices[i]));

@@ -31,8 +31,8 @@ function errorRows(label, groups, mark) {
 function validatePage() {
   const s = data.summary, against = "Predictions against " + data.table;
   document.title = "trnplan validate: " + data.table;
-  page.append(h("header", null, h("p", {class: "kind"}, "validate: predicted against measured"),
-    h("h1", null, against), h("p", {class: "job"}, `profile ${data.profile}`)));
+  page.append(h("header", null, h("p", {class: "kind"}, "validate: predicted against measured"), h("h1", null, against),
+    h("p", {class: "job"}, `profile ${data.profile}`)));
   page.append(h("section", {id: "answer"},
     known(s.median_ape) ?
       h("p", {class: "lead"}, `Half of the predictions are within `, strong(percent(s.median_ape)),
@@ -40,34 +40,33 @@ function validatePage() {
           (known(s.coverage_90) ? `, and ${percent(s.coverage_90)} of the measured steps lie in their 90 % interval` :
                                   "") +
           ".") :
-      h("p", {class: "lead"}, "No measured step could be predicted."),
+                                  h("p", {class: "lead"}, "No measured step could be predicted."),
     known(data.leave_out) ?
-      para(data.leave_out === "none" ? "The profile predicts as it is, rows that it was fitted to among them." :
-                                       "Each row is predicted by a fit that has not seen " +
-            `its ${data.leave_out.replace(/_/g, " ")}.`) :
-                                       null,
-    h("div", {class: "tiles"},
-      tile("rows", "Rows", grouped(s.rows),
-        s.skipped > 0 ? `${grouped(s.skipped)} ${known(data.leave_out) ? "others" : "of them"} not predicted` : null),
+                                  para(data.leave_out === "none" ? "The profile predicts as it is, rows that it was fitted to among them." :
+                                                                   "Each row is predicted by a fit that has not seen " +
+                                        `its ${data.leave_out.replace(/_/g, " ")}.`) :
+                                                                   null,
+                                h("div", {class: "tiles"},
+                                  tile("rows", "Rows", grouped(s.rows),
+        s.skipped > 0 ? `${grouped(s.skipped)} ${known(data.leave_out) ? "others" : "of them"                            } not predicted` : null),
       known(s.median_ape) ? tile("median", "Median |error|", percent(s.median_ape), "half are smaller") : null,
       known(s.mape) ? tile("mean", "Mean |error|", percent(s.mape), null) : null,
-      known(s.bias) ?
-        tile("bias", "Bias", signed(s.bias), s.bias >= 0 ? "predicted too long" : "predicted too short") :
-        null,
+      known(s.bias) ? tile("bias", "Bias", signed(s.bias), s.bias >= 0 ? "predicted too long" : "predicted too short") :
+                                                  null,
       known(s.coverage_90) ?
-        tile("covered", "Within 90 %", percent(s.coverage_90), `median half-width ${percent(s.half_width_90)}`) :
-        null,
+                                    tile("covered", "Within 90 %", percent(s.coverage_90), `median half-width ${percent(s.half_width_90)}`) :
+                                    null,
       known(s.constant_mfu_mape) ? tile("mfu", "One MFU for all", percent(s.constant_mfu_mape),
-                                     `its mean error; noise of repeated runs ${percent(s.oracle_mape)}`) :
-                                   null,
+                                                                 `its mean error; noise of repeated runs ${percent(s.oracle_mape)}`) :
+                                                               null,
       data.fit && data.fit.rows > 0 ?
-        tile("fits", "Fits or not", `${grouped(data.fit.right)} of ${grouped(data.fit.rows)} right`,
+                                    tile("fits", "Fits or not", `${grouped(data.fit.right)} of ${grouped(data.fit.rows)} right`,
           `${grouped(data.fit.oom_caught)} of ${grouped(data.fit.oom)} out-of-memory runs foreseen`) :
-        null,
+                                    null,
       data.regret ? tile("regret", "Choosing by it costs", percent(data.regret.mean),
-                      `mean over ${count(data.regret.groups, "group")} of ` +
+                                                  `mean over ${count(data.regret.groups, "group")} of ` +
                         `layouts; blindly ${percent(data.regret.random)}`) :
-                    null)));
+                                                null)));
   if (data.rows.length > 0) {
     const most = 1500, stride = Math.ceil(data.rows.length / most),
           drawn = data.rows.filter((_, i) => i % stride === 0);

@@ -16,7 +16,7 @@ function timelinePart(step) {
   const words = ([track, start, length, name, batch, chunk]) =>
     `${t.names[name][0]} (${CAUSE[t.names[name][1]] || t.names[name][1]})${
       batch >= 0 ? ", micro-batch " + (batch + 1) : ""}${chunk >= 0 ? ", chunk " + (chunk + 1) : ""}, ` +
-    `${t.tracks[track].cores}: ` +
+    `${t.tracks[track].cores}${t.tracks[track].name === "compute" ? "" : ", " + t.tracks[track].name}: ` +
     `${seconds(length / 1e6)} s from ${seconds(start / 1e6)} s`;
   let moved = null, redraw = null;
   const box = chart("Timeline of the step", (width) => {
@@ -70,14 +70,9 @@ function timelinePart(step) {
     return [
       height + 36, clip, area, axis,
       tracks.map((x, row) => rowHeight >= 18 || row % Math.ceil(tracks.length / 32) === 0 ?
-          text(left - 5, row * rowHeight + rowHeight / 2 + 4,
-            rowHeight < 18             ? String(x.stage) :
-              x.core !== null          ? CORE + " " + x.core :
-              x.name === "collectives" ? (stages > 1 ? `comm. ${x.stage}` : "comm.") :
-              stages > 1                             ? "stage " + x.stage :
-                                                       x.name,
+          text(left - 5, row * rowHeight + rowHeight / 2 + 4, rowHeight < 18 ? String(x.stage) : rowName(x, stages),
             {"text-anchor": "end", class: "tick"}) :
-                                                       null)
+          null)
     ];
   });
   const set = (from, to) => {
@@ -111,14 +106,16 @@ function timelinePart(step) {
       `the first ${t.listed_micro_batches} are drawn, and the end of ` +
       `the step; ${grouped(t.left_out)} slices are left out.` :
     t.told_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, messages of the first ` +
-      `${t.told_micro_batches} only; trnplan simulate --trace writes all.` :
+      `${t.told_micro_batches} only; trnplan simulate --trace writes more.` :
     t.detailed_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, ` +
       `${t.detailed_micro_batches > 0 ? `those of the first ${t.detailed_micro_batches}` : "some of the first"} ` +
-      "broken down into operators; trnplan simulate --trace writes all." :
+      "broken down into operators; trnplan simulate --trace writes more." :
                                         "";
-  section("timeline", "The step on a timeline",
-    step.scenario ? para(`Drawn with ${step.scenario}; the rows are the ${CORE}s that do the same at the same time.`) : null,
-    para(`${stages > 1 ? `${stages} pipeline stages` : `What every ${CORE} does`}, from ` +
+  section("timeline", "The step on a timeline", step.scenario ? para(drawnWords(step, t)) : null,
+    para(`${
+           stages > 1 ? `${stages} pipeline stages` :
+             t.kinds > 1 ? `What the ${CORE}s do` :
+                           `What every ${CORE} does`}, from ` +
       "the first micro-batch to the new weights: light blocks are forward and " +
       "backward passes, darker ones the operators and collectives inside them." + partial),
     h("div", {class: "buttons"}, button("−", "zoom out", () => zoom(1.6)), button("+", "zoom in", () => zoom(0.625)),
@@ -140,3 +137,16 @@ function depths(slices) {
 }
 const firstPass = (t) =>
   Math.max(...t.slices.filter((s) => s[4] === 0).slice(0, 1).map((s) => s[1] + s[2]), t.end_microseconds / 500);
+// The name of a row, short.
+function rowName(track, stages) {
+  const part = track.core !== null ? track.core : stages > 1 ? track.stage : null;
+  if (track.name !== "compute") return part === null ? "comm." : "comm. " + part;
+  return track.core !== null ? `${CORE} ${part}` : stages > 1 ? "stage " + part : track.name;
+}
+// What the rows are on a machine that is not ideal.
+function drawnWords(step, t) {
+  const run = step.of_runs ? `, the run in the middle of ${step.of_runs}` : "";
+  if (t.kinds === 1) return `Drawn with ${step.scenario}${run}.`;
+  const some = t.kinds > t.kinds_drawn ? ` (${t.kinds_drawn} of ${t.kinds} kinds)` : "";
+  return `Drawn with ${step.scenario}${run}. A row is the ${CORE}s that do the same at the same time${some}.`;
+}

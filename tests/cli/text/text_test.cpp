@@ -94,4 +94,7 @@ TEST_CASE("one-sided bounds of a run say so", "[cli]") {
   run.tokens_50 = 312e9;
   run.tokens_90 = 250e9;
   CHECK(cli::run_line(run, {}) == "14.6 days: 50 % likely at least 312B tokens, 90 % likely at least 250B");
+  run.works = 0.9;  // what may not work is 90 % likely to end only if it does
+  CHECK(cli::run_line(run, q) ==
+        "1T tokens, if it works, 50 % likely to end within 14.6 days; 90 % likely within 18.1 days");
 }

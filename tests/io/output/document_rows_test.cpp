@@ -44,6 +44,8 @@ TEST_CASE("rows as Markdown have their main columns, and the recommended one is 
         "| what | share | us |\n| --- | ---: | ---: |\n| a, \"b\" \\| c | 50.0 % | 1 to 2.5 |\n"
         "| **d** | **-** | **3 to 4** |\n\nThe recommended one is in bold.\n");
   CHECK(markdown_of("{}", kRows).empty());
+  CHECK(markdown_of(R"({"points": [{"both": [1e-6, 2e-6]}, {"both": [null, null]}]})", kRows) ==
+        "| us |\n| ---: |\n| 1 to 2 |\n| - |\n");
   const std::string table = document_of_csv("what,share\n\"x, y\",0.25\n");
   CHECK(csv_of(table, sweep_rows()) == "what,share\n\"x, y\",0.25\n");
 }
