@@ -17,6 +17,7 @@
 #include "io/catalog/reliability.h"
 #include "io/input/instance_names.h"
 #include "io/input/scenario_text.h"
+#include "planner/check/rules.h"
 #include "planner/plan/target.h"
 #include "text/diagnostic.h"
 #include "text/document.h"

@@ -57,6 +57,18 @@ CLI::Validator decimal_number(double least, double most) {
       fmt::format("{:.15g}..{:.15g}", least, most));
 }
 
+CLI::Validator share_number(double least, double most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        const std::optional<double> value = parse_share(text);
+        if (!value || *value < least || *value > most)
+          return out_of(text, "share", fmt::format("{:.15g}", least), fmt::format("{:.15g}", most));
+        text = fmt::format("{}", *value);
+        return std::string();
+      },
+      fmt::format("{:.15g}..{:.15g}", least, most));
+}
+
 CLI::Validator sdk_release() {
   return numbers_with_points("not a Neuron SDK release, such as 2.28", "RELEASE");
 }

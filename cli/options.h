@@ -19,6 +19,8 @@ inline CLI::Validator not_empty() {
 CLI::Validator whole_number(int least, int most);
 /// Accepts a finite decimal number from `least` to `most`: not "nan", "inf" or hexadecimal.
 CLI::Validator decimal_number(double least, double most);
+/// Accepts such a number, or a percentage, which it turns into one: "95%".
+CLI::Validator share_number(double least, double most);
 
 /// Accepts a release of the Neuron SDK: numbers separated by points, "2.28".
 CLI::Validator sdk_release();

@@ -140,7 +140,7 @@ void add_plan(CLI::App& app, Run& chosen) {
       ->add_option("--sure", o->request.sure,
                    "probability from which it counts as known which of the first two plans is better; "
                    "below it, a measurement that would decide is named")
-      ->check(decimal_number(0.5, 0.9999))
+      ->transform(share_number(0.5, 0.9999))
       ->capture_default_str();
   add_risk(*command, o->request.risk);
   command->add_flag("--allow-doubtful", o->request.allow_doubtful,

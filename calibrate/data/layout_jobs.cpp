@@ -67,7 +67,8 @@ models::Architecture network_of(const LayoutRun& run, const LayoutRule& source) 
 int nodes_of(int gpus, topology::Instance& instance) {
   const int cores = instance.cores();
   if (gpus < cores && gpus % instance.cores_per_chip == 0) {
-    instance = part_of(std::move(instance), gpus / instance.cores_per_chip);
+    const int chips = gpus / instance.cores_per_chip;
+    instance = part_of(std::move(instance), chips);
     return 1;
   }
   return gpus % cores == 0 && gpus / cores <= topology::kMostNodes ? gpus / cores : 0;

@@ -118,7 +118,7 @@ std::string take_strategy(const LayoutRun& run, const LayoutRules& rules, const 
   }
   std::string keys;
   if (out.framework.empty()) put_keys(keys, source_rule(run, rules).keys);
-  const std::string refused = take_words(run, rules, keys);
+  std::string refused = take_words(run, rules, keys);
   out.strategy = fmt::format("tp={},pp={},vpp={},cp={},ep={}", run.tensor_parallel, run.pipeline_parallel,
                              run.virtual_pipeline, run.context_parallel, run.expert_parallel);
   if (run.data_parallel > 0) out.strategy += fmt::format(",dp={}", run.data_parallel);

@@ -72,7 +72,7 @@ bool has_machine(const std::vector<LogFile>& files) {
   });
 }
 
-MachineCalibration calibrate_machine(MachineInputs inputs, const topology::Instance& instance,
+MachineCalibration calibrate_machine(const MachineInputs& inputs, const topology::Instance& instance,
                                      const models::Profile& profile, const MachineSpreads& spreads,
                                      const std::string& name, Remarks& remarks) {
   refuse_learnt(inputs.files, profile);

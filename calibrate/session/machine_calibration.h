@@ -32,7 +32,8 @@ struct MachineCalibration {
 /// Learns the machine on top of `profile`. Remarks on points without a prediction, and on attention that teaches no
 /// loop. Throws InputError with every fault: times that no core reaches, unknown libraries, no row that can be
 /// used, a file that the profile has learnt.
-[[nodiscard]] MachineCalibration calibrate_machine(MachineInputs inputs, const topology::Instance& instance,
+[[nodiscard]] MachineCalibration calibrate_machine(const MachineInputs& inputs,
+                                                   const topology::Instance& instance,
                                                    const models::Profile& profile,
                                                    const MachineSpreads& spreads, const std::string& name,
                                                    Remarks& remarks);

@@ -117,7 +117,10 @@ std::string beside_best(const Answer& a, const Plan& p, bool alike) {
   return layout_words(p.strategy) + choices_of(a.job, p) + ", " + recompute_words(p.strategy);
 }
 
-/// Line on the proven fastest plan if another is recommended.
+/// Least gain over the recommended plan that is printed: 0.1 %, rounded.
+constexpr double kLeastGain = 5e-4;
+
+/// Line on the proven fastest plan if another is recommended, and faster by more than nothing.
 std::string fastest_text(const Answer& a) {
   if (a.result.recommended == 0) return "";
   const Plan &fastest = a.result.plans.front(), &best = *a.result.recommended_plan();
@@ -125,13 +128,14 @@ std::string fastest_text(const Answer& a) {
   const auto cost = [&](const Plan& p) {
     return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second;
   };
+  const double gain = cost(best) / cost(fastest) - 1;
+  if (gain < kLeastGain) return "";
   const bool alike = layout_words(fastest.strategy) == layout_words(best.strategy) &&
                      choices_of(a.job, fastest) == choices_of(a.job, best);
   const planner::Outlook *risky = outlook_of(a, 0), *safe = outlook_of(a, a.result.recommended);
-  std::vector<std::string> parts = {
-      beside_best(a, fastest, alike),
-      fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
-                  100 * (cost(best) / cost(fastest) - 1), by_price ? "cheaper" : "faster")};
+  std::vector<std::string> parts = {beside_best(a, fastest, alike),
+                                    fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
+                                                100 * gain, by_price ? "cheaper" : "faster")};
   if (risky != nullptr && safe != nullptr) {
     parts.push_back(fmt::format("{} likely to work,", probability_text(risky->works())));
     parts.push_back(fmt::format("the best one {}", probability_text(safe->works())));

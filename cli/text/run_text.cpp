@@ -55,7 +55,7 @@ std::string taken_text(const planner::RunAnswer& run, const planner::RunQuestion
                                  figure(run.time_90.low / kDay), figure(run.time_90.high / kDay));
   if (q.deadline)
     text += fmt::format("; in time with probability {}{}", short_probability(run.in_time), if_it_works(run));
-  text += fmt::format("\n              {}50 % likely within {}; 90 %: {}", if_so(run),
+  text += fmt::format("\n  {:<12}50 % likely within {}; 90 %: {}", run.works < 1 ? "if it works" : "",
                       time_and_cost(run.time, run.usd), time_and_cost(run.time_at_90, run.usd_at_90));
   if (q.budget)
     text += fmt::format("; in the budget with probability {}{}", short_probability(run.in_budget),

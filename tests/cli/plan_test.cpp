@@ -177,7 +177,7 @@ TEST_CASE("one strategy, contradictions, extremes, probabilities", "[cli]") {
       R"(^1 and [0-9]+ are too close to call: 1 is faster with probability [5-9][0-9]\.[0-9] % \(--sure asks for 95\.0 %\)$)",
       "plan $example --risk fastest --sure 0.95 --details");
   cli.expect(0, "^  measure     .* node-hours, [0-9,]+ USD; script: --out DIR$",
-             "plan $example --risk fastest --sure 0.95 --details");
+             "plan $example --risk fastest --sure 95% --details");
   cli.run("plan $example --sure 0.5 --details");
   cli.prints_no("too close to call");
   cli.run("plan $example --top 1 --risk fastest --details");
