@@ -121,7 +121,7 @@ class Calibration {
     tell_skipped();
     inputs.profile_stated = stated.has_value();
     if (calibrate::has_machine(out_.files) && !dumps_of_another_machine()) {
-      learn_machine(std::move(inputs), stated);
+      learn_machine(inputs, stated);
       return std::move(out_);
     }
     // The user's own steps are few, so the published runs help. nccom-test and kernels belong to one build or
@@ -240,10 +240,9 @@ class Calibration {
       tables.insert(tables.end(), file.content.nccl.begin(), file.content.nccl.end());
     }
     rows.points = io::points_of_nccl(tables, machine);
-    out_.machine =
-        calibrate::calibrate_machine(std::move(rows), machine, prior,
-                                     io::machine_spreads_from(read_document(catalog_.file("measuring.json"))),
-                                     r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
+    out_.machine = calibrate::calibrate_machine(
+        rows, machine, prior, io::machine_spreads_from(read_document(catalog_.file("measuring.json"))),
+        r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
     const calibrate::MachineCalibration& c = *out_.machine;
     if (out_.ran) out_.change = machine_change(*out_.ran, prior, c.fit.profile);
     out_.refused = !r_.out.empty() && !c.fit.explains() && !r_.force;

@@ -84,9 +84,9 @@ std::string reliability(const RowScores& scores, int width) {
   std::string from;
   for (const calibrate::IntervalBin& b : bins) {
     const std::string to = b.below ? fmt::format("{:.0f}", 100 * *b.below) : "";
-    table.row({to.empty()     ? from + " % and more"
-               : from.empty() ? "below " + to + " %"
-                              : from + " to " + to + " %",
+    table.row({to.empty()     ? fmt::format("{} % and more", from)
+               : from.empty() ? fmt::format("below {} %", to)
+                              : fmt::format("{} to {} %", from, to),
                fmt::to_string(b.rows), percent(b.coverage_90())});
     from = to;
   }

@@ -24,6 +24,10 @@ Json rows_of(const Json& document, const DocumentRows& rows) {
 /// Names of a cell and its texts, in order.
 using Cells = std::vector<std::pair<std::string, std::string>>;
 
+bool is_blank(const Json& value) {
+  return value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty());
+}
+
 std::string word(const Json& value) {
   if (value.is_null()) return {};
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -37,7 +41,8 @@ std::string joined(const Json& list, std::string_view between) {
   std::string all;
   for (const Json& item : list) {
     if (item.is_structured()) return {};
-    all += (all.empty() ? "" : std::string(between)) + word(item);
+    if (!all.empty()) all += between;
+    all += word(item);
   }
   return all;
 }
@@ -78,7 +83,7 @@ std::string in_words(const Json& strategy) {
 }
 
 std::string shown(const Json& value, ShownAs as) {
-  if (value.is_null() || value == "") return "-";
+  if (is_blank(value)) return "-";
   if (as == ShownAs::text) {
     if (value.is_object()) return in_words(value);
     return value.is_array() ? joined(value, ", ") : word(value);
@@ -97,7 +102,7 @@ std::string shown(const Json& value, ShownAs as) {
 }
 
 /// A cell of Markdown: a bar would end it.
-std::string cell(std::string text) {
+std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c == '\n' ? ' ' : c);
   return out;
@@ -231,10 +236,7 @@ namespace {
 std::vector<RowColumn> columns_of(const Json& rows, const std::vector<RowColumn>& all) {
   std::vector<RowColumn> columns;
   for (const RowColumn& c : all) {
-    const auto has = [&c](const Json& row) {
-      const Json value = at_path(row, c.key);
-      return !value.is_null() && value != "";
-    };
+    const auto has = [&c](const Json& row) { return !is_blank(at_path(row, c.key)); };
     if (std::any_of(rows.begin(), rows.end(), has)) columns.push_back(c);
   }
   return columns;

@@ -1,6 +1,7 @@
 #include "models/step/column_classes.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 
 #include "units/index.h"
@@ -34,7 +35,7 @@ std::vector<int> marks_of(const StepLayout& layout, const Scenario& scenario,
   Numbering kinds;
   std::vector<int> marks(at(ranks));
   for (int node = 0; node * cores < ranks; ++node) {
-    const auto begin = own.begin() + node * cores, end = begin + cores;
+    const auto begin = own.begin() + std::ptrdiff_t{node} * cores, end = begin + cores;
     const bool mixed = std::any_of(begin, end, [&](int f) { return f != *begin; });
     std::vector<int> key(begin, mixed ? end : begin + 1);
     key.push_back(states.try_emplace(scenario.state(node), static_cast<int>(states.size())).first->second);

@@ -25,7 +25,9 @@ struct ColumnClasses {
   std::vector<int> group_of_nodes;  ///< nodes with equal numbers hold the same classes on the same cores
 
   int classes() const { return static_cast<int>(columns.size()); }
-  int rank(int stage, int cls) const { return ranks[static_cast<std::size_t>(stage * classes() + cls)]; }
+  int rank(int stage, int cls) const {
+    return ranks[static_cast<std::size_t>(stage) * columns.size() + static_cast<std::size_t>(cls)];
+  }
 };
 
 /// Column of a rank: its place within its stage, tensor fastest, then context, then data.
