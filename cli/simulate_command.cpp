@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,7 +21,6 @@ namespace trnplan::cli {
 
 namespace {
 
-constexpr double kLeastPart = 5e-4;  ///< of a step, of a part that is printed
 constexpr const char* kOwn = "nxd";  ///< the framework's own schedule
 
 struct SimulateOptions {
@@ -38,28 +36,16 @@ std::vector<std::string> schedules() {
   return all;
 }
 
-/// The parts of the step, along its critical path, that are longer or shorter than on the ideal machine.
-std::string scenario_parts(const models::StepReport& scenario, const models::StepReport& ideal) {
-  std::string parts;
-  for (std::size_t i = 0; i < scenario.breakdown.size(); ++i) {
-    const double more = (scenario.breakdown[i] - ideal.breakdown[i]).value;
-    if (std::abs(more) < kLeastPart * ideal.step.value) continue;
-    parts +=
-        fmt::format("{}{} {}{} s", parts.empty() ? "" : ", ", cause_words(static_cast<models::Category>(i)),
-                    more < 0 ? "-" : "+", seconds_text(Seconds(std::abs(more))));
-  }
-  return parts.empty() ? "" : "  Along the path that decides the step: " + parts + "\n";
-}
-
 /// The step in a scenario in one sentence, and where its time differs.
 std::string scenario_step(const api::ScenarioStep& s, const models::StepReport& of_ideal) {
   const Seconds ideal = of_ideal.step;
   const std::string spread = !s.runs ? ""
                                      : fmt::format(" (median of {} runs, 5 to 95 %: {} to {})", s.runs->runs,
                                                    seconds_text(s.runs->low), seconds_text(s.runs->high));
+  const std::string parts = seconds_by_cause(s.report, of_ideal);
   return fmt::format("With {}: {} s a step{}, {:.3f} times as long as on the ideal machine below.\n",
                      printable(s.scenario), seconds_text(s.report.step), spread, s.report.step / ideal) +
-         scenario_parts(s.report, of_ideal);
+         (parts.empty() ? "" : "  Along the path that decides the step, in seconds: " + parts + "\n");
 }
 
 /// The same, and by how much less the cores of each factor work than the busiest ones of their stage.

@@ -284,29 +284,35 @@ std::string critical_path(const Plan& p) {
   return text;
 }
 
-std::string comparison(const Plan& winner, const Plan& other) {
+std::string seconds_by_cause(const models::StepReport& now, const models::StepReport& before) {
   struct Difference {
     std::string_view name;
     double seconds;
   };
   std::vector<Difference> differences;
-  for (std::size_t i = 0; i < winner.report.breakdown.size(); ++i) {
-    differences.push_back({cause_words(static_cast<models::Category>(i)),
-                           other.report.breakdown[i].value - winner.report.breakdown[i].value});
+  for (std::size_t i = 0; i < now.breakdown.size(); ++i) {
+    differences.push_back(
+        {cause_words(static_cast<models::Category>(i)), now.breakdown[i].value - before.breakdown[i].value});
   }
   std::stable_sort(differences.begin(), differences.end(), [](const Difference& a, const Difference& b) {
     return std::abs(a.seconds) > std::abs(b.seconds);
   });
-  const double less = other.report.step.value - winner.report.step.value;
-  std::string text = fmt::format("  against {}: {} s a step {}, {:.2f} times as fast\n",
-                                 strategy_words(other.strategy), seconds_text(Seconds(std::abs(less))),
-                                 less < 0 ? "slower" : "faster", other.report.step / winner.report.step);
   std::string parts;
   for (const Difference& d : differences) {
-    if (std::abs(d.seconds) < 5e-3 * winner.report.step.value) continue;
-    parts += fmt::format("{}{} {}{}", parts.empty() ? "" : ", ", d.name, d.seconds > 0 ? "-" : "+",
+    if (std::abs(d.seconds) < 5e-3 * now.step.value) continue;
+    parts += fmt::format("{}{} {}{}", parts.empty() ? "" : ", ", d.name, d.seconds < 0 ? "-" : "+",
                          seconds_text(Seconds(std::abs(d.seconds))));
   }
+  return parts;
+}
+
+std::string comparison(const Plan& winner, const Plan& other) {
+  const double less = other.report.step.value - winner.report.step.value;
+  const std::string text =
+      fmt::format("  against {}: {} s a step {}, {:.2f} times as fast\n", strategy_words(other.strategy),
+                  seconds_text(Seconds(std::abs(less))), less < 0 ? "slower" : "faster",
+                  other.report.step / winner.report.step);
+  const std::string parts = seconds_by_cause(winner.report, other.report);
   return parts.empty() ? text : text + "    difference in seconds by cause: " + parts + "\n";
 }
 

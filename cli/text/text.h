@@ -60,6 +60,9 @@ std::string critical_path(const planner::Plan& plan);
 /// Parts of each stage's peak under the strategy on such devices; equal neighbours share a column.
 std::string memory_table(const models::Memory& memory, const models::Strategy& strategy,
                          topology::Accelerator on, int width);
+/// Seconds by which each cause makes a step longer or shorter than another one, the largest first, without those
+/// below 0.5 % of it: "compute +80.0, pipeline bubble -1.95".
+std::string seconds_by_cause(const models::StepReport& now, const models::StepReport& before);
 /// Time that the second plan loses against the first, in seconds by cause.
 std::string comparison(const planner::Plan& winner, const planner::Plan& other);
 /// Seconds to three or four significant digits.

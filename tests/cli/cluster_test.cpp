@@ -54,7 +54,7 @@ TEST_CASE("a scenario is simulated next to the ideal step", "[cli]") {
   CHECK(scenario.at("work")[1].at("waits_seconds") == 0);
   cli.expect(0, "^With slow-node=1:1.5: .* s a step, 1\\.[0-9]+ times as long",
              simulate + " --scenario slow-node=1:1.5");
-  cli.expect(0, "^  Along the path that decides the step: compute [+][0-9.]+ s",
+  cli.expect(0, "^  Along the path that decides the step, in seconds: compute [+][0-9.]+",
              simulate + " --scenario slow-node=1:1.5");
   cli.refuse("--scenario: slow-node: \"2\" is no node of the cluster",
              simulate + " --scenario slow-node=2:1.5");

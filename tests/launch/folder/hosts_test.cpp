@@ -61,11 +61,14 @@ class Written : public TestFolder {
         throw InputError(all);
     });
   }
-  /// What launch says of it on `scheduler`, where every program answers nothing but `table` for sinfo.
-  std::vector<Diagnostic> refused(const char* scheduler, const char* flavour, const char* table = "") const {
+  /// What launch says of it on `scheduler`, where every program answers nothing but `table` for sinfo, which
+  /// fails with `error` if there is one.
+  std::vector<Diagnostic> refused(const char* scheduler, const char* flavour, const char* table = "",
+                                  const char* error = "") const {
     std::vector<std::string> notes;
     const launch::Runner runner = [&](const auto& arguments, const auto&) {
-      return launch::ProcessResult{true, 0, arguments[0] == "sinfo" ? table : "", "", false};
+      if (arguments[0] != "sinfo") return launch::ProcessResult{true, 0, "", "", false};
+      return launch::ProcessResult{true, *error == '\0' ? 0 : 1, table, error, false};
     };
     const launch::HeldFolder held(path);
     return launch::preflight({held, *launch::find_scheduler(scheduler), flavour, true}, test_catalog(),
@@ -191,6 +194,9 @@ TEST_CASE("launch of four hosts asks for four, and only for jobs that keep them 
   CHECK(any_says(folder.refused("slurm", "", three), "3 hosts, and a trn2u-ultraserver is 4"));
   const std::string four = std::string(three) + "n4 idle trn2u.48xlarge q*\n";
   CHECK_FALSE(any_says(folder.refused("slurm", "", four.c_str()), "sinfo"));
+  // Of many lines the last one says why.
+  CHECK(any_says(folder.refused("slurm", "", "", "sinfo: error: a host\nsinfo: fatal: no configuration\n"),
+                 "sinfo: failed: sinfo: fatal: no configuration"));
   CHECK(any_says(folder.refused("local", ""),
                  "1 x trn2u-ultraserver (4 hosts of trn2u.48xlarge), and this is one"));
   const auto faults = folder.refused("eks", "eks-pytorchjob");

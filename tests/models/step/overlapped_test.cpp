@@ -2,12 +2,14 @@
 #include <cmath>
 
 #include "models/framework/framework.h"
+#include "models/framework/strategy_words.h"
 #include "models/memory/memory.h"
 #include "models/step/rank_trace.h"
 #include "models/step/step.h"
 #include "models/step/timeline.h"
 #include "models/step/trace_size.h"
 #include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
 #include "tests/models/step/small_job.h"
 
@@ -69,6 +71,28 @@ TEST_CASE("without replicas there is nothing to overlap", "[models]") {
     const Strategy s = strategy_of(job, text);
     CHECK(simulate_step(job, early(s), datasheet()).step == simulate_step(job, s, datasheet()).step);
   }
+}
+
+// Regression: ring attention was put on an engine that a framework without overlap lacks, and its timeline crashed.
+TEST_CASE("ring attention on a timeline of every framework", "[models]") {
+  Job job = job_of("llama3-8b", 1, 2048, 16);
+  job.cluster.instance = gpu_machine();
+  job.architecture.layers = 4;
+  int drawn = 0, alone = 0;
+  for (const std::string_view name : framework_names()) {
+    Strategy s = strategy_of(job, "tp=4,cp=2");
+    s.framework = stated_framework(name);
+    if (!StepModel::not_modelled(job, s).empty()) continue;
+    CAPTURE(name);
+    const StepModel model(job, s, gpu_profile(), topology::ChipGraph(job.cluster.instance));
+    const Timeline t = timeline(model, job, s, gpu_profile());
+    CHECK(to_seconds(t.end) == model.simulate().step);
+    CHECK(model.simulate({.expand = true}).step == model.simulate().step);
+    ++drawn;
+    alone += !framework_of(s).overlaps_layers(s);
+  }
+  CHECK(drawn >= 4);
+  CHECK(alone >= 1);
 }
 
 TEST_CASE("reductions during a pass are in timelines, traces and memory", "[models]") {
