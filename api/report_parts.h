@@ -23,8 +23,8 @@ struct ReportFile {
   bool force = false;  ///< replaces an existing file
 };
 
-/// Throws InputError if the report cannot be written: its folder is missing, the file exists, or it is one of
-/// `others`, which the command also reads or writes. For use before the work.
+/// Throws InputError if the report cannot be written: its name does not end in .html, its folder is missing, the
+/// file exists, or it is one of `others`, which the command also reads or writes. For use before the work.
 void check_report(const ReportFile& file, const std::vector<std::string>& others = {});
 /// Writes the page of `data` atomically. Throws InputError.
 void write_report(const ReportFile& file, const io::JsonValue& data);

@@ -38,8 +38,9 @@ class InputError : public std::runtime_error {
   std::vector<Diagnostic> faults_;
 };
 
-/// The candidate with the smallest edit distance to `word`, or "" when more than a third of the letters
-/// differ in each. Among equals the first one wins. Cost: O(|word| * sum of candidate lengths).
+/// The candidate with the smallest edit distance to `word`, or "" when more letters differ in each than a third, or
+/// two (in words of three letters or fewer: one). Among equals the first one wins. Cost: O(|word| * sum of candidate
+/// lengths).
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// `text` with '?' in place of control characters, characters that reorder or hide text, and bad UTF-8; cut

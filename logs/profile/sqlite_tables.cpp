@@ -173,8 +173,9 @@ void SqliteTables::run(const std::string& sql, const std::string& bound,
 }
 
 const std::vector<std::string>& SqliteTables::columns(const std::string& table) {
-  const auto [found, fresh] = columns_.try_emplace(table);
-  if (!fresh) return found->second;
+  const auto [entry, fresh] = columns_.try_emplace(table);
+  std::vector<std::string>& columns = entry->second;
+  if (!fresh) return columns;
   bool plain = false;
   run("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?1", table, [&](const SqliteRow& row) {
     plain = row.text(0).starts_with("CREATE TABLE");  // as SQLite itself writes it; a virtual one differs
@@ -182,8 +183,8 @@ const std::vector<std::string>& SqliteTables::columns(const std::string& table) 
   // This lists no columns that are computed.
   if (plain)
     run("PRAGMA table_info(" + quoted(table) + ")", "",
-        [&](const SqliteRow& row) { found->second.emplace_back(row.text(1)); });
-  return found->second;
+        [&](const SqliteRow& row) { columns.emplace_back(row.text(1)); });
+  return columns;
 }
 
 bool SqliteTables::has(const std::string& table, const std::string& column) {

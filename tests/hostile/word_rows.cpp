@@ -213,6 +213,7 @@ std::vector<Command> mixed_rows() {
       {{"simulate", "job.yaml", "--strategy", "tp=8", "--trace", "/dev/stdout", "--force"}, "--trace"},
       {{"simulate", "job.yaml", "--strategy", "tp=8", "--trace", "x.json", "--report", "x.json"},
        "--report: \"x.json\""},
+      {{"plan", "job.yaml", "--report", "x.pdf"}, "--report: \"x.pdf\""},
       {{"simulate", "job.yaml", "--strategy", "tp=8", "--details"}, "--details"},
       {{"plan", "job.yaml", "--out", "/sys/x"}, "/sys/x: "},
       {{"plan", "job.yaml", "--out", "/proc/1/x"}, "/proc/1"},

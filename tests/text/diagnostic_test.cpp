@@ -47,6 +47,8 @@ TEST_CASE("the nearest known key", "[units]") {
   CHECK(nearest("node", keys) == "nodes");
   CHECK(nearest("globalbatch", keys) == "global_batch");
   CHECK(nearest("zebra", keys).empty());
+  CHECK(nearest("pbs", {"eks", "slurm"}).empty());  // two of three letters differ
+  CHECK(nearest("pp2", {"pp"}) == "pp");
   CHECK(nearest("global_batches", keys) == "global_batch");  // lengths differ, but by less than a third
   CHECK(nearest(std::string(100000, 'x'), keys).empty());    // refused before any work
 }

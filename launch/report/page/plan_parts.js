@@ -76,7 +76,9 @@ function memoryPart(memory, strategy) {
         "really is, with a probability of 90 %: a compiler may drop or add activations, " +
         `${GPU ? "allocator and libraries" : "buffers and the runtime"} may take more or less. `,
       `That is between ${gib(full.bytes_90[0])} and ${gib(full.bytes_90[1])} ` +
-        `GiB${memory.stages.length === 1 ? "" : " on that stage"}, so that fitting has a probability of ` +
+        `GiB${memory.stages.length === 1 ? "" : " on that stage"}` +
+        `${full.peak > full.bytes_90[1] ? ", less than the bar: known runs kept fewer activations than all" : ""}` +
+        ", so that fitting has a probability of " +
         `${probability(Math.min(...memory.stages.map((m) => m.fit_probability)))}.`),
     legend(COMPONENTS.map(([k, words]) => ["m-" + k, words])),
     stackedRows("Memory by stage", `GiB of a ${CORE}`, shown.map((r) => ({
