@@ -115,7 +115,7 @@ const Key kKeys[] = {
     whole<&Strategy::context_parallel, &Pin::context_parallel>(
         "context_parallel", "cp", Key::Default::nothing, "ranks that share each sequence"),
     whole<&Strategy::expert_parallel, &Pin::expert_parallel>("expert_parallel", "ep", Key::Default::degrees,
-                                                             "data-parallel ranks that share the experts"),
+                                                             "ranks of DP and CP that share the experts"),
     whole<&Strategy::data_parallel, &Pin::data_parallel>("data_parallel", "dp", Key::Default::degrees,
                                                          "copies of the model that see different sequences"),
     whole<&Strategy::micro_batch, &Pin::micro_batch>("micro_batch", "mbs", Key::Default::degrees,

@@ -81,14 +81,14 @@ StageGroups StepLayout::groups_of(int stage) const {
     std::vector<int> sharding = group(d * c, [&](int k) { return rank(k / c, k % c); });
     for (int data = 0; data < d; ++data)
       add(g.context, group(c, [&](int context) { return rank(data, context); }));
-    // Expert parallel splits data parallel: neighbours hold different experts.
+    // Expert parallel splits the ranks of CP and DP: neighbours hold different experts. NxD's order is [PP, DP of
+    // experts, EP, TP] (parallel_state.py:620-636), Megatron's expert_decoder_rank_generator tp-ep-dp-pp
+    // (NVIDIA/Megatron-LM@00caa53a:megatron/core/parallel_state.py).
     const int e = strategy.expert_parallel;
-    for (int context = 0; context < c && e > 1; ++context) {
-      for (int block = 0; block < d / e; ++block)
-        add(g.expert, group(e, [&](int k) { return rank(block * e + k, context); }));
-    }
+    for (int block = 0; block < d * c / e && e > 1; ++block)
+      add(g.expert, group(e, [&](int k) { return sharding[at(block * e + k)]; }));
     for (int k = 0; k < e; ++k)
-      add(g.expert_data, group((d - k + e - 1) / e * c, [&](int m) { return rank(k + m / c * e, m % c); }));
+      add(g.expert_data, group((d * c - k + e - 1) / e, [&](int m) { return sharding[at(k + m * e)]; }));
     if (by_unit || strategy.shard_ranks > 0) {
       const int each = shard_degree(strategy), groups = d * c / each;
       for (int k = 0; k < groups; ++k)

@@ -160,26 +160,22 @@ Found pipeline_schedule(const Job& job, const Strategy& s) {
 }
 
 /// The largest context-parallel degree below `cp` that the sequence allows.
-int context_near(int sequence, int cp) {
+int context_near(const Job& job, int cp) {
   for (int c = cp - 1; c > 1; --c)
-    if (sequence % c == 0 && sequence / c % 1024 == 0) return c;
+    if (context_divides(job, c)) return c;
   return 1;
 }
 
 Found context_parallel(const Job& job, const Strategy& s) {
   if (s.context_parallel == 1) return std::nullopt;
   if (!s.flash_attention) return Broken{"ring attention is a flash-attention kernel", "flash=true, or cp=1"};
-  const int sequence = job.training.sequence;
-  if (on_gpus(job)) {
-    if (sequence % (2 * s.context_parallel) == 0) return std::nullopt;
-    return Broken{fmt::format("sequence {} does not divide into two pieces for each of CP {}", sequence,
-                              s.context_parallel),
-                  "another cp, or another sequence length"};
-  }
-  if (sequence % s.context_parallel == 0 && sequence / s.context_parallel % 1024 == 0) return std::nullopt;
-  return Broken{
-      fmt::format("sequence {} over CP {} must give a multiple of 1024 tokens", sequence, s.context_parallel),
-      fmt::format("cp={}, or another sequence length", context_near(sequence, s.context_parallel))};
+  if (context_divides(job, s.context_parallel)) return std::nullopt;
+  const int sequence = job.training.sequence, cp = s.context_parallel;
+  return Broken{on_gpus(job) ? fmt::format("sequence {} does not divide into two pieces for each of CP {}",
+                                           sequence, cp)
+                             : fmt::format("sequence {} over CP {} must give a multiple of {} tokens",
+                                           sequence, cp, kContextTile),
+                fmt::format("cp={}, or another sequence length", context_near(job, cp))};
 }
 
 Found flash_attention(const Job& job, const Strategy& s) {

@@ -78,18 +78,21 @@ std::vector<int> micro_batches(const Job& job, int data_parallel) {
   return divisors(batch / data_parallel);
 }
 
-/// Context-parallel degrees that leave every rank the multiple of 1024 tokens that the kernel needs.
+/// Context-parallel degrees that leave every rank the tokens that the kernel needs, and 1024 at least.
 std::vector<int> context_degrees(const Job& job, int ranks, bool flash) {
-  if (!flash || job.architecture.experts > 0) return {1};
+  if (!flash) return {1};
   std::vector<int> all = divisors(ranks);
-  std::erase_if(all, [&](int c) { return c > 1 && job.training.sequence % (1024 * c) != 0; });
+  std::erase_if(all, [&](int c) {
+    return c > 1 && (!context_divides(job, c) || job.training.sequence / c < kContextTile);
+  });
   return all;
 }
 
-std::vector<int> expert_degrees(const Job& job, int data_parallel) {
+/// Expert-parallel degrees for the ranks of DP and CP together.
+std::vector<int> expert_degrees(const Job& job, std::int64_t ranks) {
   if (job.architecture.experts == 0) return {1};
   std::vector<int> all = divisors(job.architecture.experts);
-  std::erase_if(all, [&](int e) { return data_parallel % e != 0; });
+  std::erase_if(all, [&](int e) { return ranks % e != 0; });
   return all;
 }
 
@@ -244,7 +247,9 @@ class Enumeration {
   }
 
   bool layouts() {
-    for (const int e : pinned_or(job_.pin.expert_parallel, expert_degrees(job_, s_.data_parallel))) {
+    for (const int e :
+         pinned_or(job_.pin.expert_parallel,
+                   expert_degrees(job_, saturating_product({s_.data_parallel, s_.context_parallel})))) {
       s_.expert_parallel = e;
       for (const int v : pinned_or(job_.pin.virtual_pipeline, virtual_degrees(job_, s_.pipeline_parallel))) {
         s_.virtual_pipeline = v;
@@ -316,6 +321,11 @@ class Enumeration {
 
 bool each_strategy(const Job& job, const std::function<bool(const Strategy&)>& found) {
   return Enumeration(job, found).run();
+}
+
+bool context_divides(const Job& job, int context) {
+  const bool gpus = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+  return job.training.sequence % (std::int64_t{gpus ? 2 : kContextTile} * context) == 0;
 }
 
 std::vector<Strategy> enumerate(const Job& job) {

@@ -10,14 +10,20 @@
 
 namespace trnplan::planner {
 
+/// Tokens of a tile of NxD's ring-attention kernel (kernels/ring_attention_kernel.py).
+inline constexpr int kContextTile = 1024;
+/// True if each of so many context-parallel ranks gets what its kernel takes: whole tiles, or on GPUs two equal
+/// pieces of the sequence (NVIDIA/Megatron-LM@d98e8a6:megatron/training/arguments.py).
+bool context_divides(const models::Job& job, int context);
+
 /// Every strategy of the job's cluster that its framework offers, each once, in canonical form
 /// (models::canonical) and order. It varies:
 /// - TP, up to the cores of a node
-/// - CP, where it leaves multiples of 1024 tokens
+/// - CP that context_divides(), where it leaves 1024 tokens or more
 /// - PP, up to the layers
 /// - VPP that leaves equal chunks (2 to 4 where none does)
 /// - DP, which is the rest of the cluster
-/// - EP that divides experts and DP
+/// - EP that divides the experts, and DP x CP
 /// - micro-batches that divide the batch of a data-parallel rank (1 where none does)
 /// - sequence parallel on and off, flash and plain attention
 /// - the recomputation that the framework offers (of single layers every second, where each stage has an even

@@ -230,6 +230,23 @@ TEST_CASE("tokens are copied into the order of their experts and back", "[models
   CHECK(copied("tp=1,ep=4,framework=megatron") == 0);
 }
 
+// Ranks are numbered TP, CP, DP from the fastest; EP takes neighbours of both CP and DP. With CP 4 x DP 2 it can be 8.
+// Catches: experts spread over the ranks of DP alone, so that EP above DP exchanged nothing.
+TEST_CASE("experts are spread over the ranks of CP and DP", "[models]") {
+  Job job = job_of("mixtral-8x7b", 1, 8192, 8);
+  job.cluster.instance = gpu_machine();
+  const topology::ChipGraph graph(job.cluster.instance);
+  const auto groups = [&](const char* text) {
+    return StepLayout(job, strategy_of(job, text), gpu_profile(), graph).groups_of(0);
+  };
+  CHECK(groups("tp=1,cp=2,ep=4,framework=megatron").expert == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});
+  CHECK(groups("tp=1,cp=2,ep=4,framework=megatron").expert_data == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(groups("tp=1,cp=4,ep=8,framework=megatron").expert.size() == 1);
+  CHECK(groups("tp=1,cp=4,ep=8,framework=megatron").expert_data.empty());
+  const StepReport step = simulate_step(job, strategy_of(job, "tp=1,cp=4,ep=8,framework=megatron"), gpu_profile());
+  CHECK(step.breakdown[at(Category::expert_parallel)].value > 0);
+}
+
 // The host waits for the counts, so that a forward pass takes what is busy before the exchange and then the launches
 // of 2 experts; a backward pass hides its launches behind all of its work.
 // Catches: launches of experts that hide behind the attention before them, or that one grouped product needs too.

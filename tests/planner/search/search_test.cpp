@@ -94,6 +94,21 @@ TEST_CASE("attention is searched", "[planner]") {
   CHECK(kinds(job_of("mixtral-8x7b", 4, 4096, 128)).first == 0);
 }
 
+// 6144 tokens are two pieces of each of CP 4 though no multiple of 4 x 1024; 8 experts go on 4 x 2 ranks of CP and DP.
+// Catches: mixtures searched without CP, EP up to DP alone, tiles of another machine's kernel.
+TEST_CASE("mixtures on GPUs are searched with CP, and EP above DP", "[planner]") {
+  models::Job job = job_of("mixtral-8x7b", 1, 6144, 8);
+  job.cluster.instance = gpu_machine();
+  job.pin.framework = "megatron";
+  const auto all = enumerate(job);
+  const auto any = [&](const auto& holds) { return std::any_of(all.begin(), all.end(), holds); };
+  CHECK(any([](const models::Strategy& s) { return s.context_parallel == 4; }));
+  CHECK(any([](const models::Strategy& s) { return s.expert_parallel == 8 && s.data_parallel == 2; }));
+  CHECK_FALSE(any([](const models::Strategy& s) {
+    return s.data_parallel * s.context_parallel % s.expert_parallel != 0 || s.context_parallel > 4;
+  }));
+}
+
 TEST_CASE("schedules are those the framework has", "[planner]") {
   const auto all = [](const models::Job& job) {
     std::set<models::Schedule> found;
