@@ -33,6 +33,7 @@ using targets::Severity;
 
 /// Key of findings on all degrees together, in NxDT's configs.
 constexpr const char* kWholeStrategy = "distributed_strategy";
+constexpr const char* kNumNodes = "trainer.num_nodes";
 
 SourcePos place_of(const targets::NxdtConfig& config, std::string_view key) {
   const targets::NxdtKey* leaf = config.find(key);
@@ -57,12 +58,12 @@ bool has_errors(const std::vector<Finding>& findings) {
 /// `--nodes` replaces trainer.num_nodes, as train.sh does.
 void set_nodes(targets::NxdtConfig& config, int nodes) {
   for (targets::NxdtKey& leaf : config.keys) {
-    if (leaf.key != "trainer.num_nodes") continue;
+    if (leaf.key != kNumNodes) continue;
     leaf.text = std::to_string(nodes);
     leaf.quoted = false;
     return;
   }
-  config.keys.push_back({"trainer.num_nodes", std::to_string(nodes), false, {config.file, 0, 0}});
+  config.keys.push_back({kNumNodes, std::to_string(nodes), false, {config.file, 0, 0}});
 }
 
 /// A host runs one process per core. Returns the strategy with the resulting data-parallel degree.
@@ -159,10 +160,9 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
     result.no_prediction = "it does not train on this machine";
     return;
   }
-  const targets::NxdtKey* stated_nodes = config.find("trainer.num_nodes");
-  job.cluster.nodes = nodes_of(reading.nodes, job.cluster.instance,
-                               stated_nodes == nullptr ? SourcePos{config.file, 0, 0} : stated_nodes->at,
-                               "trainer.num_nodes");
+  const SourcePos at = place_of(config, kNumNodes);
+  job.cluster.nodes = nodes_of(reading.nodes, job.cluster.instance, at, kNumNodes);
+  add_other_nodes(result.findings, o, job.cluster.nodes, at, kNumNodes);
   const ResolvedJob resolved = resolved_run(result.findings, o, std::move(job));
   const Predictor predictor(resolved);
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, resolved.job().cluster);
@@ -203,8 +203,9 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   }
   targets::NxdtConfig config = targets::nxdt_from(root);
   config.devices_lines = targets::devices_lines(text, o.file);
-  if (o.nodes > 0)
-    set_nodes(config, o.nodes * (o.instance.empty() ? 1 : load_instance(catalog, o.instance).hosts));
+  const int nodes = o.nodes > 0 || config.find(kNumNodes) != nullptr ? o.nodes : o.planned_nodes;
+  if (nodes > 0)
+    set_nodes(config, nodes * (o.instance.empty() ? 1 : load_instance(catalog, o.instance).hosts));
   const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog, o.texts);
   const targets::NxdtReading reading = targets::interpret(config, model.architecture);
 
@@ -213,8 +214,7 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   for (Finding& f : result.findings)
     if (f.source.empty()) f.source = source_of("nxdt", f.rule);
   for (const std::string& remark : model.notes) note(result.findings, "model", remark);
-  if (const targets::NxdtKey* nodes = config.find("trainer.num_nodes");
-      reading.nodes > topology::kMostNodes) {
+  if (const targets::NxdtKey* nodes = config.find(kNumNodes); reading.nodes > topology::kMostNodes) {
     throw InputError({nodes->at, nodes->key, fmt::format("more than {} nodes", topology::kMostNodes),
                       "an UltraCluster holds 30,000 chips; write fewer nodes"});
   }
@@ -284,7 +284,7 @@ CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
   o.file = (folder / (configs.empty() ? "node_run.sh" : module ? configs.back() : configs.front())).string();
   o.target = plan.target;
   if (o.instance.empty()) o.instance = plan.job.cluster.instance.name;
-  if (o.nodes == 0) o.nodes = plan.job.cluster.nodes;
+  o.planned_nodes = plan.job.cluster.nodes;
   if (o.release.empty()) o.release = plan.job.software.release;
   return o;
 }

@@ -23,6 +23,7 @@ struct CheckRequest {
   std::string version;            ///< of NxDT; may be empty: unknown
   std::string profile;            ///< "" = the catalogue's
   int nodes = 0;                  ///< 0 = those of the config
+  int planned_nodes = 0;          ///< of the plan whose folder holds the file; 0 = none
   /// Variables of the environment in which a script of `target` starts, by name.
   std::map<std::string, std::string, std::less<>> environment = {};
   StatedFiles texts;  ///< `file`, if in memory

@@ -8,6 +8,7 @@
 
 #include "api/explain.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::api {
 
@@ -86,6 +87,19 @@ void add_memory(std::vector<Finding>& findings, const std::optional<models::Memo
                       .at = std::move(place.at),
                       .message = "fits: " + planner::memory_message(*memory, instance.traits.accelerator),
                       .source = source_of_rule("memory", file.loop)});
+}
+
+void add_other_nodes(std::vector<Finding>& findings, const CheckRequest& request, int nodes,
+                     const SourcePos& at, const std::string& key) {
+  const int planned = request.planned_nodes;
+  if (planned == 0 || request.nodes > 0 || nodes == planned) return;
+  findings.push_back(
+      {.rule = "instance",
+       .severity = Severity::warning,
+       .key = key,
+       .at = at,
+       .message = fmt::format("{} here, {} in the folder's plan.json", counted(nodes, "node"), planned),
+       .fix = "restore the number, or plan again for this one"});
 }
 
 int nodes_of(int hosts, const topology::Instance& machine, const SourcePos& at, const std::string& key) {

@@ -47,6 +47,10 @@ bool trains_there(std::vector<targets::Finding>& findings, const planner::Target
 ResolvedJob resolved_run(std::vector<targets::Finding>& findings, const CheckRequest& request,
                          models::Job job);
 
+/// Adds a warning if a file of a folder states other nodes than the folder's plan; `key` is the file's.
+void add_other_nodes(std::vector<targets::Finding>& findings, const CheckRequest& request, int nodes,
+                     const SourcePos& at, const std::string& key);
+
 /// Nodes of the catalogue for the hosts that a file states. Throws InputError if they make no whole nodes, or
 /// too many.
 int nodes_of(int hosts, const topology::Instance& machine, const SourcePos& at, const std::string& key);

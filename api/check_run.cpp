@@ -141,8 +141,9 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   }
   job.cluster.nodes = o.nodes > 0 ? o.nodes
                       : launched  ? nodes_of(*launched, job.cluster.instance, {o.file, 0, 0}, "--nnodes")
-                                  : 1;
-  if (o.nodes <= 0) {
+                                  : std::max(1, o.planned_nodes);
+  add_other_nodes(result.findings, o, job.cluster.nodes, {o.file, 0, 0}, "--nnodes");
+  if (o.nodes <= 0 && o.planned_nodes <= 0) {
     note(result.findings, "instance",
          (launched ? "as the file says: " : "assumed: ") +
              fmt::format("{} x {}; state others with --nodes", job.cluster.nodes, job.cluster.instance.name));

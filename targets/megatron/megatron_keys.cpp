@@ -182,6 +182,7 @@ const std::vector<StartKey>& megatron_deciding_keys() {
           {"--moe-shared-expert-intermediate-size", any},
           {"--moe-layer-freq", any},
           {"--mtp-num-layers", any},
+          {"--window-size", any},
           {"--vocab-file", any},
           {"--merge-file", any},
           {"--pipeline-model-parallel-layout", any},

@@ -235,6 +235,14 @@ Broken experts_divide(const Settings& s, const StartFacts&) {
                 "choose an EP that divides the experts"};
 }
 
+/// torch.topk of the router fails in the first step.
+Broken experts_of_a_token(const Settings& s, const StartFacts&) {
+  const std::int64_t all = s.whole("--num-experts"), chosen = s.whole("--moe-router-topk");
+  if (!experts(s) || chosen <= all) return {};
+  return Breach{fmt::format("a token goes to {} of {} experts", chosen, all),
+                fmt::format("write {} or less", all)};
+}
+
 // What several rules read.
 const std::string kDegrees =
     "--tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size ";
@@ -295,6 +303,7 @@ const std::vector<StartRule>& layout_rules() {
        "--tp-comm-overlap --sequence-parallel --tensor-model-parallel-size", overlap_needs_sequence_parallel,
        kArguments},
       {"moe", "experts by EP", "--expert-model-parallel-size --num-experts", experts_divide, kArguments},
+      {"moe", "experts of a token", "--moe-router-topk --num-experts", experts_of_a_token, kRouter},
   };
   return all;
 }

@@ -32,6 +32,8 @@ inline constexpr const char* kDataset = "NVIDIA/Megatron-LM@d98e8a6:megatron/cor
 inline constexpr const char* kMappings =
     "NVIDIA/Megatron-LM@d98e8a6:megatron/core/tensor_parallel/mappings.py";
 inline constexpr const char* kBuilder = "NVIDIA/Megatron-LM@d98e8a6:megatron/training/argument_utils.py";
+inline constexpr const char* kRouter =
+    "NVIDIA/Megatron-LM@00611e6e:megatron/core/transformer/moe/moe_utils.py";
 // Library of its layers.
 inline constexpr const char* kEngine =
     "NVIDIA/TransformerEngine@001597e:transformer_engine/pytorch/quantization.py";

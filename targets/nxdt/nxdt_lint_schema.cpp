@@ -70,7 +70,7 @@ void unknown_key(Report& report, const NxdtKey& leaf) {
   } else if (under(leaf.key, "exp_manager")) {
     report.error({leaf.key, "unknown key; merging with the structured schema raises", fix,
                   nxdt("utils/exp_manager.py:183-189")});
-  } else {
+  } else if (home_of(last_of(leaf.key)) == nullptr) {  // else looked_up_anywhere() reports it
     report.warning(
         {leaf.key, "unknown key; NxDT ignores it silently", fix, nxdt_examples("training_orchestrator.py")});
   }

@@ -47,9 +47,10 @@ TEST_CASE("what Megatron-LM refuses at its start is refused, each at its flag", 
             "  --recompute-granularity everything --fp16 --bf16 --micro-batch-size 1 \\\n"
             "  --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 3 \\\n"
             "  --lr 1e-4 --min-lr 1e-3 --save here --save-interval 0 --tensor-model-parallel-size 2 \\\n"
-            "  --vocab-size 128256 --train-iters 100 --context-parallel-size two\n");
+            "  --vocab-size 128256 --train-iters 100 --context-parallel-size two \\\n"
+            "  --num-experts 8 --moe-router-topk 9 --no-such-flag 7\n");
   const std::string check = "check $work/train.sh --target megatron --instance p5.48xlarge";
-  cli.expect(3, "^verdict: refused \\(8 errors", check);
+  cli.expect(3, "^verdict: refused \\(9 errors", check);
   for (const char* line :
        {"train\\.sh:2:19: error: heads: --hidden-size: 4095 is not a multiple of 32 heads",
         "train\\.sh:3:27: error: heads: --num-query-groups: 32 heads cannot form 64 groups",
@@ -59,6 +60,8 @@ TEST_CASE("what Megatron-LM refuses at its start is refused, each at its flag", 
         "train\\.sh:6:13: error: schedule: --min-lr: 1e-3 is above --lr, 1e-4",
         "train\\.sh:6:39: error: value: --save-interval: \"0\" is too small",
         "train\\.sh:7:41: error: value: --context-parallel-size: \"two\" is not a whole number",
+        "train\\.sh:8:19: error: moe: --moe-router-topk: a token goes to 9 of 8 experts",
+        "train\\.sh:8:39: warning: flags: --no-such-flag: no flag of Megatron-LM at d98e8a6",
         "^No prediction: megatron refuses the file when it starts$"})
     cli.prints(line);
   cli.expect(3, "source: NVIDIA/Megatron-LM@d98e8a6:megatron/training/arguments\\.py", check + " --details");
@@ -255,6 +258,21 @@ TEST_CASE("a plan's folder is checked on its own cluster", "[cli]") {
     cli.expect(0, "on 2 x trn1\\.32xlarge$", "check " + folder);
   }
   cli.refuse("this folder has no plan\\.json", "check $work");
+}
+
+// Catches: an edited number of nodes that is passed over, because plan.json has another.
+TEST_CASE("a file of a folder that states other nodes than the plan is said to", "[cli]") {
+  Session cli;
+  cli.write_job("job.yaml", "llama3-8b", 4, 256);
+  cli.expect(0, "", "plan $work/job.yaml --target nxdt --out $work/folder");
+  std::string config = cli.read("$work/folder/nxdt.yaml");
+  const std::size_t at = config.find("num_nodes: 4");
+  REQUIRE(at != std::string::npos);
+  config[at + 11] = '2';
+  cli.write("folder/nxdt.yaml", config);
+  cli.run("check $work/folder");
+  cli.prints("2 nodes here, 4 in the folder's plan\\.json");
+  cli.prints("on 2 x trn1\\.32xlarge");
 }
 
 // Catches: a prediction on a machine that the program does not run on.

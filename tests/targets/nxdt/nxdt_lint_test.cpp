@@ -656,6 +656,10 @@ TEST_CASE("an unknown key is answered with the nearest known one", "[planner][li
   CHECK(fix("model.fusion.softmax") == "did you mean model.fusions.softmax?");
   CHECK(fix("tokenizers.x") == "remove it");
   CHECK(fix("model.kv_replicator") == "did you mean distributed_strategy.kv_replicator?");
+  // One that is found by its name alone is not ignored.
+  const auto findings = targets::lint(edited({{"model.peft.lora_rank", "8"}}), llama3_8b());
+  CHECK(std::count_if(findings.begin(), findings.end(),
+                      [](const Finding& f) { return f.key == "model.peft.lora_rank"; }) == 1);
 }
 
 TEST_CASE("a batch that does not divide names its neighbours", "[planner][lint]") {
