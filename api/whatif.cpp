@@ -158,8 +158,11 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.instances = read.instances(o.instances, job, catalog, remarks);
   const bool wrong_tokens = !o.tokens.empty() && q.asks_for_tokens();  // said already
   if (q.nodes.empty() && o.nodes.empty() && !wrong_tokens && (q.asks_for_tokens() || !limits)) {
-    read.fault("--nodes", "neither the nodes nor what they are solved from is stated",
-               "write for example --nodes 4..128, or --tokens 2T with --deadline 60d or --budget 2.5M");
+    const int own = job.cluster.nodes;
+    read.fault(
+        "--nodes", "neither the nodes to compare nor what they are solved from is stated",
+        fmt::format("write for example --nodes {}, or --tokens 2T with --deadline 60d or --budget 2.5M",
+                    own > 1 ? fmt::format("{}..{}, the job's {} and more", own, 4 * own, own) : "4..128"));
   }
   if (q.nodes.empty() && !q.confidence) q.confidence = kSolvedFor;
   if ((o.storage_gib > 0) != (o.storage_price > 0)) {

@@ -77,13 +77,18 @@ std::string short_table(const WhatIfAnswer& a, int width) {
   if (limited) columns.push_back({kept});
   if (a.result.standings.size() > 1) columns.push_back({"cheapest %", false, 1});
   Table table(columns, "", 0, 1);
-  const std::vector<const WhatIfPoint*> points = shown_points(a);
+  std::vector<const WhatIfPoint*> points = shown_points(a);
   if (points.empty()) return "";
+  const WhatIfPoint* recommended =
+      a.result.recommended < 0 ? nullptr : &a.result.points[static_cast<std::size_t>(a.result.recommended)];
+  // The recommended one is shown, if need be as the last row.
+  if (const auto found = std::find(points.begin(), points.end(), recommended);
+      found != points.end() && found - points.begin() >= static_cast<std::ptrdiff_t>(kRowsShown))
+    std::rotate(points.begin() + (kRowsShown - 1), found, found + 1);
   bool unknown = false;
   for (std::size_t i = 0; i < points.size() && i < kRowsShown; ++i) {
     const WhatIfPoint& p = *points[i];
-    const bool best =
-        a.result.recommended >= 0 && &p == &a.result.points[static_cast<std::size_t>(a.result.recommended)];
+    const bool best = &p == recommended;
     const bool compared = p.plan->compared_runs.value_or(1) > 0;
     unknown |= !compared;
     const planner::RunAnswer& run = p.run;
@@ -116,6 +121,7 @@ std::string short_table(const WhatIfAnswer& a, int width) {
 std::string solved_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   if (p.resolution == 0 || !p.keeps(a.question)) return "";
   const bool fewest = a.question.deadline.has_value();
+  if (fewest && p.nodes == 1) return "";
   if (p.resolution == 1)
     return fmt::format("  {} nodes of {} miss the limits more often.\n", fewest ? "Fewer" : "More",
                        printable(p.instance));

@@ -331,9 +331,8 @@ const Record<ShownWhatIf>& record() {
         "if none is recommended and tokens are stated: the point that gets farthest within deadline and "
         "budget; `tokens_50` and `tokens_90` state how far; otherwise `null`"},
        {"likeliest", result(&WhatIfResult::likeliest),
-        "if none is recommended: index of the point that is most likely to keep the limits; -1: there is no "
-        "limit, or "
-        "no plan"},
+        "if none is recommended: index of the point that is most likely to keep the limits; -1: none has a "
+        "plan"},
        {"helps", result(&WhatIfResult::helps), "what would help to keep them"},
        {"bill", &bill_of_recommended, "the items of the recommended cluster's price"},
        {"not_covered", [](const W&) {

@@ -77,7 +77,8 @@ std::string limits_text(const WhatIfQuestion& q) {
   std::string text;
   if (q.deadline) text += fmt::format(" within {:.4g} days", q.deadline->value / kDay);
   if (q.budget) text += fmt::format("{} {} USD", q.deadline ? " and" : " within", grouped(*q.budget));
-  if (q.confidence && q.has_limits()) text += fmt::format(" with {:.4g} %", 100 * *q.confidence);
+  if (q.confidence)
+    text += fmt::format("{} with {:.4g} %", q.has_limits() ? "" : " that works", 100 * *q.confidence);
   return text;
 }
 
@@ -105,9 +106,9 @@ std::string reason_without_plans(const std::vector<WhatIfPoint>& points, const W
 }
 
 /// The index of the point most likely to keep the limits, of equals the fastest; -1 if none has a plan.
-int likeliest_of(const std::vector<WhatIfPoint>& points) {
+int likeliest_of(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
   int best = -1;
-  const auto likely = [&](int i) { return points[at(i)].run.probability_in_limits(); };
+  const auto likely = [&](int i) { return points[at(i)].probability(q); };
   for (int i = 0; i < static_cast<int>(points.size()); ++i) {
     if (!points[at(i)].plan) continue;
     const bool alike = best >= 0 && likely(i) == likely(best);
@@ -119,9 +120,12 @@ int likeliest_of(const std::vector<WhatIfPoint>& points) {
 
 /// What the likeliest point lacks, where none keeps the limits with the confidence asked for.
 std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
-  const WhatIfPoint* best = &points[at(likeliest_of(points))];
+  const WhatIfPoint* best = &points[at(likeliest_of(points, q))];
   const RunAnswer& run = best->run;
   const bool works = run.works < *q.confidence;
+  if (!q.has_limits())
+    return fmt::format("the most likely, {} x {}, works with {:.0f} %, not {:.4g} %", best->nodes,
+                       best->instance, 100 * run.works, 100 * *q.confidence);
   return fmt::format("the most likely, {} x {}, keeps the limits with {:.0f} %, not {:.4g} %: {}",
                      best->nodes, best->instance, 100 * run.probability_in_limits(), 100 * *q.confidence,
                      works ? fmt::format("its plan works with {:.0f} %", 100 * run.works)
@@ -282,10 +286,14 @@ struct Remedy {
 
 }  // namespace
 
+double WhatIfPoint::probability(const WhatIfQuestion& q) const {
+  return q.has_limits() ? run.probability_in_limits() : run.works;
+}
+
 bool WhatIfPoint::keeps(const WhatIfQuestion& q) const {
   if (!plan) return false;
   if (q.asks_for_tokens()) return run.tokens_50 > 0;
-  if (q.confidence && q.has_limits()) return run.probability_in_limits() >= *q.confidence;
+  if (q.confidence) return probability(q) >= *q.confidence;
   if (q.deadline && run.time > *q.deadline) return false;
   return !q.budget || (run.usd && *run.usd <= *q.budget);
 }
@@ -326,11 +334,11 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   result.because = because(result, question);
   if (result.recommended >= 0) return result;
   const Remedy remedy{clusters};
-  if (!question.solves_for_nodes()) result.would_do = remedy.larger(result.points);
+  if (!question.asks_for_tokens()) result.likeliest = likeliest_of(result.points, question);
+  const bool unsure = result.likeliest >= 0 && !question.has_limits();  // no number of nodes mends that
+  if (!question.solves_for_nodes() && !unsure) result.would_do = remedy.larger(result.points);
   result.reaches = remedy.farthest(result.points);
-  if (question.asks_for_tokens() || !question.has_limits()) return result;
-  result.likeliest = likeliest_of(result.points);
-  if (result.likeliest < 0) return result;
+  if (result.likeliest < 0 || unsure) return result;
   considered.insert(considered.end(), result.points.begin(), result.points.end());
   if (question.solves_for_nodes() && question.budget) add_smaller(considered, clusters);
   result.helps = what_helps(considered, result.points[at(result.likeliest)], clusters);

@@ -37,8 +37,8 @@ struct WhatIfQuestion {
   double tokens = 0;
   std::optional<Seconds> deadline;
   std::optional<double> budget;  ///< USD
-  /// Least RunAnswer::probability_in_limits of a cluster that keeps them, above 0 and below 1; absent: the
-  /// median run keeps them, if it works.
+  /// Least RunAnswer::probability_in_limits of a cluster that keeps them, above 0 and below 1; without limits, of
+  /// one that works. Absent: the median run keeps them, if it works.
   std::optional<double> confidence;
   Scaling scaling = Scaling::strong;
   Preference preference = Preference::fitting;
@@ -85,6 +85,8 @@ struct WhatIfPoint {
   /// for; 1: every smaller number (with a budget alone, every larger one) misses them. Else 0.
   int resolution = 0;
 
+  /// The probability that it works and keeps the limits, if there are any. Requires: a plan.
+  double probability(const WhatIfQuestion& q) const;
   /// True if the limits are kept with the confidence asked for or, without one, if the median run keeps the
   /// deadline and its price the budget; and, where tokens are asked for, some are reached.
   bool keeps(const WhatIfQuestion& q) const;
@@ -131,8 +133,8 @@ struct WhatIfResult {
   /// The point that gets farthest within deadline and budget, without a recommendation and if tokens are
   /// stated; `run` has its tokens.
   std::optional<WhatIfPoint> reaches;
-  /// Index of the cluster that is most likely to keep the limits, if none is recommended (-1 = none), and what would
-  /// help (planner/cost/remedies.h).
+  /// Index of the cluster that is most likely to keep the limits, or to work, if none is recommended (-1 = none),
+  /// and what would help (planner/cost/remedies.h).
   int likeliest = -1;
   std::vector<WhatHelps> helps;
 };

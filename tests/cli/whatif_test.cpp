@@ -124,5 +124,8 @@ TEST_CASE("whatif solves for nodes and says the confidence", "[cli]") {
   cli.prints("Fewer nodes of trn1.32xlarge miss the limits more often|numbers in between were not tried");
   cli.expect(0, "with 60 %", what + " --deadline 20d --confidence 0.6");
   cli.refuse("--nodes: neither the nodes", what);
+  // Without limits it is that of working.
+  cli.expect(3, "works with [0-9]+ %, not 99\\.99 %", what + " --nodes 1,2 --confidence 99.99%");
+  cli.expect(0, "that works with 1 %", what + " --nodes 1,2 --confidence 1%");
   cli.refuse("--confidence: \"2\" is not a probability", what + " --deadline 20d --confidence 2");
 }

@@ -178,8 +178,10 @@ const worksOf = (p) => (known(p.works_probability) ? p.works_probability : 1);
 function keeps(p, s) {
   const q = data.question;
   if (q.asks_for_tokens) return p.tokens_50 > 0;
-  if (known(R.confidence) && (known(s.deadline) || known(q.budget_usd)))
-    return worksOf(p) * Math.min(p.deadline_probability, p.budget_probability) >= R.confidence;
+  if (known(R.confidence)) {
+    const limited = known(s.deadline) || known(q.budget_usd);
+    return worksOf(p) * (limited ? Math.min(p.deadline_probability, p.budget_probability) : 1) >= R.confidence;
+  }
   if (known(s.deadline) && p.time > s.deadline) return false;
   return !known(q.budget_usd) || (known(p.usd) && p.usd <= q.budget_usd);
 }
@@ -234,7 +236,8 @@ function reasonFor(best, s, preference) {
     known(s.deadline) ? ` within ${figures(s.deadline / DAY)} days` : "",
     known(q.budget_usd) ? `${known(s.deadline) ? " and" : " within"} ${grouped(q.budget_usd)} USD` : ""
   ].join("");
-  return word + limits + (known(R.confidence) && limits ? ` with ${figures(100 * R.confidence)} %` : "");
+  const sure = known(R.confidence) ? `${limits ? "" : " that works"} with ${figures(100 * R.confidence)} %` : "";
+  return word + limits + sure;
 }
 function reasonForNone(planned, s) {
   const least = (list, of) => list.reduce((a, p) => (a && of(a) <= of(p) ? a : p), null), q = data.question;
@@ -250,7 +253,9 @@ function reasonForNone(planned, s) {
     missed.push(
       `the cheapest, ${place(cheapest)}, costs ${grouped(cheapest.usd)} USD; the budget is ` + grouped(q.budget_usd));
   if (missed.length > 0) return missed.join("; ");
-  return known(R.confidence) ? `no cluster keeps the limits with ${figures(100 * R.confidence)} %` :
-                               "some clusters keep the deadline, others the budget, none both";
+  const limited = known(s.deadline) || known(q.budget_usd);
+  return known(R.confidence) ?
+    `no cluster ${limited ? "keeps the limits" : "works"} with ${figures(100 * R.confidence)} %` :
+    "some clusters keep the deadline, others the budget, none both";
 }
 const figures = (v, digits = 4) => (v >= 10 ** digits ? grouped(v) : String(+v.toPrecision(digits)));
