@@ -213,7 +213,11 @@ void remark_choice(const Recommendation& best, Remarks& remarks) {
   };
   std::string text =
       words(name_of(best.stack->stack), *best.search.recommended_plan()) + "; this one is used";
-  for (const OtherStack& o : best.others) text += "; " + words(o.name, o.plan) + " (--target " + o.name + ")";
+  for (const OtherStack& o : best.others) {
+    text += "; " + words(o.name, o.plan);
+    if (!o.written) text += ", but its config cannot be written";
+    text += " (--target " + o.name + ")";
+  }
   remarks.add(text, "stack-choice");
 }
 

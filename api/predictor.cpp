@@ -31,11 +31,13 @@ double worth(const Recommendation& r, planner::RiskAttitude attitude) {
   return rate;
 }
 
-/// True if a plan that can be written precedes one that cannot.
+bool is_written(const Recommendation& r) {
+  return !r.search.beyond_target && r.stack->stack.target != nullptr;
+}
+
+/// True for the one worth more; a plan that can be written precedes one that cannot.
 bool is_better(const Recommendation& a, const Recommendation& b, planner::RiskAttitude attitude) {
-  const bool written_a = !a.search.beyond_target && a.stack->stack.target != nullptr;
-  const bool written_b = !b.search.beyond_target && b.stack->stack.target != nullptr;
-  if (written_a != written_b) return written_a;
+  if (is_written(a) != is_written(b)) return is_written(a);
   return worth(a, attitude) > worth(b, attitude);
 }
 
@@ -129,8 +131,10 @@ Recommendation Predictor::recommend(const models::Job& at, const planner::Search
   const bool several = stacks.size() > 1;
   std::optional<Recommendation> best;
   std::vector<OtherStack> others;
+  const StackRef* lacking = &stacks.front();  // whose lack is reported if none has a plan
+  bool legal = false;                         // it has strategies that break no rule
   const auto set_aside = [&](const Recommendation& r) {
-    others.push_back({std::string(name_of(r.stack->stack)), *r.search.recommended_plan()});
+    others.push_back({std::string(name_of(r.stack->stack)), *r.search.recommended_plan(), is_written(r)});
   };
   for (const StackRef& stack : stacks) {
     planner::SearchOptions own = options;
@@ -138,6 +142,7 @@ Recommendation Predictor::recommend(const models::Job& at, const planner::Search
     Recommendation found = search(stack, own);
     if (found.search.plans.empty()) {
       if (!several) return found;
+      if (found.search.counts.too_large > 0 && !std::exchange(legal, true)) lacking = &stack;
     } else if (!best || is_better(found, *best, attitude_)) {
       if (best) set_aside(*best);
       best = std::move(found);
@@ -145,7 +150,7 @@ Recommendation Predictor::recommend(const models::Job& at, const planner::Search
       set_aside(found);
     }
   }
-  if (!best) return search(stacks.front(), options);  // reports what the default stack lacks
+  if (!best) return search(*lacking, options);
   best->others = std::move(others);
   return *std::move(best);
 }

@@ -30,6 +30,7 @@ struct Prediction {
 struct OtherStack {
   std::string name;
   planner::Plan plan;
+  bool written = true;  ///< false: no target can write its config
 };
 
 /// The recommended stack and its plans.

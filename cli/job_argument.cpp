@@ -53,8 +53,10 @@ CLI::Option* add_job(CLI::App& command, const char* name, JobArgument& argument,
     }
   }
   return command
-      .add_option(name, argument.job,
-                  "job.yaml, a model that trnplan models lists, an HF config.json or an NxDT YAML")
+      .add_option(
+          name, argument.job,
+          "job.yaml, a model that trnplan models lists, an HF config.json, an NxDT YAML or a folder of "
+          "plan --out")
       ->check(not_empty());
 }
 

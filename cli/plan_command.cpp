@@ -132,8 +132,10 @@ void add_plan(CLI::App& app, Run& chosen) {
                    "it may be from the best there is, and what was left undone")
       ->check(decimal_number(1e-3, 1e6));
   command
-      ->add_option("--fit-probability", o->request.fit_probability,
-                   "least probability with which a plan must fit into memory")
+      ->add_option(
+          "--fit-probability", o->request.fit_probability,
+          "least probability with which a plan must fit into memory, by its bytes alone; what is printed "
+          "also counts the distance to known runs")
       ->check(decimal_number(0.01, 0.9999))
       ->capture_default_str();
   command

@@ -23,8 +23,8 @@ constexpr const char* kDescription =
     "fits, whether the runtime accepts it, and how sure that is.";
 
 constexpr const char* kFooter =
-    "Exit codes: 0 done, 2 wrong input, 3 no feasible plan or refused config, 4 the scheduler refused, 70 "
-    "internal error, 130 interrupted.\n"
+    "Exit codes: 0 done, 2 wrong input, 3 no feasible plan or refused config, 4 the scheduler refused, 5 "
+    "the plan misses a --require, 70 internal error, 130 interrupted.\n"
     "Examples:\n"
     "  trnplan plan examples/llama3-8b-one-node/job.yaml\n"
     "  trnplan simulate examples/llama3-8b-one-node/job.yaml --strategy tp=32\n"

@@ -50,7 +50,8 @@ int run_offerings(const WhatIfOptions& o) {
                                             {{}, question.run, job, reliability}, p));
   }
   print_answer(
-      o.common, false, [&] { return offerings_text(result, question, job, next, text_width()); },
+      o.common, false,
+      [&] { return offerings_text(answered.result, answered.question, answered.job, next, text_width()); },
       [&] { return api::document(answered); }, &io::offerings_rows());
   return result.recommends() ? kDone : kNoPlan;
 }
@@ -67,17 +68,17 @@ int run(const WhatIfOptions& o) {
   request.progress = std::ref(bar);
   const api::WhatIfAnswered answered = api::whatif(request, remarks);
   bar.clear();
-  const auto& [result, question, job, reliability] = answered;
   print_answer(
       o.common, false,
       [&] {
-        return whatif_text({result, question, job, reliability, next_words(o, answered), o.details},
+        return whatif_text({answered.result, answered.question, answered.job, answered.reliability,
+                            next_words(o, answered), o.details},
                            text_width());
       },
       [&] { return api::document(answered); }, &io::whatif_rows());
   if (!o.report.path.empty())
     api::write_whatif_report(o.report, o.request, words_of(o.request.job).options, answered, remarks.all());
-  return result.recommended < 0 ? kNoPlan : kDone;
+  return answered.result.recommended < 0 ? kNoPlan : kDone;
 }
 
 void add_money(CLI::App& command, WhatIfOptions& o) {

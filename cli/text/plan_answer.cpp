@@ -128,7 +128,8 @@ std::string fastest_text(const Answer& a) {
   const auto cost = [&](const Plan& p) {
     return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second;
   };
-  const double gain = cost(best) / cost(fastest) - 1;
+  // So much more speed, or so much less money.
+  const double ratio = cost(best) / cost(fastest), gain = by_price ? 1 - 1 / ratio : ratio - 1;
   if (gain < kLeastGain) return "";
   const bool alike = layout_words(fastest.strategy) == layout_words(best.strategy) &&
                      choices_of(a.job, fastest) == choices_of(a.job, best);
@@ -203,10 +204,12 @@ std::string ties_text(const Answer& a) {
 }
 
 std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
-  return entry("Limit", fmt::format("{}: 1 % {} makes the step {:.2f} % shorter; MFU {:.1f} %",
+  // MFU counts attention between all tokens, of which a causal kernel skips half and a window more.
+  const char* skipped = best.report.mfu > 1 ? ", attention that is skipped included" : "";
+  return entry("Limit", fmt::format("{}: 1 % {} makes the step {:.2f} % shorter; MFU {:.1f} %{}",
                                     resource_words(why.resource, best.accelerator),
                                     is_duration(why.resource) ? "less" : "faster", std::abs(why.elasticity),
-                                    100 * best.report.mfu));
+                                    100 * best.report.mfu, skipped));
 }
 
 std::string clusters_text(const Answer& a) {
@@ -331,7 +334,7 @@ std::string never_compared_text(const Plan& p) {
       "no step of {} on a machine like {} was ever compared with its prediction: it is 90 % likely between "
       "{:.2f} and "
       "{:.2f} times the predicted",
-      p.strategy.framework, printable(p.instance), p.report.low / p.report.step,
+      models::framework_of(p.strategy).name(), printable(p.instance), p.report.low / p.report.step,
       p.report.high / p.report.step);
 }
 

@@ -233,12 +233,12 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
   text += fmt::format("  throughput  {} tokens/s\n", grouped(r.tokens_per_second));
   if (p.network) text += fmt::format("  network     {}\n", network_words(p));
   text += fmt::format(
-      "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs per parameter and token, plus attention; without "
-      "attention {:.1f} %\n",
+      "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs per parameter and token, plus attention between all "
+      "tokens, even those that it skips; without attention {:.1f} %\n",
       100 * r.mfu, grouped(peak), 100 * r.six_n_flops.value / 1e12 / peak);
   text += fmt::format(
-      "  HFU         {:.1f} %: the matrix products that are actually done, recomputed ones included; MFU "
-      "also counts the embedding, which is only a look-up\n",
+      "  HFU         {:.1f} %: the matrix products, recomputed ones included, and attention between all "
+      "tokens; MFU also counts the embedding, which is only a look-up\n",
       100 * r.hfu);
   text += time_by_cause(r);
   for (const planner::Violation& v : p.doubts) text += fmt::format("  doubtful    {}\n", v.message);

@@ -39,11 +39,14 @@ std::string why_not(const Refusal& r) {
                      first_clauses(r.why.message, r.why.doubtful ? 1 : 2));
 }
 
-/// Part of the strategy that the refusal is about; if the best one shards other parts, those too.
+/// Part of the strategy that the refusal is about, with sharding and attention where the best one's differ.
 std::string refused_words(const Refusal& r, const Strategy& best) {
   if (r.memory) {
     const bool alike = r.strategy.sharding == best.sharding;
-    return layout_words(r.strategy) + (alike ? "" : models::sharding_words(r.strategy)) + ", " +
+    const char* attention = r.strategy.flash_attention == best.flash_attention ? ""
+                            : best.flash_attention                             ? ", plain attention"
+                                                                               : ", flash attention";
+    return layout_words(r.strategy) + (alike ? "" : models::sharding_words(r.strategy)) + attention + ", " +
            recompute_words(r.strategy);
   }
   return r.why.rule == "replica-group" ? degree_words(r.strategy) : layout_words(r.strategy);

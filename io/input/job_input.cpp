@@ -4,6 +4,9 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "io/input/plan_file.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
 #include "text/remarks.h"
@@ -287,10 +290,37 @@ JobInput read_file(const std::string& file, const JobOptions& options, const Cat
   return read;
 }
 
+/// The job that a folder of plan --out was written for, on its cluster.
+JobInput read_plan_folder(const fs::path& folder, const JobOptions& options, const Catalog& catalog,
+                          const Files& files) {
+  const fs::path file = folder / "plan.json";
+  const PlanFile plan = read_plan_file(file, catalog, files);
+  const models::Training& training = plan.job.training;
+  JobOptions planned;
+  planned.instance = plan.job.cluster.instance.name;
+  planned.nodes = std::to_string(plan.job.cluster.nodes);
+  planned.sequence = std::to_string(training.sequence);
+  planned.global_batch = std::to_string(training.global_batch);
+  if (training.tokens > 0) planned.tokens = fmt::format("{:.0f}", training.tokens);
+  planned.precision = to_string(plan.strategy.precision);
+  planned.release = plan.job.software.release;
+  Node root = map_node();
+  entry(root, "model") = scalar("config.json");
+  override_keys(root, planned);
+  if (!plan.job.software.framework.empty()) {
+    Node& software = entry(root, "software");
+    software.kind = Node::Kind::map;
+    entry(software, "framework") = scalar(plan.job.software.framework);
+  }
+  return {read_job_file(std::move(root), file.string(), options, catalog, files), JobSource::job};
+}
+
 JobInput read_any(const std::string& argument, const JobOptions& options, const Catalog& catalog,
                   const Files& files) {
-  if (const std::string file = file_of(argument, files); files.has(file))
-    return read_file(file, options, catalog, files);
+  const std::string file = file_of(argument, files);
+  if (file != argument && files.has(fs::path(argument) / "plan.json"))
+    return read_plan_folder(argument, options, catalog, files);
+  if (files.has(file)) return read_file(file, options, catalog, files);
   const auto model = known_model(argument, catalog);
   if (!model) refuse_unknown(argument, catalog, files);
   ModelInput input(argument, options, catalog);  // a file may have the catalogue's name

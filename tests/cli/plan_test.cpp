@@ -126,6 +126,23 @@ TEST_CASE("a rule of one target alone that leaves no plan", "[cli]") {
              "^No plan +refused by bert's rule tied-embeddings: ", "plan gpt3-175b --nodes 32 --target bert");
 }
 
+// 24 GiB a core hold no plan, and NxDT does not start on so few cores; TorchTitan does.
+// Catches: the lack of a target that starts nothing there, though another only needs more memory.
+TEST_CASE("what is lacking is that of the target that lacks least", "[cli]") {
+  Session cli;
+  cli.expect(3, "^Nodes +[0-9]+ nodes of trn2\\.3xlarge are enough", "plan llama3-8b --instance trn2.3xlarge");
+}
+
+// Catches: a folder that was planned for four nodes, read as the config.json in it on one.
+TEST_CASE("a folder of plan --out is the job that it was planned for", "[cli]") {
+  Session cli;
+  cli.expect(0, "", "plan llama3-8b --nodes 4 --global-batch 256 --out $work/folder");
+  cli.run("simulate llama3-8b --nodes 4 --global-batch 256 --strategy tp=8,pp=4 --format json");
+  const std::string of_job = cli.last.out;
+  cli.run("simulate $work/folder --strategy tp=8,pp=4 --format json");
+  CHECK(cli.last.out == of_job);
+}
+
 TEST_CASE("a release that nothing is known of", "[cli]") {
   Session cli;
   cli.expect(0, "^Best ", "plan llama3-8b --release 99.9");
