@@ -114,13 +114,12 @@ InputError::InputError(Diagnostic fault) : InputError(std::vector<Diagnostic>{st
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.size() > 200) return "";
   std::string best;
-  const std::size_t most = word.size() < 4 ? 1 : std::max<std::size_t>(word.size() / 3, 2);
-  int best_distance = static_cast<int>(most) + 1;
+  int best_distance = static_cast<int>(std::max<std::size_t>(word.size() / 3, 2)) + 1;
   for (const std::string& c : candidates) {
     const std::size_t longer = std::max(word.size(), c.size()) - std::min(word.size(), c.size());
     if (longer >= static_cast<std::size_t>(best_distance)) continue;  // at least this many letters differ
     const int d = edit_distance(word, c);
-    if (d < best_distance) {
+    if (d < best_distance && 2 * d <= static_cast<int>(std::max(word.size(), c.size()))) {
       best_distance = d;
       best = c;
     }

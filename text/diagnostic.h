@@ -39,8 +39,7 @@ class InputError : public std::runtime_error {
 };
 
 /// The candidate with the smallest edit distance to `word`, or "" when more letters differ in each than a third, or
-/// two (in words of three letters or fewer: one). Among equals the first one wins. Cost: O(|word| * sum of candidate
-/// lengths).
+/// two, or than half of the longer word. Among equals the first one wins. Cost: O(|word| * sum of candidate lengths).
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// `text` with '?' in place of control characters, characters that reorder or hide text, and bad UTF-8; cut

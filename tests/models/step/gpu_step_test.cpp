@@ -243,8 +243,9 @@ TEST_CASE("experts are spread over the ranks of CP and DP", "[models]") {
   CHECK(groups("tp=1,cp=2,ep=4,framework=megatron").expert_data == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
   CHECK(groups("tp=1,cp=4,ep=8,framework=megatron").expert.size() == 1);
   CHECK(groups("tp=1,cp=4,ep=8,framework=megatron").expert_data.empty());
-  const StepReport step = simulate_step(job, strategy_of(job, "tp=1,cp=4,ep=8,framework=megatron"), gpu_profile());
-  CHECK(step.breakdown[at(Category::expert_parallel)].value > 0);
+  const StepReport step =
+      simulate_step(job, strategy_of(job, "tp=1,cp=4,ep=8,framework=megatron"), gpu_profile());
+  CHECK(step.breakdown[static_cast<std::size_t>(Category::expert_parallel)].value > 0);
 }
 
 // The host waits for the counts, so that a forward pass takes what is busy before the exchange and then the launches
