@@ -117,6 +117,7 @@ class Reader {
       test.unread = rows_;
       test.failure = rows_ ? "its table is none of nccom-test" : "it printed no time";
     } else if (wrong) {
+      test.unread = true;
       test.failure = "its numbers contradict each other";
     } else {
       test.table = std::move(tables.front());

@@ -351,7 +351,7 @@ TEST_CASE("kernels", "[cli]") {
       "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8,recompute=CoreAttention";
   cli.expect(
       0,
-      R"(^your run nxd-llama3-70b\.txt:[0-9]+: 254\.2 s from step to step \(243\.8 by the step time in the log\), predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
+      R"(^your run nxd-llama3-70b\.txt:[0-9]+: 254\.2 s by the throughput in the log \(243\.8 by the step time in the log\), predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
       own);
   CHECK(cli.last.out.starts_with("your run "));
   cli.prints_no("matmul_efficiency|^left out");

@@ -26,14 +26,14 @@ TEST_CASE("verdicts of groups and instances", "[cli]") {
     cli.expect(c.exit, std::string("^verdict: ") + c.verdict + "$", "topology --tp " + std::to_string(c.tp));
   }
   cli.expect(3, "DP .*refused.*chips 0 and 8", "topology --tp 16 --dp 2");
-  cli.refuse("choose degrees whose product is the number of cores$", "topology --tp 3");
-  cli.refuse("or leave --dp out$", "topology --tp 3 --dp 2");
   // Chips 0 and 8 alone are marked.
   const std::regex mark(R"(\[[0-9]*\])");
   std::set<std::string> marked;
   for (std::sregex_iterator i(cli.last.out.begin(), cli.last.out.end(), mark), end; i != end; ++i)
     marked.insert(i->str());
   CHECK(marked == std::set<std::string>{"[0]", "[8]"});
+  cli.refuse("choose degrees whose product is the number of cores$", "topology --tp 3");
+  cli.refuse("or leave --dp out$", "topology --tp 3 --dp 2");
   const std::pair<const char*, const char*> doubts[] = {
       {"one-per-chip", "--tp 2 --dp 16"},
       {"two-hop-pair", "--tp 8 --pp 2 --dp 2"},
