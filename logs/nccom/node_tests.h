@@ -22,7 +22,7 @@ struct NodeTest {
   std::optional<NccomTable> table;  ///< with at least one row, none of which nccom-test found wrong
   /// Reason for the lack of a table, in nccom-test's words if there are any.
   std::string failure;
-  /// It printed a table, but none of nccom-test, or one that contradicts itself: nothing is known of its nodes.
+  /// True if its table is none of nccom-test, or contradicts itself: nothing is known of its nodes.
   bool unread = false;
   SourcePos at;
 };
