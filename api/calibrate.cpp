@@ -25,6 +25,7 @@
 #include "text/diagnostic.h"
 #include "text/document.h"
 #include "text/version.h"
+#include "topology/device_name.h"
 
 namespace trnplan::api {
 
@@ -168,6 +169,49 @@ class Calibration {
       out_.points.insert(out_.points.end(), points.begin(), points.end());
     }
     out_.steps = calibrate::step_samples(out_.own(), out_.ran, remarks_);
+    remark_devices();
+    name_loops(out_.steps, out_.ran);
+    for (RunFolder& f : out_.folders) name_loops(f.log.samples, f.log.ran);
+  }
+
+  /// Adds a remark on each trace of a device that the machine does not have.
+  void remark_devices() const {
+    const topology::Instance on = machine();
+    for (const LogFile& file : out_.files) {
+      const std::string& device = file.content.made_on;
+      if (device.empty() || topology::has_device(on, device)) continue;
+      remarks_.add(Diagnostic{{file.path, 0, 0},
+                              "deviceProperties",
+                              fmt::format("made on {}, which a {} does not have", device, on.name),
+                              out_.ran ? "give the job that ran when it was made"
+                                       : "name the machine that it was made on with --instance"});
+    }
+  }
+
+  /// Gives steps whose log does not say which training loop ran them the one that plan takes for the job.
+  void name_loops(std::vector<logs::StepSample>& samples,
+                  const std::optional<calibrate::WhatRan>& ran) const {
+    if (!ran || !ran->strategy) return;
+    std::string planned;
+    for (logs::StepSample& s : samples) {
+      if (!s.framework.empty()) continue;
+      if (planned.empty()) {
+        planned = planned_loop(ran->job, *ran->strategy);
+        if (planned.empty()) return;
+        remarks_.add(fmt::format("{} does not say which training loop ran it: learnt as a run of {}, which "
+                                 "plan takes for this job; software.framework of the job states it",
+                                 printable(s.at.file, 200), planned),
+                     "stack");
+      }
+      s.framework = planned;
+    }
+  }
+
+  /// Training loop by which plan runs the strategy.
+  [[nodiscard]] static std::string planned_loop(const models::Job& job, const models::Strategy& strategy) {
+    Remarks unsaid;
+    const ResolvedJob resolved = resolve(job, {}, {.one_strategy = true, .refuses = false}, unsaid);
+    return resolved.stack_of(resolved.job(), strategy)->job.software.framework;
   }
 
   models::Profile usual_prior(const StepInputs& inputs) {
@@ -245,7 +289,7 @@ class Calibration {
         r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
     const calibrate::MachineCalibration& c = *out_.machine;
     if (out_.ran) out_.change = machine_change(*out_.ran, prior, c.fit.profile);
-    out_.refused = !r_.out.empty() && !c.fit.explains() && !r_.force;
+    out_.refused = refuses(c.fit.explains());
     if (!r_.out.empty() && !out_.refused) write([&] { return machine_profile_json(c, catalog_); });
   }
 
@@ -298,7 +342,7 @@ class Calibration {
     const calibrate::StepCalibration& c = *out_.step_fit;
     remark_left_out(calibrate::causes_of(c.data->left_out));
     remark_stacks(c);
-    out_.refused = !r_.out.empty() && !c.doubts.empty() && !r_.force;
+    out_.refused = refuses(c.doubts.empty());
     if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, catalog_); });
   }
 
@@ -306,11 +350,8 @@ class Calibration {
   void remark_stacks(const calibrate::StepCalibration& c) const {
     for (const calibrate::SiteRun& run : c.site_runs) {
       if (!out_.ran || !out_.ran->job.software.framework.empty()) continue;
-      Remarks unsaid;
       const std::string& logged = run.job.software.framework;
-      const ResolvedJob resolved =
-          resolve(out_.ran->job, {}, {.one_strategy = true, .refuses = false}, unsaid);
-      const std::string planned = resolved.stack_of(resolved.job(), run.strategy)->job.software.framework;
+      const std::string planned = planned_loop(out_.ran->job, run.strategy);
       if (planned == logged) continue;
       remarks_.add(
           fmt::format("{} was learnt as a run of {}, by its words, and plan takes {} for this job; state "
@@ -348,10 +389,15 @@ class Calibration {
                     : calibrate::fit_collectives(chosen.points, instance_, prior);
     if (!r_.no_fit && !fit.converged)
       remarks_.add("the fit did not converge; its parameters are not an optimum");
-    out_.refused = !r_.out.empty() && !fit.explains() && !r_.force;
+    out_.refused = refuses(fit.explains());
     if (r_.out.empty() || out_.refused) return;
     std::string text = collective_profile_json(fit, catalog_, out_.readings, name_of(r_.out), r_.instance);
     write([&] { return text; });
+  }
+
+  /// True if the profile is not written, because of its fit.
+  [[nodiscard]] bool refuses(bool sound) const {
+    return !r_.out.empty() && !r_.force && !(sound && out_.converged());
   }
 
   template <class Text>
@@ -372,6 +418,12 @@ class Calibration {
 
 std::vector<LogFile> CalibrateResult::own() const {
   return {files.begin(), files.begin() + static_cast<std::ptrdiff_t>(own_files)};
+}
+
+bool CalibrateResult::converged() const {
+  if (machine) return machine->fit.converged;
+  if (step_fit) return step_fit->fit.converged;
+  return !collectives || collectives->fit.converged;
 }
 
 std::vector<logs::StepSample> CalibrateResult::all_steps() const {

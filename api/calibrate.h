@@ -63,9 +63,12 @@ struct CalibrateResult {
   std::optional<calibrate::StepCalibration> step_fit;
   std::unique_ptr<CollectiveComparison> collectives;
 
-  /// True if `out` was not written: the fit explains too little, or a step or kernel is doubtful.
+  /// True if `out` was not written: the fit explains too little or did not converge, or a step or kernel is
+  /// doubtful.
   bool refused = false;
 
+  /// False if it has a fit that did not converge.
+  [[nodiscard]] bool converged() const;
   [[nodiscard]] std::vector<calibrate::LogFile> own() const;
   /// Samples of the request's files and of all folders.
   [[nodiscard]] std::vector<logs::StepSample> all_steps() const;

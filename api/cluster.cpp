@@ -115,6 +115,7 @@ class Builder {
     asked.job.options.tokens = j.tokens;
     asked.job.options.sequence = j.sequence;
     asked.job.options.global_batch = j.global_batch;
+    asked.job.options.expected = true;
     asked.profile = request_.profile;
     ResolveOptions options;
     options.one_strategy = !j.strategy.empty();

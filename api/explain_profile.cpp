@@ -54,7 +54,7 @@ Prediction step_of(const calibrate::WhatRan& plan, const std::string& profile, R
 models::ExplainedProfile explain_profile(const ExplainProfileRequest& r, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, r.profile);
-  const std::optional<models::Profile> prior = prior_of(catalog, profile);
+  std::optional<models::Profile> prior = prior_of(catalog, profile);
   std::optional<models::Profile> other;
   if (!r.against.empty()) {
     other = load_profile(catalog, r.against);
@@ -64,10 +64,8 @@ models::ExplainedProfile explain_profile(const ExplainProfileRequest& r, Remarks
                                     other->schema->name(), profile.name, profile.schema->name()),
                         "compare profiles of one kind of machine"});
   }
-  models::ExplainedProfile out =
-      models::explained(profile, prior ? &*prior : nullptr, other ? &*other : nullptr);
   const std::optional<calibrate::WhatRan> plan = plan_of(r, catalog, remarks);
-  if (!plan) return out;
+  if (!plan) return models::explained(profile, prior ? &*prior : nullptr, other ? &*other : nullptr);
   const Prediction p = step_of(*plan, r.profile, remarks);
   if (p.stack->profile->name != profile.name)
     throw InputError({kCommandLine, "--explain",
@@ -79,13 +77,21 @@ models::ExplainedProfile explain_profile(const ExplainProfileRequest& r, Remarks
   if (const std::string beyond = beyond_the_fit("the plan", *p.stack->profile, p.job, *plan->strategy);
       !beyond.empty())
     remarks.add(beyond, "beyond-fit");
+  // A loop's and a cluster's own values replace those of all profiles alike.
+  if (prior) prior = models::with_factors(*prior, p.job);
+  std::optional<Prediction> by_other;
+  if (other) {
+    Remarks unsaid;
+    by_other = step_of(*plan, r.against, unsaid);
+    other = models::with_factors(*by_other->stack->profile, by_other->job);
+  }
+  models::ExplainedProfile out =
+      models::explained(profile, prior ? &*prior : nullptr, other ? &*other : nullptr);
   models::add_step(out, models::with_factors(*p.stack->profile, p.job), p.job, p.judgement.plan->strategy,
                    p.judgement.plan->report);
   out.plan->of = fmt::format("{}, {} x {}, {}", p.job.architecture.name, p.job.cluster.nodes,
                              p.job.cluster.instance.name, planner::strategy_grammar(p.job, *plan->strategy));
-  if (!other) return out;
-  Remarks unsaid;
-  out.plan->other = step_of(*plan, r.against, unsaid).judgement.plan->report.step;
+  if (by_other) out.plan->other = by_other->judgement.plan->report.step;
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/collective.h"
 #include "io/catalog/catalog.h"
@@ -88,13 +89,26 @@ std::vector<logs::NodeTest> tests_of(const std::string& file, models::Collective
 io::HealthReport health(const HealthRequest& r, Remarks& remarks) {
   const models::CollectiveOp op = read_collective_op(r.op);
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, r.profile);
   const topology::Instance instance = load_instance(catalog, r.instance);
+  const models::Profile profile = load_profile_for(catalog, r.profile, !r.profile.empty(), instance, remarks);
   remark_family(catalog, profile, instance, remarks);
   std::vector<logs::NodeTest> tests;
+  std::vector<Diagnostic> unread;
   for (const std::string& file : r.measured) {
-    for (logs::NodeTest& test : tests_of(file, op)) tests.push_back(std::move(test));
+    for (logs::NodeTest& test : tests_of(file, op)) {
+      const std::string why = launch::not_understood(test);
+      if (why.empty())
+        tests.push_back(std::move(test));
+      else
+        unread.push_back(
+            {test.at, "[trnplan] nodes",
+             fmt::format("the output of {} was not understood: {}", fmt::join(test.nodes, ", "), why),
+             "give what nccom-test printed, with its command line; a table of nccl-tests is compared by "
+             "trnplan calibrate FILE --instance TYPE"});
+    }
   }
+  if (tests.empty()) throw InputError(std::move(unread));
+  for (Diagnostic& left_out : unread) remarks.add(std::move(left_out));
   Timers timers(instance, r.oversubscription, profile);
   io::HealthReport report = launch::judge_health(
       tests, r.factor, [&](int nodes, const models::CollectiveRun& run, const SourcePos& at) {

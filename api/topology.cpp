@@ -24,8 +24,9 @@ topology::Degrees degrees_of(const TopologyRequest& o, const topology::Cluster& 
   throw InputError({{"command line", 0, 0},
                     "--tp, --pp, --dp, --cp",
                     obstacle,
-                    fmt::format("choose degrees whose product is the number of {}s, or leave --dp out",
-                                topology::device_word(cluster.instance.traits.accelerator))});
+                    fmt::format("choose degrees whose product is the number of {}s{}",
+                                topology::device_word(cluster.instance.traits.accelerator),
+                                o.dp > 0 ? ", or leave --dp out" : "")});
 }
 
 }  // namespace

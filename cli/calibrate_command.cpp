@@ -175,7 +175,9 @@ int run(const CalibrateOptions& o) {
   // A command will be pasted, so its lines stay whole.
   if (nothing && !o.common.json()) print(what_to_add(result, o.request));
   if (!result.refused) return kDone;
-  if (result.machine) {
+  if (!result.converged()) {
+    remark(o.request.out + " is not written: its fit did not converge; --force writes it all the same");
+  } else if (result.machine) {
     remark(o.request.out +
            " is not written: more than half of the shapes contradict; --force writes it all the same");
   } else if (result.collectives) {
@@ -282,8 +284,10 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "--instance or --job names it, and --job shows what changes for it.\n"
       "In the table a factor is one standard deviation, up or down; the points determine parameters that are "
       "\"identified\" and do not move those \"at prior\".\n"
-      "Exit code 3: the median error is above 25 %, or a step or kernel is far from its prediction, so --out "
-      "is not written without --force.\n"
+      "Exit code 3: the fit did not converge, the median error is above 25 %, a step or kernel is far from "
+      "its "
+      "prediction, or the steps of one layout differ by 30 % or more, so --out is not written without "
+      "--force.\n"
       "Dumps of a flight recorder (TORCH_NCCL_DEBUG_INFO_TEMP_FILE), one for each rank: a collective that "
       "hung, "
       "and the ranks that it waits for; with TORCH_NCCL_ENABLE_TIMING=1 its times teach as nccl-tests do, "

@@ -44,14 +44,22 @@ std::size_t HeadedStream::read(char* out, std::size_t size) {
 }
 
 bool HeadedStream::seek(std::uint64_t offset) {
-  if (!rest_.seek(offset)) return false;
+  if (!rest_.seek(offset + mark_)) return false;
   beyond_ = from_rest_ = true;
   return true;
+}
+
+std::optional<std::uint64_t> HeadedStream::size() const {
+  const std::optional<std::uint64_t> whole = rest_.size();
+  return whole ? std::optional(*whole - mark_) : whole;
 }
 
 bool HeadedStream::rewind() {
   if (beyond_) {
     if (!rest_.rewind()) return false;
+    std::string mark;
+    while (mark.size() < mark_ && append_from(rest_, mark, mark_ - mark.size())) {
+    }
     from_rest_ = true;
     return true;
   }

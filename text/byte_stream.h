@@ -13,6 +13,13 @@ namespace trnplan {
 /// Number of bytes that a reader asks for at a time.
 inline constexpr std::size_t kChunk = std::size_t{256} * 1024;
 
+/// Bytes that some editors and spreadsheets write before a text in UTF-8; no part of it.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+/// The text behind such a mark.
+constexpr std::string_view without_mark(std::string_view text) {
+  return text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
+}
+
 class ByteStream {
  public:
   ByteStream() = default;
@@ -56,16 +63,18 @@ class TextStream : public ByteStream {
 /// Appends up to `size` bytes of the stream to `text`. Returns false when the stream had none left.
 bool append_from(ByteStream& stream, std::string& text, std::size_t size = kChunk);
 
-/// A stream whose first bytes were already read: gives `head`, then the rest.
+/// A stream whose first bytes were already read: gives `head`, then the rest, without a byte order mark.
 class HeadedStream : public ByteStream {
  public:
-  HeadedStream(std::string head, ByteStream& rest) : head_(std::move(head)), rest_(rest) {}
+  HeadedStream(std::string head, ByteStream& rest) : head_(without_mark(head)), rest_(rest) {
+    mark_ = head.size() - head_.size();
+  }
   std::size_t read(char* out, std::size_t size) override;
   bool rewind() override;
   bool rewindable() const override { return !beyond_ || rest_.rewindable(); }
-  std::string path() const override { return rest_.path(); }
+  std::string path() const override { return mark_ > 0 ? "" : rest_.path(); }
   bool seek(std::uint64_t offset) override;
-  std::optional<std::uint64_t> size() const override { return rest_.size(); }
+  std::optional<std::uint64_t> size() const override;
 
   std::string_view head() const { return head_; }
   /// True if all bytes can be read a second time.
@@ -74,6 +83,7 @@ class HeadedStream : public ByteStream {
  private:
   std::string head_;
   ByteStream& rest_;
+  std::size_t mark_ = 0;    ///< bytes left out before the head
   std::size_t at_ = 0;      ///< position in the head
   bool beyond_ = false;     ///< bytes of the rest were read
   bool from_rest_ = false;  ///< the rest was rewound, so that it gives the head too

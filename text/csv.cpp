@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "text/byte_stream.h"
+
 namespace trnplan {
 
 namespace {
@@ -31,6 +33,7 @@ std::string csv_field(std::string_view text) {
 }
 
 std::vector<CsvRecord> split_csv(std::string_view text) {
+  text = without_mark(text);
   std::vector<CsvRecord> records;
   CsvRecord record;
   CsvRecord::Field field;
@@ -145,7 +148,8 @@ bool CsvReader::next() {
     faults_.push_back({{name_, records_[row_].line, 1},
                        "",
                        std::to_string(found) + " fields, the header has " + std::to_string(expected),
-                       "quote fields that hold commas"});
+                       found > expected ? "quote fields that hold commas"
+                                        : "give every row all fields; one without a value is left empty"});
   }
   return false;
 }

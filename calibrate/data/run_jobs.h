@@ -37,6 +37,7 @@ struct MeasuredStep {
   double seconds = 0;  ///< from step to step, if that is known
   /// Seconds, for a log that reports less than a whole step, without the time between two; else 0.
   double printed = 0;
+  bool by_rate = false;      ///< the seconds follow from a stated throughput
   double log_sd = 0;         ///< of the seconds, besides that of repeated runs
   double low = 0, high = 0;  ///< of single steps in such a log, as StepSample's
   bool at_most = false;      ///< only a bound is known: the step took at most this long

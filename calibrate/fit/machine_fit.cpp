@@ -1,7 +1,9 @@
 #include "calibrate/fit/machine_fit.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -13,6 +15,7 @@
 #include "calibrate/fit/fit.h"
 #include "calibrate/fit/kernel_bench.h"
 #include "calibrate/fit/log_update.h"
+#include "models/collective/collective_runtime.h"
 #include "models/framework/framework.h"
 #include "models/parameters/common_parameters.h"
 #include "models/uncertainty/posterior.h"
@@ -31,6 +34,9 @@ using models::Profile;
 constexpr int kMostIterations = 30;
 constexpr double kDifference = 1e-3;  // of logarithms, for derivatives
 constexpr double kFollows = 0.1;      // least derivative of a row that teaches a parameter
+constexpr double kSlower = 2;  // prior standard deviations of a start where a hidden rate is the narrowest
+constexpr double kShortest = 1e-3;   // share of a step below which none lowers the cost
+constexpr double kLeastGain = 1e-6;  // of the cost, below the visible noise: along a kink steps gain little
 
 constexpr std::string_view kProduct = "product", kAttention = "attention", kOther = "kernel",
                            kInNode = "collective in a node", kBetween = "collective between nodes";
@@ -73,13 +79,15 @@ std::string_view kind_of(logs::KernelOp op) {
   return flash ? kAttention : kOther;
 }
 
-/// One shape for each distinct kernel and collective, in the order of their texts.
+/// One shape for each distinct kernel and collective, kernels in the order of their texts, collectives by
+/// operation, nodes, ranks and bytes.
 class Shapes {
  public:
   Shapes(const std::vector<MeasuredKernel>& kernels, const std::vector<MeasuredCollective>& points,
          const topology::Instance& instance, const MachineSpreads& spreads) {
-    std::map<std::tuple<int, std::string, std::string>, std::pair<Shape, std::vector<double>>> known;
-    const auto add = [&](int order, Shape shape, double seconds) {
+    using Order = std::tuple<std::string, int, int, double>;
+    std::map<std::tuple<Order, std::string, std::string>, std::pair<Shape, std::vector<double>>> known;
+    const auto add = [&](const Order& order, Shape shape, double seconds) {
       auto& [first, times] =
           known.try_emplace({order, shape.row.kernel, shape.library}, shape, std::vector<double>{})
               .first->second;
@@ -91,7 +99,7 @@ class Shapes {
                   .library = k.library};
       if (!k.library.empty()) shape.row.kernel += ",library=" + printable(k.library, 40);
       shape.noise = square(spreads.kernel);
-      add(0, shape, k.seconds);
+      add({}, shape, k.seconds);
     }
     for (std::size_t i = 0; i < points.size(); ++i) {
       const MeasuredCollective& p = points[i];
@@ -102,7 +110,7 @@ class Shapes {
                           .at = p.at},
                   .point = i};
       shape.noise = square(spreads.collective);
-      add(1, shape, p.seconds);
+      add({p.op, nodes, p.ranks, p.bytes}, shape, p.seconds);
     }
     for (auto& [key, value] : known) {
       auto& [shape, times] = value;
@@ -140,6 +148,14 @@ class Machine {
     size = next;
     offsets_.assign(size, 0);
     set_covariance(spreads);
+    set_precision();
+  }
+
+  /// Half the squares of the changes from the prior, in its standard deviations.
+  double prior_cost(const std::vector<double>& delta) const {
+    Eigen::VectorXd open(static_cast<Eigen::Index>(open_.size()));
+    for (std::size_t k = 0; k < open_.size(); ++k) open[static_cast<Eigen::Index>(k)] = delta[open_[k]];
+    return open_.empty() ? 0 : 0.5 * open.dot(prior_root_.solve(open));
   }
 
   /// log seconds of all shapes, as the benchmark would print them.
@@ -223,11 +239,21 @@ class Machine {
     return profile;
   }
 
+  /// Adds to the share of the network, if rows taught it, its doubt for a plan's number of nodes.
+  void widen(std::vector<std::vector<double>>& posterior, const MachineSpreads& spreads) const {
+    if (!kinds_.contains(kBetween)) return;
+    const std::size_t share = models::runtime_of(instance_).parameters().network.place();
+    posterior[share][share] =
+        std::min(covariance[share][share], posterior[share][share] + square(spreads.between_nodes));
+  }
+
   std::vector<Shape> shapes;
   std::vector<OfLibrary> of_library;
   std::size_t size = 0;
   std::vector<std::vector<double>> covariance;  ///< of the prior
-  std::vector<std::vector<double>> first;       ///< slopes at the prior
+  /// Changes from which the fit starts: none, and one for each hidden rate, with which that is the narrowest. A
+  /// time follows the narrowest of several rates and tells nothing of the others until they are.
+  std::vector<std::vector<double>> starts;
 
  private:
   bool learns(std::size_t i) const {
@@ -248,19 +274,46 @@ class Machine {
     for (const auto& [kind, index] : kinds_) {
       double& variance = covariance[index][index];
       if (kind == kInNode || kind == kBetween) {
-        variance = square(spreads.table) + (kind == kBetween ? square(spreads.between_nodes) : 0);
+        variance = square(spreads.table);
       } else {
         const models::Value& alone = spreads.alone.find(prior_.schema->name())->second;
         offsets_[index] = std::log(alone.median);
         variance = square(alone.log_sd);
       }
     }
-    first = slopes(std::vector<double>(size, 0));
+    const std::vector<double> none(size, 0), usual = predict(none);
+    const auto first = slopes(none);
+    starts.push_back(none);
     for (std::size_t i = 0; i < own_ + of_library.size(); ++i) {
-      const bool taught = std::any_of(first[i].begin(), first[i].end(),
-                                      [](double slope) { return std::abs(slope) >= kFollows; });
+      bool taught = std::any_of(first[i].begin(), first[i].end(),
+                                [](double slope) { return std::abs(slope) >= kFollows; });
+      const Parameter p = parameter_at(i);
+      if (learns(i) && p && models::time_sign(p) != 0) {
+        const double slower = kSlower * std::sqrt(covariance[i][i]);
+        std::vector<double> start = none;
+        start[i] = models::time_sign(p) * slower;
+        const std::vector<double> then = predict(start);
+        bool hidden = false;
+        for (std::size_t k = 0; k < shapes.size(); ++k)
+          hidden |= std::abs(first[i][k]) < kFollows && then[k] - usual[k] >= kFollows * slower;
+        taught |= hidden;
+        if (hidden) starts.push_back(std::move(start));
+      }
       if (taught) covariance[i][i] += square(spreads.machine);
     }
+  }
+
+  void set_precision() {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (covariance[i][i] > 0) open_.push_back(i);
+    }
+    const auto n = static_cast<Eigen::Index>(open_.size());
+    Eigen::MatrixXd of_open(n, n);
+    for (Eigen::Index a = 0; a < n; ++a) {
+      for (Eigen::Index b = 0; b < n; ++b)
+        of_open(a, b) = covariance[open_[static_cast<std::size_t>(a)]][open_[static_cast<std::size_t>(b)]];
+    }
+    if (n > 0) prior_root_.compute(of_open);
   }
 
   Profile moved(const std::vector<double>& delta) const {
@@ -308,6 +361,8 @@ class Machine {
   std::size_t own_ = 0;  ///< unknowns of the profile
   std::map<std::string_view, std::size_t> kinds_;
   std::vector<double> offsets_;
+  std::vector<std::size_t> open_;  ///< unknowns that may move
+  Eigen::LDLT<Eigen::MatrixXd> prior_root_;
 };
 
 std::vector<double> row_of(const std::vector<std::vector<double>>& slopes, std::size_t k) {
@@ -321,15 +376,74 @@ double excess(double misses) {
   return std::max(1.0, std::abs(misses) / kContradicts);
 }
 
+/// Huber's loss, of which excess() is the weight.
+double loss_of(double misses) {
+  const double far = std::abs(misses);
+  return far <= kContradicts ? far * far / 2 : kContradicts * (far - kContradicts / 2);
+}
+
+/// The result of the iteration from one start.
+struct Optimum {
+  std::vector<double> delta, misses;
+  models::Posterior posterior;
+  double cost = std::numeric_limits<double>::infinity();
+  int iterations = 0;
+  bool converged = false;
+};
+
+/// Moves an optimum to other changes.
+void move_to(std::vector<double> delta, const Machine& machine, Optimum& at) {
+  const std::vector<double> then = machine.predict(delta);
+  at.cost = machine.prior_cost(delta);
+  for (std::size_t k = 0; k < then.size(); ++k) {
+    const Shape& shape = machine.shapes[k];
+    at.misses[k] = (shape.log_seconds - then[k]) / std::sqrt(shape.noise);
+    at.cost += loss_of(at.misses[k]);
+  }
+  at.delta = std::move(delta);
+}
+
+/// Gauss-Newton steps from a start, each shortened until the cost falls.
+Optimum optimum_from(const std::vector<double>& start, const Machine& machine) {
+  Optimum at;
+  at.misses.assign(machine.shapes.size(), 0);
+  move_to(start, machine, at);
+  for (; at.iterations < kMostIterations && !at.converged; ++at.iterations) {
+    const std::vector<double> now = machine.predict(at.delta);
+    const auto slopes = machine.slopes(at.delta);
+    at.posterior = models::Posterior(machine.covariance);
+    std::vector<LogResidual> observed;
+    for (std::size_t k = 0; k < now.size(); ++k)
+      observed.push_back({machine.shapes[k].log_seconds - now[k], row_of(slopes, k),
+                          machine.shapes[k].noise * excess(at.misses[k])});
+    const std::vector<double> mean = updated(at.posterior, at.delta, observed);
+    const double move = largest_move(mean, at.delta);
+    Optimum next = at;
+    double share = 1;
+    for (; share > kShortest; share /= 2) {
+      std::vector<double> trial = at.delta;
+      for (std::size_t i = 0; i < trial.size(); ++i) trial[i] += share * (mean[i] - trial[i]);
+      move_to(std::move(trial), machine, next);
+      if (next.cost <= at.cost) break;
+    }
+    const double gain = at.cost - next.cost;
+    at.converged = move < kConverged || (share < 1 && gain <= kLeastGain * at.cost);
+    next.converged = at.converged;
+    if (gain >= 0 || move < kConverged) at = std::move(next);
+  }
+  return at;
+}
+
 void add_estimates(MachineFit& out, const Machine& machine, const std::vector<double>& delta,
                    const std::vector<std::vector<double>>& posterior) {
+  const auto last = machine.slopes(delta);
   for (std::size_t i = 0; i < machine.size; ++i) {
     const Parameter p = machine.parameter_at(i);
     if (!p || p == models::common::host_launch) continue;
     MachineEstimate e{.parameter = p, .library = machine.library_at(i)};
     double most = 0;
     for (std::size_t k = 0; k < machine.shapes.size(); ++k) {
-      const double slope = std::abs(machine.first[i][k]);
+      const double slope = std::abs(last[i][k]);
       if (slope < kFollows) continue;
       ++e.rows;
       const double informs = slope * slope / (machine.shapes[k].noise * excess(out.rows[k].misses));
@@ -359,34 +473,25 @@ MachineFit fit_machine(const std::vector<MeasuredKernel>& kernels,
                        const Profile& prior, const MachineSpreads& spreads) {
   MachineFit out;
   const Machine machine(kernels, points, instance, prior, spreads);
-  const std::size_t rows = machine.shapes.size();
-  std::vector<double> delta(machine.size, 0), misses(rows, 0);
-  const std::vector<double> before = machine.predict(delta);
-  models::Posterior posterior;
-  for (; out.iterations < kMostIterations && !out.converged; ++out.iterations) {
-    const std::vector<double> now = machine.predict(delta);
-    const auto slopes = machine.slopes(delta);
-    posterior = models::Posterior(machine.covariance);
-    std::vector<LogResidual> observed;
-    for (std::size_t k = 0; k < rows; ++k)
-      observed.push_back({machine.shapes[k].log_seconds - now[k], row_of(slopes, k),
-                          machine.shapes[k].noise * excess(misses[k])});
-    std::vector<double> mean = updated(posterior, delta, observed);
-    out.converged = largest_move(mean, delta) < kConverged;
-    delta = std::move(mean);
-    const std::vector<double> then = machine.predict(delta);
-    for (std::size_t k = 0; k < rows; ++k)
-      misses[k] = (machine.shapes[k].log_seconds - then[k]) / std::sqrt(machine.shapes[k].noise);
+  const std::vector<double> before = machine.predict(std::vector<double>(machine.size, 0));
+  Optimum best;
+  for (const std::vector<double>& start : machine.starts) {
+    Optimum found = optimum_from(start, machine);
+    if (found.cost < best.cost) best = std::move(found);
   }
+  out.iterations = best.iterations;
+  out.converged = best.converged;
+  const std::vector<double>& delta = best.delta;
   const std::vector<double> after = machine.predict(delta);
-  for (std::size_t k = 0; k < rows; ++k) {
+  for (std::size_t k = 0; k < machine.shapes.size(); ++k) {
     MachineRow row = machine.shapes[k].row;
     row.before = std::exp(before[k]);
     row.after = std::exp(after[k]);
-    row.misses = misses[k];
+    row.misses = best.misses[k];
     out.rows.push_back(std::move(row));
   }
-  const auto covariance = posterior.covariance();
+  auto covariance = best.posterior.covariance();
+  machine.widen(covariance, spreads);
   out.profile = machine.profile_of(delta, covariance);
   add_estimates(out, machine, delta, covariance);
   return out;

@@ -6,6 +6,7 @@
 //            one. Multipliers of a training loop's work (ParameterInfo::of_work) are no trait of a kernel alone.
 //            The host's launch of a benchmark is no training's: it is an unknown, and its value is not kept.
 //   alone    what all rows of one kind share: the benchmark instead of a training step
+//            (The share of the network keeps a doubt for a plan's number of nodes, which moves nothing.)
 //   shape    the error of the model for one shape or size, `kernel` or `collective`
 //   repeat   of one measurement; equal rows are one observation, the mean of their logarithms, so that rows
 //            weigh by distinct shapes and not by their number
@@ -13,6 +14,8 @@
 // (calibrate/fit/collective_fit.h). The posterior is a Gaussian's, linearised at the result, as in
 // calibrate/fit/site_fit.h; a row that misses by more than two standard deviations of its noise counts less,
 // as in P. J. Huber, Robust Estimation of a Location Parameter, 1964: its variance grows by the ratio.
+// A time follows the narrowest of several rates (a node's links, its NICs), so there may be several optima: the
+// iteration also starts where a rate that no row follows at the prior is the narrowest, and the lowest cost wins.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +38,7 @@ struct MachineSpreads {
   double collective = 0;     ///< and by size of a collective
   double repeat = 0;         ///< one measurement against another
   double table = 0;          ///< of a collective's table against another's
-  double between_nodes = 0;  ///< and, between nodes, against a plan's number of nodes
+  double between_nodes = 0;  ///< of the network's share at a plan's number of nodes against that of a table
   /// Time of a kernel alone over that in a step, by the schema of the profile.
   std::map<std::string, models::Value, std::less<>> alone;
 };
@@ -61,7 +64,7 @@ struct MachineEstimate {
   models::Value prior, posterior;  ///< of this machine
   double prior_share = 1;          ///< spread left
   std::string_view verdict;        ///< as of verdict()
-  std::size_t rows = 0;            ///< distinct shapes whose time follows it by a tenth or more
+  std::size_t rows = 0;            ///< distinct shapes whose time at the result follows it by a tenth or more
   std::size_t teacher = 0;         ///< of these that with the most information: index of MachineFit::rows
 };
 

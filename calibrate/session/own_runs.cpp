@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -12,8 +14,8 @@ namespace trnplan::calibrate {
 
 namespace {
 
-/// Ratio of slow steps to quick ones of a log beyond which no one factor describes them. Assumed: steps of a
-/// healthy run differ by 1 to 5 %.
+/// Ratio of slow steps to quick ones of a layout beyond which no one factor describes them. Assumed: steps of
+/// a healthy run differ by 1 to 5 %.
 constexpr double kUneven = 1.3;
 
 bool is_uneven(const MeasuredStep& s) {
@@ -48,6 +50,7 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     step.configuration = layout_name(step.job, step.strategy);
     step.seconds = s.wall_seconds.value_or(s.seconds);
     if (s.wall_seconds && s.seconds < *s.wall_seconds) step.printed = s.seconds;
+    step.by_rate = s.wall_by_rate;
     step.low = s.low;
     step.high = s.high;
     step.log_sd = spread_of(s, step);
@@ -72,6 +75,28 @@ std::vector<SiteRun> site_runs(const StepData& data) {
 
 std::vector<Diagnostic> uneven_runs(const StepData& data) {
   std::vector<Diagnostic> doubts;
+  // The quickest sample of each program and stack.
+  std::map<std::tuple<std::size_t, std::string, std::string>, const MeasuredStep*> quickest;
+  const auto each = [&](const auto& use) {
+    for (const StepObservation& o : data.bench->observations()) {
+      for (const std::size_t row : o.rows) {
+        const MeasuredStep& s = data.runs.steps[row];
+        if (s.own) use(s, quickest[{o.program, s.job.software.framework, s.job.software.release}]);
+      }
+    }
+  };
+  each([](const MeasuredStep& s, const MeasuredStep*& quick) {
+    if (quick == nullptr || s.seconds < quick->seconds) quick = &s;
+  });
+  each([&](const MeasuredStep& s, const MeasuredStep* quick) {
+    if (s.seconds <= kUneven * quick->seconds) return;
+    doubts.push_back(
+        {s.at, "step",
+         fmt::format("{:.4g} s is {:.2g} times the {:.4g} s of {}, of the same layout: no one "
+                     "factor describes both",
+                     s.seconds, s.seconds / quick->seconds, quick->seconds, printable(quick->id, 200)),
+         "find what differs (nodes, network, settings), and calibrate with the steps of one pace"});
+  });
   for (const MeasuredStep& s : data.runs.steps) {
     if (!s.own || !is_uneven(s)) continue;
     doubts.push_back({s.at, "step",

@@ -15,7 +15,7 @@ namespace trnplan::calibrate {
 void add_samples(const RanSamples& log, MappedRuns& runs);
 /// Runs of the user in the data, one for each log.
 [[nodiscard]] std::vector<SiteRun> site_runs(const StepData& data);
-/// Doubts about logs whose steps no single pace describes.
+/// Doubts about logs, and about logs of one layout, whose steps no single pace describes.
 [[nodiscard]] std::vector<Diagnostic> uneven_runs(const StepData& data);
 /// Remarks on layouts that do not agree with the others of their site.
 void tell_misses(const std::vector<SiteRun>& runs, const std::vector<SiteRow>& rows,

@@ -1,8 +1,9 @@
 #include "calibrate/session/samples.h"
 
-#include <fmt/format.h>
-
+#include <cmath>
 #include <tuple>
+
+#include <fmt/format.h>
 
 namespace trnplan::calibrate {
 
@@ -12,6 +13,27 @@ using logs::StepSample;
 
 bool differs(const std::optional<double>& stated, int wanted) {
   return stated && wanted > 0 && *stated != wanted;
+}
+
+/// Part by which a throughput may differ from the clock by rounding and smoothing.
+constexpr double kRounding = 0.1;
+
+/// Takes the seconds of a step by the stated throughput, if the log has no clock: the throughput is the last
+/// one alone, and of an interval that the log does not say.
+void take_rate(double seconds, StepSample& s, Remarks& remarks) {
+  if (!s.by_clock && !s.wall_seconds) {
+    s.wall_seconds = seconds;
+    s.wall_by_rate = true;
+    return;
+  }
+  const double clock = s.wall_seconds.value_or(s.seconds);
+  if (std::abs(std::log(seconds / clock)) <= kRounding) return;
+  remarks.add(
+      Diagnostic{s.at, "throughput",
+                 fmt::format("{:.4g} sequences/s are {:.4g} s a step, and the printed clock says {:.4g} s: "
+                             "the clock is used",
+                             *s.sequences_per_second, seconds, clock),
+                 "check the log, and the global batch of the job"});
 }
 
 /// The sample with the job's values; nullopt, with a remark, if it is of another job.
@@ -31,9 +53,8 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
   // The user's statement outweighs hints in the words of a log.
   if (!ran.job.software.framework.empty()) s.framework = ran.job.software.framework;
   if (s.release.empty()) s.release = ran.job.software.release;
-  if (!s.wall_seconds && s.sequences_per_second && s.global_batch) {
-    s.wall_seconds = *s.global_batch / *s.sequences_per_second;
-  }
+  if (s.sequences_per_second && s.global_batch)
+    take_rate(*s.global_batch / *s.sequences_per_second, s, remarks);
   if (!s.tokens_per_second && s.sequences_per_second && s.sequence) {
     s.tokens_per_second = *s.sequences_per_second * *s.sequence;
   }

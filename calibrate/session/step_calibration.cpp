@@ -64,8 +64,8 @@ std::vector<OwnStep> own_steps(const StepData& data, const models::Profile& befo
     const auto same =
         std::find_if(then.rows.begin(), then.rows.end(), [&](const auto& o) { return o.step == row.step; });
     if (same == then.rows.end()) continue;
-    steps.push_back({row.step->id, row.step->seconds, row.step->printed, row.predicted, row.low, row.high,
-                     same->predicted, same->low, same->high});
+    steps.push_back({row.step->id, row.step->seconds, row.step->printed, row.step->by_rate, row.predicted,
+                     row.low, row.high, same->predicted, same->low, same->high});
   }
   return steps;
 }
@@ -278,6 +278,12 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                                        : excluded.front().id + ": " + excluded.front().reason});
   }
   out.site_runs = site_runs(*out.data);
+  if (!out.refitted && out.site_runs.empty()) {
+    throw InputError({{"command line", 0, 0},
+                      "files",
+                      "no log says which training loop ran its steps",
+                      "state software.framework in the job"});
+  }
   out.doubts = doubts_of(*out.data, profile);
   const std::vector<Diagnostic> uneven = uneven_runs(*out.data);
   out.doubts.insert(out.doubts.end(), uneven.begin(), uneven.end());

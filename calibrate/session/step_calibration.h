@@ -31,6 +31,7 @@ struct StepInputs {
 struct OwnStep {
   std::string id;                                      ///< file and line
   double seconds = 0, printed = 0;                     ///< as of MeasuredStep
+  bool by_rate = false;                                ///< likewise
   double before = 0, before_low = 0, before_high = 0;  ///< by the current profile, 90 %
   double after = 0, after_low = 0, after_high = 0;     ///< by the fitted one
 };

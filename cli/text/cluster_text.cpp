@@ -24,8 +24,8 @@ std::string figure_in(double value, double unit) {
   return value < kInfinity ? figure(value / unit) : "never";
 }
 
-std::string between_text(const OverRuns& o, double unit) {
-  return figure_in(o.ninety.low, unit) + " - " + figure_in(o.ninety.high, unit);
+std::string between_text(const OverRuns& o, double unit, const char* and_text = " - ") {
+  return figure_in(o.ninety.low, unit) + and_text + figure_in(o.ninety.high, unit);
 }
 
 std::string usd_or_dash(const std::optional<double>& usd) {
@@ -38,8 +38,8 @@ std::string ends_text(const ClusterAnswer& a) {
     return fmt::format("not all jobs end: in {:.0f} % of the runs failures come more often than progress",
                        100 * (1 - e.ended));
   }
-  std::string text = fmt::format("the last job ends after {} days, 90 % between {}",
-                                 figure_in(e.span.median, kDay), between_text(e.span, kDay));
+  std::string text = fmt::format("the last job ends after {} days, 90 % between {} days",
+                                 figure_in(e.span.median, kDay), between_text(e.span, kDay, " and "));
   if (const auto usd = planner::cluster_usd(a.setup, a.usd_per_node_hour, e.span.median))
     text += "; " + usd_text(*usd);
   return text;

@@ -30,7 +30,9 @@ std::string step_text(const StepSample& s) {
   if (!s.framework.empty()) text += "; " + printable(s.framework);
   if (s.global_batch) text += fmt::format("; global batch {:.0f}", *s.global_batch);
   if (s.sequence) text += fmt::format("; sequence {:.0f}", *s.sequence);
-  if (s.wall_seconds) text += fmt::format("; {:.5g} s from step to step", *s.wall_seconds);
+  if (s.wall_seconds)
+    text += fmt::format("; {:.5g} s {}", *s.wall_seconds,
+                        s.wall_by_rate ? "by the throughput" : "from step to step");
   if (s.sequences_per_second) text += fmt::format("; {:.4g} sequences/s stated", *s.sequences_per_second);
   return text + "\n";
 }

@@ -29,11 +29,11 @@ std::string loop_fix(const std::string& name) {
   if (target == nullptr) {
     return near_or_all(
         name, {known.begin(), known.end()},
-        "a stack (" + joined(targets::names()) + ") is named by software.framework or --target");
+        "a stack (" + joined(targets::names()) + ") is named by software.framework or --target of plan");
   }
   const std::string_view loop = target->framework().empty() ? known.front() : target->framework();
   return "write " + std::string(loop) + ", the training loop of " + name +
-         ", whose own name is software.framework: " + name + ", or --target";
+         ", whose own name is software.framework: " + name + ", or --target of plan";
 }
 
 std::string stack_fix(const std::string& name) {

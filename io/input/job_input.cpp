@@ -254,7 +254,8 @@ JobReading read_job_file(Node root, const std::string& file, const JobOptions& o
                          const Catalog& catalog, const Files& files) {
   const std::string said = override_keys(root, options);
   JobReading reading = job_from(std::move(root), file, catalog, files, options.target);
-  if (!said.empty()) reading.notes.push_back("options replace values of the job: " + said);
+  if (!said.empty() && !options.expected)
+    reading.notes.push_back("options replace values of the job: " + said);
   if (known_model(file, catalog))
     reading.notes.push_back(printable(file) +
                             " is a file here and is read as a job, not as the name of the model");

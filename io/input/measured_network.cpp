@@ -14,6 +14,7 @@
 #include "models/collective/collective_timing.h"
 #include "text/log_lines.h"
 #include "text/parse.h"
+#include "topology/device_name.h"
 
 namespace trnplan::io {
 
@@ -89,8 +90,7 @@ std::optional<models::CollectiveOp> op_of(const logs::NcclTable& table, const lo
 /// Nodes of a table on that machine. Throws if it is of another one or wrong.
 int checked_nodes(const logs::NcclTable& table, const topology::Instance& on) {
   refuse_other_accelerator(on, true, table.at);
-  if (!on.device_name.empty() && !table.device.empty() &&
-      table.device.find(on.device_name) == std::string::npos) {
+  if (!on.device_name.empty() && !table.device.empty() && !topology::has_device(on, table.device)) {
     throw fault(
         table.at,
         fmt::format("measured on {}, and a {} has {}", in_quotes(table.device, 60), on.name, on.device_name),

@@ -43,6 +43,7 @@ class ScenarioReader {
       const ScenarioKey* key = key_named(pair.substr(0, equals));
       const std::size_t colon = equals == std::string::npos ? equals : pair.find(':', equals);
       const bool numbered = key == nullptr || key->of != Of::machine;
+      if (equals != std::string::npos && !known(key, pair.substr(0, equals), place)) continue;
       if (equals == std::string::npos || (colon == std::string::npos) == numbered) {
         const std::string_view is_not = numbered ? "KEY=NUMBER:VALUE" : "KEY=VALUE";
         fault(place, "", fmt::format("{} is not {}", in_quotes(pair), is_not),
@@ -51,7 +52,7 @@ class ScenarioReader {
       }
       if (!numbered) {
         add(*key, "", pair.substr(equals + 1), place, place);
-      } else if (known(key, pair.substr(0, equals), place)) {
+      } else {
         add(*key, pair.substr(equals + 1, colon - equals - 1), pair.substr(colon + 1), place, place);
       }
     }

@@ -45,6 +45,8 @@ void check_names(const fs::path& folder, const std::vector<OutputFile>& files) {
 void check_existing(const fs::path& folder, const std::vector<OutputFile>& files, bool force) {
   std::vector<Diagnostic> faults;
   std::vector<std::string> there;
+  // A file that is written alone was named, not its folder.
+  const std::string other = files.size() == 1 ? "choose another name" : "choose another folder";
   for (const OutputFile& f : files) {
     struct stat status {};
     const fs::path path = place_of(folder, f);
@@ -53,7 +55,7 @@ void check_existing(const fs::path& folder, const std::vector<OutputFile>& files
       faults.push_back(
           {{path.string()}, "", "there is a folder where a file would be written", "remove or rename it"});
     } else if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
-      faults.push_back({{path.string()}, "", "is not a regular file", "choose another folder"});
+      faults.push_back({{path.string()}, "", "is not a regular file", other});
     } else if (!force) {
       there.push_back((fs::path(f.folder) / f.name).string());
     }
@@ -62,13 +64,13 @@ void check_existing(const fs::path& folder, const std::vector<OutputFile>& files
     faults.push_back({{(folder / there.front()).string()},
                       "",
                       "the file exists already",
-                      "choose another folder, or overwrite with --force"});
+                      other + ", or overwrite with --force"});
   } else if (!there.empty()) {
     faults.push_back({{folder.string()},
                       "",
                       fmt::format("{} of the {} files to be written exist already, {} among them",
                                   there.size(), files.size(), there.front()),
-                      "choose another folder, or overwrite with --force"});
+                      other + ", or overwrite with --force"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
 }

@@ -22,17 +22,6 @@ Kind kind_of(const logs::NodeTest& t, const logs::NccomRow& row) {
   return {t.table->op, t.nodes.size(), *t.table->ranks, row.type, row.bytes};
 }
 
-/// Reason why a run with a table is still not usable.
-std::string unusable(const logs::NodeTest& t) {
-  if (!t.table) return t.failure;
-  if (!models::collective_op(t.table->op)) return "the command above the table names no known operation";
-  if (!t.table->ranks) return "the command above the table does not say how many ranks";
-  for (const logs::NccomRow& row : t.table->rows) {
-    if (!(row.seconds > 0) || !(row.bytes > 0)) return "a size or a time of 0";
-  }
-  return "";
-}
-
 /// Slowest run of the fastest quarter.
 double fastest_quarter(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
@@ -45,7 +34,7 @@ io::HealthTest judged(const logs::NodeTest& t, const std::map<Kind, std::vector<
   out.nodes = t.nodes;
   out.file = t.at.file;
   out.line = t.at.line;
-  out.failure = unusable(t);
+  out.failure = t.failure;
   out.slow = !out.failure.empty();
   if (out.slow) return out;
   models::CollectiveRun run;
@@ -143,11 +132,21 @@ io::SlowNode named(const std::string& name, const Node& node, const std::map<std
 
 }  // namespace
 
+std::string not_understood(const logs::NodeTest& t) {
+  if (!t.table) return t.unread ? t.failure : "";
+  if (!models::collective_op(t.table->op)) return "the command above the table names no known operation";
+  if (!t.table->ranks) return "the command above the table does not say how many ranks";
+  for (const logs::NccomRow& row : t.table->rows) {
+    if (!(row.seconds > 0) || !(row.bytes > 0)) return "a size or a time of 0";
+  }
+  return "";
+}
+
 io::HealthReport judge_health(const std::vector<logs::NodeTest>& tests, double factor,
                               const Predict& predict) {
   std::map<Kind, std::vector<double>> kinds;
   for (const logs::NodeTest& t : tests) {
-    if (!unusable(t).empty()) continue;
+    if (!t.table) continue;
     for (const logs::NccomRow& row : t.table->rows) kinds[kind_of(t, row)].push_back(row.seconds);
   }
   io::HealthReport report;

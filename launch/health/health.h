@@ -29,8 +29,10 @@ struct Prediction {
 };
 using Predict = std::function<Prediction(int nodes, const models::CollectiveRun& run, const SourcePos& at)>;
 
-/// Runs with unknown operation or ranks count as failed. Fills all but `instance` and `profile`. Requires:
-/// factor >= 1.
+/// Reason why nothing is known of the nodes of a run; "" if it was read, or failed.
+std::string not_understood(const logs::NodeTest& test);
+
+/// Fills all but `instance` and `profile`. Requires: factor >= 1; every run is understood.
 io::HealthReport judge_health(const std::vector<logs::NodeTest>& tests, double factor,
                               const Predict& predict);
 

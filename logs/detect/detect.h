@@ -35,6 +35,7 @@ struct Detected {
   std::vector<CollectiveSample> collectives;  ///< inside graphs
   std::vector<DeviceSample> devices;
   bool simulated = false;                  ///< metadata of a profile that the compiler estimated
+  std::string made_on;                     ///< as Samples::made_on
   std::vector<NccomTable> tables;          ///< with warnings of their own
   std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
   std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs

@@ -43,6 +43,7 @@ void take_samples(Samples&& samples, Detected& result) {
   join(result.collectives, samples.collectives);
   join(result.devices, samples.devices);
   result.simulated |= samples.simulated;
+  if (result.made_on.empty()) result.made_on = std::move(samples.made_on);
   join(result.skipped, samples.warnings.take());
   const auto by_line = [](const auto& a, const auto& b) { return a.at.line < b.at.line; };
   std::stable_sort(result.steps.begin(), result.steps.end(), by_line);

@@ -294,7 +294,9 @@ class HungGroup {
     say(started, "started it");
     const bool starts =
         std::any_of(views_.begin(), views_.end(), [](const View& v) { return v.first->starts; });
-    say(waiting, starts ? "called it, and their GPU did not start it" : "called it");
+    say(waiting, !starts               ? "called it"
+                 : waiting.size() == 1 ? "called it, and its GPU did not start it"
+                                       : "called it, and their GPUs did not start it");
     if (!silent.empty())
       text += fmt::format("; no dump of {} is given", ranks_text({silent.begin(), silent.end()}));
     return Diagnostic{first->first->at, "", std::move(text), fix(missing, others, silent)};
@@ -327,10 +329,21 @@ FlightReading read_flight_dump(JsonReader& json, const std::string& name, Sample
 
 std::vector<Diagnostic> hung_collectives(const std::vector<FlightDump>& dumps) {
   std::map<std::pair<std::string, std::vector<int>>, HungGroup> groups;  // disjoint groups may have one name
+  std::vector<Diagnostic> all;
+  std::map<std::pair<int, std::string>, const FlightDump*>
+      known;  // by rank, or by file where it is not known
   for (const FlightDump& dump : dumps) {
+    const auto [first, fresh] = known.try_emplace({dump.rank, dump.rank < 0 ? dump.at.file : ""}, &dump);
+    if (!fresh) {
+      const std::string of = dump.rank < 0 ? "this file" : ranks_text({dump.rank});
+      all.push_back({dump.at, "",
+                     fmt::format("left out: a second dump of {}; the first is {}", of,
+                                 printable(first->second->at.file, 200)),
+                     "give one dump of each rank, all of one run"});
+      continue;
+    }
     for (const auto& [name, group] : dump.groups) groups[{name, group.ranks}].add(dump, group);
   }
-  std::vector<Diagnostic> all;
   for (const auto& [key, group] : groups) {
     if (auto finding = group.finding(key.first)) all.push_back(*std::move(finding));
   }

@@ -52,7 +52,7 @@ struct FlightReading {
 [[nodiscard]] FlightReading read_flight_dump(JsonReader& json, const std::string& name, Samples& out);
 
 /// The collectives at which the ranks of these dumps hang, one for each group: its number, the ranks that did not
-/// call it, those that call another one, and those without a dump.
+/// call it, those that call another one, and those without a dump. Names dumps that are given twice first.
 [[nodiscard]] std::vector<Diagnostic> hung_collectives(const std::vector<FlightDump>& dumps);
 
 }  // namespace trnplan::logs

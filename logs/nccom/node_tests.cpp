@@ -20,6 +20,15 @@ constexpr std::size_t kMostRuns = 10'000, kMostNodes = 64, kMostName = 253, kMos
 constexpr std::string_view kFailures[] = {"Failure running neuron-bench", "errors found - test failed",
                                           "Neuron DKMS Driver is not running"};
 
+/// Numbers of a line that make it a row of some table.
+constexpr int kRow = 4;
+
+bool is_row(std::string_view line) {
+  int numbers = 0;
+  for (const Word& word : words_of(line, 32)) numbers += number_of(word.text).has_value();
+  return numbers >= kRow;
+}
+
 bool is_name(std::string_view word) {
   return word.size() <= kMostName && std::all_of(word.begin(), word.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -49,6 +58,7 @@ class Reader {
       if (failed_.empty() && said.find(failure) != std::string_view::npos)
         failed_ = printable(said, kMostWords);
     }
+    rows_ |= is_row(said);
     lines_->read(raw);
   }
 
@@ -83,6 +93,7 @@ class Reader {
     lines_.emplace(name_);
     ended_.clear();
     failed_.clear();
+    rows_ = false;
   }
 
   [[noreturn]] static void refuse(const SourcePos& at, std::string problem) {
@@ -103,8 +114,10 @@ class Reader {
     } else if (!ended_.empty()) {
       test.failure = ended_;
     } else if (tables.empty() || tables.front().rows.empty()) {
-      test.failure = "it printed no time";
+      test.unread = rows_;
+      test.failure = rows_ ? "its table is none of nccom-test" : "it printed no time";
     } else if (wrong) {
+      test.unread = true;
       test.failure = "its numbers contradict each other";
     } else {
       test.table = std::move(tables.front());
@@ -115,6 +128,7 @@ class Reader {
   std::vector<NodeTest> tests_;
   std::optional<NccomLines> lines_;  ///< of the current run
   std::string ended_, failed_;
+  bool rows_ = false;  ///< lines like those of a table
 };
 
 }  // namespace

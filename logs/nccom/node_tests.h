@@ -22,6 +22,8 @@ struct NodeTest {
   std::optional<NccomTable> table;  ///< with at least one row, none of which nccom-test found wrong
   /// Reason for the lack of a table, in nccom-test's words if there are any.
   std::string failure;
+  /// True if its table is none of nccom-test, or contradicts itself: nothing is known of its nodes.
+  bool unread = false;
   SourcePos at;
 };
 

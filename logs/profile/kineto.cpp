@@ -102,10 +102,7 @@ class TraceReader {
                         "collectives on the host only: their durations are those of launches, not transfers",
                         "record device activities as well");
     }
-    if (!device_.empty() && device_.find("rainium") == std::string::npos) {
-      out_.warnings.add(at, "deviceProperties", "made on " + device_ + ": it says nothing about Trainium",
-                        "give a trace made on Trainium");
-    }
+    out_.made_on = device_;
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.number < b.number; });
     StepLog log({"Kineto trace", "ProfilerStep annotations"}, name_);
     for (const Step& step : steps_) {

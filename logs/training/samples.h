@@ -19,8 +19,9 @@ struct StepSample {
   std::string basis;   ///< origin of the seconds: "iteration_time as printed", ...
   /// nxdt, nemo-megatron, nxd as in models::Software; megatron, huggingface; "" unknown.
   std::string framework;
-  std::string release;  ///< of the Neuron SDK; "" not stated
-  double seconds = 0;   ///< of one step
+  std::string release;    ///< of the Neuron SDK; "" not stated
+  double seconds = 0;     ///< of one step
+  bool by_clock = false;  ///< the seconds are differences of the printed clock
   /// Standard deviation of a single step, from the median absolute deviation, and at least that of the tick
   /// of the clock; absent with fewer than two values and no such tick.
   std::optional<double> spread;
@@ -31,8 +32,9 @@ struct StepSample {
   /// Time from one step to the next with logging, data loading and checkpoints, if the log shows it in
   /// addition to a shorter time of the step itself.
   std::optional<double> wall_seconds;
-  std::optional<double> global_batch;          ///< sequences of a step
-  std::optional<double> sequence;              ///< tokens of a sequence
+  bool wall_by_rate = false;           ///< `wall_seconds` follows from the throughput that the log states
+  std::optional<double> global_batch;  ///< sequences of a step
+  std::optional<double> sequence;      ///< tokens of a sequence
   std::optional<double> sequences_per_second;  ///< the last one that the log states, often a moving average
   std::optional<double> tokens_per_second;
 };
@@ -91,6 +93,7 @@ struct Samples {
   std::vector<CollectiveSample> collectives;
   std::vector<DeviceSample> devices;
   bool simulated = false;  ///< metadata of a profile that the compiler estimated
+  std::string made_on;     ///< name of the device that a trace was made on; "": not stated
   Warnings warnings;
   StepSink* sink = nullptr;
 };

@@ -248,6 +248,7 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
     s.spread = std::max(kDeviationToSigma * weighted_median(std::move(pairs)), tick);
   }
   if (!by_clock && !clock.empty() && sane(mean(clock))) s.wall_seconds = mean(clock);
+  s.by_clock = by_clock;
   s.basis = by_clock ? "differences of the printed clock" : traits_.basis;
   s.count = static_cast<int>(std::min(steps, kCountMost));
   s.left_out = static_cast<int>(std::min(left_out, kCountMost));

@@ -108,3 +108,20 @@ TEST_CASE("a plan on a stack that the profile was not fitted to says so", "[api]
   CHECK(said("nxd") == 0);
   CHECK(said("") == 0);
 }
+
+// Catches a loop's own values on one side of a comparison only.
+TEST_CASE("a profile does not differ from itself", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::ExplainProfileRequest r = explained_plan("h100", "h100");
+  r.job = folder.write("job.yaml",
+                       "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
+                       "cluster: {instance: p5.48xlarge, nodes: 2}\nsoftware: {framework: megatron}\n");
+  r.strategy = "tp=2";
+  const auto p = api::explain_profile(r, remarks);
+  for (const auto& e : p.parameters) {
+    INFO(to_string(e.parameter));
+    REQUIRE(e.other);
+    CHECK(e.other->median == e.value.median);
+  }
+}

@@ -223,6 +223,52 @@ TEST_CASE("training logs", "[cli]") {
   cli.refuse("--strategy: there is no --job", "calibrate $logs/nxd-llama3-70b.txt --strategy tp=8");
 }
 
+TEST_CASE("a trace alone, and logs that two numbers of one layout contradict", "[cli]") {
+  Session cli;
+  const std::string job =
+      "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
+      "cluster: {instance: p5.48xlarge, nodes: 2}\n";
+  cli.write("job.yaml", job);
+  // A trace does not name the loop that ran: the fit had no run, and ended in a crash.
+  cli.write("trace.json",
+            R"({"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 8000000},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "ts": 8000000, "dur": 8000000}]})");
+  cli.expect(0, "trace.json does not say which training loop ran it: learnt as a run of megatron",
+             "calibrate $work/trace.json --job $work/job.yaml --strategy tp=2 --out $work/trace-fit.json");
+  cli.prints("^your run trace.json.*: 8 s, predicted ");
+  CHECK(cli.last.err.find("made on") == std::string::npos);  // the job's machine has such GPUs
+  cli.expect(0, "made on NVIDIA H100 80GB HBM3, which a trn1.32xlarge does not have",
+             "calibrate $work/trace.json");
+  // Steps of one layout, 1.8 times apart in one log: their mean is that of neither.
+  const auto steps = [](const char* milliseconds) {
+    std::string text;
+    for (int i = 1; i <= 6; ++i)
+      text += " [2025-03-04 10:05:0" + std::to_string(i) + "] iteration        " + std::to_string(i) +
+              "/     100 | consumed samples:  1000 | elapsed time per iteration (ms): " + milliseconds +
+              " | learning rate: 1.0E-05 | global batch size:   128 | lm loss: 2.0E+00 |\n";
+    return text;
+  };
+  cli.write("two.log", steps("9000.0") + steps("16000.0"));
+  cli.expect(3, "two.log:7:1: step: 16 s is 1.8 times the 9 s of two.log:1, of the same layout",
+             "calibrate $work/two.log --job $work/job.yaml --strategy tp=2 --out $work/two.json");
+  cli.says("two.json is not written");
+  // Bars of 900 s each that state a throughput of 10 sequences/s: the clock decides.
+  std::string bars;
+  for (int i = 1; i <= 12; ++i) {
+    const int minutes = 15 * i;
+    bars += "Epoch 0:   1%|#| " + std::to_string(i) + "/100 [" + std::to_string(minutes / 60) + ":" +
+            (minutes % 60 < 10 ? "0" : "") + std::to_string(minutes % 60) +
+            ":00<9:00:00, v_num=1, reduced_train_loss=2.0, lr=1e-5, parameter_norm=1.0, global_step=" +
+            std::to_string(i) + ".0, throughput=9.990, throughput_peak=9.99]\n";
+  }
+  cli.write("bars.log", bars);
+  cli.expect(0, "9.99 sequences/s are 102.5 s a step, and the printed clock says 900 s: the clock is used",
+             "calibrate $work/bars.log --job $source/examples/llama3-70b-16-nodes/job.yaml --strategy "
+             "tp=32,pp=8");
+  cli.prints("^your run bars.log:1: 900 s, predicted");
+}
+
 TEST_CASE("kernels", "[cli]") {
   Session cli;
   set_up(cli);
@@ -305,7 +351,7 @@ TEST_CASE("kernels", "[cli]") {
       "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8,recompute=CoreAttention";
   cli.expect(
       0,
-      R"(^your run nxd-llama3-70b\.txt:[0-9]+: 254\.2 s from step to step \(243\.8 by the step time in the log\), predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
+      R"(^your run nxd-llama3-70b\.txt:[0-9]+: 254\.2 s by the throughput in the log \(243\.8 by the step time in the log\), predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
       own);
   CHECK(cli.last.out.starts_with("your run "));
   cli.prints_no("matmul_efficiency|^left out");

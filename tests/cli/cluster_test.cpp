@@ -18,6 +18,7 @@ TEST_CASE("numbers of spares are compared on the same failures", "[cli]") {
       "cluster $source/examples/cluster-two-jobs/cluster.yaml --runs 40 --spares 0..3 --checkpoint-steps "
       "best,100";
   const json a = json_of(cli, command);
+  CHECK(cli.last.err.find("options replace") == std::string::npos);  // no option was given
   const json& rows = a.at("spares_asked").at("rows");
   REQUIRE(rows.size() == 4);
   CHECK(rows[1].at("days") == a.at("days"));

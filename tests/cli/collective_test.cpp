@@ -216,3 +216,16 @@ TEST_CASE("collectives and topology of machines with GPUs", "[cli]") {
   CHECK(cli.last.err.find("--algorithm nvls does not apply here, it reduces inside a switch") !=
         std::string::npos);
 }
+
+// Output of another program is not a slow node, and the machine's own profile says how long a run should take.
+TEST_CASE("nodes whose output is not understood are not drained", "[cli]") {
+  Session cli;
+  const std::string table =
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "     1048576        262144     float     sum      -1     34.2   30.69   53.70      0\n";
+  cli.write("nccl.txt", "[trnplan] nodes n1 n2\n" + table);
+  cli.refuse("the output of n1, n2 was not understood: its table is none of nccom-test",
+             "collective all_reduce --measured $work/nccl.txt --instance p5.48xlarge");
+  CHECK(cli.last.err.find("trn1") == std::string::npos);
+  CHECK((cli.last.out + cli.last.err).find("drain") == std::string::npos);
+}

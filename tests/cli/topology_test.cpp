@@ -32,6 +32,8 @@ TEST_CASE("verdicts of groups and instances", "[cli]") {
   for (std::sregex_iterator i(cli.last.out.begin(), cli.last.out.end(), mark), end; i != end; ++i)
     marked.insert(i->str());
   CHECK(marked == std::set<std::string>{"[0]", "[8]"});
+  cli.refuse("choose degrees whose product is the number of cores$", "topology --tp 3");
+  cli.refuse("or leave --dp out$", "topology --tp 3 --dp 2");
   const std::pair<const char*, const char*> doubts[] = {
       {"one-per-chip", "--tp 2 --dp 16"},
       {"two-hop-pair", "--tp 8 --pp 2 --dp 2"},

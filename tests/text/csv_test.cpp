@@ -17,6 +17,24 @@ TEST_CASE("records and places", "[calibrate]") {
   CHECK(records[2].fields[1].text.empty());
   CHECK(records[3].line == 6);
   CHECK(split_csv("").empty());
+  // Spreadsheets write a byte order mark, which is no part of the first column's name.
+  CHECK(split_csv("\xef\xbb\xbfm,n\n1,2\n")[0].fields[0].text == "m");
+}
+
+TEST_CASE("a row with too few fields is not to be quoted", "[calibrate]") {
+  const auto fix = [](const char* row) {
+    CsvReader csv("id,nodes\n" + std::string(row) + "\n", "t.csv", {"id"}, "");
+    while (csv.next()) {
+    }
+    try {
+      csv.finish();
+    } catch (const InputError& e) {
+      return e.faults().front().fix;
+    }
+    return std::string();
+  };
+  CHECK(fix("A,1,2") == "quote fields that hold commas");
+  CHECK(fix("A") == "give every row all fields; one without a value is left empty");
 }
 
 TEST_CASE("every fault of a table, at its field", "[calibrate]") {

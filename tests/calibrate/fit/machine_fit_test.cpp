@@ -5,6 +5,7 @@
 #include <random>
 
 #include "calibrate/fit/kernel_bench.h"
+#include "models/collective/switched_parameters.h"
 #include "models/device/gpu_parameters.h"
 #include "tests/calibrate/programs.h"
 #include "tests/catch.h"
@@ -16,6 +17,7 @@ using logs::MeasuredKernel;
 using models::Parameter;
 using models::Profile;
 namespace gpu = models::gpu;
+namespace switched = models::switched;
 
 namespace {
 
@@ -150,4 +152,41 @@ TEST_CASE("attention of a library teaches the loops that run it", "[calibrate]")
   CHECK(out.profile[gpu::attention_share] == prior[gpu::attention_share]);
   row.library.clear();  // unknown: the profile's own value
   CHECK(learn({row}, prior, spreads()).profile[gpu::attention_share] < prior[gpu::attention_share]);
+}
+
+TEST_CASE("a table between nodes moves what is between nodes", "[calibrate]") {
+  // Catches a fit that stays where the links are the narrowest: at the prior's share of the NICs no row of two nodes
+  // follows that share, and the links took the blame for a network of half the rate.
+  const Profile prior = test_catalog().profile("h100");
+  const auto table_of = [&](int ranks, int nodes, double bus) {
+    std::vector<logs::MeasuredCollective> points;
+    for (double bytes = 0x1p20; bytes <= 0x1p33; bytes *= 2) {
+      logs::MeasuredCollective p;
+      p.op = "all_reduce";
+      p.ranks = ranks;
+      p.nodes = nodes;
+      p.bytes = bytes;
+      p.seconds = 60e-6 + bytes * 2 * (ranks - 1) / ranks / bus;
+      points.push_back(p);
+    }
+    return points;
+  };
+  const auto learn_table = [&](int ranks, int nodes, double bus) {
+    return calibrate::fit_machine({}, table_of(ranks, nodes, bus), p5(), prior, spreads());
+  };
+  const MachineFit slow = learn_table(16, 2, 200e9);
+  CHECK(slow.converged);
+  CHECK(slow.explains());
+  CHECK(slow.profile[switched::network_share] < 0.8 * prior[switched::network_share]);
+  // The profile predicts what was measured: nothing of it is kept apart as the benchmark's own.
+  CHECK(calibrate::predict_collectives({table_of(16, 2, 200e9).back()}, p5(), slow.profile).rows[0].error ==
+        Approx(0).margin(0.08));
+  CHECK(slow.profile[switched::link_share] == Approx(prior[switched::link_share]).epsilon(0.02));
+  // In a node there is no network.
+  const MachineFit inside = learn_table(8, 1, 300e9);
+  CHECK(inside.converged);
+  CHECK(inside.profile[switched::network_share] == prior[switched::network_share]);
+  CHECK(inside.profile[switched::link_share] < prior[switched::link_share]);
+  // Sizes are in the order of numbers, not of their texts.
+  for (std::size_t i = 1; i < slow.rows.size(); ++i) CHECK(slow.rows[i - 1].measured < slow.rows[i].measured);
 }

@@ -134,11 +134,11 @@ TEST_CASE("a framework's name that is not known", "[io][job]") {
   // A loop is not what trains with it.
   CHECK(fix("pin: {framework: torchtitan}\n") ==
         "write fsdp, the training loop of torchtitan, whose own name is software.framework: torchtitan, or "
-        "--target");
+        "--target of plan");
   CHECK(contains(fix("pin: {framework: nxdt}\n"), "write nxd, the training loop of nxdt"));
   CHECK(contains(fix("pin: {framework: pytorch}\n"),
                  "; a stack (nxdt, nemo-megatron, nxd, bert, megatron, torchtitan"));
-  CHECK(contains(fix("pin: {framework: pytorch}\n"), ") is named by software.framework or --target"));
+  CHECK(contains(fix("pin: {framework: pytorch}\n"), ") is named by software.framework or --target of plan"));
   CHECK(fix("software: {framework: torchtitam}\n") == "did you mean torchtitan?");
   const std::string other = fix("software: {framework: pytorch}\n");
   CHECK(contains(other, "use one of: nxdt, nemo-megatron, nxd, bert, megatron, torchtitan"));

@@ -62,6 +62,8 @@ TEST_CASE("all faults of a scenario are said at once", "[io]") {
         "--scenario: slow-node: \"4\" is no node of the cluster\n  fix: write a number from 0 to 3");
   CHECK(faults[6].find("is not KEY=NUMBER:VALUE") != std::string::npos);
   CHECK(scenario_faults("").size() == 1);
+  REQUIRE(scenario_faults("foo=1").size() == 1);
+  CHECK(scenario_faults("foo=1")[0].find("--scenario: foo: unknown key") == 0);
 }
 
 TEST_CASE("a scenario's file has the keys of the text", "[io]") {

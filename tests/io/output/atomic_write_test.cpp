@@ -191,6 +191,7 @@ TEST_CASE("of files that exist already one fault tells", "[io][write]") {
   io::write_files(scratch.path, {{"a", ""}, {"b", ""}, {"c", ""}}, false);
   REQUIRE(faults({"x", "a"}).size() == 1);
   CHECK(faults({"x", "a"}).front().at.file == (scratch.path / "a").string());
+  CHECK(faults({"a"}).front().fix == "choose another name, or overwrite with --force");
   REQUIRE(faults({"a", "b", "c", "x"}).size() == 1);
   const Diagnostic several = faults({"a", "b", "c", "x"}).front();
   CHECK(several.at.file == scratch.path.string());

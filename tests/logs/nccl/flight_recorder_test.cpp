@@ -95,6 +95,11 @@ TEST_CASE("ranks that a hung collective waits for", "[calibrate]") {
                   "call it; ranks "
                   "0-5 started it; no dump of rank 7 is given") != std::string::npos);
   CHECK(text.find("look at the logs and the threads of rank 6") != std::string::npos);
+  // A dump that is given twice is noticed, and its rank counts once.
+  std::vector<FlightDump> twice = dumps;
+  twice.push_back(dumps[0]);
+  CHECK(hung_text(twice).find("left out: a second dump of rank 0") != std::string::npos);
+  CHECK(hung_text(twice).find("ranks 0-5 started it") != std::string::npos);
   dumps[6] = dump_of(at("broadcast", "scheduled"), 6);
   CHECK(hung_text(dumps).find("rank 6 called another operation in its place") != std::string::npos);
   dumps[6] = dump_of(at("all_reduce", "scheduled"), 6);

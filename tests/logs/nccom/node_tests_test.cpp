@@ -65,6 +65,21 @@ TEST_CASE("runs that failed, in nccom-test's words", "[logs]") {
                 "67108864 33554432 bf16 1358.82 400.00 95.69\n") == "its numbers contradict each other");
 }
 
+// Catches a table of another program that counts as a run that failed, and drains sound nodes.
+TEST_CASE("a table that is none of nccom-test says nothing of its nodes", "[logs]") {
+  const auto read = [](const std::string& said) {
+    return logs::read_node_tests("[trnplan] nodes n1 n2\n" + said, "f").at(0);
+  };
+  // NVIDIA/nccl-tests@01d67614:src/common.cu
+  const logs::NodeTest other = read(
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "     1048576        262144     float     sum      -1     34.2   30.69   53.70      0\n");
+  CHECK(other.unread);
+  CHECK_FALSE(other.table);
+  CHECK_FALSE(read("ssh: Could not resolve hostname\n").unread);
+  CHECK_FALSE(read("").unread);
+}
+
 TEST_CASE("files that name no nodes", "[logs]") {
   CHECK(fault_of("") == "health.out:0: no line states which nodes were tested");
   CHECK(fault_of(kTable) == "health.out:0: no line states which nodes were tested");
