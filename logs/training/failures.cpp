@@ -172,7 +172,7 @@ bool is_of_others(FailureKind kind) {
 
 /// True for what a failure before it explains.
 bool may_follow(FailureKind kind) {
-  return is_of_others(kind) || kind == FailureKind::device_error;
+  return is_of_others(kind) || kind == FailureKind::device_error || kind == FailureKind::crashed;
 }
 
 /// True for an end whose cause something else may name.

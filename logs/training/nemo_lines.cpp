@@ -47,7 +47,7 @@ bool NemoLines::read(const LogLine& line, Samples& out) {
   const bool sound = global_step && *global_step >= 0 && *global_step < kMostSteps;
   const bool from_zero = sound && static_cast<double>(*iteration) == *global_step;
   record.step = from_zero ? *iteration + 1 : *iteration;
-  record.total = from_zero ? *last + 1 : *last;
+  record.total = from_zero && static_cast<double>(*last) < kMostSteps ? *last + 1 : *last;
   if (*epoch > 0 && sound) record.step = static_cast<std::int64_t>(*global_step) + 1;
   if (!record.seconds) {
     out.warnings.add({name_, line.number, 1}, "train_step_timing in s", "the line lacks it and is left out",

@@ -446,7 +446,7 @@ TEST_CASE("what follows from a failure is no failure of its own", "[launch]") {
                     killed = "[0]:\n  exitcode  : -9 (pid: 12)\n",
                     full = "Detected 1 oom_kill event in StepId=7.0\n";
   CHECK(kinds(oom + timeout + ended) == "device-memory ");
-  CHECK(kinds(timeout + ended) == "execution-timeout ");
+  CHECK(kinds(timeout + "Fatal Python error: Aborted\n" + ended) == "execution-timeout ");
   CHECK(kinds("NVRM: Xid (PCI:0000:53:00): 79, GPU has fallen off the bus.\nCUDA error: launch failure\n" +
               timeout) == "hardware ");
   CHECK(kinds("NVRM: Xid (PCI:0000:53:00): 31, pid=1\n").empty());  // a fault of a program
