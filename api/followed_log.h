@@ -46,6 +46,8 @@ class FollowedLog {
   /// Reads one chunk; false at the end.
   [[nodiscard]] bool look_once();
   [[nodiscard]] launch::LogReading now() const;
+  /// The first bytes read, at most some thousand.
+  const std::string& start() const { return start_; }
   /// SHA-256 of the bytes read.
   [[nodiscard]] std::string sha256() const;
 

@@ -25,6 +25,8 @@
 #include "io/output/atomic_write.h"
 #include "io/output/profile_json.h"
 #include "launch/watch/watch.h"
+#include "logs/detect/detect.h"
+#include "logs/training/failures.h"
 #include "models/framework/strategy_words.h"
 #include "text/document.h"
 
@@ -116,6 +118,8 @@ class Silence {
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count();
   }
+  /// True if a run whose steps took that long has stopped.
+  bool is_long() const { return seconds() > most_.value_or(launch::kSilentSeconds); }
   /// True once, when it has become too long.
   bool breaks() {
     if (told_ || !most_ || seconds() <= *most_) return false;
@@ -200,7 +204,8 @@ class Watcher {
     const auto same = [](const logs::Failure& a, const launch::Advice& b) {
       const logs::Failure& f = b.failure;
       return a.kind == f.kind && a.at.line == f.at.line && a.gib == f.gib && a.devices == f.devices &&
-             a.group == f.group && a.group_ranks == f.group_ranks && a.number == f.number && a.of == f.of;
+             a.group == f.group && a.group_ranks == f.group_ranks && a.number == f.number && a.of == f.of &&
+             a.tried_gib == f.tried_gib && a.limit_gib == f.limit_gib && a.text == f.text;
     };
     if (!std::equal(failures.begin(), failures.end(), advice_.begin(), advice_.end(), same))
       advice_ = launch::advise(failures, context_.ran, profile_, find_);
@@ -215,11 +220,33 @@ class Watcher {
       const std::string& job = log.source().job;
       const std::string state = job.empty() ? "" : ask_slurm(job).state;
       context_.silent = state == kRunning ? age_of(log.source().path) : std::nullopt;
-      const io::WatchReport r = report(log, state, true);
+      io::WatchReport r = report(log, state, true);
+      if (job.empty() && r.step == 0 && r.failures.empty() && r.events.empty()) explain_nothing(log, r);
       show(r, true);
       any = any || io::failed(r);
     }
     return any;
+  }
+
+  /// Says why a log shows no run: it is empty, or what was left out. Throws InputError if nothing in it is known.
+  void explain_nothing(const FollowedLog& log, io::WatchReport& r) {
+    const logs::Detected content = log.now().content;
+    if (log.start().find_first_not_of(" \t\r\n") == std::string::npos) {
+      r.remarks.push_back("the log is empty: the run may have just begun");
+    } else if (content.kinds.empty()) {
+      logs::refuse_unknown(log.start(), log.name());
+    } else if (!content.skipped.empty()) {
+      remarks_.add(content.skipped.front());
+    }
+  }
+
+  /// True if the run broke, and what broke it is no error that a program may have caught: such a run has ended once it
+  /// says nothing.
+  bool has_ended(const io::WatchReport& r) const {
+    const auto ends = [](const io::WatchFailure& f) {
+      return !f.went_on && f.kind != logs::to_string(logs::FailureKind::error);
+    };
+    return io::broke(r) && (std::any_of(r.failures.begin(), r.failures.end(), ends) || silence_.is_long());
   }
 
   /// Reports once that no further step comes.
@@ -251,22 +278,28 @@ class Watcher {
     return io::failed(last);
   }
 
+  bool finish(const FollowedLog& log, const std::string& state) {
+    const io::WatchReport last = report(log, state, true);
+    show(last, true);
+    return io::failed(last);
+  }
+
   /// Looks again until the run is over. Shows a line for each change, and the whole report at the end.
   bool follow() {
     FollowedLog log(source_of(o_.targets.front()), remarks_);
     const std::string& job = log.source().job;
     std::string state;
+    bool doubtful = false;  // an error was printed, which may have been caught
     for (bool first = true;; first = false) {
       const std::string state_now = job.empty() ? "" : state_after(state, job, remarks_);
       if (const bool grown = log.look(); first || grown || state_now != state) {
         state = state_now;
         const io::WatchReport r = report(log, state, false);
-        const bool end = r.finished || over(state) || (job.empty() && io::broke(r));
-        if (end) {
-          const io::WatchReport last = report(log, state, true);
-          return show(last, true), io::failed(last);
-        }
+        doubtful = job.empty() && io::broke(r);
+        if (r.finished || over(state) || (doubtful && has_ended(r))) return finish(log, state);
         show(r, false);
+      } else if (doubtful && silence_.is_long()) {
+        return finish(log, state);
       } else if (state.empty() || state == kRunning) {
         tell_silence(log, state);
       }

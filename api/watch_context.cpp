@@ -18,10 +18,11 @@ namespace {
 
 /// Job that is assumed if the plan that ran is unknown: NxDT's example of one node
 /// (aws-neuron/neuronx-distributed-training@9169aa0 examples/conf/hf_llama3_8B_config.yaml).
-launch::RanPlan assumed(const io::Catalog& catalog) {
+launch::RanPlan assumed(const io::Catalog& catalog, const std::string& instance) {
   launch::RanPlan ran;
   ran.job.architecture = catalog.architecture(catalog.default_model());
-  ran.job.cluster = {catalog.instance(catalog.default_instance()), 1};
+  ran.machine_stated = instance != usual_instance();
+  ran.job.cluster = {catalog.instance(ran.machine_stated ? instance : catalog.default_instance()), 1};
   ran.job.training = {8192, 1024, 0, models::Precision::mixed_precision};
   ran.assumed = true;
   return ran;
@@ -117,7 +118,7 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
   }
   auto ran = what_ran(options.job, options.strategy, options.config, options.instance, catalog, remarks);
   if (!ran) {
-    context.ran = assumed(catalog);
+    context.ran = assumed(catalog, options.instance);
     return context;
   }
   settle(ran->job, remarks);

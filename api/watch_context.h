@@ -13,10 +13,11 @@ namespace trnplan::api {
 
 /// Options that state the plan that ran.
 struct WatchedRun {
-  std::string plan;                         ///< plan.json of a launched folder
-  std::string job, strategy;                ///< as for simulate
-  std::string config;                       ///< an NxDT YAML
-  std::string instance = usual_instance();  ///< machine of --config
+  std::string plan;           ///< plan.json of a launched folder
+  std::string job, strategy;  ///< as for simulate
+  std::string config;         ///< an NxDT YAML
+  std::string instance =
+      usual_instance();  ///< machine of --config, or of a run of which nothing else is stated
 };
 
 /// Prediction of the strategy that the options state: that of plan.json, or a simulation with `profile`. Adds

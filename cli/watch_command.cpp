@@ -82,7 +82,9 @@ void add_watch(CLI::App& app, Run& chosen) {
   command->add_option("--strategy", o->request.ran.strategy, "its strategy, written as for simulate")
       ->check(not_empty());
   command->add_option("--config", o->request.ran.config, "the NxDT YAML that ran")->check(not_empty());
-  command->add_option("--instance", o->request.ran.instance, "instance type on which --config ran")
+  command
+      ->add_option("--instance", o->request.ran.instance,
+                   "instance type on which --config, or the log alone, ran")
       ->capture_default_str();
   command
       ->add_option("--calibrate", o->request.calibrate,
@@ -101,7 +103,7 @@ void add_watch(CLI::App& app, Run& chosen) {
   add_common(*command, o->common);
   command->footer(
       "--format json prints one JSON object per line. Exit code 3: the run failed: a failure with no step "
-      "after it, a loss that is NaN, or a job that Slurm ended early.\n"
+      "after it, a loss that is NaN, steps that are all skipped, or a job that Slurm ended early.\n"
       "Examples:\n"
       "  trnplan watch 1742 --plan my-plan/plan.json\n"
       "  trnplan watch train-1742.out --plan my-plan/plan.json --once --calibrate mine.json\n"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace trnplan {
 
 std::string grouped(double value) {
@@ -12,6 +14,13 @@ std::string grouped(double value) {
     digits.insert(at, ",");
   }
   return digits;
+}
+
+std::string factor_text(double value) {
+  if (!(value >= 100)) return fmt::format("{:.2g}", value);
+  double unit = 10;
+  while (value / unit >= 100) unit *= 10;
+  return fmt::format("{:.0f}", std::round(value / unit) * unit);
 }
 
 std::string counted(std::int64_t count, std::string_view noun) {

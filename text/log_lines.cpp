@@ -172,6 +172,10 @@ bool Scan::take(std::string_view word) {
   return true;
 }
 
+void Scan::skip(std::size_t count) {
+  rest_.remove_prefix(std::min(count, rest_.size()));
+}
+
 std::optional<double> Scan::number() {
   skip_blanks();
   double value = 0;
@@ -245,6 +249,39 @@ std::optional<double> asctime_seconds(Scan& scan) {
   if (!date.ok()) return {};
   const auto days = std::chrono::sys_days(date).time_since_epoch().count();
   return static_cast<double>(days) * kDay + static_cast<double>(*hour * 3600 + *minute * 60 + *second);
+}
+
+std::optional<double> calendar_seconds(Scan& scan) {
+  const auto year = scan.whole();
+  if (!year || !scan.take("-")) return std::nullopt;
+  const auto month = scan.whole();
+  if (!month || !scan.take("-")) return std::nullopt;
+  const auto day = scan.whole();
+  const auto hour = day ? scan.whole() : std::nullopt;
+  if (!hour || !scan.take(":")) return std::nullopt;
+  const auto minute = scan.whole();
+  if (!minute || !scan.take(":")) return std::nullopt;
+  const auto second = scan.whole();
+  if (!second || *year < 1970 || *year > 9999 || *month > 12 || *day > 31 || *hour > 23 || *minute > 59 ||
+      *second > 60) {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return std::nullopt;
+  double seconds = static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count()) * kDay +
+                   static_cast<double>((*hour * 60 + *minute) * 60 + *second);
+  const std::string_view rest = scan.rest();
+  if (rest.size() < 2 || (rest[0] != ',' && rest[0] != '.')) return seconds;
+  double part = 1;
+  std::size_t digits = 1;
+  for (; digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9'; ++digits) {
+    part /= 10;
+    seconds += part * (rest[digits] - '0');
+  }
+  scan.skip(digits > 1 ? digits : 0);
+  return seconds;
 }
 
 }  // namespace trnplan

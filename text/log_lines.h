@@ -68,6 +68,8 @@ class Scan {
 
   /// Goes behind the first `word`. Returns false, and does not move, when there is none.
   bool past(std::string_view word);
+  /// Goes on by so many bytes, at most to the end.
+  void skip(std::size_t count);
   /// Skips blanks, then takes `word` if it comes next.
   bool take(std::string_view word);
   /// Skips blanks, then takes a finite number if one comes next. "nan", "inf" and numbers beyond a double do
@@ -88,5 +90,9 @@ std::optional<double> clock_seconds(std::string_view text);
 /// Seconds since 1970 of a C asctime such as "Thu Sep 29 22:30:10 2022", if `scan` comes to one next. An
 /// asctime names no time zone; this reads it as UTC.
 std::optional<double> asctime_seconds(Scan& scan);
+
+/// Seconds since 1970 of "2026-08-21 10:15:30,123" or "2026-08-21 10:15:30.123456", if `scan` comes to one next; read
+/// as UTC.
+std::optional<double> calendar_seconds(Scan& scan);
 
 }  // namespace trnplan

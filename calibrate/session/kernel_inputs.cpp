@@ -11,6 +11,7 @@
 
 #include "calibrate/fit/step_fit.h"
 #include "models/device/neuron_core_parameters.h"
+#include "text/figures.h"
 
 namespace trnplan::calibrate {
 
@@ -171,8 +172,8 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
     if (std::abs(std::log(ratio)) <= calibrate::kDoubtful * std::sqrt(variance)) continue;
     doubts.push_back(
         {point.at, "kernel",
-         fmt::format("{:.4g} us is {:.2g} times the {:.4g} us that {} says of {}", point.seconds * 1e6, ratio,
-                     work.seconds.value * 1e6, profile.name, to_string(point.kernel)),
+         fmt::format("{:.4g} us is {} times the {:.4g} us that {} says of {}", point.seconds * 1e6,
+                     factor_text(ratio), work.seconds.value * 1e6, profile.name, to_string(point.kernel)),
          "check shapes and dtype, and that it is the device time of one call"});
   }
   return doubts;

@@ -1,9 +1,14 @@
 #include "calibrate/session/samples.h"
 
 #include <cmath>
+#include <cstdint>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
+
+#include "text/figures.h"
+#include "topology/traits.h"
 
 namespace trnplan::calibrate {
 
@@ -48,6 +53,11 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
         "give the job that wrote the log, or calibrate the logs separately"});
     return std::nullopt;
   }
+  if (const std::string other = other_tokens(s, ran.job); !other.empty()) {
+    remarks.add(Diagnostic{s.at, "", fmt::format("left out: {} in {}", other, ran.from),
+                           "give the job that wrote the log: its batch, sequence and nodes"});
+    return std::nullopt;
+  }
   if (!s.global_batch && training.global_batch > 0) s.global_batch = training.global_batch;
   if (!s.sequence && training.sequence > 0) s.sequence = training.sequence;
   // The user's statement outweighs hints in the words of a log.
@@ -76,6 +86,17 @@ std::vector<StepSample> step_samples(const std::vector<LogFile>& files, const st
     }
   }
   return samples;
+}
+
+std::string other_tokens(const StepSample& s, const models::Job& job) {
+  const double devices = job.cluster.cores();
+  const double planned = static_cast<double>(job.training.sequence) * job.training.global_batch;
+  const double logged = s.device_tokens_per_second.value_or(0) * devices * s.seconds;
+  if (!(logged > 0) || !(planned > 0) || std::abs(logged / planned - 1) <= kSameTokens) return "";
+  const std::string_view word = topology::device_word(job.cluster.instance.traits.accelerator);
+  return fmt::format("the log states {} tokens/s a {}: at {:.4g} s a step {} tokens on {}, but {}",
+                     grouped(*s.device_tokens_per_second), word, s.seconds, grouped(logged),
+                     counted(static_cast<std::int64_t>(devices), word), grouped(planned));
 }
 
 bool only_points(const logs::Detected& content) {

@@ -34,9 +34,14 @@ struct RanSamples {
 
 /// The step samples of all files that can be compared with a prediction, in the order of files and lines. If
 /// `ran` is known, it sets their framework, release, batch and sequence; a sample that states another batch
-/// or sequence is excluded, with a remark.
+/// or sequence, or other tokens a step, is excluded, with a remark.
 [[nodiscard]] std::vector<logs::StepSample> step_samples(const std::vector<LogFile>& files,
                                                          const std::optional<WhatRan>& ran, Remarks& remarks);
+
+/// Log and job disagree if the tokens of a step that the log implies differ by more: above the noise of a rate.
+inline constexpr double kSameTokens = 0.1;
+/// Words on the tokens of a step that the log states, if the job has others; else "".
+[[nodiscard]] std::string other_tokens(const logs::StepSample& sample, const models::Job& job);
 
 /// True if the content is nothing but points of nccom-test.
 [[nodiscard]] bool only_points(const logs::Detected& content);

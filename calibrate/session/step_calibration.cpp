@@ -17,6 +17,7 @@
 #include "models/step/step.h"
 #include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::calibrate {
 
@@ -82,9 +83,9 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
     if (std::abs(std::log(ratio)) <= kDoubtful * spread) continue;
     doubts.push_back(
         {row.step->at, "step",
-         fmt::format("{:.4g} s is {:.2g} times the {:.4g} s (90 % between {:.4g} and {:.4g}) that {} "
+         fmt::format("{:.4g} s is {} times the {:.4g} s (90 % between {:.4g} and {:.4g}) that {} "
                      "says of {}",
-                     row.step->seconds, ratio, row.predicted, row.low, row.high, profile.name,
+                     row.step->seconds, factor_text(ratio), row.predicted, row.low, row.high, profile.name,
                      row.step->configuration),
          "check that nodes, batch and strategy of the job are those of this log"});
   }

@@ -9,6 +9,7 @@
 #include "planner/confidence/experiment.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::cli {
 
@@ -193,9 +194,10 @@ std::string beyond_known_graphs(const Plan& p) {
   if (!p.known || p.known->largest_graph <= 0 || p.graph.expected < kBeyond * p.known->largest_graph)
     return "";
   return fmt::format(
-      "its graph is {:.2g} times as large as the largest that is known to compile, {} instructions (run {} "
+      "its graph is {} times as large as the largest that is known to compile, {} instructions (run {} "
       "of the catalogue)",
-      p.graph.expected / p.known->largest_graph, millions(p.known->largest_graph), p.known->largest_graph_id);
+      factor_text(p.graph.expected / p.known->largest_graph), millions(p.known->largest_graph),
+      p.known->largest_graph_id);
 }
 
 std::string graph_text(const Plan& p) {

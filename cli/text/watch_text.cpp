@@ -111,10 +111,9 @@ std::string report_text(const io::WatchReport& r) {
   std::string text = printable(r.source) + "\n" + verdict_text(r);
   if (r.step > 0) text += status_line(r);
   if (r.recent_seconds) {
-    const int last = std::min(r.timed_steps, launch::kRecentSteps);
-    text += fmt::format("last {}: {:.4g} s; {} timed", last == 1 ? "step" : fmt::format("{} steps", last),
-                        *r.recent_seconds,
-                        r.timed_steps == 1 ? "1 step" : fmt::format("{} steps", r.timed_steps));
+    text += fmt::format("last {}: {:.4g} s; {} timed",
+                        r.recent_steps == 1 ? "step" : fmt::format("{} steps", r.recent_steps),
+                        *r.recent_seconds, counted(r.timed_steps, "step"));
     if (r.tokens_per_second) text += fmt::format("; {} tokens/s", grouped(*r.tokens_per_second));
     if (r.loss) text += fmt::format("; loss {:.4g}", *r.loss);
     text += "\n";

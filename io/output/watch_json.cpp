@@ -52,8 +52,13 @@ const Record<WatchFailure>& record() {
       {{"kind", &F::kind,
         "replica-group, compile-memory, compile-instructions, device-memory, execution-timeout, network, "
         "hardware, compile-failed, host-memory, import-error, rendezvous, configuration: a script refuses "
-        "its options, data or degrees; time-limit, node-failure, cancelled; failed: Slurm reports it, but "
-        "the log does not say why"},
+        "its options, data or degrees; time-limit, node-failure, cancelled; device-error: CUDA reports that "
+        "a "
+        "kernel failed; storage: a file system is full; not-finite: the framework stops at a NaN; crashed: "
+        "by a "
+        "signal; lost-rank: the process of another rank ended; error: the log ends in an error that no other "
+        "kind "
+        "names; failed: Slurm reports it, but the log does not say why"},
        {"rule", &F::rule, "of [rules.md](rules.md), or `\"\"`"},
        {"file", &F::file},
        {"line", &F::line, "the first; 0 if only the scheduler reports it"},
@@ -104,7 +109,7 @@ const Record<WatchReport>& record() {
         "times are timed together, 30 s of them at a time. If a log reports its steps only at the end "
         "(Trainer metrics, BERT's results), their mean"},
        {"recent_step_seconds", &R::recent_seconds, "mean of the last 20 without pauses"},
-       {"timed_steps", &R::timed_steps},
+       {"timed_steps", &R::timed_steps, "a line of a log may state the mean of several"},
        {"predicted_step_seconds", &R::predicted,
         "of `--plan`, or of what `--config`, or `--job` with `--strategy`, names"},
        {"predicted_step_seconds_90",
@@ -126,9 +131,9 @@ const Record<WatchReport>& record() {
        {"usd_total", &R::usd_total, "likewise"},
        {"finished", &R::finished, "the last step is done, by the number of steps in the log or the plan"},
        {"failed", &failed,
-        "exit code 3: a failure and no step after it, a loss that is NaN, or a job that Slurm ended before "
-        "it "
-        "was done"},
+        "exit code 3: a failure and no step after it, a loss that is NaN, steps that are all skipped, or a "
+        "job "
+        "that Slurm ended before it was done"},
        {"alarms", &R::alarms},
        {"events", &R::events},
        {"failures", &R::failures},

@@ -50,6 +50,7 @@ struct WatchReport {
   std::optional<double> step_seconds;    ///< median of the run so far
   std::optional<double> recent_seconds;  ///< mean of the last 20 steps without pauses
   int timed_steps = 0;
+  int recent_steps = 0;             ///< that `recent_seconds` are of, pauses included
   std::optional<double> predicted;  ///< s
   std::optional<std::pair<double, double>> predicted_90;
   std::optional<double> tokens_per_second, loss;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "launch/watch/remedies.h"
 #include "models/device/devices.h"
@@ -23,6 +24,9 @@ namespace trnplan::launch {
 namespace {
 
 constexpr int kPlansConsidered = 100;
+/// Share of a device that a plan may fill by what a run needed until an allocation failed, which need not have been the
+/// last one. Our own value.
+constexpr double kFilled = 0.95;
 
 /// Finds plans to replace the one that ran, with a profile.
 struct Finder {
@@ -209,16 +213,44 @@ void advise_group(Advice& a, const RanPlan& ran, const Finder& finder) {
   name_next(a, ran, another(alternatives(ran, finder, 1), ran));
 }
 
+/// What is known of the memory of a device that was full.
+struct FullDevice {
+  std::string_view word;
+  std::optional<double> limit;   ///< bytes
+  std::optional<double> needed;  ///< bytes in use, and those of the allocation that failed
+};
+
+FullDevice full_device(const logs::Failure& f, const RanPlan& ran) {
+  const topology::Instance& instance = ran.job.cluster.instance;
+  const bool known = !ran.assumed || ran.machine_stated;
+  FullDevice d;
+  d.word = topology::device_word(f.cuda && !known ? topology::Accelerator::gpu : instance.traits.accelerator);
+  if (f.limit_gib) {
+    d.limit = *f.limit_gib * kGiB;
+  } else if (known || !f.cuda) {
+    d.limit = instance.core.memory.value;
+  }
+  if (f.gib) d.needed = (*f.gib + f.tried_gib.value_or(0)) * kGiB;
+  return d;
+}
+
+std::string full_text(const logs::Failure& f) {
+  if (f.kind == logs::FailureKind::compile_memory) {
+    return f.gib ? fmt::format("the compiler estimates {:.2f} GiB for one graph", *f.gib)
+                 : "the compiler estimates more than there is for one graph";
+  }
+  const std::string tried =
+      f.tried_gib ? fmt::format("an allocation of {:.2f} GiB", *f.tried_gib) : "an allocation";
+  return f.gib ? fmt::format("{} failed with {:.2f} GiB in use", tried, *f.gib)
+               : fmt::format("{} failed; the log does not say how much was in use", tried);
+}
+
 void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
   a.rule = "memory";
-  const double limit = ran.job.cluster.instance.core.memory.value;
-  const std::string said =
-      a.failure.gib ? fmt::format("{:.2f} GiB", *a.failure.gib) : std::string("more than there is");
-  const std::string what = a.failure.kind == logs::FailureKind::compile_memory
-                               ? fmt::format("the compiler estimates {} for one graph", said)
-                               : fmt::format("allocation failed with {} in use", said);
-  a.problem = fmt::format("{}; a {} has {:.0f} GiB", what,
-                          topology::device_word(ran.job.cluster.instance.traits.accelerator), limit / kGiB);
+  const FullDevice d = full_device(a.failure, ran);
+  a.problem = full_text(a.failure);
+  if (d.limit)
+    a.problem += fmt::format("; a {} has {:.{}f} GiB", d.word, *d.limit / kGiB, a.failure.limit_gib ? 2 : 0);
   if (!ran.strategy) {
     a.fix =
         "add --plan, or --job and --strategy, to be shown a plan that fits; or recompute more, or raise TP "
@@ -229,12 +261,32 @@ void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
   if (!judged.memory) return;
   const double predicted = judged.memory->worst().peak().value;
   a.problem += fmt::format("; {:.2f} was predicted", predicted / kGiB);
-  const double above = a.failure.gib ? std::max(0.0, *a.failure.gib * kGiB - limit) : 0;
-  for (const planner::Plan& plan : alternatives(ran, finder, kPlansConsidered)) {
-    const double peak = plan.memory.worst().peak().value;
-    if (peak < predicted && peak <= predicted - above) return name_next(a, ran, plan);
+  const double limit = d.limit.value_or(ran.job.cluster.instance.core.memory.value);
+  // What the run needed beyond its prediction, any other plan is expected to need too.
+  const double excess = d.needed ? std::max(0.0, *d.needed - predicted) : 0;
+  const double above = d.needed ? std::max(0.0, *d.needed - limit) : 0;
+  const double most = std::min(predicted - above, (excess > 0 ? kFilled * limit : limit) - excess);
+  for (const bool same_stages : {true, false}) {
+    for (const planner::Plan& plan : alternatives(ran, finder, kPlansConsidered, same_stages)) {
+      const double peak = plan.memory.worst().peak().value;
+      if (!(peak < predicted && peak <= most)) continue;
+      name_next(a, ran, plan);
+      if (excess > 0)
+        a.fix +=
+            fmt::format("; with the {:.2f} GiB that this run needed beyond its prediction {:.2f} of {:.2f}",
+                        excess / kGiB, (peak + excess) / kGiB, limit / kGiB);
+      return;
+    }
   }
-  name_next(a, ran, std::nullopt);
+  if (excess > 0) {
+    a.fix = fmt::format(
+        "no plan is predicted to fit with the {:.2f} GiB that this run needed beyond its prediction: look "
+        "for what "
+        "took them (another batch, sequence or recomputation than stated, fragmentation, other processes)",
+        excess / kGiB);
+    return;
+  }
+  a.fix = "no plan is predicted to need so much less: use more nodes, or a shorter sequence";
 }
 
 /// Among plans with any PP and CP, the fastest with a largest graph smaller by the excess of this one.
@@ -275,7 +327,7 @@ std::vector<Advice> advise(const std::vector<logs::Failure>& failures, const Ran
     } else if (f.kind == logs::FailureKind::instructions) {
       advise_instructions(a, ran, finder);
     } else {
-      Remedy remedy = remedy_of(f);
+      Remedy remedy = remedy_of(f, setting_of(ran));
       a.problem = std::move(remedy.problem);
       a.fix = std::move(remedy.fix);
     }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/watch/ran_plan.h"
 #include "logs/training/failures.h"
-#include "models/job/job.h"
 #include "models/job/strategy.h"
 #include "models/parameters/profile.h"
 #include "planner/confidence/observations.h"
@@ -15,13 +15,6 @@
 #include "topology/rank_order.h"
 
 namespace trnplan::launch {
-
-/// The plan that ran when the log was written.
-struct RanPlan {
-  models::Job job;
-  std::optional<models::Strategy> strategy;
-  bool assumed = false;  ///< what ran is unknown: a job is assumed so that a plan can be named
-};
 
 struct Advice {
   logs::Failure failure;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "launch/watch/remedies.h"
+#include "text/figures.h"
 #include "units/median.h"
 
 namespace trnplan::launch {
@@ -59,6 +61,20 @@ void look_for_rise(const CurveReading& norms, io::WatchReport& r) {
                       *norms.above, norms.last_line});
 }
 
+/// True if each part of the run has longer steps than the one before it.
+bool grows_steadily(const std::vector<double>& seconds) {
+  double before = 0;
+  for (std::size_t part = 0; part < kSteadyParts; ++part) {
+    const auto at = [&](std::size_t i) {
+      return seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() * i / kSteadyParts);
+    };
+    const double middle = median({at(part), at(part + 1)});
+    if (middle <= before * (1 + kDrift / kSteadyParts)) return false;
+    before = middle;
+  }
+  return true;
+}
+
 }  // namespace
 
 double mean_of(const std::vector<double>& values) {
@@ -80,41 +96,68 @@ std::vector<double> last_of(const std::vector<double>& values, int count) {
   return {values.end() - static_cast<std::ptrdiff_t>(n), values.end()};
 }
 
-void look_for_drift(const std::vector<double>& seconds, io::WatchReport& r) {
+void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r) {
+  const std::vector<double> seconds = log.seconds();
   if (seconds.size() < 2 * static_cast<std::size_t>(kRecentSteps)) return;
   const double first = median({seconds.begin(), seconds.begin() + kRecentSteps});
   const std::vector<double> recent = last_of(seconds, kRecentSteps);
   const std::vector<double> even = steady(recent, first);
   const auto slow = static_cast<int>(recent.size() - even.size());
-  if (slow >= kSlowSteps) {
+  const bool grows = grows_steadily(seconds);
+  const std::int64_t shown = kRecentSteps * log.interval;
+  const std::string compare = fmt::format("compare {} on the nodes", setting.words().monitor);
+  if (slow >= kSlowSteps && !grows) {
     r.alarms.push_back(
         {"straggler",
-         fmt::format("{} of the last {} steps took more than {:.0f} % longer than the first {}", slow,
-                     kRecentSteps, (kSlowStep - 1) * 100, kRecentSteps),
-         "a node may be slow: every step waits for the slowest node",
-         "compare neuron-monitor on the nodes, and take the slow one out", std::nullopt, 0});
-  }
-  if (even.empty()) return;
-  const double change = mean_of(even) / first - 1;
-  if (std::abs(change) > kDrift) {
-    r.alarms.push_back(
-        {"drift",
-         fmt::format("the last {} steps took {:.4g} s, the first {} took {:.4g}: {:+.1f} %", kRecentSteps,
-                     mean_of(even), kRecentSteps, first, change * 100),
-         change > 0 ? "the machine, its storage or the loading of data became slower"
-                    : "the first steps were slowed by something that is over: a busy file system, other jobs",
-         change > 0 ? "compare neuron-monitor on the nodes, and time the loading of a batch"
-                    : "nothing to fix: --calibrate learns from it",
+         fmt::format("{} of the last {} {} took more than {:.0f} % longer than the first {}", slow,
+                     kRecentSteps, log.interval == 1 ? "steps" : "means over several steps",
+                     (kSlowStep - 1) * 100, kRecentSteps),
+         "a node may be slow: every step waits for the slowest node", compare + ", and take the slow one out",
          std::nullopt, 0});
   }
+  if (even.empty() && !grows) return;
+  const double last = mean_of(grows ? recent : even), change = last / first - 1;
+  if (std::abs(change) <= kDrift) return;
+  const std::string said = fmt::format("the last {} steps took {:.4g} s, the first {} took {:.4g}: {:+.1f} %",
+                                       shown, last, shown, first, change * 100);
+  if (grows) {
+    r.alarms.push_back(
+        {"drift", "the steps become longer and longer: " + said,
+         "something grows or fills up: memory, caches, the queue of the data loader; or the machine is "
+         "slowed by heat",
+         compare + " and over time, and time the loading of a batch; a restart shows whether it "
+                   "begins anew",
+         std::nullopt, 0});
+    return;
+  }
+  r.alarms.push_back(
+      {"drift", said,
+       change > 0 ? "the machine, its storage or the loading of data became slower"
+                  : "the first steps were slowed by something that is over: a busy file system, other jobs",
+       change > 0 ? compare + ", and time the loading of a batch"
+                  : "nothing to fix: --calibrate learns from it",
+       std::nullopt, 0});
 }
 
 void look_at_learning(const RunLog& log, io::WatchReport& r) {
   if (log.loss_lost) {
-    r.alarms.push_back({"loss", "the loss is NaN: the run has failed",
-                        "a value overflowed, or the run diverged",
-                        "go back to an earlier checkpoint; lower the learning rate if it comes again",
+    r.alarms.push_back({"loss", "the loss is NaN: the run has failed", kNotFiniteCause, kNotFiniteFix,
                         std::nullopt, 0, true});
+  } else if (log.nan.count > 0) {
+    r.alarms.push_back({"loss",
+                        fmt::format("{} had a loss that is NaN, the first near step {}",
+                                    counted(log.nan.count, "step"), log.nan.first),
+                        kNotFiniteCause, "it is over; if it comes again, lower the learning rate",
+                        log.nan.first, log.nan.line});
+  }
+  if (log.skipped.count >= (log.always_skipped ? kSkippedAtStart : kSkippedSteps)) {
+    r.alarms.push_back(
+        {"skipped-steps",
+         fmt::format("the last {} changed no weight, from step {} on: the run learns nothing",
+                     counted(log.skipped.count, "step"), log.skipped.first),
+         "the gradients are not finite, whatever the loss scale: the run diverged, or fp16 is too narrow",
+         "go back to a checkpoint from before, and lower the learning rate; or train in bf16",
+         log.skipped.first, log.skipped.line, true});
   }
   look_for_rise(log.gradient_norms, r);
   look_for_spike(log.gradient_norms, "gradient-spike", "the gradient norm", r);
@@ -136,20 +179,53 @@ void look_for_gaps(const RunLog& log, io::WatchReport& r) {
        g.before, g.line});
 }
 
+void look_for_pause(const RunLog& log, io::WatchReport& r) {
+  const std::vector<double> seconds = log.seconds();
+  if (seconds.empty() || !r.wall_seconds) return;
+  const double usual = median(seconds);
+  Pause longest;
+  if (log.pause) longest = *log.pause;
+  for (const Stretch& s : log.stretches) {
+    for (const StepTime& t : s.steps) {
+      const double passed = t.seconds * static_cast<double>(t.steps);
+      const double expected = usual * static_cast<double>(t.steps);
+      if (passed - expected > longest.passed - longest.stated)
+        longest = {t.step - t.steps, t.step, passed, expected, t.line};
+    }
+  }
+  const double lost = longest.passed - longest.stated;
+  if (lost <= std::max(kSilentSeconds, kSilentSteps * usual)) return;
+  if (lost < kPauseSeconds && lost < kPauseShare * *r.wall_seconds) return;
+  const std::int64_t steps = longest.before - longest.after;
+  r.alarms.push_back(
+      {"pause",
+       fmt::format("{} took {:.4g} s, where {:.4g} s are usual",
+                   steps == 1 ? fmt::format("step {}", longest.before)
+                              : fmt::format("steps {} to {}", longest.after + 1, longest.before),
+                   longest.passed, longest.stated),
+       "a checkpoint or a validation, slow storage, or a rank that hung and came back",
+       fmt::format("look at what the log says before line {}, and at the nodes' logs of that time",
+                   longest.line),
+       longest.before, longest.line});
+}
+
 std::optional<double> most_silence(const std::vector<double>& seconds) {
   if (seconds.empty()) return std::nullopt;
   return std::max({kSilentSeconds, kSilentSteps * median(seconds),
                    kSilentPauses * *std::max_element(seconds.begin(), seconds.end())});
 }
 
-void look_for_silence(double silent, const std::vector<double>& seconds, io::WatchReport& r) {
+void look_for_silence(double silent, const std::vector<double>& seconds, const RunSetting& setting,
+                      io::WatchReport& r) {
   const auto most = most_silence(seconds);
   if (!most || r.finished || silent <= *most) return;
   r.alarms.push_back(
       {"stalled", fmt::format("no step for {:.0f} s; steps took {:.4g} s before", silent, median(seconds)),
        "a node hangs, a collective waits for a rank that has died, or a checkpoint is written slowly",
-       "look for the first rank that stopped (neuron-top shows it idle), and take its node out; the job "
-       "goes on from the last checkpoint",
+       fmt::format(
+           "look for the first rank that stopped ({}), and take its node out; the job goes on from the "
+           "last checkpoint",
+           setting.words().idle),
        r.step, 0});
 }
 

@@ -1,12 +1,14 @@
 // Alarms about a run in progress, each with its cause and what to do.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "io/output/watch_json.h"
 #include "launch/watch/run_log.h"
+#include "launch/watch/setting.h"
 
 namespace trnplan::launch {
 
@@ -24,18 +26,31 @@ inline constexpr int kSlowSteps = 3;
 /// which may have included a checkpoint, and at least this many seconds. All three are our own values.
 inline constexpr double kSilentSteps = 5, kSilentPauses = 1.5, kSilentSeconds = 60;
 
-/// "drift" of the last 20 steps from the first, "straggler" if several of them are slow.
-void look_for_drift(const std::vector<double>& seconds, io::WatchReport& r);
+/// Steps in a row that change no weight are too many: in the middle of a run, and at its start, where a loss scale of
+/// 2^32 (Megatron-LM's, --initial-loss-scale) is halved until the gradients are finite. Our own values.
+inline constexpr std::int64_t kSkippedSteps = 10, kSkippedAtStart = 40;
+/// A pause is an alarm if it is as long as a silence that is one, and at least this many seconds (NCCL's usual time
+/// limit) or this share of the run. Our own values.
+inline constexpr double kPauseSeconds = 600, kPauseShare = 0.1;
+/// Steps grow steadily if the medians of this many equal parts of the run do. Our own value.
+inline constexpr std::size_t kSteadyParts = 5;
+
+/// "drift" of the last 20 steps from the first, "straggler" if several of them are slow and do not grow steadily.
+void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r);
 
 /// Applies the rules of launch/watch/learning_curve.h: "gradient-norm", "gradient-spike", "loss-spike";
-/// "loss" if it is NaN.
+/// "loss" if it is NaN, "skipped-steps" if the last ones changed no weight.
 void look_at_learning(const RunLog& log, io::WatchReport& r);
+
+/// "pause": one step, or the time between two, that is far longer than the others. Requires: r.wall_seconds is set.
+void look_for_pause(const RunLog& log, io::WatchReport& r);
 
 /// "missing-steps": a log that states every step, or every tenth, lacks some.
 void look_for_gaps(const RunLog& log, io::WatchReport& r);
 
 /// "stalled": `silent` are the seconds since the last step of a run in progress.
-void look_for_silence(double silent, const std::vector<double>& seconds, io::WatchReport& r);
+void look_for_silence(double silent, const std::vector<double>& seconds, const RunSetting& setting,
+                      io::WatchReport& r);
 
 /// Seconds of silence after which look_for_silence() gives an alarm; nullopt if no step is timed.
 [[nodiscard]] std::optional<double> most_silence(const std::vector<double>& seconds);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+#include <utility>
+
 namespace trnplan::launch {
 
 namespace {
@@ -87,6 +90,10 @@ constexpr Known kHostMemory[] = {
      "export NEURON_PARALLEL_COMPILE_MAX_RETRIES=1, which compiles it again when fewer graphs are left; or "
      "compile on a host with more memory, or make the graphs smaller: raise TP or PP, or use a smaller "
      "micro-batch"},
+    {"killed by signal: Bus error", "a worker that loads data ran out of shared memory (/dev/shm)",
+     "give the container more (docker run --shm-size, or an emptyDir with medium: Memory), or load with "
+     "fewer "
+     "workers"},
 };
 
 constexpr Known kTimeouts[] = {
@@ -94,6 +101,54 @@ constexpr Known kTimeouts[] = {
      "a collective did not end within NCCL's time limit: a rank hangs, has died, or is far behind",
      "look for the rank that did not reach the collective, and take its node out; the job goes on from the "
      "last checkpoint"},
+};
+
+constexpr Known kNetworks[] = {
+    {"NET/IB", "a peer did not answer over InfiniBand: its link went down, or its process ended",
+     "look for the first error of the ranks on that peer; if there is none, check its ports (ibv_devinfo) "
+     "and "
+     "cables, and take the node out"},
+};
+
+constexpr const char* kReplaceNode =
+    "drain the node and replace it; the job goes on from the last checkpoint";
+constexpr Known kHardware[] = {
+    {"fallen off the bus", "a GPU is no longer reachable over PCIe", kReplaceNode},
+    {"NVRM: Xid", "a GPU or its links report an error that cannot be corrected", kReplaceNode},
+    {"ECC", "the memory of a GPU reports an error that cannot be corrected", kReplaceNode},
+};
+
+constexpr Known kDeviceErrors[] = {
+    {"illegal memory access", "a kernel read or wrote outside its memory: a bug, rarely a faulty GPU",
+     "run it once with CUDA_LAUNCH_BLOCKING=1, which shows the operator; if it is always the same GPU, look "
+     "for "
+     "its Xid in dmesg, and take the node out"},
+    {"device-side assert", "a check within a kernel failed, as of an index: a token beyond the vocabulary",
+     "run it once with CUDA_LAUNCH_BLOCKING=1, which shows the operator; compare the tokenizer with the "
+     "model's "
+     "vocabulary"},
+};
+
+constexpr Known kCrashes[] = {
+    {"itcode: -9)",
+     "a process was killed (SIGKILL): mostly by the kernel, because the host was out of memory", ""},
+    {"exitcode  : -9",
+     "a process was killed (SIGKILL): mostly by the kernel, because the host was out of memory", ""},
+};
+
+/// Errors of Python, torchrun and srun that say nothing of training.
+constexpr Known kErrors[] = {
+    {"AssertionError", "the script refuses its options, its data or its degrees",
+     "mend what the line names; the traceback above it says where it is checked"},
+    {"FileNotFoundError", "a file is missing on this node",
+     "correct the path, and keep the file on a file system that every node mounts"},
+    {"PermissionError", "a file may not be read or written",
+     "correct its owner or mode, or name another path"},
+    {"KeyboardInterrupt", "somebody or something interrupted the process",
+     "submit it again: it goes on from the last checkpoint"},
+    {"ChildFailedError", "a rank failed, and the log does not say why",
+     "torchrun lists the ranks below this line: look at the output of the first that failed"},
+    {"Exited with exit code", "a task of the job failed, and the log does not say why", kLookAtRanks},
 };
 
 constexpr Known kCancelled[] = {
@@ -108,11 +163,28 @@ constexpr Known kNodes[] = {
 };
 
 template <class Table>
-Remedy known(const Table& table, const std::string& text, const char* problem, const char* fix) {
+Remedy known(const Table& table, const std::string& text, const char* problem, std::string fix) {
   for (const Known& k : table) {
     if (text.find(k.words) != std::string::npos) return {k.problem, k.fix};
   }
-  return {problem, fix};
+  return {problem, std::move(fix)};
+}
+
+/// Against a host without memory.
+std::string more_memory(const RunSetting& setting) {
+  const std::string_view own = setting.advice().host_memory;
+  return fmt::format(
+      "{}, or use nodes with more memory",
+      own.empty() ? "load data with fewer workers, let fewer ranks write a checkpoint at a time" : own);
+}
+
+Remedy crash(const logs::Failure& f, const RunSetting& setting) {
+  Remedy remedy =
+      known(kCrashes, f.text, "a process crashed in compiled code",
+            "the stack that Python prints below the line says where; libraries or a driver that do not "
+            "fit together are a usual cause");
+  if (remedy.fix.empty()) remedy.fix = "dmesg of the node shows whether it was; " + more_memory(setting);
+  return remedy;
 }
 
 Remedy failed_graphs(const logs::Failure& f) {
@@ -135,26 +207,27 @@ Remedy failed_graphs(const logs::Failure& f) {
 
 }  // namespace
 
-Remedy remedy_of(const logs::Failure& f) {
+Remedy remedy_of(const logs::Failure& f, const RunSetting& setting) {
   switch (f.kind) {
     case logs::FailureKind::execution_timeout:
-      return known(kTimeouts, f.text,
-                   "a graph did not end within its time limit: a node hangs or is slow, or the limit is "
-                   "shorter than one graph takes",
-                   "look for the first rank that stopped and take its node out; if no rank stopped, raise "
-                   "neuron_rt_exec_timeout");
+      return known(
+          kTimeouts, f.text,
+          "a graph did not end within its time limit: a node hangs or is slow, or the limit is "
+          "shorter than one graph takes",
+          fmt::format("look for the first rank that stopped and take its node out; if no rank stopped, {}",
+                      setting.advice().time_limit.empty() ? "raise the limit of the Neuron runtime"
+                                                          : setting.advice().time_limit));
     case logs::FailureKind::network:
-      return {"EFA does not work between nodes",
-              "check with fi_info -p efa that every node has all its EFA devices, and that the security "
-              "group admits traffic between its own members"};
+      return known(kNetworks, f.text, "EFA does not work between nodes",
+                   "check with fi_info -p efa that every node has all its EFA devices, and that the security "
+                   "group admits traffic between its own members");
     case logs::FailureKind::hardware:
-      return {"a Neuron device reports an error that cannot be corrected",
-              "drain the node and replace it; the job goes on from the last checkpoint"};
+      return known(kHardware, f.text, "a Neuron device reports an error that cannot be corrected",
+                   kReplaceNode);
     case logs::FailureKind::compile_failed:
       return failed_graphs(f);
     case logs::FailureKind::host_memory:
-      return known(kHostMemory, f.text, "a host ran out of memory",
-                   "write save_xser: True and async_checkpointing: False, or use nodes with more memory");
+      return known(kHostMemory, f.text, "a host ran out of memory", more_memory(setting));
     case logs::FailureKind::import_error:
       return known(kImports, f.text, "a Python module is missing in this environment",
                    "activate the environment with the framework on every node, and install the module that "
@@ -175,6 +248,29 @@ Remedy remedy_of(const logs::Failure& f) {
     case logs::FailureKind::cancelled:
       return known(kCancelled, f.text, "somebody or something ended the job through the scheduler",
                    "submit it again: it goes on from the last checkpoint; sacct says who ended it");
+    case logs::FailureKind::device_error:
+      return known(
+          kDeviceErrors, f.text, "CUDA reports that a kernel failed",
+          "look for an Xid in dmesg of the node: if there is one, take it out; else run it once with "
+          "CUDA_LAUNCH_BLOCKING=1, which shows the operator");
+    case logs::FailureKind::storage:
+      return {"a file system is full",
+              "free space, or keep fewer checkpoints; one that was being written is incomplete: go on from "
+              "the one "
+              "before"};
+    case logs::FailureKind::not_finite:
+      return {fmt::format("a value is not a finite number, and the run stopped: {}", kNotFiniteCause),
+              fmt::format("{}; if it is always the same device, look for a fault of it", kNotFiniteFix)};
+    case logs::FailureKind::crashed:
+      return crash(f, setting);
+    case logs::FailureKind::lost_rank:
+      return {"the process of another rank ended, or the network between them failed",
+              "look for the first error in the output of every rank; if there is none, for a node that went "
+              "down or a "
+              "link that failed"};
+    case logs::FailureKind::error:
+      return known(kErrors, f.text, "a process ended with this error, and no step follows",
+                   "the traceback above the line says where; mend what it names");
     case logs::FailureKind::replica_group:
     case logs::FailureKind::compile_memory:
     case logs::FailureKind::device_memory:

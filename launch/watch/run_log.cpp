@@ -40,6 +40,7 @@ constexpr std::array kSigns = {
     Sign{"[Auto Resume]", "auto-resume"},       Sign{"DUE TO NODE FAILURE", "node-failure"},
     Sign{"DUE TO JOB REQUEUE", "requeued"},     Sign{"DUE to SIGNAL Terminated", "cancelled"},
     Sign{"CANCELLED AT", "cancelled"},          Sign{"Training finished successfully", "finished"},
+    Sign{"{'train_runtime': ", "finished"},
 };
 
 /// "2026-11-21T20:21:11" (with or without Z) as seconds since 1970.
@@ -121,22 +122,42 @@ bool RunLogReader::tells(std::string_view rank) {
   return true;
 }
 
-void RunLogReader::step(const logs::StepRecord& record, const std::string& format, bool averages) {
-  if (!tells(record.rank)) return;
-  if (record.loss) {
-    loss_lost_ = std::isnan(*record.loss);
-    if (!loss_lost_) loss_ = record.loss;
+bool RunLogReader::count_bad(Track& track, const logs::StepRecord& record, bool first) {
+  if (!record.nan_steps && !record.skipped_steps) return false;
+  const std::int64_t covered = first ? 1 : std::max<std::int64_t>(1, record.step - track.last);
+  const std::int64_t nan = record.nan_steps.value_or(0), skipped = record.skipped_steps.value_or(0);
+  const auto add = [&](BadSteps& bad, std::int64_t count) {
+    if (bad.count == 0) bad = {0, record.step, record.line};
+    bad.count += std::min(count, kMostTotal);
+  };
+  if (nan > 0) add(track.nan, nan);
+  if (skipped > 0) add(track.skipped, skipped);
+  if (skipped < covered) {
+    track.skipped = {};
+    track.useful = true;
   }
+  return nan >= covered;
+}
+
+void RunLogReader::step(const logs::StepRecord& record, const std::string& format, bool averages) {
+  last_line_ = std::max(last_line_, record.line);
+  if (!tells(record.rank)) return;
   Track& track = track_of(format);
   Mark mark;
   mark.step = record.step;
   mark.total = record.total;
   mark.epoch = record.epoch;
-  mark.clock = record.clock;
+  mark.clock = record.clock ? record.clock : record.stamp;
   mark.seconds = record.seconds;
   mark.line = record.line;
-  mark.absolute = record.clock && !record.since_epoch;
+  mark.absolute = mark.clock && !record.since_epoch;
   const bool first = track.stretches.empty() || track.fresh || record.step < track.last;
+  const bool all_nan = count_bad(track, record, first);
+  const std::optional<double> loss = all_nan ? std::nan("") : record.loss;
+  if (loss) {
+    loss_lost_ = std::isnan(*loss);
+    if (!loss_lost_) loss_ = loss;
+  }
   if (averages && !first)
     mark.weight = std::max(1.0, static_cast<double>(std::min(record.step, kMostTotal) - track.last));
   if (mark.absolute) {
@@ -146,7 +167,7 @@ void RunLogReader::step(const logs::StepRecord& record, const std::string& forma
   }
   if (mark.clock && !(std::abs(*mark.clock) < kMostClock)) return;  // not the clock of a run
   mark = counted(track, mark);
-  if (record.loss) track.losses.add(mark.step, *record.loss, mark.line);
+  if (loss) track.losses.add(mark.step, *loss, mark.line);
   if (record.gradient_norm) track.gradient_norms.add(mark.step, *record.gradient_norm, mark.line);
   add(track, mark);
 }
@@ -179,8 +200,9 @@ void RunLogReader::settle(Track& track) {
 }
 
 void RunLogReader::add(Track& track, const Mark& mark) {
+  const bool timed = mark.absolute && mark.seconds;  // then the calendar's clock may be set
   const bool back = track.stretches.empty() || track.fresh || mark.step < track.last ||
-                    (mark.clock && *mark.clock < track.clock);
+                    (mark.clock && !timed && *mark.clock < track.clock);
   track.total = mark.epoch > 0 ? 0 : std::max(mark.total, mark.clock ? 0 : track.total);
   track.last_line = mark.line;
   if (!back && mark.step == track.last) return;  // printed again; the first time is when it was done
@@ -200,6 +222,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
     track.intervals.add(track.last, mark.step, mark.line);
   }
   Stretch& s = track.stretches.back();
+  const std::int64_t covered = back ? 1 : mark.step - track.last;
   // The clock also runs while the first step compiles and loads.
   std::optional<double> seconds = mark.seconds;
   const double passed = mark.clock.value_or(0) - track.clock;
@@ -207,20 +230,30 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   if (ticks && passed < kShort) {
     if (track.window.steps.empty()) track.window = {track.clock, track.last, {}};
     if (kept_++ < kMostSteps) {
-      track.window.steps.push_back({mark.step, 0, mark.line});
+      track.window.steps.push_back({mark.step, 0, mark.line, covered});
       ++track.timed;
     }
   } else {
     settle(track);
-    if (ticks) seconds = passed / static_cast<double>(mark.step - track.last);
+    if (ticks) seconds = passed / static_cast<double>(covered);
+  }
+  const double stated = std::max(0.0, mark.seconds.value_or(0)) * static_cast<double>(covered);
+  if (!back && mark.clock && mark.seconds) {
+    const bool longest = !track.pause || passed - stated > track.pause->passed - track.pause->stated;
+    if (longest) track.pause = {track.last, mark.step, passed, stated, mark.line};
   }
   if (seconds && *seconds > 0 && kept_++ < kMostSteps) {
-    s.steps.push_back({mark.step, *seconds, mark.line});
+    s.steps.push_back({mark.step, *seconds, mark.line, covered});
     ++track.timed;
   }
   s.last = mark.step;
-  s.elapsed = mark.clock ? std::max(s.elapsed, *mark.clock)
-                         : s.elapsed + std::max(0.0, mark.seconds.value_or(0)) * mark.weight;
+  if (timed && !back) {
+    s.elapsed += std::max(passed, stated);
+  } else if (mark.clock) {
+    s.elapsed = std::max(s.elapsed, *mark.clock);
+  } else {
+    s.elapsed += std::max(0.0, mark.seconds.value_or(0)) * mark.weight;
+  }
   track.clock = mark.clock.value_or(0);
   track.last = mark.step;
   if (track.clock - track.window.since >= kWindow) settle(track);
@@ -246,6 +279,11 @@ RunLog RunLogReader::now(const std::vector<logs::StepSample>& samples) const {
     log.losses = most->losses.now();
     log.gradient_norms = most->gradient_norms.now();
     log.gaps = most->intervals.gaps();
+    log.interval = most->intervals.usual();
+    log.pause = most->pause;
+    log.nan = most->nan;
+    log.skipped = most->skipped;
+    log.always_skipped = !most->useful;
   }
   for (Stretch& s : log.stretches) drop_warm_up(s);
   if (log.total > 0 && log.last >= log.total) log.finished = true;
@@ -260,6 +298,14 @@ std::vector<double> RunLog::seconds() const {
   std::vector<double> all;
   for (const Stretch& s : stretches) {
     for (const StepTime& t : s.steps) all.push_back(t.seconds);
+  }
+  return all;
+}
+
+std::int64_t RunLog::timed_steps() const {
+  std::int64_t all = 0;
+  for (const Stretch& s : stretches) {
+    for (const StepTime& t : s.steps) all += std::min(t.steps, interval);
   }
   return all;
 }

@@ -27,8 +27,22 @@ struct RunEvent {
 
 struct StepTime {
   std::int64_t step = 0;
-  double seconds = 0;
+  double seconds = 0;  ///< of one step
   int line = 0;
+  std::int64_t steps = 1;  ///< that the line covers
+};
+
+/// Time between two lines beyond what their steps took.
+struct Pause {
+  std::int64_t after = 0, before = 0;  ///< the steps around it
+  double passed = 0, stated = 0;       ///< s, on the clock and of the steps
+  int line = 0;                        ///< after it
+};
+
+/// Steps of which the log says that something went wrong.
+struct BadSteps {
+  std::int64_t count = 0, first = 0;
+  int line = 0;  ///< of the first
 };
 
 /// Consecutive steps without a restart.
@@ -55,11 +69,18 @@ struct RunLog {
   bool loss_lost = false;      ///< the last one is NaN
   CurveReading losses, gradient_norms;
   std::optional<StepGaps> gaps;  ///< steps missing between those of the log
+  std::optional<Pause> pause;    ///< the longest, of logs that state both a clock and the time of a step
+  std::int64_t interval = 1;     ///< usual number of steps from one line to the next
+  BadSteps nan;                  ///< in the whole log
+  BadSteps skipped;              ///< the last ones, without another between them
+  bool always_skipped = false;   ///< no step before them changed a weight
   /// Summary of all steps at the end of a run or epoch, if no line states a single step.
   std::optional<logs::StepSample> mean;
 
-  /// Every step time of the run, in the order of the log.
+  /// Every step time of the run, in the order of the log; where a line covers several steps, their mean.
   std::vector<double> seconds() const;
+  /// Steps that these times are of. Steps that an excerpt leaves out are not timed.
+  std::int64_t timed_steps() const;
 };
 
 /// Follows a run by the steps that the readers of calibrate/ find in its log, in any format, and by the words
@@ -76,6 +97,8 @@ class RunLogReader : public logs::StepSink {
   /// Looks for events; they apply to the steps of later lines.
   void read(const LogLine& line);
   void step(const logs::StepRecord& record, const std::string& format, bool averages) override;
+  /// The last line that states a step, of any format; 0: none.
+  int last_line() const { return last_line_; }
   /// The run so far; `samples` are those that calibrate makes of the same log.
   RunLog now(const std::vector<logs::StepSample>& samples) const;
 
@@ -108,7 +131,10 @@ class RunLogReader : public logs::StepSink {
     std::optional<std::int64_t> start;  ///< of the run, stated since the last step
     LearningCurve losses{kLossShare}, gradient_norms{kNormShare};
     StepIntervals intervals;
-    bool fresh = false;  ///< a start was seen since the last step
+    std::optional<Pause> pause;
+    BadSteps nan, skipped;
+    bool useful = false;  ///< a step changed the weights
+    bool fresh = false;   ///< a start was seen since the last step
   };
 
   bool tells(std::string_view rank);
@@ -117,6 +143,8 @@ class RunLogReader : public logs::StepSink {
   /// Gives each step of the window the mean of all.
   static void settle(Track& track);
   void add(Track& track, const Mark& mark);
+  /// Counts steps that went wrong; true if all that the line covers were NaN.
+  static bool count_bad(Track& track, const logs::StepRecord& record, bool first);
 
   std::string name_, rank_;
   /// Lines of other ranks since the last line of the followed one.
@@ -127,6 +155,7 @@ class RunLogReader : public logs::StepSink {
   bool fresh_ = false, finished_ = false, loss_lost_ = false;
   std::optional<double> loss_;
   std::size_t kept_ = 0;
+  int last_line_ = 0;
 };
 
 /// Reads the run from a whole text. Cost: linear in the text.

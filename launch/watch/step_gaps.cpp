@@ -19,15 +19,23 @@ void StepIntervals::add(std::int64_t from, std::int64_t to, int line) {
   seen.line = line;
 }
 
-std::optional<StepGaps> StepIntervals::gaps() const {
-  std::int64_t all = 0, most = 0;
-  StepGaps found;
+std::int64_t StepIntervals::usual() const {
+  std::int64_t most = 0, interval = 1;
   for (const auto& [difference, seen] : seen_) {
-    all += seen.count;
     if (seen.count <= most) continue;
     most = seen.count;
-    found.interval = difference;
+    interval = difference;
   }
+  return interval;
+}
+
+std::optional<StepGaps> StepIntervals::gaps() const {
+  StepGaps found;
+  found.interval = usual();
+  std::int64_t all = 0;
+  for (const auto& [difference, seen] : seen_) all += seen.count;
+  const auto usual = seen_.find(found.interval);
+  const std::int64_t most = usual == seen_.end() ? 0 : usual->second.count;
   if (all < kIntervalsLeast || static_cast<double>(most) < kIntervalsShare * static_cast<double>(all))
     return std::nullopt;
   for (const auto& [difference, seen] : seen_) {

@@ -27,6 +27,8 @@ class StepIntervals {
   void add(std::int64_t from, std::int64_t to, int line);
   /// Gaps so far; nullopt if there are none.
   [[nodiscard]] std::optional<StepGaps> gaps() const;
+  /// The most frequent difference, the smallest of those; 1 without any.
+  [[nodiscard]] std::int64_t usual() const;
 
  private:
   struct Seen {

@@ -8,9 +8,11 @@
 #include <memory>
 
 #include "calibrate/fit/site_fit.h"
+#include "calibrate/session/samples.h"
 #include "launch/watch/alarms.h"
 #include "launch/watch/job_states.h"
 #include "launch/watch/remedies.h"
+#include "launch/watch/setting.h"
 #include "logs/training/failures.h"
 #include "topology/chip_graph.h"
 #include "units/median.h"
@@ -21,9 +23,16 @@ namespace trnplan::launch {
 namespace {
 
 constexpr std::size_t kEventsShown = 100;
+constexpr std::int64_t kMostCounted = 1'000'000'000;  ///< steps
 
-void time_steps(const std::vector<double>& seconds, io::WatchReport& r) {
-  r.timed_steps = static_cast<int>(seconds.size());
+double tokens_a_step(const models::Job& job) {
+  return static_cast<double>(job.training.sequence) * job.training.global_batch;
+}
+
+void time_steps(const RunLog& log, io::WatchReport& r) {
+  const std::vector<double> seconds = log.seconds();
+  r.timed_steps = static_cast<int>(std::min<std::int64_t>(log.timed_steps(), kMostCounted));
+  r.recent_steps = static_cast<int>(std::min<std::int64_t>(r.timed_steps, kRecentSteps * log.interval));
   if (seconds.empty()) return;
   r.step_seconds = median(seconds);
   const std::vector<double> recent = last_of(seconds, kRecentSteps), even = steady(recent, *r.step_seconds);
@@ -35,13 +44,12 @@ void alarm(io::WatchReport& r, std::string kind, std::string message, std::strin
       {std::move(kind), std::move(message), std::move(cause), std::move(fix), std::nullopt, 0});
 }
 
-void compare(const io::PlanFile& plan, io::WatchReport& r) {
+void compare(const io::PlanFile& plan, const RunSetting& setting, io::WatchReport& r) {
   r.predicted = plan.step.value;
   r.predicted_90 = {plan.low.value, plan.high.value};
   if (plan.peak.value > 0) r.predicted_memory_bytes = plan.peak.value;
   if (!r.step_seconds) return;
-  const models::Training& t = plan.job.training;
-  r.tokens_per_second = static_cast<double>(t.sequence) * t.global_batch / *r.step_seconds;
+  r.tokens_per_second = tokens_a_step(plan.job) / *r.step_seconds;
   const double error = *r.step_seconds / plan.step.value - 1;
   const std::string said =
       fmt::format("{:.4g} s a step against {:.4g} predicted ({:.4g} to {:.4g}): {:+.1f} %", *r.step_seconds,
@@ -49,7 +57,9 @@ void compare(const io::PlanFile& plan, io::WatchReport& r) {
   if (*r.step_seconds > plan.high.value) {
     alarm(r, "slower", said + "; outside the 90 % interval",
           "the job differs from the plan, or something is slow",
-          "compare what ran with the plan; time the fabric with nccom-test, and time the loading of a batch");
+          fmt::format(
+              "compare what ran with the plan; time the fabric with {}, and time the loading of a batch",
+              setting.words().fabric));
   }
   if (*r.step_seconds < plan.low.value) {
     alarm(r, "faster", said + "; outside the 90 % interval",
@@ -60,7 +70,7 @@ void compare(const io::PlanFile& plan, io::WatchReport& r) {
 /// Steps of the whole run: those for the plan's tokens if it states them, else the total of the bar.
 std::int64_t total_steps(const RunLog& log, const std::optional<io::PlanFile>& plan) {
   if (!plan || !(plan->job.training.tokens > 0)) return log.total;
-  const double per_step = static_cast<double>(plan->job.training.sequence) * plan->job.training.global_batch;
+  const double per_step = tokens_a_step(plan->job);
   const double steps = std::ceil(plan->job.training.tokens / per_step);
   if (log.total > 0 && static_cast<double>(log.total) <= steps) return log.total;
   return steps < 9e15 ? static_cast<std::int64_t>(steps) : log.total;
@@ -116,7 +126,6 @@ void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::Wat
 }
 
 void read_memory(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
-  if (plan) r.device = topology::device_word(plan->job.cluster.instance.traits.accelerator);
   for (const logs::MemorySample& m : content.memory) {
     if (m.bytes && m.core) r.memory_bytes = std::max(r.memory_bytes.value_or(0), *m.bytes);
   }
@@ -149,12 +158,18 @@ std::optional<io::PlanFile> plan_of(const logs::Detected& content, const std::op
   };
   differs(s.global_batch, plan->job.training.global_batch, "global batch");
   differs(s.sequence, plan->job.training.sequence, "sequence");
+  if (const std::string tokens = calibrate::other_tokens(s, plan->job); !other && !tokens.empty()) {
+    other = true;
+    alarm(r, "other-job", tokens + " in what it is compared with: another job ran",
+          "batch, sequence or number of nodes are not those of the run",
+          "name what runs, or correct batch, sequence or nodes of the job");
+  }
   return other ? std::nullopt : plan;
 }
 
 /// Summary of all steps at the end of a run or an epoch.
 void take_mean(const logs::StepSample& mean, io::WatchReport& r) {
-  r.step = r.timed_steps = mean.count;
+  r.step = r.timed_steps = r.recent_steps = mean.count;
   r.step_seconds = r.recent_seconds = mean.seconds;
   r.wall_seconds = mean.seconds * mean.count;
 }
@@ -183,7 +198,7 @@ void tell_failures(const std::vector<Advice>& advice, int last_step_line, io::Wa
 }
 
 /// The scheduler's state of the job's end, if the log does not show it.
-void tell_end(const std::string& name, io::WatchReport& r) {
+void tell_end(const std::string& name, const RunSetting& setting, io::WatchReport& r) {
   const JobStateTraits state = job_state(r.state);
   if (!state.failed || io::failed(r)) return;
   io::WatchFailure f;
@@ -191,11 +206,11 @@ void tell_end(const std::string& name, io::WatchReport& r) {
   f.file = name;
   f.kind = "failed";
   f.problem = "the job ended with an error that the log does not show";
-  f.fix = "look at the last lines of the log, and at those of each rank if ranks have their own files";
+  f.fix = kLookAtRanks;
   if (state.kind) {
     logs::Failure said;
     said.kind = *state.kind;
-    Remedy remedy = remedy_of(said);
+    Remedy remedy = remedy_of(said, setting);
     f.kind = to_string(*state.kind);
     f.problem = std::move(remedy.problem);
     f.fix = std::move(remedy.fix);
@@ -208,7 +223,9 @@ void tell_end(const std::string& name, io::WatchReport& r) {
 io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
                       const WatchContext& context) {
   const RunLog& log = reading.run;
+  const RunSetting setting = setting_of(context.ran);
   io::WatchReport r;
+  if (setting.machine != nullptr) r.device = topology::device_word(setting.machine->accelerator);
   r.source = name;
   r.state = context.state;
   r.step = log.last;
@@ -219,21 +236,22 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   r.finished = log.finished || (r.total > 0 && r.step >= r.total);
   r.loss = log.loss;
   const std::vector<double> seconds = log.seconds();
-  time_steps(seconds, r);
+  time_steps(log, r);
   if (log.mean) take_mean(*log.mean, r);
-  if (plan) compare(*plan, r);
-  look_for_drift(seconds, r);
+  if (plan) compare(*plan, setting, r);
+  look_for_drift(log, setting, r);
   look_at_learning(log, r);
   look_for_gaps(log, r);
-  if (context.silent) look_for_silence(*context.silent, seconds, r);
+  if (context.silent) look_for_silence(*context.silent, seconds, setting, r);
   read_memory(reading.content, plan, r);
   account(log, plan, r);
+  look_for_pause(log, r);
   r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1;
   for (const RunEvent& e : log.events) {
     if (r.events.size() < kEventsShown) r.events.push_back({e.kind, e.text, e.at.line});
   }
   tell_failures(advice, log.last_line, r);
-  tell_end(name, r);
+  tell_end(name, setting, r);
   return r;
 }
 

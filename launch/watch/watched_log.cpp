@@ -1,5 +1,6 @@
 #include "launch/watch/watched_log.h"
 
+#include "logs/nccl/torch_pickle.h"
 #include "logs/profile/sqlite_tables.h"
 
 namespace trnplan::launch {
@@ -21,6 +22,9 @@ void WatchedLog::decide() {
   if (logs::is_sqlite(head_))
     throw InputError(
         {{name_, 0, 0}, "", "an SQLite database: a trace, not a log", "give it to trnplan calibrate"});
+  if (logs::is_torch_pickle(head_))
+    throw InputError(
+        {{name_, 0, 0}, "", "a pickle of PyTorch: a dump, not a log", "give it to trnplan calibrate"});
   event_file_ = logs::is_event_file(head_);
   decided_ = true;
   const std::string head = std::move(head_);
@@ -36,6 +40,7 @@ void WatchedLog::read(std::string_view bytes) {
 void WatchedLog::read_line(const RawLine& raw) {
   const LogLine& line = log_.read(raw, &run_);
   run_.read(line);
+  failures_.step(run_.last_line());
   failures_.read(line);
 }
 

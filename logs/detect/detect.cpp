@@ -31,7 +31,6 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr std::size_t kBinaryProbe = 4096;
 constexpr std::size_t kHead = 1 << 20;  ///< bytes that show what a file is
 
 class Detector {
@@ -55,7 +54,7 @@ class Detector {
     } else if (!read_table() && !read_json() && !read_nccl()) {
       read_log();
     }
-    if (result_.kinds.empty()) refuse_unknown();
+    if (result_.kinds.empty()) refuse_unknown(head_, name_);
     take_samples(std::move(samples_), result_);
     return std::move(result_);
   }
@@ -63,20 +62,6 @@ class Detector {
  private:
   [[noreturn]] void refuse(std::string problem, std::string fix) const {
     throw InputError({{name_, 0, 0}, "", std::move(problem), std::move(fix)});
-  }
-
-  [[noreturn]] void refuse_unknown() const {
-    if (head_.substr(0, kBinaryProbe).find('\0') != std::string_view::npos) {
-      refuse("a binary file of an unknown kind",
-             "give what the tools print as text, JSON or CSV (neuron-profile view --output-format "
-             "summary-json; nsys export --type sqlite)");
-    }
-    refuse(
-        "nothing in it is recognised: no step of a training run, no nccom-test table, no profile, no memory "
-        "report",
-        "give a training log, output of nccom-test, nccl-tests, neuron-monitor or neuron-profile view, a "
-        "trace "
-        "of PyTorch's profiler, or one of Nsight Systems (nsys export --type sqlite)");
   }
 
   void found(std::string kind, std::size_t pieces) {
@@ -330,7 +315,7 @@ class Detector {
     each_line([&](const RawLine& line) { reader.read(line, sink_); });
     if (reader.blank()) refuse("the file is empty", "give a log, or output of a Neuron tool");
     result_ = reader.finish();
-    if (result_.kinds.empty()) refuse_unknown();
+    if (result_.kinds.empty()) refuse_unknown(head_, name_);
   }
 
   HeadedStream& bytes_;

@@ -39,6 +39,10 @@ const LogLine& LogReader::read(const RawLine& raw, StepSink* sink) {
       JsonReader json(line_.text, line_.text.find('{'), line_.number);
       monitor_.read(json, samples_);
     }
+    samples_.sink = sink;
+    const bool metrics = std::get<ProgressBars>(readers_).read_metrics(line_, samples_);
+    trainer_lines_ += metrics || trainer_.read_dict(line_) ? 1 : 0;
+    samples_.sink = nullptr;
     return line_;
   }
   samples_.sink = sink;

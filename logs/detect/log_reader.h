@@ -14,6 +14,7 @@
 #include "logs/training/compiler_lines.h"
 #include "logs/training/hf_metrics.h"
 #include "logs/training/megatron_lines.h"
+#include "logs/training/nemo_lines.h"
 #include "logs/training/nxd_lines.h"
 #include "logs/training/progress_bars.h"
 #include "logs/training/samples.h"
@@ -27,7 +28,7 @@ namespace trnplan::logs {
 /// search. A reader of a new kind of line is a type in this list. It has `kKind` as in Detected::kinds, a
 /// constructor from the file's name, `bool read(const LogLine&, Samples&)` and `finish(Samples&)`; it is
 /// copied with its contents.
-using LineReaders = std::tuple<ProgressBars, NxdLines, MegatronLines, TitanLines, CompilerLines>;
+using LineReaders = std::tuple<ProgressBars, NxdLines, NemoLines, MegatronLines, TitanLines, CompilerLines>;
 
 /// Reads a log. It holds the samples of the lines so far, and no line. A copy of it can be finished while the
 /// log still grows.

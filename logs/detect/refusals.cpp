@@ -7,6 +7,12 @@
 
 namespace trnplan::logs {
 
+namespace {
+
+constexpr std::size_t kBinaryProbe = 4096;
+
+}  // namespace
+
 void refuse_unread(std::string_view head, const std::string& name) {
   const auto refuse = [&](const char* problem, const char* fix) {
     throw InputError({{name, 0, 0}, "", problem, fix});
@@ -26,6 +32,24 @@ void refuse_unread(std::string_view head, const std::string& name) {
   if (head.starts_with("\x7f"
                        "ELF"))
     refuse("a binary file: a program, not its output", "give a log, or output of a Neuron tool");
+}
+
+void refuse_unknown(std::string_view head, const std::string& name) {
+  if (head.substr(0, kBinaryProbe).find('\0') != std::string_view::npos) {
+    throw InputError({{name, 0, 0},
+                      "",
+                      "a binary file of an unknown kind",
+                      "give what the tools print as text, JSON or CSV (neuron-profile view --output-format "
+                      "summary-json; nsys export --type sqlite)"});
+  }
+  throw InputError(
+      {{name, 0, 0},
+       "",
+       "nothing in it is recognised: no step of a training run, no nccom-test table, no profile, no memory "
+       "report",
+       "give a training log, output of nccom-test, nccl-tests, neuron-monitor or neuron-profile view, a "
+       "trace "
+       "of PyTorch's profiler, or one of Nsight Systems (nsys export --type sqlite)"});
 }
 
 void refuse_own_table(std::string_view text, const std::string& name) {

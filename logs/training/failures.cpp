@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "text/any_word.h"
 
@@ -33,6 +34,7 @@ constexpr std::array kSigns = {
     Sign{"XCG815", FailureKind::compile_memory},
     Sign{"NCC_EOOM", FailureKind::compile_memory},
     Sign{"CUDA out of memory", FailureKind::device_memory},
+    Sign{"CUDA error: out of memory", FailureKind::device_memory},
     Sign{"TDRV:dmem_alloc", FailureKind::device_memory},
     Sign{"TDRV:log_dev_mem", FailureKind::device_memory},
     Sign{"nrt_tensor_allocate status=4", FailureKind::device_memory},
@@ -42,9 +44,14 @@ constexpr std::array kSigns = {
     Sign{"inference timeout (", FailureKind::execution_timeout},
     Sign{"NRT_TIMEOUT", FailureKind::execution_timeout},
     Sign{"Watchdog caught collective operation timeout", FailureKind::execution_timeout},
+    Sign{"Missed infer_status notification", FailureKind::execution_timeout},
+    Sign{"nrt_execute failed", FailureKind::execution_timeout},
     Sign{"NRT_EXEC_HW_ERR", FailureKind::hardware},
     Sign{"NEURON_HW_ERR=", FailureKind::hardware},
+    Sign{"NVRM: Xid (", FailureKind::hardware},
+    Sign{"uncorrectable ECC error encountered", FailureKind::hardware},
     Sign{"NETWORK_PROXY_FAILURE", FailureKind::network},
+    Sign{"NET/IB : Got completion", FailureKind::network},
     Sign{"not enough EFA devices", FailureKind::network},
     Sign{"Failed to initialize libfabric", FailureKind::network},
     Sign{"OFI plugin initialization failed", FailureKind::network},
@@ -85,14 +92,38 @@ constexpr std::array kSigns = {
     Sign{"CANCELLED AT", FailureKind::cancelled},
     Sign{"oom_kill event", FailureKind::host_memory},
     Sign{"Out of memory: Killed process", FailureKind::host_memory},
+    Sign{"killed by signal: Bus error", FailureKind::host_memory},
+    Sign{"CUDA error: ", FailureKind::device_error},
+    Sign{"[Errno 28]", FailureKind::storage},
+    Sign{"Unexpected result nan", FailureKind::not_finite},
+    Sign{"Unexpected result inf", FailureKind::not_finite},
+    Sign{"found NaN in", FailureKind::not_finite},
+    Sign{"Fatal Python error: ", FailureKind::crashed},
+    Sign{"Segmentation fault", FailureKind::crashed},
+    Sign{"(exitcode: -9)", FailureKind::crashed},
+    Sign{"exitcode  : -9 ", FailureKind::crashed},
+    Sign{"(exitcode: -11)", FailureKind::crashed},
+    Sign{"exitcode  : -11 ", FailureKind::crashed},
+    Sign{"remote process exited or there was a network error", FailureKind::lost_rank},
+    Sign{"ncclRemoteError", FailureKind::lost_rank},
+    Sign{"client socket has timed out", FailureKind::rendezvous},
+    Sign{"ChildFailedError:", FailureKind::error},
+    Sign{"Exited with exit code ", FailureKind::error},
 };
+
+/// Xids of NVIDIA's driver that name the device, not a program: ECC and its repair (48, 64, 94, 95), NVLink (74), the
+/// bus (79), the GPU's system processor (119, 120).
+constexpr std::array kHardwareXids = {48, 64, 74, 79, 94, 95, 119, 120};
+
+constexpr std::string_view kTraceback = "Traceback (most recent call last)";
+constexpr std::size_t kMostTraced = 4096;
 
 /// Counts of neuron_parallel_compile.
 constexpr std::string_view kGraphs = "Total graphs:", kFailedGraphs = "Total failed compilations:";
 
 constexpr auto kFailureWords = [] {
-  std::array<std::string_view, kSigns.size() + 2> all{kGraphs, kFailedGraphs};
-  for (std::size_t i = 0; i < kSigns.size(); ++i) all[i + 2] = kSigns[i].word;
+  std::array<std::string_view, kSigns.size() + 3> all{kGraphs, kFailedGraphs, kTraceback};
+  for (std::size_t i = 0; i < kSigns.size(); ++i) all[i + 3] = kSigns[i].word;
   return all;
 }();
 /// Lines without any of these words tell no failure.
@@ -104,6 +135,49 @@ bool ends_traceback(std::string_view line, std::string_view error) {
   const std::size_t at = line.find(error);
   const std::string_view before = trimmed(line.substr(0, at));
   return before.empty() || before.ends_with('Z');
+}
+
+/// A line without the time that kubectl logs --timestamps puts in front.
+std::string_view unstamped(std::string_view line) {
+  const std::size_t blank = line.find(' ');
+  const bool stamp = blank != std::string_view::npos && blank > 0 && line[0] >= '0' && line[0] <= '9' &&
+                     line[blank - 1] == 'Z';
+  return stamp ? line.substr(blank + 1) : line;
+}
+
+/// True for "Type: message" or "module.Type": the name of a class, not a word in capitals.
+bool names_exception(std::string_view line) {
+  std::size_t end = 0, last = 0;
+  while (end < line.size() &&
+         (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '_' || line[end] == '.')) {
+    if (line[end++] == '.') last = end;
+  }
+  const std::string_view name = line.substr(last, end - last);
+  if (name.empty() || (end < line.size() && line[end] != ':')) return false;
+  return std::isupper(static_cast<unsigned char>(name[0])) != 0 &&
+         std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) != 0; });
+}
+
+bool is_hardware_xid(std::string_view line) {
+  Scan scan(line);
+  if (!scan.past("NVRM: Xid (") || !scan.past("): ")) return false;
+  const auto number = scan.whole();
+  return number && std::find(kHardwareXids.begin(), kHardwareXids.end(), *number) != kHardwareXids.end();
+}
+
+/// True for what ranks report of others.
+bool is_of_others(FailureKind kind) {
+  return kind == FailureKind::execution_timeout || kind == FailureKind::lost_rank;
+}
+
+/// True for what a failure before it explains.
+bool may_follow(FailureKind kind) {
+  return is_of_others(kind) || kind == FailureKind::device_error || kind == FailureKind::crashed;
+}
+
+/// True for an end whose cause something else may name.
+bool is_last_resort(FailureKind kind) {
+  return kind == FailureKind::error || kind == FailureKind::cancelled;
 }
 
 bool harmless(std::string_view line) {
@@ -121,6 +195,7 @@ std::optional<FailureKind> kind_of(std::string_view line) {
     if (sign.word == "libfabric:" && line.find("rror") == std::string_view::npos) continue;
     const bool import = sign.kind == FailureKind::import_error && sign.word.ends_with("Error:");
     if (import && !ends_traceback(line, sign.word)) continue;
+    if (sign.word.starts_with("NVRM") && !is_hardware_xid(line)) continue;
     return sign.kind;
   }
   Scan scan(line);
@@ -154,6 +229,16 @@ std::optional<double> gib_in(std::string_view line) {
     const auto amount = full.number();
     if (amount && full.take("GB")) return amount;  // the runtime's GB are 2^30 bytes
   }
+  return std::nullopt;
+}
+
+/// "2.00 GiB" or "20.00 MiB" after `word`, in GiB.
+std::optional<double> amount_after(std::string_view line, std::string_view word) {
+  Scan scan(line);
+  if (!scan.past(word)) return std::nullopt;
+  const auto amount = scan.number();
+  if (amount && scan.take("GiB")) return amount;
+  if (amount && scan.take("MiB")) return *amount / 1024;
   return std::nullopt;
 }
 
@@ -193,10 +278,14 @@ std::vector<int> group_in(std::string_view line) {
 }  // namespace
 
 std::string_view to_string(FailureKind k) {
-  constexpr std::array<std::string_view, 15> kNames = {
-      "replica-group", "compile-memory", "device-memory", "execution-timeout",    "network",
-      "hardware",      "compile-failed", "host-memory",   "compile-instructions", "import-error",
-      "rendezvous",    "configuration",  "time-limit",    "node-failure",         "cancelled"};
+  constexpr std::array<std::string_view, 21> kNames = {
+      "replica-group",     "compile-memory", "device-memory",
+      "execution-timeout", "network",        "hardware",
+      "compile-failed",    "host-memory",    "compile-instructions",
+      "import-error",      "rendezvous",     "configuration",
+      "time-limit",        "node-failure",   "cancelled",
+      "device-error",      "storage",        "not-finite",
+      "crashed",           "lost-rank",      "error"};
   return kNames[static_cast<std::size_t>(k)];
 }
 
@@ -209,13 +298,53 @@ void FailureFinder::collect(std::string_view line, Collected& c) {
   }
   if (c.failure.group.empty()) c.failure.group = group_in(line);
   if (const auto gib = gib_in(line)) c.failure.gib = std::max(c.failure.gib.value_or(0), *gib);
+  if (c.failure.kind != FailureKind::device_memory) return;
+  c.failure.cuda |= line.find("CUDA") != std::string_view::npos;
+  auto tried = amount_after(line, "Tried to allocate ");
+  if (Scan scan(line); scan.past("Failed to alloc DEVICE memory: ")) {
+    if (const auto bytes = scan.number()) tried = *bytes / 0x1p30;
+  }
+  if (tried) c.failure.tried_gib = std::max(c.failure.tried_gib.value_or(0), *tried);
+  const auto limit = amount_after(line, "has a total capacity of ");
+  if (limit) c.failure.limit_gib = limit;
 }
 
-void FailureFinder::read(const LogLine& line) {
+void FailureFinder::step(int line) {
+  if (line <= last_step_) return;
+  last_step_ = line;
+  failed_ = false;
+  traced_.clear();
+}
+
+/// True for the line that ends a traceback and names its error. Python indents the lines between; the label of a rank
+/// may indent all.
+bool FailureFinder::ends_trace(const LogLine& line) {
+  const std::string_view text = unstamped(line.text);
+  const std::size_t indent = text.find_first_not_of(" \t");
+  if (indent == std::string_view::npos) return false;
+  const std::string_view said = text.substr(indent);
+  if (said.starts_with(kTraceback)) {
+    if (traced_.size() < kMostTraced) traced_.insert_or_assign(std::string(line.rank), indent);
+    return false;
+  }
+  const auto rank = traced_.find(line.rank);
+  if (rank == traced_.end() || indent != rank->second || !names_exception(said)) return false;
+  traced_.erase(rank);
+  return true;
+}
+
+std::optional<FailureKind> FailureFinder::kind_at(const LogLine& line) {
   const bool tells = kTellsFailure.in(line.text);
+  if (!tells && traced_.empty()) return std::nullopt;
+  const bool ends = ends_trace(line);
   Scan graphs(line.text);
   if (tells && graphs.past(kGraphs)) graphs_ = graphs.whole();
   const auto kind = tells ? kind_of(line.text) : std::nullopt;
+  return !kind && ends && !harmless(line.text) ? std::optional(FailureKind::error) : kind;
+}
+
+void FailureFinder::read(const LogLine& line) {
+  const auto kind = kind_at(line);
   if (!kind) {
     // The contents of a full core are listed some lines below the failure.
     if (const auto memory = kinds_.find(FailureKind::device_memory); memory != kinds_.end())
@@ -223,6 +352,9 @@ void FailureFinder::read(const LogLine& line) {
     return;
   }
   Collected& c = kinds_[*kind];
+  if (*kind == FailureKind::error && c.failure.last_line < last_step_) c = {};  // of an end that was none
+  c.follows = c.follows && failed_ && may_follow(*kind);
+  failed_ = failed_ || !is_last_resort(*kind);
   if (c.failure.count++ == 0) {
     c.failure.kind = *kind;
     c.failure.at = {name_, line.number, 1};
@@ -234,11 +366,29 @@ void FailureFinder::read(const LogLine& line) {
   collect(line.text, c);
 }
 
+/// True if another failure names the cause of this kind's: for the ends that are a last resort, and for signals, which
+/// a host without memory sends.
+bool FailureFinder::is_explained(const Collected& one) const {
+  const FailureKind kind = one.failure.kind;
+  return std::any_of(kinds_.begin(), kinds_.end(), [&](const auto& item) {
+    const Failure& other = item.second.failure;
+    const bool at_the_end = other.last_line > last_step_;
+    if (other.kind == kind) return false;
+    if (is_last_resort(kind) && is_last_resort(other.kind)) {
+      return at_the_end && other.at.line < one.failure.at.line;
+    }
+    if (kind == FailureKind::cancelled) return true;  // what is left of a job that failed is cancelled
+    if (kind == FailureKind::error) return at_the_end;
+    return kind == FailureKind::crashed && at_the_end && !is_last_resort(other.kind) &&
+           !is_of_others(other.kind);
+  });
+}
+
 std::vector<Failure> FailureFinder::found() const {
   std::vector<Failure> all;
   for (const auto& [kind, c] : kinds_) {
-    // The rest of a job that failed is cancelled: that is no cause.
-    if (kind == FailureKind::cancelled && kinds_.size() > 1) continue;
+    const bool over = kind == FailureKind::error && c.failure.last_line < last_step_;
+    if (over || c.follows || is_explained(c)) continue;
     all.push_back(c.failure);
     all.back().devices.assign(c.devices.begin(), c.devices.end());
   }

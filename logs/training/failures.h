@@ -8,7 +8,11 @@
 // neuronx-cc's F134, F137 and F139: aws-neuron-sdk#1000, aws-neuron/nki-samples#24, and neuronx-cc's own
 // messages; Slurm: SchedMD/slurm@002f280:src/slurmd/slurmstepd/req.c; GPUs:
 // pytorch/pytorch@001074d:c10/cuda/CUDACachingAllocator.cpp,
-// pytorch/pytorch@cf1380d:torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp.
+// pytorch/pytorch@cf1380d:torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp; NaN:
+// NVIDIA/Megatron-LM@00caa53:megatron/core/rerun_state_machine.py (validate_result). Well-known words without a source
+// of ours: Xid lines of NVIDIA's kernel driver, CUDA's and NCCL's texts of errors, ChildFailedError and "Signal N" of
+// torchrun, "Fatal Python error" and "[Errno 28]" of Python, the bus error of PyTorch's DataLoader, "Exited with exit
+// code" of srun, "Missed infer_status notification" of the Neuron runtime.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +46,12 @@ enum class FailureKind {
   time_limit,     ///< the scheduler's time for the job was over
   node_failure,   ///< a node went down
   cancelled,      ///< ended through the scheduler by a person, or for a job of higher priority
+  device_error,   ///< CUDA refuses what a kernel did: an illegal access, a failed assertion
+  storage,        ///< a file system is full
+  not_finite,     ///< the framework stops because a value is NaN or infinite
+  crashed,        ///< a signal ended a process
+  lost_rank,      ///< a rank finds that another one has gone
+  error,          ///< a process ended with an error that no other kind names
 };
 /// "replica-group", "compile-memory", ...
 std::string_view to_string(FailureKind k);
@@ -54,6 +64,9 @@ struct Failure {
   int count = 0;     ///< lines
   int last_line = 0;
   std::optional<double> gib;  ///< a graph's peak, or the memory in use when an allocation failed
+  std::optional<double> tried_gib,
+      limit_gib;      ///< what was to be allocated, and what the device has, if stated
+  bool cuda = false;  ///< the memory is that of a CUDA device
   /// Instructions of the graph, or graphs that failed, and the most or the total of these; nullopt if not
   /// stated.
   std::optional<double> number, of;
@@ -63,23 +76,34 @@ struct Failure {
 };
 
 /// Finds failures line by line, and holds no line. Processes that write over each other, as the runtime's do,
-/// leave broken lines, so words are sought anywhere in a line.
+/// leave broken lines, so words are sought anywhere in a line. What other ranks report after a failure (a timeout, a
+/// rank that has gone) follows from it, and is left out.
 class FailureFinder {
  public:
   explicit FailureFinder(std::string name) : name_(std::move(name)) {}
   void read(const LogLine& line);
-  /// Failures in the order of their first lines; `cancelled` only if nothing else failed.
+  /// A step was done on this line: what failed before is over.
+  void step(int line);
+  /// Failures in the order of their first lines; `cancelled` only if nothing else failed, `crashed` and `error` only
+  /// if nothing says more about the end of the log, and `error` only if no step follows.
   std::vector<Failure> found() const;
 
  private:
   struct Collected {
     Failure failure;
     std::set<int> devices;
+    bool follows = true;  ///< each of its lines follows from a failure before
   };
   static void collect(std::string_view line, Collected& c);
+  std::optional<FailureKind> kind_at(const LogLine& line);
+  bool ends_trace(const LogLine& line);
+  bool is_explained(const Collected& one) const;
 
   std::string name_;
-  std::optional<std::int64_t> graphs_;  ///< number that neuron_parallel_compile counts
+  std::map<std::string, std::size_t, std::less<>> traced_;  ///< ranks within a traceback, and its indentation
+  int last_step_ = 0;                                       ///< its line
+  bool failed_ = false;                                     ///< a failure was seen since the last step
+  std::optional<std::int64_t> graphs_;                      ///< number that neuron_parallel_compile counts
   std::map<FailureKind, Collected> kinds_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "logs/training/fields.h"
+
 namespace trnplan::logs {
 
 namespace {
@@ -42,7 +44,7 @@ std::optional<StepSample> hf_sample(const std::map<std::string, double, std::les
 
 bool HfMetrics::read(const LogLine& line, Samples& out) {
   if (line.text.find("***** train metrics *****") != std::string_view::npos) {
-    finish(out);
+    finish_block(out);
     start_ = last_ = line.number;
     rank_ = line.rank;
     return true;
@@ -50,7 +52,7 @@ bool HfMetrics::read(const LogLine& line, Samples& out) {
   if (start_ == 0 || line.rank != rank_) return false;
   const std::size_t equals = line.text.find(" = ");
   if (equals == std::string_view::npos || metrics_.size() == kMetrics) {
-    finish(out);
+    finish_block(out);
     return false;
   }
   const std::string_view key = trimmed(line.text.substr(0, equals)),
@@ -62,7 +64,23 @@ bool HfMetrics::read(const LogLine& line, Samples& out) {
   return true;
 }
 
+bool HfMetrics::read_dict(const LogLine& line) {
+  if (!line.text.starts_with("{'train_runtime':")) return false;
+  std::map<std::string, double, std::less<>> metrics;
+  for (const char* key :
+       {"train_runtime", "train_samples_per_second", "train_steps_per_second", "train_tokens_per_second"}) {
+    if (const auto value = dict_number(line.text, key)) metrics.emplace(key, *value);
+  }
+  dict_ = hf_sample(metrics, {name_, line.number, 1}, line.number);
+  return true;
+}
+
 void HfMetrics::finish(Samples& out) {
+  finish_block(out);
+  if (dict_ && out.steps.empty()) out.steps.push_back(*dict_);
+}
+
+void HfMetrics::finish_block(Samples& out) {
   if (start_ == 0) return;
   if (auto sample = hf_sample(metrics_, {name_, start_, 1}, last_)) {
     out.steps.push_back(std::move(*sample));

@@ -3,11 +3,28 @@
 #include <algorithm>
 #include <cmath>
 
+#include "logs/training/fields.h"
+
 namespace trnplan::logs {
 
 namespace {
 
 constexpr double kSameRate = 0.02;  ///< a throughput this near to batch over time is in samples
+
+std::optional<std::int64_t> count_of(std::optional<double> value) {
+  if (!value || *value < 0 || *value > 1e9) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+/// "[2025-03-04 10:00:06.123456] iteration ...": the time of the line.
+std::optional<double> stamp_of(std::string_view line) {
+  Scan scan(line.substr(0, line.find("iteration ")));
+  while (scan.past("[")) {
+    Scan time = scan;
+    if (const auto stamp = calendar_seconds(time)) return stamp;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -26,17 +43,11 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
   record.rank = line.rank;
   record.step = *step;
   record.line = line.number;
+  record.stamp = stamp_of(line.text);
   std::optional<double> rate, samples_rate;
-  std::string_view fields = scan.rest();
   bool timed = false;
-  while (!fields.empty()) {
-    const std::size_t end = std::min(fields.find('|'), fields.size());
-    const std::string_view field = fields.substr(0, end);
-    fields.remove_prefix(std::min(end + 1, fields.size()));
-    const std::size_t colon = field.find(':');
-    if (colon == std::string_view::npos) continue;
-    const std::string_view key = trimmed(field.substr(0, colon));
-    const auto value = number_of(trimmed(field.substr(colon + 1)));
+  each_field(scan.rest(), [&](std::string_view key, std::string_view text) {
+    const auto value = number_of(text);
     if (key.starts_with("elapsed time per iteration")) {
       timed = true;
       if (value && key.ends_with("(ms)")) record.seconds = *value * 1e-3;
@@ -49,10 +60,16 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
       record.loss = value.value_or(std::nan(""));
     } else if (key == "grad norm") {
       record.gradient_norm = value.value_or(std::nan(""));
+    } else if (key == "number of nan iterations") {
+      record.nan_steps = count_of(value);
+    } else if (key == "number of skipped iterations") {
+      record.skipped_steps = count_of(value);
     } else if (key == "samples per second") {
       samples_rate = value;
     }
-  }
+  });
+  // The mean of losses that are numbers; without one it is left out.
+  if (record.nan_steps.value_or(0) > 0 && !record.loss) record.loss = std::nan("");
   if (!record.seconds) {
     out.warnings.add(
         {name_, line.number, 1}, "elapsed time per iteration",

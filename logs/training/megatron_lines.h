@@ -5,7 +5,9 @@
 //
 // Sources: aws-neuron/aws-neuron-parallelcluster-samples@54075e9f:examples/jobs (GPT-3 on trn1);
 // bigscience-workshop/bigscience@9e64edec. The time is a mean over the iterations since the previous line;
-// its unit, ms or s, is in the key.
+// its unit, ms or s, is in the key. NVIDIA/Megatron-LM@86df799:megatron/training/training.py
+// (training_log) puts the time of the line in front, leaves a loss that is not above 0 out, and counts the iterations
+// since the previous line that had a NaN or were skipped.
 #pragma once
 
 #include <string>

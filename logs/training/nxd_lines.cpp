@@ -4,16 +4,11 @@
 
 #include <cmath>
 
+#include "logs/training/fields.h"
+
 namespace trnplan::logs {
 
 namespace {
-
-/// The number after 'key': in a Python dict.
-std::optional<double> entry(std::string_view dict, std::string_view key) {
-  Scan scan(dict);
-  if (!scan.past(fmt::format("'{}':", key))) return std::nullopt;
-  return scan.number();
-}
 
 /// The norm after `word`; nullopt if it is not stated, or "None": the optimizer does not clip.
 std::optional<double> norm_after(std::string_view line, std::string_view word) {
@@ -92,7 +87,7 @@ bool NxdLines::read_dict(const LogLine& line, Samples& out) {
   if (open == std::string_view::npos) return false;
   const std::string_view title = trimmed(line.text.substr(0, open)), dict = line.text.substr(open);
   if (!title.ends_with("Current data:") && !title.ends_with("Updating with data:")) return false;
-  const auto steps = entry(dict, "steps"), minutes = entry(dict, "train_time_minutes");
+  const auto steps = dict_number(dict, "steps"), minutes = dict_number(dict, "train_time_minutes");
   // Ratios of any other size are typing errors, or another script's words.
   if (!steps || !minutes || !(*steps >= 1) || *steps > 1e9 || !(*minutes > 1e-6) || *minutes > 1e7) {
     out.warnings.add({name_, line.number, 1}, "", "no steps and train_time_minutes; the line is left out",
@@ -110,10 +105,10 @@ bool NxdLines::read_dict(const LogLine& line, Samples& out) {
   const auto within = [](std::optional<double> value) {
     return value && *value >= 1e-6 && *value < 1e9 ? value : std::nullopt;
   };
-  s.sequence = within(entry(dict, "max_length"));
-  s.sequences_per_second = within(entry(dict, "throughput_average"));
-  const auto workers = entry(dict, "num_workers"), batch = entry(dict, "batch_size");
-  const auto microsteps = entry(dict, "microsteps");
+  s.sequence = within(dict_number(dict, "max_length"));
+  s.sequences_per_second = within(dict_number(dict, "throughput_average"));
+  const auto workers = dict_number(dict, "num_workers"), batch = dict_number(dict, "batch_size");
+  const auto microsteps = dict_number(dict, "microsteps");
   if (workers && batch && microsteps) {
     s.global_batch = within(*workers * *batch * *microsteps / *steps);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "logs/training/fields.h"
 #include "logs/training/step_times.h"
 
 namespace trnplan::logs {
@@ -15,6 +16,8 @@ namespace {
 /// Keys that distinguish frameworks; "thoughput_peak" is NeMo's spelling.
 constexpr std::string_view kTelling[] = {"iteration_time", "thoughput_peak", "throughput_peak", "lr",
                                          "parameter_norm"};
+
+constexpr std::size_t kMostHeld = 100'000;
 
 /// A bar cut out of a line: TITLE: 4%|BAR| 4/91 [FIELDS].
 struct Bar {
@@ -119,15 +122,15 @@ bool ProgressBars::read(const LogLine& line, Samples& out) {
     if (!bar_at(line.text, from, open, bar)) continue;
     from = bar.end;
     any = true;
-    const auto epoch = epoch_of(bar.title);
+    const auto clock = clock_seconds(bar.fields.substr(0, bar.fields.find('<')));
+    auto epoch = epoch_of(bar.title);
+    const Held held{epoch.value_or(0), bar.step,    bar.total,
+                    clock.value_or(0), line.number, std::string(line.rank)};
+    if (!epoch && bar.title.empty() && is_of_trainer(held)) epoch = 0;
     if (!epoch) {
-      if (other_bars_++ == 0) {
-        first_other_ = line.number;
-        other_title_ = printable(bar.title, 60);
-      }
+      if (!bar.title.empty()) count_other(bar.title, line.number, 1);
       continue;
     }
-    const auto clock = clock_seconds(bar.fields.substr(0, bar.fields.find('<')));
     if (!clock || bar.fields.find('<') == std::string_view::npos || (bar.total > 0 && bar.step > bar.total)) {
       out.warnings.add(
           {name_, line.number, static_cast<int>(open) + 1}, "",
@@ -136,14 +139,7 @@ bool ProgressBars::read(const LogLine& line, Samples& out) {
           "give the bar as it was printed");
       continue;
     }
-    StepRecord record;
-    record.rank = line.rank;
-    record.epoch = *epoch;
-    record.step = bar.step;
-    record.clock = clock;
-    record.line = line.number;
-    record.total = bar.total;
-    record.since_epoch = true;
+    StepRecord record = record_of(held);
     std::string_view fields = bar.fields;
     if (!bar.closed) {
       fields = fields.substr(0, std::min(fields.rfind(','), fields.size()));
@@ -152,21 +148,81 @@ bool ProgressBars::read(const LogLine& line, Samples& out) {
     }
     read_fields(fields, record, line, out);
     log_.add(record, out);
+    last_ = held;
   }
-  return any;
+  return read_metrics(line, out) || any;
+}
+
+StepRecord ProgressBars::record_of(const Held& bar) {
+  StepRecord record;
+  record.rank = bar.rank;
+  record.epoch = bar.epoch;
+  record.step = bar.step;
+  record.clock = bar.clock;
+  record.line = bar.line;
+  record.total = bar.total;
+  record.since_epoch = true;
+  return record;
+}
+
+/// True for a bar without a title that is the Trainer's; what is not known yet is held.
+bool ProgressBars::is_of_trainer(const Held& bar) {
+  if (trainer_ && !trainer_total_) trainer_total_ = bar.total;
+  if (trainer_total_) return bar.total == *trainer_total_;
+  if (held_.size() < kMostHeld) held_.push_back(bar);
+  return false;
+}
+
+bool ProgressBars::read_metrics(const LogLine& line, Samples& out) {
+  const std::size_t at = line.text.find("{'loss': ");
+  if (at == std::string_view::npos) return false;
+  const std::string_view dict = line.text.substr(at);
+  if (!dict_entry(dict, "epoch")) return false;
+  trainer_ = true;
+  if (!trainer_total_ && !held_.empty()) {
+    trainer_total_ = held_.back().total;
+    for (const Held& bar : held_) {
+      if (bar.total != *trainer_total_) continue;
+      log_.add(record_of(bar), out);
+      last_ = bar;
+    }
+    held_.clear();
+  }
+  if (!last_) return true;
+  StepRecord record = record_of(*last_);  // again, with what the dict says of it
+  record.line = line.number;
+  record.loss = dict_number(dict, "loss").value_or(std::nan(""));
+  if (dict_entry(dict, "grad_norm"))
+    record.gradient_norm = dict_number(dict, "grad_norm").value_or(std::nan(""));
+  log_.add(record, out);
+  return true;
+}
+
+void ProgressBars::count_other(std::string_view title, int line, int count) {
+  if (other_bars_ == 0) {
+    first_other_ = line;
+    other_title_ = printable(title, 60);
+  }
+  other_bars_ += count;
 }
 
 void ProgressBars::finish(Samples& out) {
+  if (!held_.empty()) count_other("", held_.front().line, static_cast<int>(held_.size()));
   const bool nemo = keys_.contains("iteration_time") || keys_.contains("thoughput_peak");
   const bool nxdt =
       keys_.contains("throughput_peak") || (keys_.contains("lr") && keys_.contains("parameter_norm"));
-  log_.finish(nemo ? "nemo-megatron" : nxdt ? "nxdt" : "", std::nullopt, out);
+  log_.finish(nemo ? "nemo-megatron" : nxdt ? "nxdt" : trainer_ ? "huggingface" : "", std::nullopt, out);
   if (other_bars_ > 0) {
-    out.warnings.add(
-        {name_, first_other_, 1}, "",
-        fmt::format("{} progress bar{} not known to be of training (\"{}\"{})", other_bars_,
-                    other_bars_ == 1 ? " is" : "s are", other_title_, other_bars_ == 1 ? "" : " first"),
-        "nothing to do unless it was training");
+    out.warnings.add({name_, first_other_, 1}, "",
+                     fmt::format("{} progress bar{} not known to be of training ({}{})", other_bars_,
+                                 other_bars_ == 1 ? " is" : "s are",
+                                 other_title_.empty() ? "without a title" : "\"" + other_title_ + "\"",
+                                 other_bars_ == 1 ? "" : " first"),
+                     other_title_.empty()
+                         ? "nothing to do unless it was training; then give its bar a title, as tqdm(..., "
+                           "desc=\"Training\"), or "
+                           "the whole log of the Trainer, with its lines {'loss': ..., 'epoch': ...}"
+                         : "nothing to do unless it was training");
   }
 }
 

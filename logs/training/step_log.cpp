@@ -74,6 +74,7 @@ void StepLog::note_batch(Run& run, const StepRecord& record) {
     run.batch = record.batch;
   }
   if (record.sequences_per_second) run.sequences_per_second = record.sequences_per_second;
+  if (record.device_tokens_per_second) run.device_tokens.push_back(*record.device_tokens_per_second);
   if (!record.global_step || !record.consumed) return;
   if (run.global_step && *record.global_step > *run.global_step) {
     const double growth = (*record.consumed - *run.consumed) / (*record.global_step - *run.global_step);
@@ -260,6 +261,7 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   if (batch && *batch >= 1 && *batch <= kCountMost && *batch == std::floor(*batch)) s.global_batch = batch;
   const auto rate = run.sequences_per_second;
   if (rate && *rate > 0 && *rate < kRateMost) s.sequences_per_second = rate;
+  if (!run.device_tokens.empty()) s.device_tokens_per_second = median(run.device_tokens);
   return s;
 }
 

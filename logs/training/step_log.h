@@ -26,10 +26,14 @@ struct StepRecord {
   std::optional<double> global_step, consumed;
   int line = 0;
   // For those who follow the run; the time of a step does not depend on them.
-  std::int64_t total = 0;      ///< steps of the epoch, or of the run, as stated in the line; 0: not stated
-  bool since_epoch = false;    ///< true if the clock and the steps start anew with each epoch
-  std::optional<double> loss;  ///< NaN if the text is not a number
+  std::int64_t total = 0;       ///< steps of the epoch, or of the run, as stated in the line; 0: not stated
+  std::optional<double> stamp;  ///< the line's calendar time, s
+  bool since_epoch = false;     ///< true if the clock and the steps start anew with each epoch
+  std::optional<double> loss;   ///< NaN if the text is not a number
   std::optional<double> gradient_norm;  ///< the same
+  /// Numbers of steps, of those that the line covers: with a NaN, and without a change of weights.
+  std::optional<std::int64_t> nan_steps, skipped_steps;
+  std::optional<double> device_tokens_per_second;  ///< of one device
 };
 
 /// Collects records of one format and makes a sample of each run.
@@ -73,6 +77,7 @@ class StepLog {
     std::vector<Kept> steps;
     int first_line = 0, last_line = 0;
     std::optional<double> batch, sequences_per_second;
+    std::vector<double> device_tokens;  ///< a second, as the lines state it
     bool batch_changes = false;
     // consumed = batch * global_step + something, checked over at least two differences
     std::optional<double> global_step, consumed, growth;

@@ -1,41 +1,25 @@
 #include "logs/training/titan_lines.h"
 #include "units/quantity.h"
 
-#include <chrono>
 #include <cmath>
 
 namespace trnplan::logs {
 
 namespace {
 
+/// "7,530" or "7530".
+std::optional<double> grouped_number(Scan& scan) {
+  auto number = scan.whole();
+  while (number && *number < 1'000'000'000 && scan.rest().starts_with(',') && scan.take(",")) {
+    const auto thousands = scan.whole();
+    if (!thousands || *thousands > 999) return std::nullopt;
+    number = *number * 1000 + *thousands;
+  }
+  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+}
+
 constexpr double kMostGiB = 1e5;
 constexpr double kTick = 1e-3;  ///< s, of the printed clock
-
-/// Seconds since 1970 of "2026-08-21 10:15:30,123", after `mark`; nullopt if there is no such time.
-std::optional<double> printed_clock(std::string_view line, std::string_view mark) {
-  Scan scan(line);
-  if (!scan.past(mark)) return std::nullopt;
-  const auto year = scan.whole();
-  if (!year || !scan.take("-")) return std::nullopt;
-  const auto month = scan.whole();
-  if (!month || !scan.take("-")) return std::nullopt;
-  const auto day = scan.whole();
-  const auto hour = day ? scan.whole() : std::nullopt;
-  if (!hour || !scan.take(":")) return std::nullopt;
-  const auto minute = scan.whole();
-  if (!minute || !scan.take(":")) return std::nullopt;
-  const auto second = scan.whole();
-  if (!second || *year < 1970 || *year > 9999 || *hour > 23 || *minute > 59 || *second > 60)
-    return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
-                                         std::chrono::month(static_cast<unsigned>(*month % 100)),
-                                         std::chrono::day(static_cast<unsigned>(*day % 100))};
-  if (*month > 12 || *day > 31 || !date.ok()) return std::nullopt;
-  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
-  const auto thousandths = scan.take(",") ? scan.whole() : std::nullopt;
-  const std::int64_t seconds = ((days * 24 + *hour) * 60 + *minute) * 60 + *second;
-  return static_cast<double>(seconds) + static_cast<double>(thousandths.value_or(0) % 1000) * kTick;
-}
 
 }  // namespace
 
@@ -55,9 +39,10 @@ bool TitanLines::read(const LogLine& line, Samples& out) {
   record.rank = line.rank;
   record.step = *step;
   record.line = line.number;
-  record.clock = printed_clock(line.text, "[titan] ");
+  if (Scan stamp(line.text); stamp.past("[titan] ")) record.clock = calendar_seconds(stamp);
   const auto loss = scan.number();
   if (!loss || *loss != -1) record.loss = loss.value_or(std::nan(""));
+  if (const auto tokens = grouped_number(rest)) record.device_tokens_per_second = tokens;
   if (scan.past("grad_norm:")) record.gradient_norm = scan.number().value_or(std::nan(""));
   if (*gib >= 0 && *gib < kMostGiB) {
     ++memory_lines_;

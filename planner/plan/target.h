@@ -173,6 +173,12 @@ struct KeyPlace {
   SourcePos at;
 };
 
+/// Settings of a target's own config against a failure, as advice; "" where there are none.
+struct TargetAdvice {
+  std::string_view host_memory;  ///< the host's memory is too small
+  std::string_view time_limit;   ///< a graph takes longer than it may
+};
+
 /// Objects without state; all functions may be called from any thread.
 class Target {
  public:
@@ -210,6 +216,8 @@ class Target {
   /// True if steps and learning rates that a job leaves open come from a recipe shipped with the target, not
   /// from the published training of the model.
   [[nodiscard]] virtual bool has_own_recipe() const { return false; }
+
+  [[nodiscard]] virtual TargetAdvice advice() const { return {}; }
 
   /// True if it trains on such machines. On others a plan is not for it, and its rules and words do not
   /// apply.

@@ -66,6 +66,9 @@ class Nxdt : public planner::Target {
            "since Neuron 2.30 and is no longer supported from 2.32 on.";
   }
   std::string_view neuron_stack() const override { return kXlaStack; }
+  planner::TargetAdvice advice() const override {
+    return {"write save_xser: True and async_checkpointing: False", "raise neuron_rt_exec_timeout"};
+  }
 
   /// Refuses what NxDT cannot train or state: models outside its HF Llama path, training loops other than
   /// NxD's, and plain attention without recompute. Without a list of classes it recomputes CoreAttention

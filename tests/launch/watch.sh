@@ -150,6 +150,25 @@ big() {
     printf '\n'
   done
 }
+# Reported: a file in which nothing is known was "no step yet", and a bar without a title left no way on.
+: >"$work/nothing.log"
+run 0 watch "$work/nothing.log" --once
+prints 'the log is empty'
+echo 'what is this' >"$work/nothing.log"
+run 2 watch "$work/nothing.log" --once
+says 'nothing in it is recognised'
+printf ' 1%%|# | 10/2000 [00:20<1:05:10, 2.0s/it]\n' >"$work/nothing.log"
+run 0 watch "$work/nothing.log" --once
+says 'give its bar a title'
+# An error that a program may have caught does not end a run that is followed; one that ends a process does.
+{ steps 1 5; printf 'Traceback (most recent call last):\n  File "x"\nValueError: caught\n'; } >"$work/caught.log"
+run 3 watch "$work/caught.log" --once
+code=0
+timeout 3 "$trnplan" watch "$work/caught.log" --interval 1 >"$out" 2>"$err" || code=$?
+check "a caught error ends the watch: $code" test "$code" -eq 124
+echo 'RuntimeError: CUDA error: unspecified launch failure' >>"$work/caught.log"
+run 3 watch "$work/caught.log" --interval 1
+
 if [[ -x /usr/bin/time ]]; then
   for command in 'watch - --once' 'calibrate -'; do
     # shellcheck disable=SC2086

@@ -353,7 +353,45 @@ TEST_CASE("what ends a run is named with its cause and remedy, and makes it a fa
       Case{"slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-11-20T10:00:00 ***", "cancelled",
            "ended the job", "sacct"},
       Case{"[rank3]:[E] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)",
-           "execution-timeout", "NCCL", "node"});
+           "execution-timeout", "NCCL", "node"},
+      Case{"RuntimeError: CUDA error: an illegal memory access was encountered", "device-error",
+           "outside its memory", "CUDA_LAUNCH_BLOCKING"},
+      Case{"RuntimeError: CUDA error: uncorrectable ECC error encountered", "hardware", "memory of a GPU",
+           "drain"},
+      Case{"NVRM: Xid (PCI:0000:53:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+           "hardware", "PCIe", "drain"},
+      Case{"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting "
+           "prematurely.",
+           "lost-rank", "another rank", "first error"},
+      Case{"OSError: [Errno 28] No space left on device", "storage", "file system is full", "checkpoint"},
+      Case{"RuntimeError: Rank 5, node node-3, device 5, iteration 20: Unexpected result nan (message='found "
+           "NaN in "
+           "local forward loss calculation')",
+           "not-finite", "not a finite number", "learning rate"},
+      Case{"  exitcode  : -9 (pid: 1234)", "crashed", "SIGKILL", "dmesg"},
+      Case{"Fatal Python error: Segmentation fault", "crashed", "compiled code", "stack"},
+      Case{"DataLoader worker (pid 1234) is killed by signal: Bus error. It is possible that dataloader's "
+           "workers are "
+           "out of shared memory.",
+           "host-memory", "/dev/shm", "--shm-size"},
+      Case{"torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying "
+           "to connect "
+           "to (10.1.2.3, 29500).",
+           "rendezvous", "rendezvous", "port"},
+      Case{"ERROR  TDRV:exec_consume_infer_status_notifications Missed infer_status notification: (end:4)",
+           "execution-timeout", "time limit", "first rank"},
+      Case{"node-1:123:456 [3] NCCL WARN NET/IB : Got completion from peer 10.1.2.3<51234> with status=12",
+           "network", "InfiniBand", "ibv_devinfo"},
+      // The last resort: a traceback's last line, torchrun's and srun's words.
+      Case{"Traceback (most recent call last):\n  File \"t.py\", line 3, in <module>\n    "
+           "main()\nAssertionError: batch",
+           "error", "refuses its options", "traceback"},
+      Case{"Traceback (most recent call last):\n  File \"t.py\", line 3, in <module>\nmy.module.OddProblem",
+           "error", "a process ended with this error", "traceback"},
+      Case{"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "error", "a rank failed",
+           "torchrun"},
+      Case{"srun: error: ip-10-1-2-3: tasks 0-7: Exited with exit code 1", "error", "a task of the job",
+           "each rank"});
   INFO(c.line);
   const std::string steps = bars(1, 12, [](int) { return 100; });
   const io::WatchReport r = watch(steps + c.line + "\n", nothing_known());
@@ -388,6 +426,53 @@ TEST_CASE("what is cancelled because a rank failed is not a cause", "[launch]") 
   CHECK(contains(r.failures[0].problem, "78.10 GiB in use"));
 }
 
+// Reported: a timeout that followed an allocation that failed was a failure of its own, with "take its node out".
+TEST_CASE("what follows from a failure is no failure of its own", "[launch]") {
+  const auto kinds = [](const std::string& text) {
+    std::string all;
+    for (const logs::Failure& f : logs::find_failures(text, "log"))
+      all += std::string(to_string(f.kind)) + " ";
+    return all;
+  };
+  const std::string oom =
+                        "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
+                    timeout =
+                        "[rank0]:[E] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)\n",
+                    trace =
+                        "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\nValueError: x\n",
+                    ended = "srun: error: n1: task 0: Exited with exit code 1\n",
+                    cancelled =
+                        "slurmstepd: error: *** STEP 17.0 ON n1 CANCELLED AT 2026-11-20T10:00:00 ***\n",
+                    killed = "[0]:\n  exitcode  : -9 (pid: 12)\n",
+                    full = "Detected 1 oom_kill event in StepId=7.0\n";
+  CHECK(kinds(oom + timeout + ended) == "device-memory ");
+  CHECK(kinds(timeout + "Fatal Python error: Aborted\n" + ended) == "execution-timeout ");
+  CHECK(kinds("NVRM: Xid (PCI:0000:53:00): 79, GPU has fallen off the bus.\nCUDA error: launch failure\n" +
+              timeout) == "hardware ");
+  CHECK(kinds("NVRM: Xid (PCI:0000:53:00): 31, pid=1\n").empty());  // a fault of a program
+  CHECK(kinds(trace + ended + cancelled) == "error ");
+  CHECK(kinds(cancelled + trace + ended) == "cancelled ");
+  CHECK(kinds(killed + full) == "host-memory ");
+  CHECK(kinds(killed + timeout + ended) == "crashed ");
+  // The quoted line is the error's, whatever other ranks write between the lines of the traceback.
+  const auto found = logs::find_failures(
+      "[rank1]: Traceback (most recent call last):\n[rank0]: INFO: loading\n[rank1]:   File \"t.py\"\n"
+      "[rank0]: Note: done\n[rank1]: KeyError: 'x'\n",
+      "log");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].text == "KeyError: 'x'");
+  CHECK(
+      kinds("KeyError: 'x'\nTraceback (most recent call last) is what Python prints\nWARNING: x\n").empty());
+  // An error that a program catches is followed by steps. The next one counts anew, and its line is quoted.
+  const std::string steps = bars(1, 12, [](int) { return 100; });
+  CHECK(watch(trace + steps, nothing_known()).failures.empty());
+  const io::WatchReport r =
+      watch(trace + steps + "Traceback (most recent call last):\n  x\nKeyError: 'y'\n", nothing_known());
+  REQUIRE(r.failures.size() == 1);
+  CHECK(r.failures[0].text == "KeyError: 'y'");
+  CHECK(r.failures[0].count == 1);
+}
+
 TEST_CASE("a loss that is NaN at the end is a failed run, and one that came back is not", "[launch]") {
   const auto steps = [](bool ends) {
     std::string text;
@@ -417,4 +502,145 @@ TEST_CASE("what Slurm says of the end counts where the log says nothing", "[laun
   CHECK(io::failed(end("FAILED")));
   for (const char* fine : {"RUNNING", "PENDING", "COMPLETED", "FORGOTTEN", ""})
     CHECK_FALSE(io::failed(end(fine)));
+}
+
+namespace {
+
+/// Iterations of Megatron-LM, each with its time of day.
+std::string iterations(int first, int last, const std::function<int(int)>& second,
+                       const std::function<double(int)>& ms,
+                       const std::string& end =
+                           " lm loss: 2.5E+00 | number of skipped iterations:   0 | number of "
+                           "nan iterations:   0 |",
+                       int every = 1) {
+  std::string text;
+  for (int i = first; i <= last; i += every) {
+    const int at = second(i);
+    text += fmt::format(
+        " [2025-03-04 {:02d}:{:02d}:{:02d}.125000] iteration {:8d}/  100000 | elapsed time per iteration "
+        "(ms): {:.1f} | global batch size:   128 |{}\n",
+        at / 3600, at / 60 % 60, at % 60, i, ms(i), end);
+  }
+  return text;
+}
+const auto kEven = [](int i) { return 9 * i; };
+const auto kNine = [](int) { return 9000.0; };
+
+const io::WatchAlarm& alarm_of(const io::WatchReport& r, const std::string& kind) {
+  const auto a =
+      std::find_if(r.alarms.begin(), r.alarms.end(), [&](const auto& one) { return one.kind == kind; });
+  REQUIRE(a != r.alarms.end());
+  return *a;
+}
+
+}  // namespace
+
+// Reported: Megatron leaves the loss of an iteration with a NaN out, and counts it.
+TEST_CASE("iterations of Megatron that are NaN or skipped", "[launch]") {
+  const std::string start = iterations(1, 19, kEven, kNine);
+  const auto ends = [&](const std::string& end, int last) {
+    return watch(start + iterations(20, last, kEven, kNine, end), nothing_known());
+  };
+  const io::WatchReport nan =
+      ends(" number of skipped iterations:   0 | number of nan iterations:   1 |", 21);
+  CHECK(alarm_of(nan, "loss").fatal);
+  CHECK(io::failed(nan));
+  CHECK(io::failed(ends(" lm loss: 0.0E+00 | number of nan iterations:   1 |", 21)));
+  const io::WatchReport over =
+      watch(start + iterations(20, 21, kEven, kNine, " number of nan iterations:   1 |") +
+                iterations(22, 30, kEven, kNine),
+            nothing_known());
+  CHECK_FALSE(alarm_of(over, "loss").fatal);
+  CHECK(contains(alarm_of(over, "loss").message, "2 steps"));
+  const std::string skipped =
+      " lm loss: 2.5E+00 | number of skipped iterations:   1 | number of nan iterations:   0 |";
+  CHECK_FALSE(alarmed(ends(skipped, 28), "skipped-steps"));  // nine
+  const io::WatchReport idle = ends(skipped, 29);
+  CHECK(alarm_of(idle, "skipped-steps").step == 20);
+  CHECK(io::failed(idle));
+  // A loss scale is found at the start.
+  CHECK_FALSE(alarmed(watch(iterations(1, 39, kEven, kNine, skipped), nothing_known()), "skipped-steps"));
+  CHECK(alarmed(watch(iterations(1, 40, kEven, kNine, skipped), nothing_known()), "skipped-steps"));
+}
+
+// Reported: an hour between two lines of Megatron left a goodput of 100 %, and a step of an hour was no alarm.
+TEST_CASE("a pause is named, whether the clock shows it or the step states it", "[launch]") {
+  const auto late = [](int i) { return 9 * i + (i >= 40 ? 3600 : 0); };
+  const io::WatchReport clock = watch(iterations(1, 59, late, kNine), nothing_known());
+  CHECK(*clock.wall_seconds == Approx(59 * 9 + 3600));
+  CHECK(*clock.goodput == Approx(59 * 9.0 / (59 * 9 + 3600)).epsilon(1e-3));
+  CHECK(alarm_of(clock, "pause").step == 40);
+  CHECK(alarm_of(clock, "pause").line == 40);
+  CHECK(contains(alarm_of(clock, "pause").message, "step 40 took 3609 s, where 9 s are usual"));
+  CHECK(clock.restarts == 0);
+  const io::WatchReport stated =
+      watch(iterations(1, 59, late, [](int i) { return i == 40 ? 3609e3 : 9000.0; }), nothing_known());
+  CHECK(alarm_of(stated, "pause").step == 40);
+  CHECK(*stated.wall_seconds == Approx(59 * 9 + 3600));
+  // Neither checkpoints of a minute, nor a clock that is set back, nor one that lags behind the steps.
+  CHECK_FALSE(alarmed(watch(iterations(
+                                1, 200, [](int i) { return 9 * i + i / 50 * 70; }, kNine),
+                            nothing_known()),
+                      "pause"));
+  const io::WatchReport back = watch(iterations(
+                                         1, 59, [](int i) { return 9 * i + (i < 30 ? 3600 : 0); }, kNine),
+                                     nothing_known());
+  CHECK(back.restarts == 0);
+  CHECK(*back.wall_seconds == Approx(59 * 9));
+  CHECK(*watch(iterations(
+                   1, 59, [](int i) { return 6 * i; }, kNine),
+               nothing_known())
+             .wall_seconds == Approx(59 * 9));
+}
+
+// Reported: lines were counted as steps, and steady growth was a straggler to take out.
+TEST_CASE("steps are counted, and steady growth is a drift", "[launch]") {
+  const io::WatchReport tenth = watch(iterations(10, 400, kEven, kNine, "", 10), nothing_known());
+  CHECK(tenth.timed_steps == 391);  // the first line covers as many as are known
+  CHECK(tenth.recent_steps == 200);
+  const io::WatchReport grows =
+      watch(iterations(
+                1, 79, [](int i) { return 15 * i; }, [](int i) { return 9000 * (1 + i / 60.0); }),
+            nothing_known());
+  CHECK_FALSE(alarmed(grows, "straggler"));
+  CHECK(contains(alarm_of(grows, "drift").message, "longer and longer"));
+}
+
+// Reported: without --job a GPU had 16 GiB, and with it a plan was offered that did not need so much less.
+TEST_CASE("a GPU that is full", "[launch]") {
+  const std::string line =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of "
+      "79.11 GiB of "
+      "which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.08 GiB memory in use.\n";
+  const io::WatchFailure unknown = watch(line, nothing_known()).failures.at(0);
+  CHECK(contains(unknown.problem,
+                 "an allocation of 2.00 GiB failed with 78.08 GiB in use; a GPU has 79.11 GiB"));
+  const io::WatchFailure less =
+      watch("RuntimeError: CUDA error: out of memory\n", nothing_known()).failures.at(0);
+  CHECK(contains(less.problem, "does not say how much"));
+  CHECK_FALSE(contains(less.problem, "16 GiB"));
+  // What was needed beyond the prediction is needed by the next plan too.
+  const std::string cores =
+      "ERROR  TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 1073741824\n"
+      "ERROR  TDRV:log_dev_mem  total: 15.5 GB\n";
+  const auto ran = planned("tp=8,pp=4");
+  const double predicted = ran.plan->peak.value / 0x1p30;
+  const launch::Advice a =
+      launch::advise(logs::find_failures(cores, "log"), ran.ran, datasheet(), launch::find_fastest).at(0);
+  CHECK(contains(a.problem, "an allocation of 1.00 GiB failed with 15.50 GiB in use"));
+  const double excess = 16.5 - predicted;
+  if (a.next) CHECK(a.next->memory.worst().peak().value / 0x1p30 + excess <= 16.0);
+  CHECK(contains(a.fix, "beyond its prediction"));
+}
+
+// Reported: a run of Megatron on GPUs was advised to set keys of NxDT, and to use tools of Neuron.
+TEST_CASE("advice fits the machine and the framework", "[launch]") {
+  const std::string text = "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0\n";
+  CHECK_FALSE(contains(watch(text, nothing_known()).failures.at(0).fix, "save_xser"));
+  CHECK(contains(watch(text, planned("tp=32")).failures.at(0).fix, "save_xser"));
+  launch::WatchContext gpu = nothing_known();
+  gpu.ran = {models::Job{}, std::nullopt, true, true};
+  gpu.ran.job.cluster.instance.traits.accelerator = topology::Accelerator::gpu;
+  const std::string slow = iterations(1, 60, kEven, [](int i) { return i > 40 && i % 4 == 0 ? 20e3 : 9e3; });
+  CHECK(contains(alarm_of(watch(slow, gpu), "straggler").fix, "compare nvidia-smi"));
 }

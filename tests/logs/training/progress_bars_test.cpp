@@ -1,5 +1,7 @@
 #include "logs/training/progress_bars.h"
 
+#include <fmt/format.h>
+
 #include "tests/logs/readings.h"
 
 using namespace trnplan::logs;
@@ -84,4 +86,37 @@ TEST_CASE("one bar shows no step time", "[calibrate]") {
   const Detected d = detect("Epoch 0:   1%|  | 1/91 [10:35<15:52:47, 635.19s/it]\n", "log");
   CHECK(d.steps.empty());
   CHECK(skips(d, 1, "no step time"));
+}
+
+namespace {
+
+/// A bar without a title, as of Hugging Face's Trainer.
+std::string bare(int step, int total, int seconds) {
+  return fmt::format("\r {}%|##   | {}/{} [{:02d}:{:02d}<1:05:10,  2.01s/it]", step * 100 / total, step,
+                     total, seconds / 60, seconds % 60);
+}
+
+}  // namespace
+
+// Reported: such a log was refused, with a fix that did not help.
+TEST_CASE("the Trainer's bar has no title: its dicts show that it is of training", "[calibrate]") {
+  std::string log = bare(0, 50, 0) + bare(50, 50, 3);  // of something else
+  for (int i = 1; i <= 20; ++i) {
+    log += bare(i, 2000, 2 * i);
+    if (i % 5 == 0)
+      log += fmt::format("\n{{'loss': {}, 'grad_norm': 1.2, 'learning_rate': 5e-05, 'epoch': 0.01}}\n",
+                         3 - 0.01 * i);
+    if (i == 10) log += bare(1, 12, 1) + bare(12, 12, 9) + "\n{'eval_loss': 2.5, 'epoch': 0.01}\n";
+  }
+  const Detected d = detect(log, "log");
+  REQUIRE(d.steps.size() == 1);
+  CHECK(d.steps[0].seconds == Approx(2));
+  CHECK(d.steps[0].framework == "huggingface");
+  CHECK(d.steps[0].count == 19);
+  // The dict may be first, and stand behind the bar.
+  CHECK(step_of("{'loss': 2.9, 'epoch': 0.01}\n" + bare(1, 9, 20) + bare(2, 9, 40) + bare(3, 9, 60) +
+                "{'loss': 2.9, 'epoch': 0.02}\n")
+            .seconds == 20);
+  const Detected other = detect("step 1 step_time 9s loss 1\n" + bare(1, 9, 20), "log");
+  CHECK(skips(other, 3, "without a title"));
 }

@@ -1,4 +1,6 @@
 // Lines of NxD, Megatron, the Trainer and the compiler.
+#include <fmt/format.h>
+
 #include "tests/logs/readings.h"
 
 using namespace trnplan;
@@ -189,4 +191,47 @@ TEST_CASE("iterations of Megatron-LM as it prints them now", "[calibrate]") {
   CHECK(d.steps[0].framework == "megatron");
   // TFLOP/s of a GPU are no samples a second.
   CHECK_FALSE(d.steps[0].sequences_per_second.has_value());
+}
+
+// Reported: they were taken for iterations of Megatron, and dropped.
+TEST_CASE("iterations of NeMo 2", "[calibrate]") {
+  const auto line = [](int iteration, int global_step, const char* seconds) {
+    return fmt::format(
+        "[default0]:Training epoch 0, iteration {}/999 | lr: 1.5e-06 | global_batch_size: 128 | global_step: "
+        "{} | "
+        "reduced_train_loss: 11 | train_step_timing in s: {} | consumed_samples: {}\n",
+        iteration, global_step, seconds, (global_step + 1) * 128);
+  };
+  const std::string log = line(0, 0, "30.5") + line(1, 1, "9.012") + line(2, 2, "9.1") + line(3, 3, "9.05");
+  const Detected d = detect(log, "log");
+  REQUIRE(d.steps.size() == 1);
+  CHECK(d.steps[0].seconds == 9.05);
+  CHECK(d.steps[0].global_batch == 128.0);
+  CHECK(d.steps[0].count == 3);
+  CHECK(d.kinds.at(0).name == "NeMo 2 iteration");
+  CHECK(d.skipped.empty());
+  CHECK(skips(detect(log + "Training epoch 0, iteration 4/999 | global_step: 4\n", "log"), 5, "lacks it"));
+}
+
+// Reported: nothing in it was recognised.
+TEST_CASE("the metrics of the Trainer as one dict", "[calibrate]") {
+  const std::string dict =
+      "{'train_runtime': 4000.1, 'train_samples_per_second': 64.0, 'train_steps_per_second': 0.5, "
+      "'train_loss': 2.1, 'epoch': 1.0}\n";
+  const StepSample s = step_of(dict);
+  CHECK(s.seconds == 2);
+  CHECK(s.global_batch == 128.0);
+  // They are a mean: where steps are timed, those count.
+  CHECK(detect("step 1 step_time 9.0s loss 1\nstep 2 step_time 3.0s loss 1\n" + dict, "log").steps.size() ==
+        1);
+}
+
+TEST_CASE("tokens a second of a device, as TorchTitan groups them", "[calibrate]") {
+  const auto line = [](int step, const char* tps) {
+    return fmt::format(
+        "[titan] 2026-08-31 23:00:{:02d},000 - root - INFO - step: {}  loss: 3.0  grad_norm:  1.5  memory: "
+        "10.00GiB(12.50%)  tps: {}  tflops: 1.0  mfu: N/A\n",
+        step * 5, step, tps);
+  };
+  CHECK(step_of(line(1, "900") + line(2, "1,007,500") + line(3, "7500")).device_tokens_per_second == 7500.0);
 }
