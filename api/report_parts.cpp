@@ -117,12 +117,12 @@ JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph
 void check_report(const ReportFile& file, const std::vector<std::string>& others) {
   check_apart("--report", file.path, others);
   if (file.path.empty()) return;
+  rehearse_file(file.path, file.force);
   if (!file.path.ends_with(".html") && !file.path.ends_with(".htm"))
     throw InputError({{"--report", 0, 0},
                       "",
                       in_quotes(file.path) + " does not end in .html",
                       "name it .html: a browser opens the page and prints it as PDF"});
-  rehearse_file(file.path, file.force);
 }
 
 void write_report(const ReportFile& file, const JsonValue& data) {

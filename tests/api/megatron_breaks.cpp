@@ -152,6 +152,7 @@ const std::vector<Break>& script_breaks() {
       {"moe", "--expert-model-parallel-size",
        with({{"--expert-model-parallel-size", "2"}, {"--num-experts", "7"}})},
       {"moe", "--moe-router-topk", with({{"--num-experts", "8"}, {"--moe-router-topk", "1"}})},
+      {"moe", "--moe-router-topk", with({{"--num-experts", "8"}, {"--moe-router-topk", "9"}})},
       {"gone", "--batch-size", with({{"--batch-size", "4"}})},
       {"gone", "--model-parallel-size", with({{"--model-parallel-size", "4"}})},
       {"attention", "--attention-backend", with({{"--attention-backend", "local"}})},
