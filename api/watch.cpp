@@ -228,13 +228,19 @@ class Watcher {
     return any;
   }
 
-  /// Says why a log shows no run: it is empty, or what was left out. Throws InputError if nothing in it is known.
+  /// Says why a log shows no run: it is empty, nothing in it is known (yet), or what was left out. Throws InputError if
+  /// it is the only one and no text.
   void explain_nothing(const FollowedLog& log, io::WatchReport& r) {
     const logs::Detected content = log.now().content;
     if (log.start().find_first_not_of(" \t\r\n") == std::string::npos) {
       r.remarks.push_back("the log is empty: the run may have just begun");
     } else if (content.kinds.empty()) {
-      logs::refuse_unknown(log.start(), log.name());
+      try {
+        logs::refuse_unknown(log.start(), log.name());
+      } catch (const InputError& e) {
+        if (o_.targets.size() == 1 && log.start().find('\0') != std::string::npos) throw;
+        remarks_.add(e.faults().front());
+      }
     } else if (!content.skipped.empty()) {
       remarks_.add(content.skipped.front());
     }

@@ -17,7 +17,7 @@ std::string grouped(double value) {
 }
 
 std::string factor_text(double value) {
-  if (!(value >= 100)) return fmt::format("{:.2g}", value);
+  if (!(value >= 99.5)) return fmt::format("{:.2g}", value);
   double unit = 10;
   while (value / unit >= 100) unit *= 10;
   return fmt::format("{:.0f}", std::round(value / unit) * unit);

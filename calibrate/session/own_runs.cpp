@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "models/step/step.h"
+#include "text/figures.h"
 
 namespace trnplan::calibrate {
 
@@ -92,9 +93,10 @@ std::vector<Diagnostic> uneven_runs(const StepData& data) {
     if (s.seconds <= kUneven * quick->seconds) return;
     doubts.push_back(
         {s.at, "step",
-         fmt::format("{:.4g} s is {:.2g} times the {:.4g} s of {}, of the same layout: no one "
+         fmt::format("{:.4g} s is {} times the {:.4g} s of {}, of the same layout: no one "
                      "factor describes both",
-                     s.seconds, s.seconds / quick->seconds, quick->seconds, printable(quick->id, 200)),
+                     s.seconds, factor_text(s.seconds / quick->seconds), quick->seconds,
+                     printable(quick->id, 200)),
          "find what differs (nodes, network, settings), and calibrate with the steps of one pace"});
   });
   for (const MeasuredStep& s : data.runs.steps) {

@@ -235,8 +235,10 @@ class ModelInput {
   const std::vector<std::string> known = catalog.models();
   const std::string near = nearest(argument, known);
   throw InputError({kPlace, in_quotes(argument), "this is neither a file nor a known model",
-                    near.empty() ? "give a job.yaml, a config.json or a model that trnplan models lists"
-                                 : "did you mean " + near + "?"});
+                    near.empty()
+                        ? "give a job.yaml, a config.json, a folder of plan --out or a model that trnplan "
+                          "models lists"
+                        : "did you mean " + near + "?"});
 }
 
 /// The argument, or the config.json in the folder that it names.
@@ -313,7 +315,11 @@ JobInput read_plan_folder(const fs::path& folder, const JobOptions& options, con
     software.kind = Node::Kind::map;
     entry(software, "framework") = scalar(plan.job.software.framework);
   }
-  return {read_job_file(std::move(root), file.string(), options, catalog, files), JobSource::job};
+  JobReading reading = read_job_file(std::move(root), file.string(), options, catalog, files);
+  if (options.all_reduce.empty() && options.measured.empty()) reading.job.all_reduce = plan.job.all_reduce;
+  reading.notes.push_back(printable(file.string(), 200) +
+                          " states the job, without the pins, limits and prices that it was planned with");
+  return {std::move(reading), JobSource::job};
 }
 
 JobInput read_any(const std::string& argument, const JobOptions& options, const Catalog& catalog,

@@ -187,9 +187,10 @@ void look_for_pause(const RunLog& log, io::WatchReport& r) {
   if (log.pause) longest = *log.pause;
   for (const Stretch& s : log.stretches) {
     for (const StepTime& t : s.steps) {
-      const double passed = t.seconds * static_cast<double>(t.steps);
-      const double expected = usual * static_cast<double>(t.steps);
-      if (passed - expected > longest.passed - longest.stated)
+      // Steps that the log leaves out were not timed.
+      const auto timed = static_cast<double>(std::min(t.steps, log.interval));
+      const double passed = t.seconds * timed, expected = usual * timed;
+      if (t.seconds > kSlowStep * usual && passed - expected > longest.passed - longest.stated)
         longest = {t.step - t.steps, t.step, passed, expected, t.line};
     }
   }

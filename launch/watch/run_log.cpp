@@ -124,7 +124,8 @@ bool RunLogReader::tells(std::string_view rank) {
 
 bool RunLogReader::count_bad(Track& track, const logs::StepRecord& record, bool first) {
   if (!record.nan_steps && !record.skipped_steps) return false;
-  const std::int64_t covered = first ? 1 : std::max<std::int64_t>(1, record.step - track.last);
+  // The first line may be of as many steps as its number says.
+  const std::int64_t covered = std::max<std::int64_t>(1, record.step - (first ? 0 : track.last));
   const std::int64_t nan = record.nan_steps.value_or(0), skipped = record.skipped_steps.value_or(0);
   const auto add = [&](BadSteps& bad, std::int64_t count) {
     if (bad.count == 0) bad = {0, record.step, record.line};
@@ -254,7 +255,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   } else {
     s.elapsed += std::max(0.0, mark.seconds.value_or(0)) * mark.weight;
   }
-  track.clock = mark.clock.value_or(0);
+  track.clock = mark.clock.value_or(mark.absolute || track.clock > 0 ? track.clock + stated : 0);
   track.last = mark.step;
   if (track.clock - track.window.since >= kWindow) settle(track);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 #include "text/any_word.h"
 
@@ -44,8 +45,6 @@ constexpr std::array kSigns = {
     Sign{"inference timeout (", FailureKind::execution_timeout},
     Sign{"NRT_TIMEOUT", FailureKind::execution_timeout},
     Sign{"Watchdog caught collective operation timeout", FailureKind::execution_timeout},
-    Sign{"Missed infer_status notification", FailureKind::execution_timeout},
-    Sign{"nrt_execute failed", FailureKind::execution_timeout},
     Sign{"NRT_EXEC_HW_ERR", FailureKind::hardware},
     Sign{"NEURON_HW_ERR=", FailureKind::hardware},
     Sign{"NVRM: Xid (", FailureKind::hardware},
@@ -56,6 +55,9 @@ constexpr std::array kSigns = {
     Sign{"Failed to initialize libfabric", FailureKind::network},
     Sign{"OFI plugin initialization failed", FailureKind::network},
     Sign{"libfabric:", FailureKind::network},
+    // After what a line may name besides.
+    Sign{"Missed infer_status notification", FailureKind::execution_timeout},
+    Sign{"nrt_execute failed", FailureKind::execution_timeout},
     Sign{"NCC_EBVF030", FailureKind::instructions},
     Sign{"NCC_EXTP004", FailureKind::instructions},
     Sign{"XTP002", FailureKind::instructions},
@@ -311,7 +313,7 @@ void FailureFinder::collect(std::string_view line, Collected& c) {
 
 void FailureFinder::step(int line) {
   if (line <= last_step_) return;
-  last_step_ = line;
+  step_before_ = std::exchange(last_step_, line);
   failed_ = false;
   traced_.clear();
 }
@@ -352,7 +354,7 @@ void FailureFinder::read(const LogLine& line) {
     return;
   }
   Collected& c = kinds_[*kind];
-  if (*kind == FailureKind::error && c.failure.last_line < last_step_) c = {};  // of an end that was none
+  if (*kind == FailureKind::error && c.failure.last_line < step_before_) c = {};  // of an end that was none
   c.follows = c.follows && failed_ && may_follow(*kind);
   failed_ = failed_ || !is_last_resort(*kind);
   if (c.failure.count++ == 0) {
@@ -387,7 +389,8 @@ bool FailureFinder::is_explained(const Collected& one) const {
 std::vector<Failure> FailureFinder::found() const {
   std::vector<Failure> all;
   for (const auto& [kind, c] : kinds_) {
-    const bool over = kind == FailureKind::error && c.failure.last_line < last_step_;
+    // One step may be another rank's of the same time.
+    const bool over = kind == FailureKind::error && c.failure.last_line < step_before_;
     if (over || c.follows || is_explained(c)) continue;
     all.push_back(c.failure);
     all.back().devices.assign(c.devices.begin(), c.devices.end());

@@ -85,7 +85,7 @@ class FailureFinder {
   /// A step was done on this line: what failed before is over.
   void step(int line);
   /// Failures in the order of their first lines; `cancelled` only if nothing else failed, `crashed` and `error` only
-  /// if nothing says more about the end of the log, and `error` only if no step follows.
+  /// if nothing says more about the end of the log, and `error` only if no two steps follow.
   std::vector<Failure> found() const;
 
  private:
@@ -101,7 +101,7 @@ class FailureFinder {
 
   std::string name_;
   std::map<std::string, std::size_t, std::less<>> traced_;  ///< ranks within a traceback, and its indentation
-  int last_step_ = 0;                                       ///< its line
+  int last_step_ = 0, step_before_ = 0;                     ///< their lines
   bool failed_ = false;                                     ///< a failure was seen since the last step
   std::optional<std::int64_t> graphs_;                      ///< number that neuron_parallel_compile counts
   std::map<FailureKind, Collected> kinds_;

@@ -48,7 +48,10 @@ bool NemoLines::read(const LogLine& line, Samples& out) {
   const bool from_zero = sound && static_cast<double>(*iteration) == *global_step;
   record.step = from_zero ? *iteration + 1 : *iteration;
   record.total = from_zero && static_cast<double>(*last) < kMostSteps ? *last + 1 : *last;
-  if (*epoch > 0 && sound) record.step = static_cast<std::int64_t>(*global_step) + 1;
+  if (*epoch > 0 && sound) {
+    record.step = static_cast<std::int64_t>(*global_step) + 1;
+    if (record.step > record.total) record.total = 0;  // that of one epoch: the run's is not stated
+  }
   if (!record.seconds) {
     out.warnings.add({name_, line.number, 1}, "train_step_timing in s", "the line lacks it and is left out",
                      "log it: NeMo's TimingCallback adds it");

@@ -169,11 +169,16 @@ StepRecord ProgressBars::record_of(const Held& bar) {
 bool ProgressBars::is_of_trainer(const Held& bar) {
   if (trainer_ && !trainer_total_) trainer_total_ = bar.total;
   if (trainer_total_) return bar.total == *trainer_total_;
-  if (held_.size() < kMostHeld) held_.push_back(bar);
+  if (held_.size() < kMostHeld)
+    held_.push_back(bar);
+  else
+    held_.back() = bar;  // the newest shows which are the Trainer's
   return false;
 }
 
 bool ProgressBars::read_metrics(const LogLine& line, Samples& out) {
+  if (line.text.find("{'train_runtime': ") != std::string_view::npos)
+    trainer_total_.reset();  // another run may follow
   const std::size_t at = line.text.find("{'loss': ");
   if (at == std::string_view::npos) return false;
   const std::string_view dict = line.text.substr(at);

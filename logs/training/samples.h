@@ -37,7 +37,7 @@ struct StepSample {
   std::optional<double> sequence;      ///< tokens of a sequence
   std::optional<double> sequences_per_second;  ///< the last one that the log states, often a moving average
   std::optional<double> tokens_per_second;
-  std::optional<double> device_tokens_per_second;  ///< of one device; the median of the lines
+  std::optional<double> device_tokens_per_second;  ///< of one device; the median of the lines after the first
 };
 
 /// Memory of one core.

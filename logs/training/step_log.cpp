@@ -261,7 +261,9 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   if (batch && *batch >= 1 && *batch <= kCountMost && *batch == std::floor(*batch)) s.global_batch = batch;
   const auto rate = run.sequences_per_second;
   if (rate && *rate > 0 && *rate < kRateMost) s.sequences_per_second = rate;
-  if (!run.device_tokens.empty()) s.device_tokens_per_second = median(run.device_tokens);
+  // The first rate is that of the warm-up.
+  if (run.device_tokens.size() > 2)
+    s.device_tokens_per_second = median({run.device_tokens.begin() + 1, run.device_tokens.end()});
   return s;
 }
 

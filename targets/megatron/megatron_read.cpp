@@ -319,22 +319,18 @@ class Reader {
     return on("--tp-comm-overlap") || r_.config.strategy.tensor_parallel == 1;
   }
 
-  /// Unknown flags end the run (megatron_start_faults); one near a flag that decides is probably it.
+  /// Unknown flags end the run; which of the many that are not looked at exist is not known here.
   void note_near() {
     std::vector<std::string> deciding;
     for (const StartKey& k : megatron_deciding_keys()) deciding.emplace_back(k.name);
-    std::size_t others = 0, unknown = 0;
+    std::size_t others = 0;
     for (const auto& one : flags_) {
       const std::string& name = one.first;
       if (settings_.key(name) != nullptr) continue;
-      if (megatron_flag_names().contains(name)) {
-        ++others;
-        continue;
-      }
-      ++unknown;
-      // Of what is no script of Megatron-LM's all are unknown, and no name near them means anything.
+      ++others;
+      // Of what is no script of Megatron-LM's all are others, and no name near them means anything.
       constexpr std::size_t kMostNamed = 1000;
-      const std::string near = unknown <= kMostNamed ? nearest(name, deciding) : "";
+      const std::string near = others <= kMostNamed ? nearest(name, deciding) : "";
       if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
           !on(near.c_str()))
         r_.notes.push_back(

@@ -1,9 +1,6 @@
 // Assertions of pretrain_gpt.py about its arguments and environment before the first step.
 #pragma once
 
-#include <set>
-#include <string>
-
 #include "targets/start/start_rules.h"
 
 namespace trnplan::targets {
@@ -16,8 +13,6 @@ inline constexpr const char* kMaxConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// Those keys and the others that the rules ask for.
 [[nodiscard]] const std::vector<StartKey>& megatron_start_keys();
 [[nodiscard]] const StartTable& megatron_start_table();
-/// All flags that the program's parser accepts. It ends the run at any other.
-[[nodiscard]] const std::set<std::string, std::less<>>& megatron_flag_names();
 
 /// Faults of a script, or of a file of arguments, that the program refuses.
 [[nodiscard]] std::vector<planner::StartFault> megatron_start_faults(const planner::ConfigFile& file,

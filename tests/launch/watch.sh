@@ -155,8 +155,11 @@ big() {
 run 0 watch "$work/nothing.log" --once
 prints 'the log is empty'
 echo 'what is this' >"$work/nothing.log"
-run 2 watch "$work/nothing.log" --once
+run 0 watch "$work/nothing.log" --once
 says 'nothing in it is recognised'
+printf 'a\0b' >"$work/binary.log"
+run 2 watch "$work/binary.log" --once
+run 0 watch "$work/binary.log" "$work/nothing.log" --once
 printf ' 1%%|# | 10/2000 [00:20<1:05:10, 2.0s/it]\n' >"$work/nothing.log"
 run 0 watch "$work/nothing.log" --once
 says 'give its bar a title'

@@ -471,6 +471,13 @@ TEST_CASE("what follows from a failure is no failure of its own", "[launch]") {
   REQUIRE(r.failures.size() == 1);
   CHECK(r.failures[0].text == "KeyError: 'y'");
   CHECK(r.failures[0].count == 1);
+  // One step after it may be that of another rank at the same time.
+  const std::string step = "step 1 step_time 12.5s throughput 3 seq/s loss 2.5 grad norm 1\n",
+                    next = "step 2 step_time 12.5s throughput 3 seq/s loss 2.5 grad norm 1\n";
+  CHECK(watch(trace + step, nothing_known()).failures.size() == 1);
+  CHECK(watch(trace + step + next, nothing_known()).failures.empty());
+  // The status that a line names says more than that the execution failed.
+  CHECK(kinds("RuntimeError: nrt_execute failed: NRT_EXEC_HW_ERR_HBM_UE (1202)\n") == "hardware ");
 }
 
 TEST_CASE("a loss that is NaN at the end is a failed run, and one that came back is not", "[launch]") {
@@ -591,6 +598,28 @@ TEST_CASE("a pause is named, whether the clock shows it or the step states it", 
                    1, 59, [](int i) { return 6 * i; }, kNine),
                nothing_known())
              .wall_seconds == Approx(59 * 9));
+}
+
+// Catches: a total of one epoch that ends the run in the second, a line without its time that counts as the whole run
+// so far, and a first line of a hundred steps whose one NaN is all of them.
+TEST_CASE("lines that say less than others", "[launch]") {
+  std::string nemo;
+  for (int i = 40; i < 50; ++i)
+    nemo += fmt::format(
+        "Training epoch 1, iteration {}/99 | global_batch_size: 8 | global_step: {} | reduced_train_loss: 2 "
+        "| "
+        "train_step_timing in s: 1.0\n",
+        i, 100 + i);
+  CHECK_FALSE(launch::read_run_log(nemo, "log").finished);
+  std::string even = iterations(1, 59, kEven, kNine);
+  const std::string at = " [2025-03-04 00:04:30.125000]";  // of iteration 30
+  even.erase(even.find(at), at.size());
+  const io::WatchReport r = watch(even, nothing_known());
+  CHECK(*r.wall_seconds == Approx(59 * 9).epsilon(0.05));
+  CHECK_FALSE(alarmed(r, "pause"));
+  const std::string one =
+      iterations(100, 100, kEven, kNine, " lm loss: 5.0E+00 | number of nan iterations:   1 |");
+  CHECK_FALSE(io::failed(watch(one, nothing_known())));
 }
 
 // Reported: lines were counted as steps, and steady growth was a straggler to take out.

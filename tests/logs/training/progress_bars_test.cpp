@@ -117,6 +117,14 @@ TEST_CASE("the Trainer's bar has no title: its dicts show that it is of training
   CHECK(step_of("{'loss': 2.9, 'epoch': 0.01}\n" + bare(1, 9, 20) + bare(2, 9, 40) + bare(3, 9, 60) +
                 "{'loss': 2.9, 'epoch': 0.02}\n")
             .seconds == 20);
+  // Another run in the same log has another total.
+  const Detected two =
+      detect(bare(1, 9, 20) + bare(9, 9, 180) +
+                 "\n{'loss': 2.9, 'epoch': 0.01}\n{'train_runtime': 180.0, 'epoch': 1.0}\n" + bare(1, 40, 5) +
+                 bare(2, 40, 10) + bare(3, 40, 15) + bare(4, 40, 20) + "\n{'loss': 2.9, 'epoch': 0.01}\n",
+             "log");
+  REQUIRE(two.steps.size() == 2);
+  CHECK(two.steps[1].seconds == 5);
   const Detected other = detect("step 1 step_time 9s loss 1\n" + bare(1, 9, 20), "log");
   CHECK(skips(other, 3, "without a title"));
 }

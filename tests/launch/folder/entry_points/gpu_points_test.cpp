@@ -3,7 +3,6 @@
 #include <set>
 
 #include "launch/folder/bundle.h"
-#include "targets/megatron/megatron_rules.h"
 #include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/launch/folder/entry_points/gpu_assertions.h"
@@ -228,14 +227,6 @@ TEST_CASE("choices and usual values of the GPU targets are those of the table", 
                         flags.entries.begin(), flags.entries.end(),
                         [](const Node::Entry& e) { return e.value.find("choices") != nullptr; })));
   }
-}
-
-// Catches: a flag of the parser that check calls unknown, and one of no parser that it accepts.
-TEST_CASE("the flags of Megatron-LM are those of its parser", "[launch][gpu]") {
-  std::set<std::string, std::less<>> names;
-  for (const Node::Entry& e : entry_point_table().find("megatron-lm")->find("flags")->entries)
-    names.insert(e.key);
-  CHECK(names == targets::megatron_flag_names());
 }
 
 TEST_CASE("a TOML of a plan says the plan again when it is read", "[launch][gpu]") {
