@@ -235,12 +235,9 @@ class Watcher {
     if (log.start().find_first_not_of(" \t\r\n") == std::string::npos) {
       r.remarks.push_back("the log is empty: the run may have just begun");
     } else if (content.kinds.empty()) {
-      try {
-        logs::refuse_unknown(log.start(), log.name());
-      } catch (const InputError& e) {
-        if (o_.targets.size() == 1 && log.start().find('\0') != std::string::npos) throw;
-        remarks_.add(e.faults().front());
-      }
+      Diagnostic fault = logs::unknown_content(log.start(), log.name());
+      if (o_.targets.size() == 1 && logs::is_binary(log.start())) throw InputError(std::move(fault));
+      remarks_.add(std::move(fault));
     } else if (!content.skipped.empty()) {
       remarks_.add(content.skipped.front());
     }

@@ -255,7 +255,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   } else {
     s.elapsed += std::max(0.0, mark.seconds.value_or(0)) * mark.weight;
   }
-  track.clock = mark.clock.value_or(mark.absolute || track.clock > 0 ? track.clock + stated : 0);
+  track.clock = mark.clock.value_or(track.clock > 0 ? track.clock + stated : 0);
   track.last = mark.step;
   if (track.clock - track.window.since >= kWindow) settle(track);
 }

@@ -54,7 +54,7 @@ class Detector {
     } else if (!read_table() && !read_json() && !read_nccl()) {
       read_log();
     }
-    if (result_.kinds.empty()) refuse_unknown(head_, name_);
+    if (result_.kinds.empty()) throw InputError(unknown_content(head_, name_));
     take_samples(std::move(samples_), result_);
     return std::move(result_);
   }
@@ -315,7 +315,7 @@ class Detector {
     each_line([&](const RawLine& line) { reader.read(line, sink_); });
     if (reader.blank()) refuse("the file is empty", "give a log, or output of a Neuron tool");
     result_ = reader.finish();
-    if (result_.kinds.empty()) refuse_unknown(head_, name_);
+    if (result_.kinds.empty()) throw InputError(unknown_content(head_, name_));
   }
 
   HeadedStream& bytes_;

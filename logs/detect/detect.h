@@ -62,8 +62,10 @@ Detected detect(std::string_view text, const std::string& name, const NccomComma
 /// Throws InputError if the beginning of a file is that of a packed one, or of a known binary format that is
 /// not read.
 void refuse_unread(std::string_view head, const std::string& name);
-/// Throws InputError for a file in which nothing is known; `head`: its first bytes.
-[[noreturn]] void refuse_unknown(std::string_view head, const std::string& name);
+/// True if the first bytes are those of no text.
+bool is_binary(std::string_view head);
+/// Fault of a file in which nothing is known; `head`: its first bytes.
+Diagnostic unknown_content(std::string_view head, const std::string& name);
 /// Throws InputError if the text has a table that trnplan made for a compiled graph, which looks like
 /// nccom-test's.
 void refuse_own_table(std::string_view text, const std::string& name);

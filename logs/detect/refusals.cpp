@@ -34,22 +34,27 @@ void refuse_unread(std::string_view head, const std::string& name) {
     refuse("a binary file: a program, not its output", "give a log, or output of a Neuron tool");
 }
 
-void refuse_unknown(std::string_view head, const std::string& name) {
-  if (head.substr(0, kBinaryProbe).find('\0') != std::string_view::npos) {
-    throw InputError({{name, 0, 0},
-                      "",
-                      "a binary file of an unknown kind",
-                      "give what the tools print as text, JSON or CSV (neuron-profile view --output-format "
-                      "summary-json; nsys export --type sqlite)"});
+bool is_binary(std::string_view head) {
+  return head.substr(0, kBinaryProbe).find('\0') != std::string_view::npos;
+}
+
+Diagnostic unknown_content(std::string_view head, const std::string& name) {
+  if (is_binary(head)) {
+    return {{name, 0, 0},
+            "",
+            "a binary file of an unknown kind",
+            "give what the tools print as text, JSON or CSV (neuron-profile view --output-format "
+            "summary-json; nsys "
+            "export --type sqlite)"};
   }
-  throw InputError(
-      {{name, 0, 0},
-       "",
-       "nothing in it is recognised: no step of a training run, no nccom-test table, no profile, no memory "
-       "report",
-       "give a training log, output of nccom-test, nccl-tests, neuron-monitor or neuron-profile view, a "
-       "trace "
-       "of PyTorch's profiler, or one of Nsight Systems (nsys export --type sqlite)"});
+  return {
+      {name, 0, 0},
+      "",
+      "nothing in it is recognised: no step of a training run, no nccom-test table, no profile, no memory "
+      "report",
+      "give a training log, output of nccom-test, nccl-tests, neuron-monitor or neuron-profile view, a trace "
+      "of "
+      "PyTorch's profiler, or one of Nsight Systems (nsys export --type sqlite)"};
 }
 
 void refuse_own_table(std::string_view text, const std::string& name) {

@@ -118,11 +118,6 @@ Found layers(const Job& job, const Strategy& s) {
       "name the last layer of each stage except the last"};
 }
 
-/// True if the job runs on GPUs, where rules of NxD's send and receive and of its kernels do not apply.
-bool on_gpus(const Job& job) {
-  return job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
-}
-
 Found pipeline_parity(const Job& job, const Strategy& s) {
   if (on_gpus(job) || s.pipeline_parallel == 1 || s.pipeline_parallel % 2 == 0) return std::nullopt;
   return Broken{fmt::format("PP {} is odd: NxD pairs neighbouring stages by parity for send and receive",

@@ -78,7 +78,11 @@ std::vector<int> micro_batches(const Job& job, int data_parallel) {
   return divisors(batch / data_parallel);
 }
 
-/// Context-parallel degrees that leave every rank the tokens that the kernel needs, and 1024 at least.
+/// Fewest tokens of a rank for which context parallel is searched: with fewer the ring's messages take longer than
+/// the work that hides them. Our own value, which on Trainium is one tile.
+constexpr int kFewestTokens = kContextTile;
+
+/// Context-parallel degrees that leave every rank the tokens that the kernel needs, and not too few.
 std::vector<int> context_degrees(const Job& job, int ranks, bool flash) {
   if (!flash) return {1};
   std::vector<int> all = divisors(ranks);
@@ -134,8 +138,7 @@ std::vector<bool> attention_kinds(const Job& job) {
 
 /// True if the kernel's blocks divide the sequence, or the user chose the attention.
 bool attention_runs(const Job& job, const Strategy& s) {
-  const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
-  return gpu || job.pin.flash_attention || !s.flash_attention || s.context_parallel > 1 ||
+  return on_gpus(job) || job.pin.flash_attention || !s.flash_attention || s.context_parallel > 1 ||
          job.training.sequence % 2048 == 0;
 }
 
@@ -157,8 +160,8 @@ int natural_replicator(const Job& job, int tensor_parallel) {
 /// Flash attention where nothing states it: as in the model's published training, which is on Trainium; true
 /// on GPUs.
 bool usual_flash(const Job& job) {
-  const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
-  return job.architecture.flash_attention || (gpu && loop_of(job).has_flash_attention(job.architecture));
+  return job.architecture.flash_attention ||
+         (on_gpus(job) && loop_of(job).has_flash_attention(job.architecture));
 }
 
 /// The part of a strategy that no loop varies.
@@ -323,9 +326,12 @@ bool each_strategy(const Job& job, const std::function<bool(const Strategy&)>& f
   return Enumeration(job, found).run();
 }
 
+bool on_gpus(const Job& job) {
+  return job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+}
+
 bool context_divides(const Job& job, int context) {
-  const bool gpus = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
-  return job.training.sequence % (std::int64_t{gpus ? 2 : kContextTile} * context) == 0;
+  return job.training.sequence % (std::int64_t{on_gpus(job) ? 2 : kContextTile} * context) == 0;
 }
 
 std::vector<Strategy> enumerate(const Job& job) {

@@ -10,6 +10,8 @@
 
 namespace trnplan::planner {
 
+/// True if the job runs on GPUs, where rules of NxD's send and receive and of its kernels do not apply.
+bool on_gpus(const models::Job& job);
 /// Tokens of a tile of NxD's ring-attention kernel (kernels/ring_attention_kernel.py).
 inline constexpr int kContextTile = 1024;
 /// True if each of so many context-parallel ranks gets what its kernel takes: whole tiles, or on GPUs two equal

@@ -15,8 +15,7 @@
 #include "models/step/graph_size.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
-#include "tests/launch/watch/find_plans.h"
-#include "tests/models/setup.h"
+#include "tests/launch/watch/watched.h"
 #include "text/document.h"
 
 using namespace trnplan;
@@ -37,16 +36,6 @@ CurveReading curve(double share, const std::vector<double>& values) {
 std::vector<double> joined(std::vector<double> a, const std::vector<double>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
-}
-
-launch::WatchContext assumed() {
-  launch::WatchContext context;
-  context.ran = {job_of("llama3-8b", 1, 8192, 1024), std::nullopt, true};
-  return context;
-}
-
-io::WatchReport watch(const std::string& text) {
-  return launch::watch(text, "train.out", assumed(), datasheet(), launch::find_fastest);
 }
 
 const io::WatchAlarm* find(const io::WatchReport& r, const std::string& kind) {
@@ -198,7 +187,7 @@ TEST_CASE("a run that says nothing", "[launch]") {
   CHECK(launch::most_silence({100, 100, 400}) == 600.0);
   CHECK(launch::most_silence({1, 1, 1}) == 60.0);
   CHECK_FALSE(launch::most_silence({}));
-  auto context = assumed();
+  auto context = nothing_known();
   const std::string text = log_of(
       nxd, 10, [](int) { return 3.0; }, [](int) { return 1.0; });  // 10.5 s a step
   const auto at = [&](double silent) {

@@ -1,0 +1,176 @@
+// Runs on GPUs: what lines of Megatron-LM and NeMo say and leave out, full devices, advice.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "launch/watch/advice.h"
+#include "logs/training/failures.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/launch/watch/watched.h"
+
+using namespace trnplan;
+
+namespace {
+
+/// Iterations of Megatron-LM, each with its time of day.
+std::string iterations(int first, int last, const std::function<int(int)>& second,
+                       const std::function<double(int)>& ms,
+                       const std::string& end =
+                           " lm loss: 2.5E+00 | number of skipped iterations:   0 | number of "
+                           "nan iterations:   0 |",
+                       int every = 1) {
+  std::string text;
+  for (int i = first; i <= last; i += every) {
+    const int at = second(i);
+    text += fmt::format(
+        " [2025-03-04 {:02d}:{:02d}:{:02d}.125000] iteration {:8d}/  100000 | elapsed time per iteration "
+        "(ms): {:.1f} | global batch size:   128 |{}\n",
+        at / 3600, at / 60 % 60, at % 60, i, ms(i), end);
+  }
+  return text;
+}
+const auto kEven = [](int i) { return 9 * i; };
+const auto kNine = [](int) { return 9000.0; };
+
+const io::WatchAlarm& alarm_of(const io::WatchReport& r, const std::string& kind) {
+  const auto a =
+      std::find_if(r.alarms.begin(), r.alarms.end(), [&](const auto& one) { return one.kind == kind; });
+  REQUIRE(a != r.alarms.end());
+  return *a;
+}
+
+}  // namespace
+
+// Reported: Megatron leaves the loss of an iteration with a NaN out, and counts it.
+TEST_CASE("iterations of Megatron that are NaN or skipped", "[launch]") {
+  const std::string start = iterations(1, 19, kEven, kNine);
+  const auto ends = [&](const std::string& end, int last) {
+    return watch(start + iterations(20, last, kEven, kNine, end), nothing_known());
+  };
+  const io::WatchReport nan =
+      ends(" number of skipped iterations:   0 | number of nan iterations:   1 |", 21);
+  CHECK(alarm_of(nan, "loss").fatal);
+  CHECK(io::failed(nan));
+  CHECK(io::failed(ends(" lm loss: 0.0E+00 | number of nan iterations:   1 |", 21)));
+  const io::WatchReport over =
+      watch(start + iterations(20, 21, kEven, kNine, " number of nan iterations:   1 |") +
+                iterations(22, 30, kEven, kNine),
+            nothing_known());
+  CHECK_FALSE(alarm_of(over, "loss").fatal);
+  CHECK(contains(alarm_of(over, "loss").message, "2 steps"));
+  const std::string skipped =
+      " lm loss: 2.5E+00 | number of skipped iterations:   1 | number of nan iterations:   0 |";
+  CHECK_FALSE(alarmed(ends(skipped, 28), "skipped-steps"));  // nine
+  const io::WatchReport idle = ends(skipped, 29);
+  CHECK(alarm_of(idle, "skipped-steps").step == 20);
+  CHECK(io::failed(idle));
+  // A loss scale is found at the start.
+  CHECK_FALSE(alarmed(watch(iterations(1, 39, kEven, kNine, skipped), nothing_known()), "skipped-steps"));
+  CHECK(alarmed(watch(iterations(1, 40, kEven, kNine, skipped), nothing_known()), "skipped-steps"));
+}
+
+// Reported: an hour between two lines of Megatron left a goodput of 100 %, and a step of an hour was no alarm.
+TEST_CASE("a pause is named, whether the clock shows it or the step states it", "[launch]") {
+  const auto late = [](int i) { return 9 * i + (i >= 40 ? 3600 : 0); };
+  const io::WatchReport clock = watch(iterations(1, 59, late, kNine), nothing_known());
+  CHECK(*clock.wall_seconds == Approx(59 * 9 + 3600));
+  CHECK(*clock.goodput == Approx(59 * 9.0 / (59 * 9 + 3600)).epsilon(1e-3));
+  CHECK(alarm_of(clock, "pause").step == 40);
+  CHECK(alarm_of(clock, "pause").line == 40);
+  CHECK(contains(alarm_of(clock, "pause").message, "step 40 took 3609 s, where 9 s are usual"));
+  CHECK(clock.restarts == 0);
+  const io::WatchReport stated =
+      watch(iterations(1, 59, late, [](int i) { return i == 40 ? 3609e3 : 9000.0; }), nothing_known());
+  CHECK(alarm_of(stated, "pause").step == 40);
+  CHECK(*stated.wall_seconds == Approx(59 * 9 + 3600));
+  // Neither checkpoints of a minute, nor a clock that is set back, nor one that lags behind the steps.
+  CHECK_FALSE(alarmed(watch(iterations(
+                                1, 200, [](int i) { return 9 * i + i / 50 * 70; }, kNine),
+                            nothing_known()),
+                      "pause"));
+  const io::WatchReport back = watch(iterations(
+                                         1, 59, [](int i) { return 9 * i + (i < 30 ? 3600 : 0); }, kNine),
+                                     nothing_known());
+  CHECK(back.restarts == 0);
+  CHECK(*back.wall_seconds == Approx(59 * 9));
+  CHECK(*watch(iterations(
+                   1, 59, [](int i) { return 6 * i; }, kNine),
+               nothing_known())
+             .wall_seconds == Approx(59 * 9));
+}
+
+// Catches: a total of one epoch that ends the run in the second, a line without its time that counts as the whole run
+// so far, and a first line of a hundred steps whose one NaN is all of them.
+TEST_CASE("lines that say less than others", "[launch]") {
+  std::string nemo;
+  for (int i = 40; i < 50; ++i)
+    nemo += fmt::format(
+        "Training epoch 1, iteration {}/99 | global_batch_size: 8 | global_step: {} | reduced_train_loss: 2 "
+        "| "
+        "train_step_timing in s: 1.0\n",
+        i, 100 + i);
+  CHECK_FALSE(launch::read_run_log(nemo, "log").finished);
+  std::string even = iterations(1, 59, kEven, kNine);
+  const std::string at = " [2025-03-04 00:04:30.125000]";  // of iteration 30
+  even.erase(even.find(at), at.size());
+  const io::WatchReport r = watch(even, nothing_known());
+  CHECK(*r.wall_seconds == Approx(59 * 9).epsilon(0.05));
+  CHECK_FALSE(alarmed(r, "pause"));
+  const std::string one =
+      iterations(100, 100, kEven, kNine, " lm loss: 5.0E+00 | number of nan iterations:   1 |");
+  CHECK_FALSE(io::failed(watch(one, nothing_known())));
+}
+
+// Reported: lines were counted as steps, and steady growth was a straggler to take out.
+TEST_CASE("steps are counted, and steady growth is a drift", "[launch]") {
+  const io::WatchReport tenth = watch(iterations(10, 400, kEven, kNine, "", 10), nothing_known());
+  CHECK(tenth.timed_steps == 391);  // the first line covers as many as are known
+  CHECK(tenth.recent_steps == 200);
+  const io::WatchReport grows =
+      watch(iterations(
+                1, 79, [](int i) { return 15 * i; }, [](int i) { return 9000 * (1 + i / 60.0); }),
+            nothing_known());
+  CHECK_FALSE(alarmed(grows, "straggler"));
+  CHECK(contains(alarm_of(grows, "drift").message, "longer and longer"));
+}
+
+// Reported: without --job a GPU had 16 GiB, and with it a plan was offered that did not need so much less.
+TEST_CASE("a GPU that is full", "[launch]") {
+  const std::string line =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of "
+      "79.11 GiB of "
+      "which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.08 GiB memory in use.\n";
+  const io::WatchFailure unknown = watch(line, nothing_known()).failures.at(0);
+  CHECK(contains(unknown.problem,
+                 "an allocation of 2.00 GiB failed with 78.08 GiB in use; a GPU has 79.11 GiB"));
+  const io::WatchFailure less =
+      watch("RuntimeError: CUDA error: out of memory\n", nothing_known()).failures.at(0);
+  CHECK(contains(less.problem, "does not say how much"));
+  CHECK_FALSE(contains(less.problem, "16 GiB"));
+  // What was needed beyond the prediction is needed by the next plan too.
+  const std::string cores =
+      "ERROR  TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 1073741824\n"
+      "ERROR  TDRV:log_dev_mem  total: 15.5 GB\n";
+  const auto ran = planned("tp=8,pp=4");
+  const double predicted = ran.plan->peak.value / 0x1p30;
+  const launch::Advice a =
+      launch::advise(logs::find_failures(cores, "log"), ran.ran, datasheet(), launch::find_fastest).at(0);
+  CHECK(contains(a.problem, "an allocation of 1.00 GiB failed with 15.50 GiB in use"));
+  const double excess = 16.5 - predicted;
+  if (a.next) CHECK(a.next->memory.worst().peak().value / 0x1p30 + excess <= 16.0);
+  CHECK(contains(a.fix, "beyond its prediction"));
+}
+
+// Reported: a run of Megatron on GPUs was advised to set keys of NxDT, and to use tools of Neuron.
+TEST_CASE("advice fits the machine and the framework", "[launch]") {
+  const std::string text = "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0\n";
+  CHECK_FALSE(contains(watch(text, nothing_known()).failures.at(0).fix, "save_xser"));
+  CHECK(contains(watch(text, planned("tp=32")).failures.at(0).fix, "save_xser"));
+  launch::WatchContext gpu = nothing_known();
+  gpu.ran = {models::Job{}, std::nullopt, true, true};
+  gpu.ran.job.cluster.instance.traits.accelerator = topology::Accelerator::gpu;
+  const std::string slow = iterations(1, 60, kEven, [](int i) { return i > 40 && i % 4 == 0 ? 20e3 : 9e3; });
+  CHECK(contains(alarm_of(watch(slow, gpu), "straggler").fix, "compare nvidia-smi"));
+}
