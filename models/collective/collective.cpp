@@ -183,14 +183,34 @@ Phase phase_of(const Fabric& fabric, const CollectiveLoads::Steps& stage) {
           Seconds(efa * static_cast<double>(network))};
 }
 
-CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
-                         Bytes bytes, Algorithm algorithm) {
+/// Size for which loads are added up where they are in proportion to it: whatever size is asked for, they are
+/// then the same to the last bit.
+constexpr Bytes kUnit = gibibytes(1);
+
+/// The loads in proportion to that many bytes, from those of a unit.
+CollectiveLoads scaled(CollectiveLoads of_unit, Bytes bytes) {
+  const double factor = bytes / kUnit;
+  for (CollectiveLoads::Phase& p : of_unit.phases) {
+    for (auto& [id, load] : p.load) load *= factor;
+    p.scale *= factor;
+  }
+  return of_unit;
+}
+
+/// The loads of `bytes` or, where they are in proportion to it, of a unit.
+CollectiveLoads loads_or_unit(const Fabric& fabric, CollectiveOp op,
+                              const std::vector<std::vector<int>>& groups, Bytes bytes, Algorithm algorithm,
+                              bool& of_unit) {
   CollectiveLoads out;
   std::vector<Sum> sums;
   for (const std::vector<int>& ranks : groups) {
     if (ranks.size() < 2) continue;
     const GroupShape shape = shape_of(fabric.cluster(), ranks);
-    Description description = describe(fabric, op, shape, bytes, algorithm);
+    const auto choice =
+        bytes.value > 0 ? fabric.runtime().choice(fabric, op, shape, bytes, algorithm) : std::nullopt;
+    of_unit = choice.has_value();
+    Description description = choice ? fabric.runtime().describe(fabric, op, shape, kUnit, *choice)
+                                     : describe(fabric, op, shape, bytes, algorithm);
     while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
     add_loads(fabric, shape, ranks, description, sums);
     if (out.phases.empty()) out.algorithm = std::move(description.algorithm);
@@ -209,6 +229,13 @@ CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vecto
     out.phases[s].scale = sums[s].scale();
   }
   return out;
+}
+
+CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                         Bytes bytes, Algorithm algorithm) {
+  bool of_unit = false;
+  CollectiveLoads loads = loads_or_unit(fabric, op, groups, bytes, algorithm, of_unit);
+  return of_unit ? scaled(std::move(loads), bytes) : loads;
 }
 
 /// The collective with the times of the fabric's profile.
@@ -302,6 +329,36 @@ const CollectiveLoads& CollectiveMemory::of(const Fabric& fabric, CollectiveOp o
   if (found != known_.end()) return found->second;
   Key key{op, algorithm, bytes.value, groups};
   return known_.emplace(std::move(key), loads_of(fabric, op, groups, bytes, algorithm)).first->second;
+}
+
+CollectiveLoads ScaledLoads::of(const Fabric& fabric, CollectiveOp op,
+                                const std::vector<std::vector<int>>& groups, Bytes bytes) {
+  if (shapes_.empty()) {
+    for (const std::vector<int>& ranks : groups) {
+      if (ranks.size() < 2) continue;
+      const auto like = [](const GroupShape& a, const GroupShape& b) {
+        return a.node_count() == b.node_count() && a.local() == b.local() && a.chips.size() == b.chips.size();
+      };
+      GroupShape shape = shape_of(fabric.cluster(), ranks);
+      if (std::none_of(shapes_.begin(), shapes_.end(), [&](const auto& known) { return like(known, shape); }))
+        shapes_.push_back(std::move(shape));
+    }
+  }
+  std::vector<AlgorithmChoice> choices;
+  for (const GroupShape& shape : shapes_) {
+    const auto choice = fabric.runtime().choice(fabric, op, shape, bytes, Algorithm::automatic);
+    if (!choice || bytes.value <= 0) return loads_of(fabric, op, groups, bytes, Algorithm::automatic);
+    choices.push_back(*choice);
+  }
+  const auto [it, fresh] = of_unit_.try_emplace({op, std::move(choices)});
+  bool of_unit = false;
+  if (fresh) it->second = loads_or_unit(fabric, op, groups, bytes, Algorithm::automatic, of_unit);
+  return scaled(it->second, bytes);
+}
+
+Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                      Bytes bytes, ScaledLoads& memory) {
+  return timed(fabric, memory.of(fabric, op, groups, bytes));
 }
 
 Seconds barrier_of(const Fabric& fabric, bool between_nodes) {

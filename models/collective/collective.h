@@ -22,6 +22,8 @@ struct Exchange;
 
 namespace trnplan::models {
 
+class ScaledLoads;
+
 /// Equal steps of a collective on many groups at the same time.
 struct Phase {
   Fabric::Load load;  ///< on the representatives of each node class
@@ -60,6 +62,10 @@ struct Collective {
 /// relations of the stages); O(1) in the nodes that are alike.
 Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
                       Bytes bytes, Algorithm algorithm = Algorithm::automatic);
+
+/// The same with loads that are remembered.
+Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                      Bytes bytes, ScaledLoads& memory);
 
 /// Time for which a collective in a graph of its own makes the nodes of its group wait for each other; zero
 /// inside a node.

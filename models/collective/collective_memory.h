@@ -10,9 +10,11 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "models/collective/collective_algorithm.h"
+#include "models/collective/collective_runtime.h"
 #include "models/collective/fabric.h"
 
 namespace trnplan::models {
@@ -49,6 +51,20 @@ class CollectiveMemory {
   using Key = std::tuple<CollectiveOp, Algorithm, double, std::vector<std::vector<int>>>;
   AlgorithmLimits limits_;
   std::map<Key, CollectiveLoads, std::less<>> known_;
+};
+
+/// Loads of collectives of a few groups, of which it knows one size: another with the same algorithms has loads
+/// in proportion. All calls are of the same fabric and groups. One thread at a time.
+class ScaledLoads {
+ public:
+  /// The loads of a collective, by the algorithms that the runtime chooses. Cost: O(resources) where a size with
+  /// the same algorithms is known.
+  CollectiveLoads of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                     Bytes bytes);
+
+ private:
+  std::vector<GroupShape> shapes_;  ///< of the groups, one of each number of nodes, cores and chips
+  std::map<std::pair<CollectiveOp, std::vector<AlgorithmChoice>>, CollectiveLoads> of_unit_;
 };
 
 }  // namespace trnplan::models

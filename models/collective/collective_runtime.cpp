@@ -25,6 +25,16 @@ Latencies CollectiveRuntime::latencies(const Profile& profile, int) const {
   return {profile[by.start], profile[by.step], profile[by.between]};
 }
 
+std::optional<AlgorithmChoice> CollectiveRuntime::choice(const Fabric&, CollectiveOp, const GroupShape&,
+                                                         Bytes, Algorithm) const {
+  return std::nullopt;
+}
+
+Description CollectiveRuntime::describe(const Fabric&, CollectiveOp, const GroupShape&, Bytes,
+                                        const AlgorithmChoice&) const {
+  throw std::logic_error("a runtime without choice() describes by size");
+}
+
 const CollectiveRuntime* collective_runtime_named(std::string_view name) {
   for (const CollectiveRuntime* runtime : all()) {
     if (runtime->name() == name) return runtime;

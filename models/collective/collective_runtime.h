@@ -5,6 +5,8 @@
 // like neuron_runtime.h or switched_runtime.h, its parameters, and a line in collective_runtime.cpp.
 #pragma once
 
+#include <compare>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,14 @@ struct Latencies {
   double between = 0;  ///< of a step between nodes
 };
 
+/// The algorithms of a collective.
+struct AlgorithmChoice {
+  Algorithm whole;  ///< of the group
+  Algorithm inner;  ///< inside its nodes, where they have one of their own
+  Algorithm outer;  ///< between them, likewise
+  auto operator<=>(const AlgorithmChoice&) const = default;
+};
+
 /// A collective library. Has no state; there is one object of each kind.
 class CollectiveRuntime {
  public:
@@ -47,6 +57,14 @@ class CollectiveRuntime {
   /// Describes as models::describe() does. Requires: a group of two ranks or more.
   [[nodiscard]] virtual Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
                                              Bytes bytes, Algorithm algorithm) const = 0;
+  /// The algorithms that describe() takes, if the bytes of its messages are in proportion to `bytes` as long as
+  /// these stay the same; else nullopt. Of the shape only the numbers of nodes, cores and chips matter.
+  [[nodiscard]] virtual std::optional<AlgorithmChoice> choice(const Fabric& fabric, CollectiveOp op,
+                                                              const GroupShape& shape, Bytes bytes,
+                                                              Algorithm algorithm) const;
+  /// Describes a collective that takes these algorithms whatever its size. Requires: choice() returns one.
+  [[nodiscard]] virtual Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
+                                             Bytes bytes, const AlgorithmChoice& choice) const;
   /// The requirement of the requested algorithm that is not met, where it did not run.
   [[nodiscard]] virtual std::string obstacle(Algorithm asked, const topology::Cluster& cluster) const = 0;
 };

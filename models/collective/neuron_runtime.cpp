@@ -67,10 +67,15 @@ void append(std::vector<Stage>& all, std::vector<Stage> more) {
   for (Stage& s : more) all.push_back(std::move(s));
 }
 
+bool gathers_or_scatters(CollectiveOp op) {
+  return op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ||
+         op == CollectiveOp::all_reduce;
+}
+
 Description gather_and_scatter(const Fabric& fabric, CollectiveOp op, const GroupShape& shape, double bytes,
-                               Algorithm wanted) {
+                               const AlgorithmChoice& choice) {
   const GroupMembers group(fabric, shape);
-  const Algorithm whole = choose(fabric, op, shape, bytes, wanted);
+  const auto& [whole, inner, outer] = choice;
   const bool scatters = op != CollectiveOp::all_gather, gathers = op != CollectiveOp::reduce_scatter;
   Description out{std::string(whole.name()), {}};
   if (whole == one_step) {
@@ -84,13 +89,8 @@ Description gather_and_scatter(const Fabric& fabric, CollectiveOp op, const Grou
     if (gathers) out.stages.push_back(ring_over_all(shape, orders, bytes, false, scatters));
     return out;
   }
-  const AlgorithmLimits& limits = fabric.profile().algorithms;
-  const double per_rank = bytes / shape.local(), per_chip = bytes / static_cast<double>(shape.chips.size());
-  const bool is_local = local_algorithm(whole) != nullptr;
-  const LocalAlgorithm& local =
-      possible(group, is_local ? whole : by_size(limits, bytes, per_chip, kangaring));
-  const Algorithm asked = is_local ? whole : by_size(limits, bytes, per_chip / shape.node_count(), ring);
-  const Algorithm outer = asked == mesh || asked == halving_doubling ? asked : ring;
+  const double per_rank = bytes / shape.local();
+  const LocalAlgorithm& local = possible(group, inner);
   if (scatters) {
     append(out.stages, inside(local, group, bytes, true));
     append(out.stages, between(outer, shape, per_rank, true));
@@ -99,10 +99,10 @@ Description gather_and_scatter(const Fabric& fabric, CollectiveOp op, const Grou
     append(out.stages, between(outer, shape, per_rank, false));
     append(out.stages, inside(local, group, bytes, false));
   }
-  const std::string inner(local.algorithm.name()), outside(outer.name());
-  out.algorithm = shape.node_count() == 1 ? inner
-                  : shape.local() == 1    ? outside
-                                          : "hierarchical (" + outside + ", " + inner + ")";
+  const std::string inside_node(local.algorithm.name()), between_nodes(outer.name());
+  out.algorithm = shape.node_count() == 1 ? inside_node
+                  : shape.local() == 1    ? between_nodes
+                                          : "hierarchical (" + between_nodes + ", " + inside_node + ")";
   return out;
 }
 
@@ -125,20 +125,32 @@ std::vector<Algorithm> NeuronRuntime::algorithms() const {
   return all;
 }
 
+std::optional<AlgorithmChoice> NeuronRuntime::choice(const Fabric& fabric, CollectiveOp op,
+                                                     const GroupShape& shape, Bytes bytes,
+                                                     Algorithm algorithm) const {
+  constexpr Algorithm none = Algorithm::automatic;
+  if (!gathers_or_scatters(op)) return AlgorithmChoice{none, none, none};
+  const Algorithm whole = choose(fabric, op, shape, bytes.value, algorithm);
+  if (whole == one_step || whole == flat_ring) return AlgorithmChoice{whole, none, none};
+  const AlgorithmLimits& limits = fabric.profile().algorithms;
+  const double per_chip = bytes.value / static_cast<double>(shape.chips.size());
+  const bool is_local = local_algorithm(whole) != nullptr;
+  const Algorithm inner = is_local ? whole : by_size(limits, bytes.value, per_chip, kangaring);
+  const Algorithm asked =
+      is_local ? whole : by_size(limits, bytes.value, per_chip / shape.node_count(), ring);
+  return AlgorithmChoice{whole, inner, asked == mesh || asked == halving_doubling ? asked : ring};
+}
+
+Description NeuronRuntime::describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
+                                    Bytes bytes, const AlgorithmChoice& choice) const {
+  if (gathers_or_scatters(op)) return gather_and_scatter(fabric, op, shape, bytes.value, choice);
+  if (op == CollectiveOp::all_to_all) return {"mesh", {to_all(shape, bytes.value / shape.ranks(), false)}};
+  return {"permute", {to_next(shape, bytes.value)}};
+}
+
 Description NeuronRuntime::describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
                                     Bytes bytes, Algorithm algorithm) const {
-  switch (op) {
-    case CollectiveOp::all_gather:
-    case CollectiveOp::reduce_scatter:
-    case CollectiveOp::all_reduce:
-      return gather_and_scatter(fabric, op, shape, bytes.value, algorithm);
-    case CollectiveOp::all_to_all:
-      return {"mesh", {to_all(shape, bytes.value / shape.ranks(), false)}};
-    case CollectiveOp::permute:
-    case CollectiveOp::send_recv:
-      break;
-  }
-  return {"permute", {to_next(shape, bytes.value)}};
+  return describe(fabric, op, shape, bytes, *choice(fabric, op, shape, bytes, algorithm));
 }
 
 std::string NeuronRuntime::obstacle(Algorithm asked, const topology::Cluster& cluster) const {

@@ -12,6 +12,10 @@ class NeuronRuntime final : public CollectiveRuntime {
   std::vector<Algorithm> algorithms() const override;
   Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape, Bytes bytes,
                        Algorithm algorithm) const override;
+  std::optional<AlgorithmChoice> choice(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
+                                        Bytes bytes, Algorithm algorithm) const override;
+  Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape, Bytes bytes,
+                       const AlgorithmChoice& choice) const override;
   std::string obstacle(Algorithm asked, const topology::Cluster& cluster) const override;
 };
 

@@ -26,6 +26,7 @@ class SwitchedRuntime final : public CollectiveRuntime {
   const RuntimeParameters& parameters() const override;
   Latencies latencies(const Profile& profile, int protocol) const override;
   std::vector<Algorithm> algorithms() const override;
+  using CollectiveRuntime::describe;
   Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape, Bytes bytes,
                        Algorithm algorithm) const override;
   std::string obstacle(Algorithm asked, const topology::Cluster& cluster) const override;

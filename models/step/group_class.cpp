@@ -13,8 +13,8 @@ SimTime GroupClass::time(const Call& call, const Groups& groups) {
   const auto [it, fresh] = times_.try_emplace(call);
   if (fresh) {
     try {
-      it->second =
-          uncontended(layout_.fabric, collective(layout_.fabric, call.op, groups, call.bytes), call.repeat);
+      const Collective c = collective(layout_.fabric, call.op, groups, call.bytes, loads_[&groups]);
+      it->second = uncontended(layout_.fabric, c, call.repeat);
     } catch (...) {
       times_.erase(it);
       throw;

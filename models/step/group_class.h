@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/collective/collective_memory.h"
 #include "models/framework/framework.h"
 #include "models/operators/operators.h"
 #include "models/step/step_parts.h"
@@ -49,6 +50,7 @@ class GroupClass {
   const StepLayout& layout_;
   StageGroups groups_;
   OperatorItems operator_items_;
+  std::map<const Groups*, ScaledLoads> loads_;
   std::map<Call, SimTime> times_;
   std::map<std::vector<double>, SimTime> lengths_;  ///< of parts, by their content
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/collective/collective_memory.h"
 #include "models/collective/neuron_algorithms.h"
 #include "models/collective/neuron_parameters.h"
 #include "models/device/neuron_core_parameters.h"
@@ -333,6 +334,29 @@ TEST_CASE("the runtime's choice by size, group and machine", "[models][collectiv
 
 // NxD's send is an all-gather over the pair: 8 MB cross the pair's link in both directions. PP 4 of TP 8
 // sends between rows: 2 cores of a chip, 16 MB a link and direction = 1.6 ms.
+// Catches loads of one algorithm that are scaled to a size at which another runs, and those of other groups.
+TEST_CASE("scaled loads are those of the size", "[models][collective]") {
+  Bed bed(4, {8, 1, 16, 1});
+  bed.profile.algorithms.mesh_below = Bytes(1e5);
+  bed.profile.algorithms.halving_below = Bytes(1e6);
+  bed.profile.algorithms.one_step_below = Bytes(1e3);
+  bed.renew();
+  for (const GroupKind kind : {GroupKind::tensor, GroupKind::data}) {
+    const auto groups = bed.order.groups(kind);
+    ScaledLoads memory;
+    for (const CollectiveOp op :
+         {CollectiveOp::all_gather, CollectiveOp::all_reduce, CollectiveOp::all_to_all}) {
+      for (const double bytes : {3e7, 7e7, 3e3, 5e3, 3e5, 2e4, 1e6, 0.0}) {
+        CAPTURE(to_string(op), bytes);
+        const Collective one = collective(bed.fabric, op, groups, Bytes(bytes), memory),
+                         other = collective(bed.fabric, op, groups, Bytes(bytes));
+        CHECK(one.algorithm == other.algorithm);
+        CHECK(one.seconds(bed.fabric) == other.seconds(bed.fabric));
+      }
+    }
+  }
+}
+
 TEST_CASE("pipeline send moves bytes in both directions", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .pipeline = 4});
   std::vector<std::vector<int>> pairs;
