@@ -47,16 +47,25 @@ struct Local {
 };
 
 Local local_part(const Instance& instance, const std::vector<int>& ranks) {
-  std::map<int, std::vector<int>> by_node;
-  for (const int r : ranks) by_node[r / instance.cores()].push_back(r % instance.cores());
-  for (auto& [node, cores] : by_node) std::sort(cores.begin(), cores.end());
+  const int cores = instance.cores();
+  std::vector<int> sorted = ranks;
+  if (!std::is_sorted(sorted.begin(), sorted.end())) std::sort(sorted.begin(), sorted.end());
   Local local;
-  local.nodes = static_cast<int>(by_node.size());
-  local.cores = by_node.begin()->second;
-  local.same_on_every_node =
-      std::all_of(by_node.begin(), by_node.end(), [&](const auto& n) { return n.second == local.cores; });
-  for (const int c : local.cores) local.chips.push_back(instance.chip_of(c));
-  local.chips.erase(std::unique(local.chips.begin(), local.chips.end()), local.chips.end());
+  local.nodes = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++local.nodes) {
+    const int first = sorted[i] / cores * cores;
+    std::size_t n = 0;  // ranks on this node
+    for (; i < sorted.size() && sorted[i] - first < cores; ++i, ++n) {
+      const int core = sorted[i] - first;
+      if (local.nodes == 0) local.cores.push_back(core);
+      local.same_on_every_node &= n < local.cores.size() && local.cores[n] == core;
+    }
+    local.same_on_every_node &= n == local.cores.size();
+  }
+  for (const int c : local.cores) {
+    const int chip = instance.chip_of(c);
+    if (local.chips.empty() || local.chips.back() != chip) local.chips.push_back(chip);
+  }
   return local;
 }
 
@@ -153,8 +162,7 @@ Ruling judge_local(const RingRule& rule, const Instance& instance, const ChipGra
   const bool one_each = local.cores.size() == chips.size();
   const bool whole_chips =
       local.cores.size() == chips.size() * static_cast<std::size_t>(instance.cores_per_chip);
-  const bool even = rule.even_shares && evenly_spread(instance, local);
-  if (!one_each && !whole_chips && !even) {
+  if (!one_each && !whole_chips && !(rule.even_shares && evenly_spread(instance, local))) {
     const std::vector<int> partial = partial_chips(instance, local);
     return {Verdict::refused, "partial-chips",
             partial.size() == 1 ? fmt::format("only some cores of chip {} take part", partial.front())
