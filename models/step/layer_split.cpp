@@ -40,8 +40,6 @@ class BoundSearch {
   }
 
  private:
-  static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
-
   struct Window {
     int low = 0, high = -1;  ///< layers below the stage
     std::vector<SimTime> best;
@@ -147,25 +145,35 @@ std::vector<int> smallest_bound_split(const LayerCosts& costs, SimTime& known) {
   return BoundSearch(costs).improve(known);
 }
 
-void move_layers(const CostsOfLayers& step, const std::vector<int>& most, std::vector<int>& layers,
-                 SimTime& time) {
+void move_layers(const CostOfStage& stage, StepCosts costs, const std::vector<int>& most,
+                 std::vector<int>& layers, SimTime& time) {
   const int stages = static_cast<int>(layers.size());
   for (bool better = true; better;) {
     better = false;
     const std::vector<int> from = layers;
     for (int a = 0; a < stages; ++a) {
+      if (from[at(a)] == 1) continue;
+      const StageCost fuller = costs.stages[at(a)];
+      costs.stages[at(a)] = stage(a, from[at(a)] - 1);
       for (int b = 0; b < stages; ++b) {
-        std::vector<int> moved = from;
-        if (a == b || --moved[at(a)] < 1 || ++moved[at(b)] > most[at(b)]) continue;
-        const StepCosts c = step(moved);
-        if (step_bound(c, true, true) >= time) continue;
-        const SimTime t = pipeline_time(c);
-        if (t >= time) continue;
-        time = t;
-        layers = std::move(moved);
-        better = true;
+        if (a == b || from[at(b)] == most[at(b)]) continue;
+        const StageCost emptier = costs.stages[at(b)];
+        costs.stages[at(b)] = stage(b, from[at(b)] + 1);
+        if (step_bound(costs, true, true) < time) {
+          const SimTime t = pipeline_time(costs, time);
+          if (t < time) {
+            time = t;
+            layers = from;
+            --layers[at(a)];
+            ++layers[at(b)];
+            better = true;
+          }
+        }
+        costs.stages[at(b)] = emptier;
       }
+      costs.stages[at(a)] = fuller;
     }
+    for (int i = 0; better && i < stages; ++i) costs.stages[at(i)] = stage(i, layers[at(i)]);
   }
 }
 

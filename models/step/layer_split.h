@@ -23,8 +23,8 @@ struct LayerCosts {
   int layers = 0;
 };
 
-/// Costs of a whole step with these layers in its stages.
-using CostsOfLayers = std::function<StepCosts(const std::vector<int>& layers)>;
+/// Cost of a stage that holds so many layers.
+using CostOfStage = std::function<const StageCost&(int stage, int layers)>;
 
 /// Adds layers one by one to the stage with the least to do that has room: no distribution has a shorter
 /// busiest stage. Empty when the layers do not fit. Cost: O(layers * stages).
@@ -36,9 +36,9 @@ std::vector<int> level_split(const LayerCosts& costs);
 /// the choices of the first stage.
 std::vector<int> smallest_bound_split(const LayerCosts& costs, SimTime& known);
 
-/// Makes the best move of one layer, again and again, while pipeline_time() falls below `time`, which is set
-/// to it. Moves that bounds rule out are not timed. Cost: O(stages^2) steps a round.
-void move_layers(const CostsOfLayers& step, const std::vector<int>& most, std::vector<int>& layers,
-                 SimTime& time);
+/// Makes the best move of one layer, again and again, while pipeline_time() of `costs`, those of `layers`, falls
+/// below `time`, which is set to it. Moves that bounds rule out are not timed. Cost: O(stages^2) steps a round.
+void move_layers(const CostOfStage& stage, StepCosts costs, const std::vector<int>& most,
+                 std::vector<int>& layers, SimTime& time);
 
 }  // namespace trnplan::models

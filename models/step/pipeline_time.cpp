@@ -59,12 +59,18 @@ class Pipeline {
   explicit Pipeline(const StepCosts& c)
       : c_(c), count_(static_cast<int>(c.stages.size())), m_(c.micro_batches), x_(at(count_)), next_(x_) {}
 
-  /// Computes the end of the last stage's reduction.
-  SimTime reduced() {
+  /// Computes the end of the last stage's reduction; or, once that is known to be `limit` or later, some time
+  /// between the two.
+  SimTime reduced(SimTime limit) {
     warm_up();
     int k = 0;
     for (; k + 1 < m_; ++k) {
       round(k);
+      const bool power = (k & (k + 1)) == 0;  // the check costs as much as a round
+      if (power && limit < kNever) {
+        const SimTime least = least_after(k);
+        if (least >= limit) return least;
+      }
       if (const auto each = shift(k)) {
         const int rounds = m_ - 1 - forwards(0) - (k + 1);  // until the first stage has no forward left
         for (SimTime& x : next_) x += *each * rounds;
@@ -120,6 +126,25 @@ class Pipeline {
     if (goes_forward(0, k + 1)) next_[0] += c_.stages[0].up;
   }
 
+  /// A time before which the last reduction cannot end, from the `next_` of round k: each stage still has its
+  /// passes and messages of the rounds that are left, one after the other.
+  SimTime least_after(int k) const {
+    SimTime most;
+    const int rounds = m_ - 1 - k;
+    const auto messages = [&](int boundary) {
+      const BoundaryCost& b = c_.boundaries[at(boundary)];
+      return b.gradient * rounds + b.activation * std::max(0, rounds - forwards(boundary));
+    };
+    for (int s = 0; s < count_; ++s) {
+      const StageCost& stage = c_.stages[at(s)];
+      SimTime left = stage.down * rounds + stage.up * std::max(0, rounds - 1 - forwards(s)) + stage.reduce;
+      if (s > 0) left += messages(s - 1);
+      if (s + 1 < count_) left += messages(s);
+      most = std::max(most, next_[at(s)] + left);
+    }
+    return most;
+  }
+
   /// The time by which all stages have advanced in round k, if it is equal for all and all have a forward.
   std::optional<SimTime> shift(int k) const {
     if (!goes_forward(0, k + 1)) return std::nullopt;
@@ -137,8 +162,9 @@ class Pipeline {
 
 }  // namespace
 
-SimTime pipeline_time(const StepCosts& c) {
-  return Pipeline(c).reduced() + c.barrier + longest_tail(c);
+SimTime pipeline_time(const StepCosts& c, SimTime limit) {
+  const SimTime end = c.barrier + longest_tail(c);
+  return Pipeline(c).reduced(limit < kNever ? limit - end : limit) + end;
 }
 
 }  // namespace trnplan::models

@@ -14,11 +14,16 @@
 // contended. docs/models.md, "Bound".
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "units/sim_time.h"
 
 namespace trnplan::models {
+
+/// A time that no step has.
+inline constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
 
 /// Contribution of a stage to the bound.
 struct StageCost {
@@ -55,7 +60,8 @@ SimTime longest_tail(const StepCosts& costs);
 SimTime step_bound(const StepCosts& costs, bool blocking, bool drains);
 
 /// Time of 1F1B without contention, to the tick. Cost: O(stages^2) where the pipeline reaches a rhythm, as it
-/// mostly does, else O(stages * micro-batches).
-SimTime pipeline_time(const StepCosts& costs);
+/// mostly does, else O(stages * micro-batches). Where the time is `limit` or more, it may stop early and return
+/// a smaller one, of `limit` or more.
+SimTime pipeline_time(const StepCosts& costs, SimTime limit = kNever);
 
 }  // namespace trnplan::models

@@ -122,9 +122,8 @@ struct StageCosts::Shared {
     }
     for (int b = 0; b < layout.stages && layout.stages > 1; ++b) {  // the last joins its ends
       StageGroups pairs;  // as tensor groups: a class only needs a name
-      pairs.tensor = layout.pairs_of(b);
-      const int cls = layout.placement.class_of_rank(pairs.tensor.front().front());
-      layout.keep_representative(pairs.tensor);
+      pairs.tensor = layout.representative_pairs(b);
+      const int cls = layout.class_of(b);
       std::vector<int> border{2};
       layout.add_key(border, pairs.tensor, cls);
       ranks->borders.push_back(intern(std::move(border), layout, std::move(pairs)));
@@ -297,7 +296,10 @@ SimTime StrategyCosts::messages_of(int part) const {
   return t;
 }
 
-/// Cost of a stage with chunks of `layers`.
+bool StrategyCosts::like_below(int stage) const {
+  return stage > 1 && stage < stages_ - 1 && strategy_.virtual_pipeline == 1 && ranks_.like_below(stage);
+}
+
 StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const {
   const int chunks = strategy_.virtual_pipeline, last_part = stages_ * chunks - 1;
   const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);
@@ -345,8 +347,7 @@ StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const 
 StepCosts StrategyCosts::step(const std::vector<int>& layers) const {
   StepCosts c{std::vector<StageCost>(at(stages_)), boundaries_, barrier_, micro_batches_};
   for (int i = 0; i < stages_; ++i) {
-    const bool same = i > 1 && i < stages_ - 1 && strategy_.virtual_pipeline == 1 &&
-                      layers[at(i)] == layers[at(i - 1)] && ranks_.like_below(i);
+    const bool same = like_below(i) && layers[at(i)] == layers[at(i - 1)];
     c.stages[at(i)] = same ? c.stages[at(i - 1)] : stage(i, layers);
   }
   return c;

@@ -71,6 +71,10 @@ class StrategyCosts {
   bool blocking() const;
   /// Costs of a step whose chunks have `layers`, in the order of layers_per_chunk().
   StepCosts step(const std::vector<int>& layers) const;
+  /// Cost of a stage whose chunks have these of `layers`; others do not matter.
+  StageCost stage(int stage, const std::vector<int>& layers) const;
+  /// True if this stage and the one below cost the same with the same layers. False for the first and last.
+  bool like_below(int stage) const;
   Layer layer(int stage) const;
   /// Time of adding up the gradients of a micro-batch on a stage with `layers` layers.
   SimTime accumulate(int stage, int layers) const;
@@ -81,7 +85,6 @@ class StrategyCosts {
   StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int micro_batches);
 
   SimTime messages_of(int part) const;
-  StageCost stage(int stage, const std::vector<int>& layers) const;
 
   StageCosts::Shared& shared_;
   const Strategy& strategy_;

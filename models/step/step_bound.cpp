@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "models/framework/partition.h"
@@ -30,6 +31,30 @@ bool have_room(int layers, const std::vector<int>& most) {
   }
   return room >= layers;
 }
+
+/// Costs of the stages of a strategy without virtual pipeline, by their layers. Remembers them. Refers to the
+/// strategy.
+class StagesByLayers {
+ public:
+  StagesByLayers(const StrategyCosts& strategy, const std::vector<int>& most) : strategy_(strategy) {
+    for (int i = 0; i < strategy.stages(); ++i) {
+      like_.push_back(strategy.like_below(i) ? like_.back() : i);
+      const int layers = like_.back() == i ? *std::max_element(most.begin() + i, most.end()) : 0;
+      known_.emplace_back(at(layers + 1));
+    }
+  }
+
+  const StageCost& operator()(int stage, int layers) {
+    std::optional<StageCost>& cost = known_[at(like_[at(stage)])][at(layers)];
+    if (!cost) cost = strategy_.stage(stage, std::vector<int>(at(strategy_.stages()), layers));
+    return *cost;
+  }
+
+ private:
+  const StrategyCosts& strategy_;
+  std::vector<int> like_;  ///< the first stage that costs the same
+  std::vector<std::vector<std::optional<StageCost>>> known_;
+};
 
 /// Costs of layers in the stages of a strategy. Refers to the strategy.
 LayerCosts layer_costs(const StrategyCosts& strategy, int layers, const std::vector<int>& most) {
@@ -127,15 +152,22 @@ std::vector<int> StepBounds::best_layers(const Strategy& s, int micro_batches, c
   std::vector<int> best = level_split(costs);
   if (best.empty()) return {};
 
-  const auto step = [&](const std::vector<int>& layers) { return strategy.step(layers); };
-  const auto time = [&](const std::vector<int>& layers) { return pipeline_time(step(layers)); };
-  SimTime least = time(best), least_bound = bound(strategy, best);
+  StagesByLayers stage(strategy, costs.most);
+  StepCosts step = strategy.step(best);
+  const auto time = [&](const std::vector<int>& layers) {
+    for (int i = 0; i < strategy.stages(); ++i) step.stages[at(i)] = stage(i, layers[at(i)]);
+    return pipeline_time(step);
+  };
+  SimTime least = time(best),
+          least_bound = step_bound(step, strategy.blocking(), strategy.schedule().drains());
   const std::vector<int> split = smallest_bound_split(costs, least_bound);
   if (!split.empty() && time(split) < least) {
     least = time(split);
     best = split;
   }
-  move_layers(step, costs.most, best, least);
+  time(best);  // whose costs are then those of `step`
+  move_layers([&](int i, int layers) -> const StageCost& { return stage(i, layers); }, step, costs.most, best,
+              least);
 
   Strategy plain = s;
   plain.pipeline_cuts.clear();

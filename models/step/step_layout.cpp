@@ -52,13 +52,28 @@ StepLayout::StepLayout(const Job& j, const Strategy& s, const Profile& p, const 
       fabric(job.cluster, graph, placement, profile, memory),
       stages(s.pipeline_parallel) {}
 
+bool StepLayout::touches_representative(const std::vector<int>& group) const {
+  return std::any_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); });
+}
+
 StageGroups StepLayout::groups_of(int stage) const {
+  return groups_of(stage, [](int) { return true; });
+}
+
+StageGroups StepLayout::representative(int stage) const {
+  return groups_of(stage, [&](int rank) { return placement.represents(rank); });
+}
+
+template <class Wanted>
+StageGroups StepLayout::groups_of(int stage, const Wanted& wanted) const {
   StageGroups g;
   const int t = strategy.tensor_parallel, c = strategy.context_parallel, d = strategy.data_parallel;
   const bool by_unit = framework_of(strategy).units(strategy).has_value();
-  const auto group = [](int members, const auto& rank) {
+  const auto group = [&](int members, const auto& rank) {
     std::vector<int> ranks;
-    if (members < 2) return ranks;
+    int first = 0;  // of those wanted
+    while (first < members && !wanted(rank(first))) ++first;
+    if (members < 2 || first == members) return ranks;
     ranks.reserve(at(members));
     for (int m = 0; m < members; ++m) ranks.push_back(rank(m));
     return ranks;
@@ -69,8 +84,9 @@ StageGroups StepLayout::groups_of(int stage) const {
   for (int data = 0; data < d; ++data) {
     for (int context = 0; context < c; ++context) {
       std::vector<int> tensor = group(t, [&](int i) { return order.rank(stage, data, context, i); });
+      if (tensor.empty()) continue;
       for (std::vector<int>& copies : order.kv_groups_of(tensor, strategy.kv_replicator))
-        add(g.kv, std::move(copies));
+        add(g.kv, group(static_cast<int>(copies.size()), [&](int i) { return copies[at(i)]; }));
       add(g.tensor, std::move(tensor));
     }
   }
@@ -79,6 +95,7 @@ StageGroups StepLayout::groups_of(int stage) const {
     for (int context = 0; context < c; ++context)
       add(g.replicas, group(d, [&](int data) { return rank(data, context); }));
     std::vector<int> sharding = group(d * c, [&](int k) { return rank(k / c, k % c); });
+    if (sharding.empty()) continue;  // all others are parts of it
     for (int data = 0; data < d; ++data)
       add(g.context, group(c, [&](int context) { return rank(data, context); }));
     // Expert parallel splits the ranks of CP and DP: neighbours hold different experts. NxD's order is [PP, DP of
@@ -102,28 +119,26 @@ StageGroups StepLayout::groups_of(int stage) const {
 }
 
 Groups StepLayout::pairs_of(int boundary) const {
+  return pairs_of(boundary, [](int) { return true; });
+}
+
+Groups StepLayout::representative_pairs(int boundary) const {
+  return pairs_of(boundary, [&](int rank) { return placement.represents(rank); });
+}
+
+template <class Wanted>
+Groups StepLayout::pairs_of(int boundary, const Wanted& wanted) const {
   Groups pairs;
   const int above = (boundary + 1) % stages;
   for (int data = 0; data < strategy.data_parallel; ++data) {
     for (int context = 0; context < strategy.context_parallel; ++context) {
       for (int i = 0; i < strategy.tensor_parallel; ++i) {
-        pairs.push_back({order.rank(boundary, data, context, i), order.rank(above, data, context, i)});
+        const int from = order.rank(boundary, data, context, i), to = order.rank(above, data, context, i);
+        if (wanted(from) || wanted(to)) pairs.push_back({from, to});
       }
     }
   }
   return pairs;
-}
-
-void StepLayout::keep_representative(Groups& groups) const {
-  std::erase_if(groups, [&](const std::vector<int>& group) {
-    return std::none_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); });
-  });
-}
-
-StageGroups StepLayout::representative(int stage) const {
-  StageGroups all = groups_of(stage);
-  for (Groups* groups : all_groups(all)) keep_representative(*groups);
-  return all;
 }
 
 int StepLayout::boundary_count() const {
@@ -137,7 +152,7 @@ int StepLayout::boundary_count() const {
 void StepLayout::add_key(std::vector<int>& key, const Groups& groups, int cls) const {
   key.push_back(-1);
   for (const std::vector<int>& group : groups) {
-    if (std::none_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); })) continue;
+    if (!touches_representative(group)) continue;
     key.push_back(-2);
     int last = -1;
     for (const int r : group) {

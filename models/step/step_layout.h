@@ -59,11 +59,12 @@ struct StepLayout {
 
   /// All groups of a stage, also those outside the representative nodes.
   StageGroups groups_of(int stage) const;
-  /// Keeps the groups that touch a representative node; the others do the same elsewhere.
-  void keep_representative(Groups& groups) const;
+  /// The groups of a stage that touch a representative node; the others do the same elsewhere.
   StageGroups representative(int stage) const;
   /// Pairs of ranks that send over a boundary.
   Groups pairs_of(int boundary) const;
+  /// Those that touch a representative node.
+  Groups representative_pairs(int boundary) const;
   /// Number of boundaries that messages cross: of stage s to s + 1; where chunks form a loop, also of the
   /// last to the first.
   int boundary_count() const;
@@ -72,6 +73,14 @@ struct StepLayout {
   /// Adds a key of groups without their position among the nodes: node classes counted from `cls`, and local
   /// cores. Groups with equal keys have equal loads, up to a shift.
   void add_key(std::vector<int>& key, const Groups& groups, int cls) const;
+
+ private:
+  /// Groups of which some rank is wanted.
+  template <class Wanted>
+  StageGroups groups_of(int stage, const Wanted& wanted) const;
+  template <class Wanted>
+  Groups pairs_of(int boundary, const Wanted& wanted) const;
+  bool touches_representative(const std::vector<int>& group) const;
 };
 
 }  // namespace trnplan::models

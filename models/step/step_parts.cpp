@@ -283,9 +283,8 @@ void StepParts::make_boundaries() {
   message_launch = *graph_start("message launch", Category::pipeline, Launch::task, job, profile);
   std::map<std::vector<int>, std::pair<Boundary, int>> known;
   for (int b = 0; b < boundary_count(); ++b) {
-    Groups pairs = pairs_of(b);
-    const int cls = placement.class_of_rank(pairs.front().front());
-    keep_representative(pairs);
+    const Groups pairs = representative_pairs(b);
+    const int cls = class_of(b);
     std::vector<int> key;
     add_key(key, pairs, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));

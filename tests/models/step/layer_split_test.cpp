@@ -1,6 +1,7 @@
 #include "models/step/layer_split.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <boost/random/mersenne_twister.hpp>
@@ -9,6 +10,7 @@
 #include "tests/catch.h"
 #include "tests/models/layers.h"
 #include "tests/seeds.h"
+#include "units/index.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
@@ -109,23 +111,23 @@ TEST_CASE("the split of the smallest bound, of all splits", "[models]") {
 // micro-batch takes all the way, 12, whatever the split, and the reduction of the first stage, 10 l: least
 // with one layer.
 TEST_CASE("layers move while that saves time", "[models]") {
-  const auto step = [](const std::vector<int>& layers) {
-    StepCosts c;
-    for (const int l : layers) c.stages.push_back({SimTime{2 * l}, SimTime{l}, SimTime{l}, {}, {}});
-    c.stages[0].reduce = SimTime{10 * layers[0]};
-    c.boundaries.resize(1);
-    return c;
-  };
+  std::array<std::array<StageCost, 7>, 2> costs;  // by stage and layers
+  for (int l = 1; l < 7; ++l) {
+    costs[0][at(l)] = {SimTime{2 * l}, SimTime{l}, SimTime{l}, SimTime{10 * l}, {}};
+    costs[1][at(l)] = {SimTime{2 * l}, SimTime{l}, SimTime{l}, {}, {}};
+  }
+  const auto stage = [&](int i, int l) -> const StageCost& { return costs[at(i)][at(l)]; };
   std::vector<int> layers{4, 2};
-  SimTime time = pipeline_time(step(layers));
+  const StepCosts step{{stage(0, 4), stage(1, 2)}, std::vector<BoundaryCost>(1)};
+  SimTime time = pipeline_time(step);
   CHECK(time.ps == 52);
   SECTION("as far as there is room") {
-    move_layers(step, {6, 4}, layers, time);
+    move_layers(stage, step, {6, 4}, layers, time);
     CHECK(layers == std::vector<int>{2, 4});
     CHECK(time.ps == 32);
   }
   SECTION("down to one layer") {
-    move_layers(step, {6, 6}, layers, time);
+    move_layers(stage, step, {6, 6}, layers, time);
     CHECK(layers == std::vector<int>{1, 5});
     CHECK(time.ps == 22);
   }

@@ -73,5 +73,11 @@ TEST_CASE("the pipeline's rhythm is found only where it is one", "[models]") {
     CAPTURE(round, count, c.micro_batches);
     CHECK(pipeline_time(c).ps == followed(c).ps);
     CHECK(step_bound(c, true, true) <= pipeline_time(c));
+    // Catches a limit that cuts a shorter time: one that stops early is no shorter than the limit, no longer
+    // than the time.
+    const SimTime time = pipeline_time(c), below{time.ps - time.ps / 100}, above{time.ps + 1};
+    CHECK(pipeline_time(c, above).ps == time.ps);
+    CHECK(pipeline_time(c, below) >= below);
+    CHECK(pipeline_time(c, below) <= time);
   }
 }
