@@ -1,6 +1,7 @@
 #include "api/inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -142,11 +143,13 @@ std::pair<std::size_t, std::string> release_order(const std::string& release) {
   return {release.size(), release};
 }
 
-/// Adds a remark if the profile was fitted to steps of other frameworks than the job's.
+/// Adds a remark if the profile was fitted to published steps of other frameworks than the job's.
 void remark_stack(const models::Profile& profile, const models::Software& software, Remarks& remarks) {
   if (software.framework.empty() || profile.calibration == nullptr) return;
   std::set<std::string> known;
-  for (const models::StackFactor& s : profile.calibration->stacks) known.insert(s.framework);
+  for (const models::StackFactor& s : profile.calibration->stacks) {
+    if (s.instance.empty()) known.insert(s.framework);
+  }
   if (known.empty() || known.contains(software.framework)) return;
   remarks.add(fmt::format("{} was fitted to runs of {}, none of {}, so the interval is that of an unknown "
                           "stack",
@@ -154,14 +157,40 @@ void remark_stack(const models::Profile& profile, const models::Software& softwa
               "profile");
 }
 
+/// Remark on a job that borrows from other stacks on its machine.
+void remark_borrowed(const models::Profile& profile, const models::Job& job,
+                     const models::FactorShares& shares, Remarks& remarks) {
+  std::vector<std::string> learnt;
+  std::vector<double> gradient(profile.schema->places(), 0);
+  gradient.resize(gradient.size() + shares.weights.size(), 0);
+  double moved = 0;
+  for (const std::size_t i : shares.borrowed) {
+    const models::StackFactor& f = profile.calibration->stacks[i];
+    learnt.push_back(fmt::format("{} on {} ({:.3g} times as long)",
+                                 models::stack_name(f.framework, f.release), f.instance, f.median));
+    gradient[profile.schema->places() + i] = shares.weights[i];
+    moved += shares.weights[i] * std::log(f.median);
+  }
+  const std::string stack = models::stack_name(job.software.framework, job.software.release);
+  const double spread = std::sqrt(shares.variance + log_variance(profile, gradient));
+  remarks.add(fmt::format("{} has learnt {}; how much of that is the machine's is unknown, so {} there is "
+                          "predicted {:.3g} times as long, give or take {:.0f} %",
+                          profile.name, printable(fmt::format("{}", fmt::join(learnt, ", ")), 300),
+                          stack.empty() ? "another stack" : printable(stack, 50), std::exp(moved),
+                          100 * std::expm1(spread)),
+              "profile");
+}
+
 /// Adds a remark if the profile has learnt clusters, and the job runs on none of them.
 void remark_site(const models::Profile& profile, const models::Job& job, Remarks& remarks) {
   if (profile.calibration == nullptr || at_known_site(profile, job)) return;
+  const models::FactorShares shares = factor_shares(profile, job);
+  if (!shares.borrowed.empty()) return remark_borrowed(profile, job, shares, remarks);
   std::string learnt;
   for (const models::StackFactor& f : profile.calibration->stacks) {
     if (!f.is_site()) continue;
-    learnt += fmt::format("{}{}{} on {}", learnt.empty() ? "" : ", ", f.framework,
-                          f.release.empty() ? "" : " " + f.release, f.instance);
+    learnt += fmt::format("{}{} on {}", learnt.empty() ? "" : ", ",
+                          models::stack_name(f.framework, f.release), f.instance);
   }
   if (learnt.empty()) return;
   remarks.add(fmt::format("{} has learnt {}; {} on {} is predicted without that", profile.name,

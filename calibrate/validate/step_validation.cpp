@@ -89,12 +89,12 @@ void add_baselines(std::vector<Row>& rows) {
   }
 }
 
-/// Logarithm of the factors that apply to a step.
+/// Logarithm of the factors of a step.
 double stack_effect(const models::Profile& profile, const models::Job& job, const models::Strategy& s) {
   double effect = 0;
-  if (profile.calibration == nullptr) return effect;
-  for (const models::StackFactor& f : profile.calibration->stacks) {
-    if (applies(f, job, &s)) effect += std::log(f.median);
+  const std::vector<double> weights = factor_shares(profile, job, &s).weights;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] > 0) effect += weights[i] * std::log(profile.calibration->stacks[i].median);
   }
   return effect;
 }

@@ -52,10 +52,10 @@ std::string holds_for(const ExplainedProfile& p) {
   }
   for (const models::StackFactor& s : p.stacks) {
     if (!s.instance.empty())
-      out += fmt::format("  learnt    {}{} on {}{}: {:.3g} times as long, give or take {:.0f} %\n",
-                         printable(s.framework, 30), s.release.empty() ? "" : " " + printable(s.release, 20),
-                         printable(s.instance, 40), s.layout.empty() ? "" : ", " + printable(s.layout, 120),
-                         s.median, 100 * std::expm1(s.log_sd));
+      out += fmt::format("  learnt    {} on {}{}: {:.3g} times as long, give or take {:.0f} %\n",
+                         printable(models::stack_name(s.framework, s.release), 50), printable(s.instance, 40),
+                         s.layout.empty() ? "" : ", " + printable(s.layout, 120), s.median,
+                         100 * std::expm1(s.log_sd));
   }
   if (!p.own_values.empty())
     out += fmt::format("  software  with values of its own: {}\n", printable_all(p.own_values));

@@ -166,7 +166,7 @@ std::string best_text(const Answer& a) {
   const double compiles = compile_probability(p, outlook_of(a, a.result.recommended));
   text += graph_warning(p, compiles < kSurely ? std::nullopt : std::optional(compiles));
   for (const planner::Violation& v : p.doubts) text += entry("Doubtful", v.message);
-  if (const std::string unknown = never_compared_text(p); !unknown.empty()) text += entry("Unknown", unknown);
+  if (const std::string unknown = unknown_text(p); !unknown.empty()) text += entry("Unknown", unknown);
   text += fastest_text(a);
   if (!a.result.complete) {
     text += entry("Stopped",
@@ -328,14 +328,26 @@ std::string graph_warning(const Plan& p, std::optional<double> compiles) {
   return entry("Graph", beyond + (compiles ? "; compiles: " + probability_text(*compiles) : ""));
 }
 
-std::string never_compared_text(const Plan& p) {
-  if (p.compared_runs.value_or(1) > 0 || !(p.report.step.value > 0)) return "";
-  return fmt::format(
-      "no step of {} on a machine like {} was ever compared with its prediction: it is 90 % likely between "
-      "{:.2f} and "
-      "{:.2f} times the predicted",
-      models::framework_of(p.strategy).name(), printable(p.instance), p.report.low / p.report.step,
-      p.report.high / p.report.step);
+std::string unknown_text(const Plan& p) {
+  if (!(p.report.step.value > 0)) return "";
+  std::vector<std::string> all;
+  if (p.compared_runs.value_or(1) <= 0) {
+    all.push_back(fmt::format(
+        "no step of {} on a machine like {} was ever compared with its prediction: it is 90 % likely between "
+        "{:.2f} and "
+        "{:.2f} times the predicted",
+        models::framework_of(p.strategy).name(), printable(p.instance), p.report.low / p.report.step,
+        p.report.high / p.report.step));
+  }
+  if (p.unmeasured) {
+    all.push_back(
+        fmt::format("{} was not measured on your {}, but {} was: how much of what that showed holds "
+                    "for {} is unknown",
+                    printable(p.unmeasured->name, 50), printable(p.instance),
+                    printable(fmt::format("{}", fmt::join(p.unmeasured->measured, ", ")), 100),
+                    printable(p.unmeasured->name, 50)));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
 }
 
 std::string batch_text(const Plan& p) {

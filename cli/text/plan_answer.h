@@ -44,8 +44,9 @@ std::string fields(const std::vector<std::string>& parts);
 /// "15.1 of 16 GiB", "16.03 of 16 GiB": with enough digits that different values look different.
 std::string of_memory(const models::Memory& m);
 
-/// "no run of fsdp on trn2.48xlarge was ever compared: ..." with the width that follows; "" if one was.
-std::string never_compared_text(const planner::Plan& plan);
+/// "no run of fsdp on trn2.48xlarge was ever compared: ..." with the width that follows, and "torchtitan was
+/// not measured on your p5.48xlarge, but megatron was: ..."; "" if neither holds.
+std::string unknown_text(const planner::Plan& plan);
 
 /// Line for a plan whose global batch makes stages wait for each other, with one that does not; else "".
 std::string batch_text(const planner::Plan& plan);

@@ -41,11 +41,10 @@ std::string sites_text(const StepCalibration& c) {
                                  [&](const auto& run) { return f.is_site() && applies(f, run.job); });
     if (!ran) continue;
     text += fmt::format(
-        "your cluster: {}{} on {} takes {:.3g} times as long as {} says (90 %: {:.3g} to {:.3g}); "
+        "your cluster: {} on {} takes {:.3g} times as long as {} says (90 %: {:.3g} to {:.3g}); "
         "other layouts there move with it\n",
-        printable(f.framework, 30), f.release.empty() ? "" : " " + printable(f.release, 20), f.instance,
-        f.median, c.before, f.median * std::exp(-kNinetyPercent * f.log_sd),
-        f.median * std::exp(kNinetyPercent * f.log_sd));
+        printable(models::stack_name(f.framework, f.release), 50), f.instance, f.median, c.before,
+        f.median * std::exp(-kNinetyPercent * f.log_sd), f.median * std::exp(kNinetyPercent * f.log_sd));
   }
   return text;
 }

@@ -155,7 +155,7 @@ std::string short_whatif_text(const WhatIfAnswer& a, int width) {
     if (const std::string commitment = best->run.bill ? best->run.bill->commitment(best->run.time) : "";
         !commitment.empty())
       text += "  term        " + commitment + "\n";
-    if (const std::string unknown = never_compared_text(*best->plan); !unknown.empty())
+    if (const std::string unknown = unknown_text(*best->plan); !unknown.empty())
       text += "  unknown     " + unknown + "\n";
     if (const auto batch = planner::waiting_stages(*best->plan))
       text += fmt::format(

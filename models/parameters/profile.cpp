@@ -8,6 +8,7 @@
 
 #include "models/job/job.h"
 #include "units/normal.h"
+#include "units/square.h"
 
 namespace trnplan::models {
 
@@ -93,6 +94,10 @@ std::string layout_name(const Job& job, const Strategy& strategy) {
                      describe(canonical(strategy)));
 }
 
+std::string stack_name(std::string_view framework, std::string_view release) {
+  return fmt::format("{}{}{}", framework, release.empty() ? "" : " ", release);
+}
+
 bool applies(const StackFactor& f, const Job& job, const Strategy* strategy) {
   if (job.software.framework.empty() || f.framework != job.software.framework) return false;
   if (!f.release.empty() && f.release != job.software.release) return false;
@@ -107,12 +112,30 @@ bool at_known_site(const Profile& profile, const Job& job) {
                      [&](const StackFactor& f) { return f.is_site() && applies(f, job); });
 }
 
+FactorShares factor_shares(const Profile& profile, const Job& job, const Strategy* strategy) {
+  FactorShares out;
+  if (profile.calibration == nullptr) return out;
+  const std::vector<StackFactor>& all = profile.calibration->stacks;
+  for (const StackFactor& f : all) out.weights.push_back(applies(f, job, strategy) ? 1 : 0);
+  if (at_known_site(profile, job)) return out;
+  double sum = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].is_site() || all[i].instance != job.cluster.instance.name) continue;
+    out.borrowed.push_back(i);
+    sum += std::log(all[i].median);
+  }
+  if (out.borrowed.empty()) return out;
+  const auto n = static_cast<double>(out.borrowed.size());
+  for (const std::size_t i : out.borrowed) out.weights[i] = 1 / (n + 1);
+  out.variance = square(sum / n) * n / (square(n + 1) * (n + 2));
+  return out;
+}
+
 double pace_of(const Profile& profile, const Job& job, const Strategy* strategy) {
   double factor = std::exp(profile[common::node_spread] * slowest_of(job.cluster.nodes));
-  if (profile.calibration == nullptr) return factor;
-  for (const StackFactor& s : profile.calibration->stacks) {
-    if (applies(s, job, strategy)) factor *= s.median;
-  }
+  const std::vector<double> weights = factor_shares(profile, job, strategy).weights;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    factor *= std::pow(profile.calibration->stacks[i].median, weights[i]);
   return factor;
 }
 

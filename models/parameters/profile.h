@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -131,9 +132,27 @@ std::string layout_name(const Job& job, const Strategy& strategy);
 /// that of layout_name() for a factor of a layout on the job's machine and stack.
 bool applies(const StackFactor& factor, const Job& job, const Strategy* strategy = nullptr);
 
+/// Name of a stack: "nxdt 2.23", or "nxdt" without a release.
+std::string stack_name(std::string_view framework, std::string_view release);
+
 struct Profile;
 /// True if the profile has learnt the site of the job.
 bool at_known_site(const Profile& profile, const Job& job);
+
+/// The part that each factor of a profile has in a step. Factors that apply have their whole part.
+///
+/// A job whose own site is unknown borrows from the sites of n other stacks on its machine. A slow network,
+/// hot nodes or a slow file system slow every stack, a wrong flag or an old release only one; which it was is
+/// unknown. The share u of the logarithm of what was seen that all stacks have in common is assumed uniform
+/// between none and all for one stack; each further one counts as one more that shows it: Beta(n, 1).
+///   log step += mean of u * mean of log f = sum of log f / (n + 1)
+///   variance  = (mean of log f)^2 * variance of u = (mean of log f)^2 n / ((n + 1)^2 (n + 2))
+struct FactorShares {
+  std::vector<double> weights;        ///< of the logarithm of each factor: 1, 1 / (n + 1) if borrowed, else 0
+  std::vector<std::size_t> borrowed;  ///< the places of the n sites
+  double variance = 0;                ///< as above; the same for all steps of the stack
+};
+FactorShares factor_shares(const Profile& profile, const Job& job, const Strategy* strategy = nullptr);
 
 /// The parameters theta: one value per parameter of the schema that it fills. Without a calibration its
 /// covariance is diagonal.
@@ -179,7 +198,7 @@ Profile with_value(Profile profile, Parameter p, const Value& value);
 Seconds congested_launches(const Profile& profile, const Job& job, int tensor_parallel);
 
 /// The factor by which on_job() multiplies every time: exp(node_spread * slowest_of(nodes)) * the stack's
-/// factors.
+/// factors, each to the power of its factor_shares().
 double pace_of(const Profile& profile, const Job& job, const Strategy* strategy = nullptr);
 
 /// The factor of layouts that were measured, in pace_of() with a strategy; 1 for others.
@@ -190,7 +209,7 @@ double layout_factor(const Profile& profile, const Job& job, const Strategy& str
 /// multiplied by
 ///   exp(node_spread * slowest_of(nodes)) * the stack's factors,
 /// which multiplies every time by that number. A synchronous step runs at the pace of its slowest node.
-/// Without a calibration, or for a stack that the calibration lacks, the factors are 1.
+/// Without a calibration, or for a stack and machine that the calibration lacks, the factors are 1.
 Profile on_job(Profile profile, const Job& job, const Strategy* strategy = nullptr);
 
 }  // namespace trnplan::models

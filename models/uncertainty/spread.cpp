@@ -48,14 +48,14 @@ SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy&
   SpreadParts parts{std::move(g), square(own_spread(profile, job.architecture.causal)), 0,
                     square(profile[common::repeat_spread]), knows_stacks(profile)};
   bool framework = false, release = false, site = false;
-  if (profile.calibration != nullptr) {
-    for (const StackFactor& f : profile.calibration->stacks) {
-      const bool mine = applies(f, job, &strategy);
-      parts.gradient.push_back(mine ? 1 : 0);
-      if (!mine) continue;
-      if (!f.layout.empty()) parts.own = 0;
-      (f.is_site() ? site : f.release.empty() ? framework : release) = true;
-    }
+  const FactorShares shares = factor_shares(profile, job, &strategy);
+  parts.shared = shares.variance;
+  parts.gradient.insert(parts.gradient.end(), shares.weights.begin(), shares.weights.end());
+  for (std::size_t i = 0; i < shares.weights.size(); ++i) {
+    const StackFactor& f = profile.calibration->stacks[i];
+    if (shares.weights[i] < 1) continue;
+    if (!f.layout.empty()) parts.own = 0;
+    (f.is_site() ? site : f.release.empty() ? framework : release) = true;
   }
   if (site) {
     parts.repeats = true;
@@ -63,7 +63,7 @@ SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy&
     if (!framework) parts.shared += square(profile[common::stack_spread]);
     if (!release) parts.shared += square(profile[common::release_spread]);
   } else if (job.software.framework.empty() || job.software.release.empty()) {
-    parts.shared = square(profile[common::stack_spread]);
+    parts.shared += square(profile[common::stack_spread]);
   }
   const Parameter dispatch = device_of(job.cluster.instance.core).spread_of_dispatch();
   if (!site && dispatch && expert_dispatch(job.architecture, strategy))

@@ -6,10 +6,12 @@
 // with encoder_spread in place of configuration_spread where the network is not causal. The last two terms
 // apply where framework or release are unknown to the profile. Without a calibration S is diagonal. Without
 // one that was fitted to steps, only stack_spread^2 is added where either is not stated, and repeat_spread^2
-// is left out. At a measured site the site's factor is in S and stands for both; for a layout that was measured
-// there its own factor stands for configuration_spread^2. Where a cluster's law of network states was applied,
-// (NetworkState::step_spread log2(nodes))^2 is added. Where tokens are dispatched to experts and no run of the
-// site was measured, the device's spread_of_dispatch^2 is added, which all steps on a stack share.
+// is left out. At a measured site the site's factor is in S and stands for both; for a layout that was
+// measured there its own factor stands for configuration_spread^2. Where a cluster's law of network states
+// was applied, (NetworkState::step_spread log2(nodes))^2 is added. Where tokens are dispatched to experts
+// and no run of the site was measured, the device's spread_of_dispatch^2 is added, which all steps on a
+// stack share. Where only other stacks were measured on the machine, S counts with the part that is
+// borrowed, and FactorShares::variance is added.
 #pragma once
 
 #include <string>
@@ -39,10 +41,10 @@ bool knows_stacks(const Profile& profile);
 
 /// The parts of sigma^2.
 struct SpreadParts {
-  /// Gradient of the parameters, then of the calibration's stacks: 1 where the step is on the stack.
+  /// Gradient of the parameters, then of the calibration's stacks: their factor_shares().
   std::vector<double> gradient;
   double own = 0;        ///< of this configuration only
-  double shared = 0;     ///< of an unknown framework or release; all steps on it share it
+  double shared = 0;     ///< of an unknown framework, release or site; all steps on it share it
   double repeat = 0;     ///< of a run
   bool repeats = false;  ///< the interval has `repeat`: steps were fitted
 };

@@ -23,6 +23,18 @@ double spread_of(const models::Profile& profile) {
   return profile[models::common::configuration_spread];
 }
 
+std::optional<UnmeasuredStack> unmeasured_stack(const models::Job& on, const models::Profile& profile) {
+  const models::Software& own = on.software;
+  const std::vector<std::size_t> borrowed = factor_shares(profile, on).borrowed;
+  if (borrowed.empty() || own.framework.empty()) return std::nullopt;
+  UnmeasuredStack out{models::stack_name(own.framework, own.release), {}};
+  for (const std::size_t i : borrowed) {
+    const models::StackFactor& f = profile.calibration->stacks[i];
+    out.measured.push_back(models::stack_name(f.framework, f.release));
+  }
+  return out;
+}
+
 }  // namespace
 
 double RiskAdvisor::time_log_sd(const models::Job& on, const models::Strategy& s, double distance) const {
@@ -83,6 +95,7 @@ Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
   const double d = out.distance.value;
   if (out.distance.nearest >= 0) out.nearest = known_.words(out.distance.nearest);
   out.compared = known_.compared(on, plan.strategy);
+  out.unmeasured = unmeasured_stack(on, profile_);
   out.fits = models::fit_distribution(plan.memory, profile_, known_.memory_log_sd(d)).probability;
   out.compiles = plan.graph.compile_probability(known_.memory_log_sd(d));
   out.runs = known_.runs_at_all(d);
@@ -98,6 +111,7 @@ void tell_risk(Plan& plan, const Outlook& outlook) {
   plan.fits = outlook.fits;
   plan.compiles = outlook.compiles;
   plan.compared_runs = outlook.compared;
+  plan.unmeasured = outlook.unmeasured;
   const models::StepReport& r = plan.report;
   if (r.high > r.step && r.step.value > 0) models::widen(plan.report, outlook.log_sd);
 }

@@ -10,6 +10,7 @@
 // Parameters: catalog/recommending.json, catalog/measuring.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Outlook {
   Distance distance;
   std::string nearest;  ///< in words; "" without any
   int compared = 0;     ///< RecordedRuns::compared()
+  std::optional<UnmeasuredStack> unmeasured;
   double fits = 0, compiles = 1, runs = 1;
   double log_sd = 0;  ///< of its time, beyond the spread without the distance
   double expected_tokens_per_second = 0;

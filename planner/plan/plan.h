@@ -38,6 +38,12 @@ struct Violation {
   bool doubtful = false;  ///< the runtime may or may not accept it
 };
 
+/// A stack that the profile has not learnt on the plan's machine, while it has learnt others there.
+struct UnmeasuredStack {
+  std::string name;
+  std::vector<std::string> measured;
+};
+
 /// A strategy that was simulated. It fits in memory. The search makes sure that it is legal;
 /// rule_violations() checks that.
 struct Plan {
@@ -61,6 +67,7 @@ struct Plan {
   /// Recorded runs of its training loop on machines of its family whose steps were compared with predictions.
   /// Absent: not asked for.
   std::optional<int> compared_runs;
+  std::optional<UnmeasuredStack> unmeasured;         ///< absent: its own was, or none, or not asked for
   std::optional<models::MeasuredAllReduce> network;  ///< that the prediction takes; absent: none
   std::vector<Violation> doubts;                     ///< allowed replica groups that the runtime may refuse
 };

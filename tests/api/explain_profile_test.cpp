@@ -109,6 +109,36 @@ TEST_CASE("a plan on a stack that the profile was not fitted to says so", "[api]
   CHECK(said("") == 0);
 }
 
+// Catches a remark that a stack is predicted without what another one showed on its machine, which moves it.
+// Half of log 1.27 and sqrt((log 1.27)^2 / 12 + 0.08^2 / 4) = 0.0798: 1.127 times, give or take 8 %.
+TEST_CASE("a plan says how much it takes from another stack on its machine", "[api]") {
+  models::Calibration fit;
+  fit.stacks = {{"nxdt", "2.23", 1.27, 0.08, "trn1.32xlarge"}};
+  models::Profile profile;
+  profile.name = "mine";
+  const std::size_t parameters = profile.schema->places();
+  fit.covariance.assign(parameters + 1, std::vector<double>(parameters + 1, 0));
+  fit.covariance.back().back() = 0.08 * 0.08;
+  profile.calibration = std::make_shared<const models::Calibration>(fit);
+  const auto said = [&](const std::string& framework, const std::string& instance) {
+    Remarks remarks;
+    models::Job job;
+    job.software.framework = framework;
+    job.software.release = "2.23";
+    job.cluster.instance.name = instance;
+    api::remark_release(profile, job, remarks);
+    return remarks.all().empty() ? std::string() : std::get<std::string>(remarks.all().front());
+  };
+  CHECK(said("nxdt", "trn1.32xlarge").empty());
+  CHECK(
+      said("nxd", "trn1.32xlarge") ==
+      "mine has learnt nxdt 2.23 on trn1.32xlarge (1.27 times as long); how much of that is the machine's is "
+      "unknown, so nxd 2.23 there is predicted 1.13 times as long, give or take 8 % [profile]");
+  CHECK(said("nxd", "trn1n.32xlarge") ==
+        "mine has learnt nxdt 2.23 on trn1.32xlarge; nxd on trn1n.32xlarge is predicted without that "
+        "[profile]");
+}
+
 // Catches a loop's own values on one side of a comparison only.
 TEST_CASE("a profile does not differ from itself", "[api]") {
   const TestFolder folder;

@@ -1,4 +1,5 @@
 // calibrate: tables, logs and kernels, and the profiles that it writes.
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -386,4 +387,33 @@ TEST_CASE("kernels and nccl-tests of a machine", "[cli]") {
       "batch,heads,seq,head_dim,dtype,causal,pass,us,library\n1,8,4096,128,bf16,yes,forward,900,mine\n");
   cli.refuse(R"(mixed\.csv:2:[0-9]+: library: "mine" is run by no training loop)",
              "calibrate $work/mixed.csv --instance p5.48xlarge");
+}
+
+// Catches a stack that is recommended over the one that was measured slow, without a word in the answer on
+// which of them was measured.
+TEST_CASE("an answer names the stack that was measured in place of its own", "[cli]") {
+  Session cli;
+  const std::string job =
+      "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
+      "cluster: {instance: p5.48xlarge, nodes: 2}\n";
+  cli.write("job.yaml", job);
+  cli.write("ran.yaml", job + "software: {framework: megatron}\n");
+  std::string log;
+  for (int i = 1; i <= 6; ++i) {
+    log += " [2025-03-04 10:05:0" + std::to_string(i) + "] iteration        " + std::to_string(i) +
+           "/     100 | consumed samples:  1000 | elapsed time per iteration (ms): 12200.0 | learning rate: "
+           "1.0E-05 | global batch size:   128 | lm loss: 2.0E+00 |\n";
+  }
+  cli.write("ran.log", log);
+  cli.expect(0, "^your cluster: megatron on p5.48xlarge takes 1.5",
+             "calibrate $work/ran.log --job $work/ran.yaml --strategy tp=2 --out $work/mine.json --force");
+  const std::string& answer =
+      cli.run_with("COLUMNS", "100", "plan $work/job.yaml --profile $work/mine.json").out;
+  cli.prints("^Unknown +torchtitan was not measured on your p5.48xlarge, but megatron was: ");
+  CHECK(std::count(answer.begin(), answer.end(), '\n') <= 16);
+  cli.says("so torchtitan there is predicted 1.2[0-9] times as long, give or take ");
+  cli.run("plan $work/job.yaml --profile $work/mine.json --target megatron");
+  cli.prints_no("was not measured");
+  cli.run("plan $work/job.yaml");
+  cli.prints_no("was not measured");
 }

@@ -68,10 +68,52 @@ TEST_CASE("one run moves its layout and, with the site, its neighbours", "[calib
         Approx(1.644854 * std::sqrt((s + c) * r / all + r)).epsilon(1e-4));
   CHECK(std::log(other.high.value / other.step.value) ==
         Approx(1.644854 * std::sqrt(s * (c + r) / all + c + r)).epsilon(1e-4));
-  // Other machines and stacks are as before.
-  for (const models::Job& elsewhere : {job_at_site("trn1n.32xlarge"), job_at_site("trn1.32xlarge", "nxd")}) {
+  // Other machines are as before.
+  for (const char* stack : {"nxdt", "nxd"}) {
+    const models::Job elsewhere = job_at_site("trn1n.32xlarge", stack);
     CHECK(step_of(elsewhere, "tp=8", fit.profile).step == step_of(elsewhere, "tp=8", certain()).step);
   }
+}
+
+// Catches a stack that was not measured, predicted as if nothing had been seen of its machine: plan then took
+// it for the one that was seen to be slow. With f the site's factor, half of log f is the machine's, give or
+// take log f / sqrt(12); of the factor's own variance s (c + r) / all a quarter counts.
+TEST_CASE("another stack on the machine is half as much slower, and less sure", "[calibrate]") {
+  const models::Job job = job_at_site(), other = job_at_site("trn1.32xlarge", "nxd");
+  const double before = step_of(job, "tp=8", certain()).step.value;
+  const double s = 0.09, c = 0.0064, r = 0.0025, all = s + c + r;
+  for (const double slow : {2.0, 1.27, 1.0}) {
+    CAPTURE(slow);
+    const SiteFit fit = calibrate::fit_site({run_of(job, "tp=8", before * slow)}, certain());
+    const double site = std::log(slow) * s / all;
+    const models::StepReport borrowed = step_of(other, "tp=8", fit.profile);
+    const double unseen = step_of(other, "tp=8", certain()).step.value;
+    CHECK(std::log(borrowed.step.value / unseen) == Approx(site / 2).epsilon(1e-6).margin(1e-9));
+    CHECK(std::log(borrowed.high.value / borrowed.step.value) ==
+          Approx(1.644854 * std::sqrt(c + site * site / 12 + s * (c + r) / all / 4)).epsilon(1e-4));
+  }
+}
+
+// Catches n stacks counted as one, and a run that borrows from others though its own site is fitted with it.
+// Of two stacks 2/3 of the mean logarithm m is the machine's, give or take m / sqrt(18).
+TEST_CASE("a third stack borrows from both that were measured", "[calibrate]") {
+  const models::Job a = job_at_site(), b = job_at_site("trn1.32xlarge", "nemo-megatron"),
+                    other = job_at_site("trn1.32xlarge", "nxd");
+  const SiteRun of_a = run_of(a, "tp=8", 1.5 * step_of(a, "tp=8", certain()).step.value),
+                of_b = run_of(b, "tp=8", 1.2 * step_of(b, "tp=8", certain()).step.value);
+  const SiteFit fit = calibrate::fit_site({of_a, of_b}, certain());
+  const double s = 0.09, c = 0.0064, r = 0.0025, all = s + c + r;
+  const double mean = (std::log(1.5) + std::log(1.2)) / 2 * s / all;
+  const models::StepReport borrowed = step_of(other, "tp=8", fit.profile);
+  CHECK(std::log(borrowed.step.value / step_of(other, "tp=8", certain()).step.value) ==
+        Approx(2 * mean / 3).epsilon(1e-6));
+  CHECK(std::log(borrowed.high.value / borrowed.step.value) ==
+        Approx(1.644854 * std::sqrt(c + mean * mean / 18 + 2 * s * (c + r) / all / 9)).epsilon(1e-4));
+  CHECK(std::log(fit.rows[1].after / std::exp(of_b.log_seconds)) ==
+        Approx(-std::log(1.2) * r / all).epsilon(1e-6));
+  const Profile by_one = calibrate::fit_site({of_b}, calibrate::fit_site({of_a}, certain()).profile).profile;
+  CHECK(step_of(b, "tp=32", by_one).high.value ==
+        Approx(step_of(b, "tp=32", fit.profile).high.value).epsilon(1e-6));
 }
 
 // Catches an update that forgets what the one before taught: runs one after the other are runs together.

@@ -134,6 +134,52 @@ TEST_CASE("the spread of a step is that of covariance, stack and configuration",
   CHECK(spread({"nxd", "2.20"}) == Approx(std::sqrt(always + 0.0144 + 0.0036)));
 }
 
+// Catches parts of factors that pace and spread count differently, and what borrows though it must not: the
+// own stack, another machine, a factor of published runs or of a layout.
+TEST_CASE("a stack borrows from the sites of others on its machine", "[models][uncertainty]") {
+  models::Job job = job_of("llama2-7b", 4, 4096, 64);
+  const std::string machine = job.cluster.instance.name;
+  Profile p = sure();
+  p.calibration = calibration({{"nxdt", "", 1.1, 0},
+                               {"nxdt", "2.20", 2, 0, machine},
+                               {"nxdt", "2.20", 1.3, 0, machine, "a layout"},
+                               {"nemo-megatron", "", 1, 0, machine},
+                               {"nxdt", "2.20", 3, 0, "elsewhere"}});
+  Profile none = p;
+  none.calibration = calibration({{"nxdt", "", 1.1, 0}});
+  const models::Strategy s = strategy_of(job, "tp=8");
+  using Weights = std::vector<double>;
+  const auto weights = [&](const char* framework, const char* release) {
+    job.software = {framework, release};
+    const models::FactorShares shares = models::factor_shares(p, job, &s);
+    double log_pace = 0;
+    for (std::size_t i = 0; i < shares.weights.size(); ++i)
+      log_pace += shares.weights[i] * std::log(p.calibration->stacks[i].median);
+    CHECK(std::log(pace_of(p, job, &s) / pace_of(sure(), job, &s)) == Approx(log_pace).margin(1e-12));
+    const models::SpreadParts parts = models::spread_parts(p, job, s, Weights(kCount, 0));
+    CHECK(Weights(parts.gradient.begin() + static_cast<std::ptrdiff_t>(kCount), parts.gradient.end()) ==
+          shares.weights);
+    if (shares.borrowed.empty()) {
+      CHECK(shares.variance == 0);
+    } else {
+      const double more = parts.shared - models::spread_parts(none, job, s, Weights(kCount, 0)).shared;
+      CHECK(more == Approx(shares.variance).epsilon(1e-6));
+    }
+    return shares.weights;
+  };
+  const double third = 1.0 / 3;
+  CHECK(weights("nxdt", "2.20") == Weights{1, 1, 0, 0, 0});
+  CHECK(weights("nemo-megatron", "2.21") == Weights{0, 0, 0, 1, 0});
+  CHECK(weights("nxd", "2.20") == Weights{0, third, 0, third, 0});
+  CHECK(weights("nxdt", "2.21") == Weights{1, third, 0, third, 0});  // a release that did not run there
+  // The mean of log 2 and log 1, and the variance of Beta(2, 1), 1 / 18.
+  CHECK(models::factor_shares(p, job).variance == Approx(std::log(2) * std::log(2) / 4 / 18));
+  job.cluster.instance.name = "elsewhere";
+  CHECK(weights("nxd", "2.20") == Weights{0, 0, 0, 0, 0.5});
+  job.cluster.instance.name = "unknown";
+  CHECK(weights("nxd", "2.20") == Weights{0, 0, 0, 0, 0});
+}
+
 // A log-sd of 0.3 of all steps whose tokens are dispatched: not of a dense model, nor of experts with places.
 // Catches: doubt of dispatchers that widens other steps, or that plans of one stack do not share.
 TEST_CASE("steps with experts are as sure as their dispatcher is known", "[models][uncertainty]") {
