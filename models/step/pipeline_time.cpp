@@ -63,12 +63,16 @@ class Pipeline {
   /// between the two.
   SimTime reduced(SimTime limit) {
     warm_up();
+    if (limit < kNever) {
+      const SimTime least = least_from(0, x_);
+      if (least >= limit) return least;
+    }
     int k = 0;
     for (; k + 1 < m_; ++k) {
       round(k);
       const bool power = (k & (k + 1)) == 0;  // the check costs as much as a round
       if (power && limit < kNever) {
-        const SimTime least = least_after(k);
+        const SimTime least = least_from(k + 1, next_);
         if (least >= limit) return least;
       }
       if (const auto each = shift(k)) {
@@ -126,11 +130,11 @@ class Pipeline {
     if (goes_forward(0, k + 1)) next_[0] += c_.stages[0].up;
   }
 
-  /// A time before which the last reduction cannot end, from the `next_` of round k: each stage still has its
-  /// passes and messages of the rounds that are left, one after the other.
-  SimTime least_after(int k) const {
+  /// A time before which the last reduction cannot end, from the `x` of round k: each stage still has its passes
+  /// and messages of the rounds that are left, one after the other.
+  SimTime least_from(int k, const std::vector<SimTime>& x) const {
     SimTime most;
-    const int rounds = m_ - 1 - k;
+    const int rounds = m_ - k;
     const auto messages = [&](int boundary) {
       const BoundaryCost& b = c_.boundaries[at(boundary)];
       return b.gradient * rounds + b.activation * std::max(0, rounds - forwards(boundary));
@@ -140,7 +144,7 @@ class Pipeline {
       SimTime left = stage.down * rounds + stage.up * std::max(0, rounds - 1 - forwards(s)) + stage.reduce;
       if (s > 0) left += messages(s - 1);
       if (s + 1 < count_) left += messages(s);
-      most = std::max(most, next_[at(s)] + left);
+      most = std::max(most, x[at(s)] + left);
     }
     return most;
   }

@@ -166,8 +166,9 @@ std::vector<int> StepBounds::best_layers(const Strategy& s, int micro_batches, c
     best = split;
   }
   time(best);  // whose costs are then those of `step`
-  move_layers([&](int i, int layers) -> const StageCost& { return stage(i, layers); }, step, costs.most, best,
-              least);
+  if (least > least_bound)
+    move_layers([&](int i, int layers) -> const StageCost& { return stage(i, layers); }, step, costs.most,
+                best, least);
 
   Strategy plain = s;
   plain.pipeline_cuts.clear();

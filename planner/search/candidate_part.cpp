@@ -187,12 +187,26 @@ std::vector<int> CandidatePart::most_layers(const Strategy& s, Bytes limit) cons
   std::vector<int> most;
   int sum = 0;
   for (int stage = 0; stage < stages; ++stage) {
-    int low = 0, high = all;  // `low` fits
+    const auto ok = [&](int l) {
+      return fits(models::stage_memory(job_, s, profile_, stage, l, one_chunk(s, m, stage, l)), limit);
+    };
+    // A stage mostly has room for as many as the one below, or for one more.
+    int low = 0, high = all;  // `low` fits, more than `high` do not
+    for (int l = most.empty() ? 0 : most.back(), step = 1; l > 0 && low < high; step *= 2) {
+      if (ok(l)) {
+        low = l;
+        l = std::min(l + step, high);
+        if (l == low) break;
+      } else {
+        high = l - 1;
+        if (low > 0) break;
+        l = std::max(l - step, 0);
+      }
+    }
     while (low < high) {
       const int l = (low + high + 1) / 2;
-      const bool ok =
-          fits(models::stage_memory(job_, s, profile_, stage, l, one_chunk(s, m, stage, l)), limit);
-      (ok ? low : high) = ok ? l : l - 1;
+      const bool room = ok(l);
+      (room ? low : high) = room ? l : l - 1;
     }
     if (low == 0) return {};
     most.push_back(low);
