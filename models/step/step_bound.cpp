@@ -182,20 +182,36 @@ std::vector<int> StepBounds::best_layers(const Strategy& s, int micro_batches, c
 ComputeBounds::ComputeBounds(const Job& job, const Profile& profile)
     : job_(job), profile_(on_job(profile, job)) {}
 
+/// A field that is added to Strategy does not compile until it is added to the key, if it changes operators.
+ComputeBounds::Key ComputeBounds::key_of(const Strategy& s) {
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
+               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
+               schedule, framework, sharding, shard_ranks] = s;
+  (void)pipeline, (void)virtual_pipeline, (void)data, (void)zero1, (void)pipeline_cuts, (void)schedule,
+      (void)shard_ranks;
+  return {tensor,          context,   expert,    micro_batch, kv_replicator, bucket_mb, sequence_parallel,
+          flash_attention, recompute, precision, sharding,    framework};
+}
+
 const ComputeBounds::Parts& ComputeBounds::parts(const Strategy& s) {
-  // The operators of a micro-batch do not depend on these.
+  const auto [known, fresh] = known_.try_emplace(key_of(s));
+  if (!fresh) return known->second;
   Strategy kind = s;
   kind.pipeline_parallel = kind.virtual_pipeline = kind.data_parallel = 1;
   kind.zero1 = true;
   kind.schedule = Schedule::one_f_one_b;
   kind.pipeline_cuts.clear();
   kind.shard_ranks = 0;
-  if (const auto known = known_.find(kind); known != known_.end()) return known->second;
-  const LayerModel model(job_, kind, profile_);
-  const Parts all{work(model.layer_forward()) + work(model.layer_backward()),
-                  work(model.embedding_forward()) + work(model.embedding_backward()),
-                  work(model.head_forward()) + work(model.head_backward())};
-  return known_.emplace(std::move(kind), all).first->second;
+  try {
+    const LayerModel model(job_, kind, profile_);
+    known->second = {work(model.layer_forward()) + work(model.layer_backward()),
+                     work(model.embedding_forward()) + work(model.embedding_backward()),
+                     work(model.head_forward()) + work(model.head_backward())};
+  } catch (...) {
+    known_.erase(known);
+    throw;
+  }
+  return known->second;
 }
 
 /// A measured layout may be faster than its parts say.

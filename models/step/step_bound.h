@@ -5,6 +5,8 @@
 
 #include <map>
 #include <memory>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "models/job/job.h"
@@ -69,12 +71,16 @@ class ComputeBounds {
   struct Parts {
     SimTime layer, embedding, head;
   };
+  /// Parts of a strategy that change the operators of a micro-batch.
+  using Key =
+      std::tuple<int, int, int, int, int, int, bool, bool, Recompute, Precision, Sharding, std::string_view>;
+  static Key key_of(const Strategy& s);
   const Parts& parts(const Strategy& s);
   double measured(const Strategy& s) const;
 
   const Job& job_;
   Profile profile_;  ///< as on_job() returns it
-  std::map<Strategy, Parts> known_;
+  std::map<Key, Parts> known_;
 };
 
 }  // namespace trnplan::models
