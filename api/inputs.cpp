@@ -205,7 +205,14 @@ void remark_release(const models::Profile& profile, const models::Job& job, Rema
   const models::Software& software = job.software;
   remark_stack(profile, software, remarks);
   remark_site(profile, job, remarks);
-  if (software.release.empty() || profile.calibration == nullptr) return;
+  if (software.release.empty()) return;
+  if (job.cluster.instance.traits.accelerator == topology::Accelerator::gpu) {
+    remarks.add(fmt::format("release {} is one of the Neuron SDK, and {} runs none: it changes nothing",
+                            printable(software.release, 20), printable(job.cluster.instance.name, 40)),
+                "release");
+    return;
+  }
+  if (profile.calibration == nullptr) return;
   std::vector<std::string> known;
   for (const models::StackFactor& s : profile.calibration->stacks) {
     if (!s.release.empty() && (software.framework.empty() || s.framework == software.framework))

@@ -221,6 +221,13 @@ planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRe
 
 namespace {
 
+/// The first type of the list; "" without one that is known.
+std::string first_type(const std::string& instances) {
+  const std::vector<std::string> parts = comma_parts(instances);
+  if (parts.empty() || instances == "all") return "";
+  return io::type_called(parts.front(), io::Catalog::standard()).name;
+}
+
 /// States for each point whether its plan can be written, and once per type why not.
 class WriterTeller {
  public:
@@ -280,6 +287,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   WhatIfRequest o = request;
   o.job.options.own_nodes = true;
   o.job.options.own_instances = !o.instances.empty();
+  o.job.options.first_instance = first_type(o.instances);
   planner::WhatIfQuestion question;
   const auto ask = [&](io::JobReading& reading, const io::Catalog& catalog) {
     question = question_of(o, reading.job, catalog, remarks);

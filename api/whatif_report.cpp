@@ -134,7 +134,7 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
   };
   const WhatIfRequest usual;
   add("--nodes", fmt::to_string(p.nodes), true);
-  add("--instance", p.instance, a.question.instances.size() > 1 || p.instance != a.job.cluster.instance.name);
+  add("--instance", p.instance, !o.instances.empty() || p.instance != a.job.cluster.instance.name);
   add("--global-batch", fmt::to_string(p.global_batch), own_batch);
   add("--tokens", o.tokens, !o.tokens.empty());
   add("--target", p.target.value_or(""), p.target && !p.target->empty());

@@ -148,8 +148,8 @@ std::string short_whatif_text(const WhatIfAnswer& a, int width) {
     text += solved_text(a, *best);
     if (r.surer >= 0) {
       const WhatIfPoint& surer = r.points[static_cast<std::size_t>(r.surer)];
-      text += fmt::format("  safer       {} if it works: {} is 90 % likely to keep {}\n",
-                          cluster_words(surer), surer.run.usd ? usd_text(*surer.run.usd) + "," : "it",
+      text += fmt::format("  safer       {}{}: if it works, 90 % likely to keep {}\n", cluster_words(surer),
+                          surer.run.usd ? ", " + usd_text(*surer.run.usd) : "",
                           a.question.deadline ? "the deadline" : "the budget");
     }
     if (const std::string commitment = best->run.bill ? best->run.bill->commitment(best->run.time) : "";

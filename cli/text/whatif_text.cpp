@@ -200,7 +200,7 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   text += run_text(p.run, run_question(a.question));
   if (a.result.surer >= 0) {
     const WhatIfPoint& surer = a.result.points[static_cast<std::size_t>(a.result.surer)];
-    text += fmt::format("  safer       {} is 90 % likely to keep {}: {}\n", cluster_words(surer),
+    text += fmt::format("  safer       {}: if it works, 90 % likely to keep {}: {}\n", cluster_words(surer),
                         a.question.deadline ? "the deadline" : "the budget",
                         run_line(surer.run, run_question(a.question)));
   }

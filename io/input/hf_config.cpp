@@ -98,6 +98,16 @@ void note_ignored(MapReader& map, const Dialect& d, const Architecture& a, std::
       !window_off) {
     notes.push_back("sliding_window is ignored: full attention is counted");
   }
+  const std::string activation = map.text("hidden_act", "");
+  const bool usual = activation.empty() || activation == "silu" || activation == "swish" ||
+                     a.mlp != models::Mlp::gated || !d.untimed.empty();
+  if (!usual) {
+    notes.push_back("hidden_act " + printable(activation, 30) +
+                    " is counted as silu, which takes as much work, and a config that is written says silu: "
+                    "change that before it trains");
+  }
+  if (map.has("quantization_config"))
+    notes.push_back("quantization_config is ignored: all weights are trained in the job's precision");
   note_blocks(map, d, a, notes);
 }
 

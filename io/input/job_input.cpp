@@ -192,7 +192,8 @@ class ModelInput {
 
   void assume_cluster() {
     if (options_.instance.empty()) {
-      options_.instance = catalog_.default_instance();
+      options_.instance =
+          options_.first_instance.empty() ? catalog_.default_instance() : options_.first_instance;
       if (!options_.own_instances) tell("--instance " + options_.instance);
     }
     if (options_.nodes.empty()) {

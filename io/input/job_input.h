@@ -25,6 +25,7 @@ struct JobOptions {
   std::string target;
   /// True if the command asks for nodes or types itself: assumptions on them are then not reported.
   bool own_nodes = false, own_instances = false;
+  std::string first_instance = {};  ///< the type to assume for a model alone; empty: the catalogue's default
   /// True if the command's user states these values in place of the job's on purpose: no note says so.
   bool expected = false;
   /// True if the strategy of an NxDT YAML is not pinned, and only its model and training are used.

@@ -62,7 +62,9 @@ SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy&
   } else if (parts.repeats) {
     if (!framework) parts.shared += square(profile[common::stack_spread]);
     if (!release) parts.shared += square(profile[common::release_spread]);
-  } else if (job.software.framework.empty() || job.software.release.empty()) {
+  } else if (job.software.framework.empty() || job.software.release.empty() ||
+             job.cluster.instance.traits.accelerator ==
+                 topology::Accelerator::gpu) {  // releases are Neuron's
     parts.shared += square(profile[common::stack_spread]);
   }
   const Parameter dispatch = device_of(job.cluster.instance.core).spread_of_dispatch();

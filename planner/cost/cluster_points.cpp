@@ -97,6 +97,7 @@ WhatIfPoint ClusterPoints::at(const topology::Instance& instance, int nodes, Wan
     return p;
   }
   p.plan = std::move(found.plans[found.recommended]);
+  p.global_batch = p.plan->global_batch;
   p.remark = host_remark(*at, p.plan->strategy, q.asynchronous);
   p.run = answer_run(*at, *p.plan, {q.tokens, q.deadline, q.budget}, terms(), reliability);
   if (!p.run.why.empty()) {

@@ -292,7 +292,7 @@ double WhatIfPoint::probability(const WhatIfQuestion& q) const {
 
 bool WhatIfPoint::keeps(const WhatIfQuestion& q) const {
   if (!plan) return false;
-  if (q.asks_for_tokens()) return run.tokens_50 > 0;
+  if (q.asks_for_tokens()) return run.tokens_50 > 0 && run.works >= q.confidence.value_or(0);
   if (q.confidence) return probability(q) >= *q.confidence;
   if (q.deadline && run.time > *q.deadline) return false;
   return !q.budget || (run.usd && *run.usd <= *q.budget);

@@ -264,13 +264,22 @@ class Search {
         plans.push_back(std::move(plan));
     }
     if (plans.empty()) return;
-    const auto usd = [](const Plan& p) { return p.usd_per_hour * p.run.value; };
-    if (known_.late())
-      why.too_slow = *std::min_element(plans.begin(), plans.end(),
-                                       [](const Plan& a, const Plan& b) { return a.run < b.run; });
-    if (known_.expensive())
-      why.too_expensive = *std::min_element(plans.begin(), plans.end(),
-                                            [&](const Plan& a, const Plan& b) { return usd(a) < usd(b); });
+    std::vector<Plan> in_time, in_budget;
+    for (const Plan& p : plans) {
+      if (known_.in_time(p.run)) in_time.push_back(p);
+      if (known_.in_budget(p)) in_budget.push_back(p);
+    }
+    // A plan that keeps one limit shows by how much the other is missed.
+    const auto fastest = [](const Plan& a, const Plan& b) { return a.run < b.run; };
+    const auto cheapest = [](const Plan& a, const Plan& b) {
+      return a.usd_per_hour * a.run.value < b.usd_per_hour * b.run.value;
+    };
+    const std::vector<Plan>&slow = in_budget.empty() ? plans : in_budget,
+          &costly = in_time.empty() ? plans : in_time;
+    const Plan &quick = *std::min_element(slow.begin(), slow.end(), fastest),
+               &cheap = *std::min_element(costly.begin(), costly.end(), cheapest);
+    if (!known_.in_time(quick.run)) why.too_slow = quick;
+    if (!known_.in_budget(cheap)) why.too_expensive = cheap;
   }
 
   const Job& job_;

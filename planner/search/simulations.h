@@ -73,6 +73,10 @@ class Simulations {
   /// True if even its bound is too slow or too expensive for the job; late() and expensive() remember this.
   [[nodiscard]] bool misses_limits(Place p);
   [[nodiscard]] bool keeps_limits(const Plan& plan);
+  [[nodiscard]] bool in_time(Seconds run) const { return job_.deadline.value <= 0 || run <= job_.deadline; }
+  [[nodiscard]] bool in_budget(const Plan& plan) const {
+    return job_.budget <= 0 || run_usd(plan) <= job_.budget;
+  }
   [[nodiscard]] bool late() const { return late_; }
   [[nodiscard]] bool expensive() const { return expensive_; }
 
@@ -81,10 +85,6 @@ class Simulations {
   /// Notes doubtful replica groups, if the user allows them.
   void note_doubts(Place p, Plan& plan);
   [[nodiscard]] Seconds run_of(Place p, Seconds step, int batch) const;
-  [[nodiscard]] bool in_time(Seconds run) const { return job_.deadline.value <= 0 || run <= job_.deadline; }
-  [[nodiscard]] bool in_budget(const Plan& plan) const {
-    return job_.budget <= 0 || run_usd(plan) <= job_.budget;
-  }
 
   const models::Job& job_;
   const models::Profile& profile_;

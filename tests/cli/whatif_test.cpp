@@ -129,3 +129,53 @@ TEST_CASE("whatif solves for nodes and says the confidence", "[cli]") {
   cli.expect(0, "that works with 1 %", what + " --nodes 1,2 --confidence 1%");
   cli.refuse("--confidence: \"2\" is not a probability", what + " --deadline 20d --confidence 2");
 }
+
+// Catches options that are held against the catalogue's default machine, which nobody named; and the upper end of
+// a range of batches in place of the batch that is trained.
+TEST_CASE("whatif of a model alone is about the types that it names", "[cli]") {
+  Session cli;
+  const std::string on = "whatif llama3-8b --tokens 100B --nodes 8 --instances p5.48xlarge ";
+  const auto point = [&](const std::string& options) {
+    return json_of(cli, on + options).at("points").at(0);
+  };
+  const json usual = point("");
+  CHECK(point("--all-reduce-gbps 10@8").at("step_seconds") > usual.at("step_seconds"));
+  CHECK(point("--set core.fp8=x2").at("step_seconds") == usual.at("step_seconds"));
+  const json batched = json_of(cli,
+                               "whatif llama3-8b --tokens 100B --nodes 13 --instances p5.48xlarge "
+                               "--global-batch 1000..1050")
+                           .at("points")
+                           .at(0);
+  const auto& s = batched.at("strategy");
+  CHECK(batched.at("global_batch").get<int>() %
+            (s.at("data_parallel").get<int>() * s.at("micro_batch").get<int>()) ==
+        0);
+}
+
+// Catches a confidence that is ignored where tokens are asked for, and said to be kept.
+TEST_CASE("the confidence holds where tokens are asked for", "[cli]") {
+  Session cli;
+  const std::string ask = "whatif llama3-8b --nodes 8 --instances p5.48xlarge --deadline 30d --confidence ";
+  cli.expect(3, "not 99 %: its plan", ask + "99%");
+  cli.expect(0, "the most tokens within 30 days with 50 %", ask + "50%");
+}
+
+// Catches a price within the budget that is called too costly where only the time is short.
+TEST_CASE("only the limit that is missed is blamed", "[cli]") {
+  Session cli;
+  cli.expect(3, "^Too slow",
+             "plan llama3-8b --nodes 4,8 --instance p5.48xlarge --tokens 2T --deadline 30d --budget 400000");
+  cli.prints_no("^Too costly");
+}
+
+// Catches a release of the Neuron SDK that narrows the interval of a machine without one.
+TEST_CASE("a release changes nothing on GPUs", "[cli]") {
+  Session cli;
+  const auto interval = [&](const std::string& options) {
+    return json_of(cli, "plan llama3-8b --sequence 2048 --global-batch 64 --instance p5.48xlarge " + options)
+        .at("plans")
+        .at(0)
+        .at("step_seconds_90");
+  };
+  CHECK(interval("--release 2.22") == interval(""));
+}

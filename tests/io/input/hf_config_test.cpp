@@ -65,6 +65,10 @@ TEST_CASE("what is read but not modelled is noted", "[io][hf_config]") {
   rope.replace(rope.find("\"rope_scaling\": null"), 20, "\"rope_scaling\": {\"type\": \"llama3\"}");
   REQUIRE(config_of(rope).notes.size() == 1);
   CHECK(config_of(rope).notes[0].find("rope_scaling") != std::string::npos);
+  // Catches another activation that becomes SwiGLU in a config without a word.
+  const std::string gelu = llama3("\"hidden_act\": \"gelu\", ");
+  REQUIRE(config_of(gelu).notes.size() == 1);
+  CHECK(config_of(gelu).notes[0].find("hidden_act gelu") != std::string::npos);
 }
 
 TEST_CASE("every fault of a config at once", "[io][hf_config]") {
