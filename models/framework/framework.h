@@ -165,6 +165,13 @@ struct SavedBytes {
 /// megatron/training/theoretical_memory_usage.py
 inline constexpr SavedBytes kFusedKernelsSave{4, 4, 4, 4, 4, 6, 4, 6, 4, 1, false};
 
+/// Scores of plain attention on a rank: `squares` of queries x keys, one for each of its heads and each
+/// sequence of a micro-batch.
+struct ScoreShape {
+  int squares, queries, keys;
+  bool causal;
+};
+
 /// The way in which a loop without a limit of places hands tokens to the experts of a rank.
 struct ExpertDispatch {
   /// True if the host launches the products of each expert separately, for which it waits until the device has
@@ -204,9 +211,9 @@ class Framework {
   /// True if, without sequence parallel, each tensor-parallel rank sends its part of a message between stages
   /// and the receivers gather it. Otherwise each rank sends all of it.
   [[nodiscard]] virtual bool scatters_messages() const { return false; }
-  /// True if softmax of plain attention over so many keys is one kernel whatever the stack's settings are
+  /// True if softmax of such scores of plain attention is one kernel whatever the stack's settings are
   /// (StackTraits::fuses_softmax).
-  [[nodiscard]] virtual bool fuses_softmax(int /*keys*/) const { return false; }
+  [[nodiscard]] virtual bool fuses_softmax(const ScoreShape& /*scores*/) const { return false; }
   /// True if some collectives of a layer overlap its work, on an engine of their own.
   [[nodiscard]] virtual bool overlaps_layers(const Strategy& s) const = 0;
   /// Overlap of the tensor-parallel collectives; needs overlaps_layers(). Absent: they run in turn with the

@@ -25,6 +25,13 @@ ProcessGroup sharers(const Strategy& s) {
 
 }  // namespace
 
+bool fused_softmax_takes(const ScoreShape& scores) {
+  const bool sizes = scores.keys > 16 && scores.keys <= 4096 && scores.keys % 4 == 0 &&
+                     scores.queries % 4 == 0 && scores.squares % 4 == 0;
+  const int rows_of_block = scores.keys > 128 ? 4 : 8;
+  return sizes && (scores.causal ? scores.squares : scores.queries) % rows_of_block == 0;
+}
+
 std::optional<TensorOverlap> MegatronOptions::overlap_of(const Strategy& s) const {
   return s.sequence_parallel && s.tensor_parallel > 1 ? tensor_overlap : std::nullopt;
 }

@@ -70,6 +70,13 @@ inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
                                                 .gradient_bytes = 2,
                                                 .loss = FusedLoss{{6, 4}, {2, 2}}};
 
+/// True if the kernel that scales, masks and normalises scores takes them: 17 to 4096 keys, and all numbers
+/// multiples of 4. A block of threads has 4 rows of more than 128 keys, else 8: of that number the squares are a
+/// multiple if scores are causal, else the queries (NVIDIA/Megatron-LM@00caa53a
+/// megatron/core/fusions/fused_softmax.py, is_kernel_available; bigscience-workshop/Megatron-DeepSpeed@8387ae17
+/// megatron/model/fused_softmax.py and megatron/fused_kernels/scaled_masked_softmax.h, get_batch_per_block).
+bool fused_softmax_takes(const ScoreShape& scores);
+
 class Megatron final : public Nxd {
  public:
   explicit constexpr Megatron(const MegatronOptions& options = {}) : options_(options) {}
@@ -81,9 +88,8 @@ class Megatron final : public Nxd {
   /// Transformer Engine takes cuDNN's kernel from compute capability 9.0 on, FlashAttention 2 below
   /// (NVIDIA/TransformerEngine transformer_engine/pytorch/attention, get_attention_backend).
   std::string_view attention() const override { return "transformer-engine"; }
-  /// Unless --no-masked-softmax-fusion is given (megatron/training/arguments.py). The kernel takes 17 to 4096
-  /// keys (megatron/core/fusions/fused_softmax.py, is_kernel_available).
-  bool fuses_softmax(int keys) const override { return keys > 16 && keys <= 4096; }
+  /// Unless --no-masked-softmax-fusion is given (megatron/training/arguments.py).
+  bool fuses_softmax(const ScoreShape& scores) const override { return fused_softmax_takes(scores); }
   bool overlaps_layers(const Strategy& s) const override {
     return s.context_parallel > 1 || tensor_overlap(s);
   }

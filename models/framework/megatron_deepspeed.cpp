@@ -1,5 +1,7 @@
 #include "models/framework/megatron_deepspeed.h"
 
+#include "models/framework/megatron.h"
+
 namespace trnplan::models {
 
 namespace {
@@ -10,9 +12,13 @@ constexpr double kElementBytes = 2;
 
 }  // namespace
 
-/// False: its attention is two products with a fused softmax between them (megatron/fused_kernels).
+/// False: its attention is two products with a softmax between them.
 bool MegatronDeepSpeed::has_flash_attention(const Architecture&) const {
   return false;
+}
+
+bool MegatronDeepSpeed::fuses_softmax(const ScoreShape& scores) const {
+  return fused_softmax_takes(scores);
 }
 
 bool MegatronDeepSpeed::overlaps_layers(const Strategy&) const {

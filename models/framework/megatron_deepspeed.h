@@ -28,7 +28,7 @@ class MegatronDeepSpeed : public Nxd {
   }
   bool recomputes_classes() const override { return false; }
   bool has_flash_attention(const Architecture& a) const override;
-  bool fuses_softmax(int /*keys*/) const override { return true; }
+  bool fuses_softmax(const ScoreShape& scores) const override;
   bool scatters_messages() const override { return true; }
   bool overlaps_layers(const Strategy& s) const override;
   PassLaunches launches(const Strategy& s) const override;

@@ -58,8 +58,10 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   mlp_width_ = a_.intermediate / t;
   vocabulary_ = std::ceil(a_.vocabulary / t);
   element_bytes_ = on_.element_bytes();
-  const bool fused =
-      stack_of(job.software).fuses_softmax || framework_of(strategy).fuses_softmax(job.training.sequence);
+  const ScoreShape scores{a_.heads / strategy.tensor_parallel * strategy.micro_batch,
+                          job.training.sequence / strategy.context_parallel, job.training.sequence,
+                          a_.causal};
+  const bool fused = stack_of(job.software).fuses_softmax || framework_of(strategy).fuses_softmax(scores);
   score_bytes_ = fused ? kFusedSoftmax : kPlainSoftmax;
   if (a_.dropout) {
     score_bytes_.forward += kDropoutBytesForward;

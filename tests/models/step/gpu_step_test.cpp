@@ -126,11 +126,11 @@ TEST_CASE("messages between stages are cut over tensor-parallel ranks", "[models
 // Fused, a score moves 8 bytes forward and 14 backward through a memory of 2 TB/s; one operator at a time 26 and 30.
 // 4 GPUs of a tensor-parallel group have 8 of 32 heads: 8 x 2048^2 scores a layer.
 TEST_CASE("softmax is fused where the training loop or the stack says so", "[models]") {
-  Job job = short_gpu_job(1, 8);
+  Job job = short_gpu_job(2, 8);
   const double scores = 8 * 2048.0 * 2048;
-  const auto attention = [&](const char* framework, const char* stack) {
+  const auto attention = [&](const char* framework, const char* stack, const char* layout = "tp=4") {
     job.software.framework = stack;
-    const Strategy s = strategy_of(job, std::string("tp=4,flash=false,framework=") + framework);
+    const Strategy s = strategy_of(job, std::string(layout) + ",flash=false,framework=" + framework);
     const Profile profile = gpu_profile();
     const LayerModel model(job, s, profile);
     double seconds = 0;
@@ -142,10 +142,21 @@ TEST_CASE("softmax is fused where the training loop or the stack says so", "[mod
   const double more = (26 + 30 - 8 - 14) * scores / 2e12;
   for (const char* loop : {"megatron", "megatron-deepspeed"}) {
     CHECK(attention(loop, "megatron") == attention(loop, "nxdt"));
+    // With 16 ranks a rank has 2 squares of a sequence, a quarter of 8: too few for a block of the kernel, which was
+    // taken all the same. Of two sequences it has 4.
+    const double one = attention(loop, "megatron", "tp=16") - attention(loop, "nxdt", "tp=16");
+    CHECK(one == Approx(more / 4));
+    CHECK(attention(loop, "megatron", "tp=16,mbs=2") == attention(loop, "nxdt", "tp=16,mbs=2"));
+    const Framework& f = framework_of(strategy_of(job, std::string("tp=4,framework=") + loop));
+    CHECK(f.fuses_softmax({4, 4096, 4096, true}));  // the kernel's last size
+    CHECK_FALSE(f.fuses_softmax({4, 4100, 4100, true}));
+    CHECK_FALSE(f.fuses_softmax({4, 2046, 2046, true}));
+    // Up to 128 keys a block has 8 rows: of one square for causal scores, whatever their number is for others.
+    CHECK(f.fuses_softmax({8, 128, 128, true}));
+    CHECK_FALSE(f.fuses_softmax({4, 128, 128, true}));
+    CHECK(f.fuses_softmax({4, 128, 128, false}));
+    CHECK_FALSE(f.fuses_softmax({8, 16, 16, true}));
   }
-  const Framework& megatron = framework_of(strategy_of(job, "tp=4,framework=megatron"));
-  CHECK(megatron.fuses_softmax(4096));  // the kernel's last size
-  CHECK_FALSE(megatron.fuses_softmax(4097));
   CHECK(attention("nanotron", "megatron") - attention("nanotron", "nxdt") == Approx(more));
 }
 
