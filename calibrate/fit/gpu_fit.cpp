@@ -240,7 +240,9 @@ models::NetworkState law_in(const models::Profile& profile) {
 }  // namespace
 
 bool GpuParameter::holds(const GpuRun& run) const {
-  return scope.empty() || scope == run.strategy.framework || scope == run.job.cluster.instance.name;
+  const std::string_view loop = run.strategy.framework;
+  return scope.empty() || scope == loop || scope == models::stack_named(loop).loop ||
+         scope == run.job.cluster.instance.name;
 }
 
 GpuFit fit_gpu(std::vector<GpuRun> runs, const GpuFitPlan& plan, models::Profile prior,

@@ -29,6 +29,9 @@ struct StateBytes {
   double update, update_shard;  ///< moved by the optimizer; the second divided by D
   double parameter_shard = 0, gradient_shard = 0;  ///< alive, divided by D
   double pass = 0;  ///< gradients of a pass on every rank, alive until its end, where they are added up
+  /// True if those of the last pass stay until the next backward pass begins, also in the optimizer's step.
+  bool keeps_pass = false;
+  double copied = 0;  ///< copy of the gradients that is reduced, alive on every rank inside the step
 };
 
 /// Bytes of a logit that are alive while the loss is computed, and while the head's gradients are computed.

@@ -23,6 +23,8 @@ constinit const Megatron kMegatron;
 constinit const Megatron kMegatronBridge(kBridgeOptions);
 constinit const MegatronFsdp kMegatronFsdp;
 constinit const MegatronDeepSpeed kMegatronDeepSpeed;
+constinit const MegatronDeepSpeed kMegatronDeepSpeedFp16({.name = "megatron-deepspeed-fp16",
+                                                          .sums_in_fp32 = false});
 constinit const Nanotron kNanotron;
 constinit const Fsdp kFsdp({.native_pytorch = true});
 constinit const Fsdp kFsdpAsyncTp({.name = "fsdp-async-tp", .async_tensor = true});
@@ -33,7 +35,7 @@ constinit const Fsdp kFsdp1(kFsdp1Options);
 /// used.
 constexpr auto kFrameworks = std::to_array<const Framework*>(
     {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
-     &kNanotron, &kMegatronDeepSpeed, &kFsdp1});
+     &kNanotron, &kMegatronDeepSpeed, &kMegatronDeepSpeedFp16, &kFsdp1});
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {

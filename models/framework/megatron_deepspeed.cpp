@@ -45,10 +45,20 @@ std::vector<int> MegatronDeepSpeed::partition(const Architecture& a, int parts) 
 }
 
 /// Bytes that the optimizer moves: gradient read 4, master weight and both moments read and written 24,
-/// weight written 2.
+/// weight written 2. FP16: its gradient is copied into fp32, 6, and unscaled, 8, first.
 StateBytes MegatronDeepSpeed::state_bytes(const Strategy& s) const {
-  if (s.zero1) return {2, 4, 12, 0, 10, 4, 30};
-  return {2, 2, 12, 0, 6, 34, 0};
+  if (!s.zero1) return {2, 2, 12, 0, 6, 34, 0};
+  if (!options_.sums_in_fp32) return {2, 2, 12, 4, 6, 4, 44};
+  return {.parameter = 2,
+          .gradient = 4,
+          .shard = 12,
+          .reduced = 0,
+          .accumulate = 10,
+          .update = 4,
+          .update_shard = 30,
+          .pass = 2,
+          .keeps_pass = true,
+          .copied = 2};
 }
 
 Exchange MegatronDeepSpeed::gradients(const Strategy& s) const {

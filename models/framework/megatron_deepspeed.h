@@ -11,18 +11,30 @@
 //   stages       blocks in equal numbers if they divide; else the embedding and the head count as one block
 //                each (--pp-partition-method type:transformer|embedding,
 //                bigscience-workshop/bigscience@9e64ede)
-//   states       of fp16 or bf16 training: weights and gradients of 2 bytes, master weights and moments of 4
-//                each; with ZeRO-1 gradients are added up in fp32, as in BLOOM's BF16 optimizer
-//                (bigscience-workshop/bigscience@9e64ede train/tr11-176B-ml)
+//   states       weights and gradients of 2 bytes, master weights and moments of 4 each
+//   BF16         with ZeRO-1 by DeepSpeed's BF16 optimizer: gradients of a pass are added up in fp32 on every
+//                rank, and stay until the next backward pass begins; the sum is reduced in a copy of 2 bytes
+//                (deepspeedai/DeepSpeed@82450539 deepspeed/runtime/bf16_optimizer.py, update_hp_grads;
+//                pipe/engine.py, _exec_backward_pass; engine.py, communication_data_type, allreduce_bucket;
+//                BLOOM's: bigscience-workshop/bigscience@9e64ede train/tr11-176B-ml)
+//   FP16         gradients are added up in the 2 bytes that they have; in the step a rank's shard of them is
+//                copied into fp32 (deepspeed/runtime/zero/stage_1_and_2.py, step)
 #pragma once
 
 #include "models/framework/nxd.h"
 
 namespace trnplan::models {
 
+/// Options in which optimizers of DeepSpeed differ.
+struct DeepSpeedOptions {
+  std::string_view name = "megatron-deepspeed";
+  bool sums_in_fp32 = true;  ///< gradients, with ZeRO-1; false for FP16
+};
+
 class MegatronDeepSpeed : public Nxd {
  public:
-  std::string_view name() const override { return "megatron-deepspeed"; }
+  explicit constexpr MegatronDeepSpeed(const DeepSpeedOptions& options = {}) : options_(options) {}
+  std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;
   }
@@ -44,6 +56,9 @@ class MegatronDeepSpeed : public Nxd {
   ScalarReduces scalars(const Strategy& s) const override;
   std::optional<Exchange> weights(const Strategy& s) const override;
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
+
+ private:
+  DeepSpeedOptions options_;
 };
 
 }  // namespace trnplan::models

@@ -18,6 +18,7 @@ constexpr StackTraits kStacks[] = {
     {.name = "bert", .trains_encoders = true, .drops_in_runs = true},
     {.name = "megatron", .drops_in_runs = true},
     {.name = "torchtitan", .loop = "fsdp"},
+    {.name = "megatron-deepspeed-fp16", .loop = "megatron-deepspeed"},
 };
 constexpr StackTraits kOther;
 

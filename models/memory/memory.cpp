@@ -269,7 +269,9 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.pooled = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
   m.mixed = m.pooled && framework.mixes_sizes(s);
   m.parameters = Bytes(per.parameter * weights.elements + per.parameter_shard * weights.padded);
-  m.gradients = Bytes(per.gradient * weights.elements + per.gradient_shard * weights.padded);
+  const double always = per.gradient + (per.keeps_pass ? per.pass : 0),
+               at_end = per.keeps_pass ? 0 : per.pass;
+  m.gradients = Bytes(always * weights.elements + per.gradient_shard * weights.padded);
   m.optimizer = Bytes(per.shard * weights.padded);
   m.runtime = Bytes(profile[common::runtime_reserve]);
 
@@ -302,7 +304,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.backward_end = {PeakInstant::backward,
                     m.kept(before_last),
                     {},
-                    Bytes(per.pass * weights.elements + framework.backward_buffers(s).value)};
+                    Bytes(at_end * weights.elements + framework.backward_buffers(s).value)};
   m.head_forward = {PeakInstant::loss, {}, Bytes(of_logit.forward * logits), Bytes(unit.root)};
   m.head_backward = {PeakInstant::loss,
                      {},
@@ -311,11 +313,10 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
   m.moments[0].activations = kept_at_loss;
   m.moments[1] = m.backward_end.total() > m.backward_layer.total() ? m.backward_end : m.backward_layer;
-  m.moments[2] = {
-      PeakInstant::optimizer,
-      {},
-      {},
-      Bytes(per.reduced * weights.reduced + framework.optimizer_buffers(s, weights.largest).value)};
+  // What is copied for the reduction is gone when the optimizer has its buffers.
+  const double buffers =
+      per.reduced * weights.reduced + framework.optimizer_buffers(s, weights.largest).value;
+  m.moments[2] = {PeakInstant::optimizer, {}, {}, Bytes(std::max(per.copied * weights.elements, buffers))};
   const MemoryMoment& peak =
       *std::max_element(m.moments.begin(), m.moments.end(),
                         [](const MemoryMoment& p, const MemoryMoment& q) { return p.total() < q.total(); });

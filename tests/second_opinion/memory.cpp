@@ -125,8 +125,8 @@ States states_of(const models::Job& job, const Strategy& s, const TrainingLoop& 
   const StateBytes per = state_bytes(loop, s);
   // With expert parallel there are two optimizers, one after the other.
   const double stepped = s.expert_parallel > 1 ? std::max(of_experts, shared - of_experts) : shared;
-  return {per.whole * whole + per.shard * shared, per.reduced * stepped + step_buffers(loop, s, largest),
-          whole};
+  const double updating = per.reduced * stepped + step_buffers(loop, s, largest);
+  return {per.whole * whole + per.shard * shared, std::max(per.copied * whole, updating), whole};
 }
 
 /// Layers of the parts 0 .. PP * VPP - 1 of the model.
@@ -299,7 +299,7 @@ double integral(std::array<Term, 3> terms, const models::Value& fragments, doubl
 Pool pool_of(const models::Job& job, const Strategy& s) {
   if (job.cluster.instance.traits.accelerator != topology::Accelerator::gpu) return {};
   const std::string_view loop = training_loop(s.framework).name;
-  const bool plain = loop == "nanotron" || loop == "megatron" || loop == "megatron-deepspeed" ||
+  const bool plain = loop == "nanotron" || loop == "megatron" || loop.starts_with("megatron-deepspeed") ||
                      loop == "nxd" || loop == "overlapped";
   return {true, plain && s.tensor_parallel > 1};
 }

@@ -45,6 +45,11 @@ constexpr std::array kLoops = {
                  .messages = 1,
                  .reduces_with_backward = false,
                  .capacity = 1},
+    TrainingLoop{.name = "megatron-deepspeed-fp16",
+                 .kernels = Kernels::fused,
+                 .messages = 1,
+                 .reduces_with_backward = false,
+                 .capacity = 1},
     TrainingLoop{.name = "nanotron",
                  .logits_forward = 8,
                  .logits_backward = 6,
@@ -161,7 +166,11 @@ StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
   const double weights = s.precision == Precision::fp8 ? 4 : 2;
   if (loop.name == "megatron") return {weights + 4, 12, 0};
   if (loop.name == "megatron-bridge") return {weights + 2, 12, 0};
-  if (loop.name == "megatron-deepspeed") return {2 + (s.zero1 ? 4.0 : 2.0), 12, 0};
+  if (loop.name == "megatron-deepspeed-fp16") return {2 + 2, 12, s.zero1 ? 4.0 : 0.0};
+  if (loop.name == "megatron-deepspeed") {
+    // The fp32 sum, the last pass's gradients and, while they are reduced, a copy of the sum in bf16.
+    return s.zero1 ? StateBytes{2 + 4 + 2, 12, 0, 2} : StateBytes{2 + 2, 12, 0};
+  }
   if (loop.name == "nanotron") return {2 + 4 + (replicas(s) > 1 && !s.zero1 ? 2.0 : 0.0), 12, 0};
   return nxd_states(s);
 }
@@ -169,7 +178,7 @@ StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
 double step_buffers(const TrainingLoop& loop, const Strategy& s, double largest_weight) {
   if (loop.name == "nanotron") return 4 * largest_weight;
   if (!s.zero1) return 0;
-  if (loop.name == "megatron-deepspeed") return 2 * 5e8;
+  if (loop.name.starts_with("megatron-deepspeed")) return 2 * 5e8;
   if (loop.kernels != Kernels::nxd) return 0;
   const NxdBuckets buckets = nxd_buckets(s);
   return std::max({buckets.scattered, buckets.gathered, 4 * largest_weight});
@@ -186,7 +195,7 @@ std::vector<int> even_parts(const TrainingLoop& loop, const Architecture& a, int
   const int layers = a.layers;
   if (loop.name == "nanotron") return parts_by_cost(a, parts);
   if (layers % parts == 0) return spread(layers, parts, false);
-  if (loop.name == "megatron-deepspeed") {
+  if (loop.name.starts_with("megatron-deepspeed")) {
     const bool room = 2 * parts <= layers + 2;  // for a block in addition to embedding and head
     return room ? spread_with_ends(layers, parts) : spread(layers, parts, false);
   }

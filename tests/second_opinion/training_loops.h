@@ -41,6 +41,7 @@ struct StateBytes {
   double whole = 0;    ///< on every rank
   double shard = 0;    ///< divided over the ranks that share it
   double reduced = 0;  ///< of the reduced shard, in the optimizer's step only; divided likewise
+  double copied = 0;   ///< whole, while gradients are reduced after the last pass
 };
 StateBytes state_bytes(const TrainingLoop& loop, const models::Strategy& s);
 

@@ -109,6 +109,14 @@ TEST_CASE("a column's keys override those of columns before it", "[calibrate]") 
   run.precision = "bf16 eager";
   CHECK(contains(job_of_run(run).strategy, "precision=mixed_precision,framework=fsdp-eager"));
   CHECK_FALSE(contains(job_of_run(run).strategy, "framework=fsdp,"));
+  // BLOOM's rows before its BF16 optimizer counted fp32 gradients.
+  run.source = "bigscience-workshop/bigscience:train/tr11-176B-ml";
+  run.gpu = "A100-80GB";
+  run.sharding = "zero1";
+  run.precision = "fp16/bf16";
+  CHECK(contains(job_of_run(run).strategy, "framework=megatron-deepspeed-fp16"));
+  run.precision = "bf16, fp32 grad accumulation";
+  CHECK(contains(job_of_run(run).strategy, "framework=megatron-deepspeed,"));
 }
 
 TEST_CASE("groups of any number of ranks, and words of a precision in any order", "[calibrate]") {

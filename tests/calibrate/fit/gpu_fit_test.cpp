@@ -80,6 +80,19 @@ TEST_CASE("a fit finds the parameters that made its runs", "[calibrate]") {
     CHECK(std::abs(p.moved) < 0.05);
 }
 
+// Catches: a loop that shares another one's factors, and does not teach them.
+TEST_CASE("a loop's parameter holds for the stacks that run it", "[calibrate]") {
+  GpuParameter p;
+  GpuRun run;
+  p.scope = "megatron-deepspeed";
+  for (const char* loop : {"megatron-deepspeed", "megatron-deepspeed-fp16"}) {
+    run.strategy.framework = loop;
+    CHECK(p.holds(run));
+  }
+  run.strategy.framework = "megatron";
+  CHECK_FALSE(p.holds(run));
+}
+
 TEST_CASE("a parameter that holds for no run is refused", "[calibrate]") {
   const GpuFitPlan plan = gpu_plan({{models::gpu::kernel_pace, "fsdp1"}});
   CHECK_THROWS_AS(calibrate::fit_gpu(gpu_runs_by(gpu_profile(), "megatron"), plan, wide_gpu(), gpu_profile(),

@@ -74,6 +74,32 @@ TEST_CASE("Megatron-DeepSpeed counts the ends of the model where blocks do not d
   CHECK(f.partition(of(72, 14336, 57344, 250880), 12) == std::vector<int>(12, 6));
 }
 
+// Catches: one count for both precisions. BF16 with ZeRO-1: weights 2, the fp32 sum 4 and the last pass's gradients 2
+// on every rank, and 2 for the copy that is reduced; FP16 weights 2 and gradients 2, and 4 for a shard's in fp32.
+TEST_CASE("DeepSpeed adds gradients up in fp32 in BF16 and in their own type in FP16", "[models][memory]") {
+  Job job = job_of("llama3-8b", 1, 2048, 8);
+  job.cluster.instance = gpu_machine();
+  const Profile profile = gpu_profile();
+  const auto of = [&](const std::string& loop, const char* shard) {
+    const Strategy s =
+        strategy_of(job, std::string("tp=2,pp=1,mbs=1,flash=false,shard=") + shard + ",framework=" + loop);
+    return std::pair(memory_of(job, s, profile).stages.front(), local_parameters(job.architecture, s, 0));
+  };
+  const auto [bf16, n] = of("megatron-deepspeed", "zero1");
+  const auto [fp16, m] = of("megatron-deepspeed-fp16", "zero1");
+  CHECK(bf16.parameters.value == 2 * n);
+  CHECK(bf16.gradients.value == 6 * n);
+  CHECK(fp16.parameters.value == 2 * m);
+  CHECK(fp16.gradients.value == 2 * m);
+  CHECK(bf16.optimizer.value == fp16.optimizer.value);
+  // The copy is larger than the buffer of the new weights, 1 GB.
+  CHECK(bf16.moments[2].staging.value == 2 * n);
+  CHECK(fp16.moments[2].staging.value == Approx(4 * n / 4 + 1e9).epsilon(1e-6));
+  const auto [plain, k] = of("megatron-deepspeed", "none");
+  CHECK(plain.gradients.value == 2 * k);
+  CHECK(of("megatron-deepspeed-fp16", "none").first.peak().value == plain.peak().value);
+}
+
 // Hidden 2048, MLP 8192: a layer costs 4 * 2048^2 + 3 * 2048 * 8192 = 67.1e6, the head of 131072 words
 // 268.4e6: as much as four layers. 16 layers and the head are 20 such units: on two stages the first ends
 // after 10, on four after 5, 10 and 15. 126 layers on 16 stages: 8 between, 126 - 14 x 8 = 14 at the ends. 81
