@@ -105,17 +105,33 @@ models::Profile profile_for(const io::Catalog& catalog, models::Profile profile,
   return own ? *std::move(own) : std::move(profile);
 }
 
+namespace {
+
+/// Throws InputError unless the profile, which was asked for as `named`, can time that machine.
+void require_known(const models::Profile& profile, const std::string& named,
+                   const topology::Instance& instance) {
+  if (knows(profile, instance)) return;
+  throw InputError({{"command line", 0, 0},
+                    "--profile",
+                    named + " has no parameters for the collectives of " + instance.name,
+                    "name a profile of that family, " + instance.family});
+}
+
+}  // namespace
+
+models::Profile load_profile_of(const io::Catalog& catalog, const std::string& name,
+                                const topology::Instance& instance) {
+  models::Profile profile = load_profile(catalog, name);
+  require_known(profile, profile.name, instance);
+  return profile;
+}
+
 models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name, bool given,
                                  const topology::Instance& instance, Remarks& remarks) {
   models::Profile asked = load_profile(catalog, name);
   const std::string named = asked.name;
   models::Profile own = profile_for(catalog, std::move(asked), given, instance, remarks);
-  if (!knows(own, instance)) {
-    throw InputError({{"command line", 0, 0},
-                      "--profile",
-                      named + " has no parameters for the collectives of " + instance.name,
-                      "name a profile of that family, " + instance.family});
-  }
+  require_known(own, named, instance);
   const std::string alone = instance.family + "-kernels";
   if (!given && std::filesystem::exists(catalog.file("profiles/" + alone + ".json"))) {
     remarks.add(

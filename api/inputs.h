@@ -25,6 +25,9 @@ inline constexpr std::size_t kCsvBytes = 64u << 20;
 
 /// Profile by name; the catalogue's default for ""; a file if `name` ends in .json. Throws InputError.
 [[nodiscard]] models::Profile load_profile(const io::Catalog& catalog, const std::string& name);
+/// The same for data of one machine. Throws InputError if the profile contains nothing about its collectives.
+[[nodiscard]] models::Profile load_profile_of(const io::Catalog& catalog, const std::string& name,
+                                              const topology::Instance& instance);
 /// `name`, or the name of the catalogue's default for "".
 [[nodiscard]] std::string profile_name(const std::string& name);
 /// `profile`, or the catalogue's profile of the machine's family (FAMILY) if there is one and `profile`

@@ -259,21 +259,72 @@ bool is_layout_table(const std::string& path) {
   return logs::table_of(read_text(path, kCsvBytes)) != logs::RunTable::neuron_runs;
 }
 
-namespace {
-
-/// Refuses options that a table of Neuron runs has no use for: its columns state all of them.
-void refuse_options(const ScoreRequest& request) {
-  for (const auto& [option, text] :
-       {std::pair("--job", request.job.job), std::pair("--framework", request.framework),
-        std::pair("--instance", request.job.options.instance),
-        std::pair("--release", request.job.options.release)}) {
-    if (!text.empty())
-      throw InputError({{request.table, 1, 1},
-                        option,
-                        "a table with the columns of measured-runs.csv states what ran itself",
-                        std::string("leave out ") + option});
+void refuse_idle(Validated what, const ScoreRequest& given, bool rows) {
+  enum Use : unsigned {  // in the order of Validated
+    steps = 1,
+    neuron = 2,
+    layouts = 4,
+    other = 8
+  };
+  const bool stated = !given.predictions.empty();
+  const unsigned now = 1u << static_cast<unsigned>(what);
+  struct Option {
+    const char* name;
+    bool given;
+    unsigned used;
+    const char* problem;  ///< where it is not
+    const char* fix;
+  };
+  const io::JobOptions& o = given.job.options;
+  const char* const no_table = "no table whose rows it is of";
+  const auto of_rows = [&](const char* name, const std::string& text) {
+    return Option{
+        name, !text.empty(), layouts,
+        now == neuron ? "a table with the columns of measured-runs.csv states what ran itself" : no_table,
+        now == neuron ? nullptr : "add --measured with one"};
+  };
+  const Option all[] = {
+      {"--leave-out", given.leave_out, steps,
+       now == other ? "only step times are predicted by fits that leave rows out"
+                    : "a table is scored without a fit, so there is nothing to leave rows out of",
+       "leave it out; steps of Neuron runs are predicted by fits: trnplan validate, or validate RUNS.csv"},
+      {"--rows", rows, steps | neuron | layouts, "every row is printed without it", nullptr},
+      {"--predictions", stated, neuron | layouts, "no table to compare the predictions with",
+       "add --measured with the table whose ids they use"},
+      {"--no-network-state", !given.network_state, layouts,
+       now == neuron ? "a table with the columns of measured-runs.csv states no all-reduce"
+                     : "no table of layouts to score",
+       now == neuron ? nullptr : "add --measured with one, or leave it out"},
+      of_rows("--job", given.job.job),
+      of_rows("--framework", given.framework),
+      of_rows("--instance", o.instance),
+      of_rows("--nodes", o.nodes),
+      of_rows("--sequence", o.sequence),
+      of_rows("--global-batch", o.global_batch),
+      of_rows("--precision", o.precision),
+      of_rows("--release", o.release),
+      {"--profile", !given.profile.empty(), steps | neuron | layouts | other, "", ""},
+  };
+  std::vector<Diagnostic> faults;
+  for (const Option& option : all) {
+    if (!option.given) continue;
+    const std::string name = option.name;
+    if (!(option.used & now)) {
+      faults.push_back({{io::kCommandLine, 0, 0},
+                        name,
+                        option.problem,
+                        option.fix != nullptr ? option.fix : "leave out " + name});
+    } else if (stated && name != "--predictions" && name != "--rows") {
+      faults.push_back({{io::kCommandLine, 0, 0},
+                        name,
+                        "the rows are compared with predictions of another tool, which it cannot change",
+                        "leave out " + name + ", or --predictions"});
+    }
   }
+  if (!faults.empty()) throw InputError(std::move(faults));
 }
+
+namespace {
 
 std::vector<logs::LayoutRun> runs_in(const std::string& text, const std::string& name, logs::RunTable table,
                                      const logs::StatedBeside& stated) {
@@ -296,19 +347,26 @@ ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
                       "name the columns id, step_s and strategy, or id, step_s, tp, pp, dp and others that "
                       "docs/json.md lists"});
   }
+  refuse_idle(*table == logs::RunTable::neuron_runs ? Validated::neuron_table : Validated::layout_table,
+              request, false);
   RowPredictor predictor(catalog, request.profile);
   const bool predict = request.predictions.empty();
   std::vector<ScoredRow> rows;
   std::vector<std::string> profiles;
   if (*table == logs::RunTable::neuron_runs) {
-    refuse_options(request);
     rows = neuron_rows(logs::parse_measured_runs(text, request.table), catalog, predictor, predict);
   } else {
     const calibrate::LayoutRules rules = io::scoring_from(read_document(catalog.file("scoring.json")));
     OwnRows own(request, catalog, rules, remarks);
     const logs::StatedBeside stated = predict ? own.stated() : logs::StatedBeside{true, true};
-    rows = layout_rows(runs_in(text, request.table, *table, stated), rules, predictor, own, predict,
-                       request.network_state, remarks);
+    const std::vector<logs::LayoutRun> runs = runs_in(text, request.table, *table, stated);
+    if (!request.network_state &&
+        std::none_of(runs.begin(), runs.end(), [](const logs::LayoutRun& r) { return r.all_reduce; }))
+      throw InputError({{request.table, 0, 0},
+                        "--no-network-state",
+                        "no row states an all-reduce that it measured",
+                        "leave out --no-network-state"});
+    rows = layout_rows(runs, rules, predictor, own, predict, request.network_state, remarks);
     own.remark_assumptions();
     profiles.assign(own.profiles().begin(), own.profiles().end());
     const std::size_t slash = request.table.find_last_of('/');

@@ -20,12 +20,25 @@ struct ScoreRequest {
   std::string predictions;  ///< another tool's, `id,step_s[,mem_gib]`, instead of the simulator's
   std::string quality;      ///< "AB" = only rows of these letters; "" = all
   bool network_state = true;  ///< uses a row's measured all-reduce, which no plan has, for its prediction
+  bool leave_out = false;     ///< ValidateRequest::leave_out was stated, which a table has no use for
 };
 
 struct ScoreResult {
   calibrate::RowScores scores;
   std::vector<std::string> profiles;  ///< used for predictions, ascending
 };
+
+/// Kinds of validation.
+enum class Validated {
+  steps,         ///< of Neuron runs, by fits
+  neuron_table,  ///< of the same columns, scored without a fit
+  layout_table,
+  other,  ///< memory, uptimes or collectives
+};
+
+/// Refuses options that would change nothing: of `given`, and `rows`, which prints them. score() does so for
+/// its table. Throws InputError with all.
+void refuse_idle(Validated what, const ScoreRequest& given, bool rows);
 
 /// True unless the file is a table of Neuron runs, which validate() takes. Throws InputError if it cannot be
 /// read.

@@ -19,6 +19,11 @@ namespace trnplan::api {
 
 namespace {
 
+/// The profile `name` for the catalogue's published runs, jobs and collectives.
+models::Profile published_profile(const io::Catalog& catalog, const std::string& name) {
+  return load_profile_of(catalog, name, catalog.instance(catalog.default_instance()));
+}
+
 planner::CheckedUptime checked(const planner::PublishedUptime& p, const io::Catalog& catalog,
                                const models::Profile& profile, const planner::Reliability& reliability) {
   models::Job job;
@@ -32,7 +37,7 @@ planner::CheckedUptime checked(const planner::PublishedUptime& p, const io::Cata
 
 ValidateResult validate(const ValidateRequest& request, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, request.profile);
+  const models::Profile profile = published_profile(catalog, request.profile);
   const calibrate::Published known = published(catalog);
   std::optional<std::vector<models::MeasuredRun>> asked;
   if (!request.runs.empty())
@@ -52,7 +57,7 @@ ValidateResult validate(const ValidateRequest& request, Remarks& remarks) {
 
 MemoryValidationResult validate_memory(const std::string& name) {
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, name);
+  const models::Profile profile = published_profile(catalog, name);
   MemoryValidationResult out{
       calibrate::validate_memory(memory_cases(catalog), case_lookup(catalog), profile), {}, profile.name};
   const bool fitted = profile.calibration != nullptr;
@@ -64,7 +69,7 @@ MemoryValidationResult validate_memory(const std::string& name) {
 std::vector<calibrate::LeftOutTable> validate_collectives(const std::string& name) {
   constexpr const char* kFile = "measured-collectives.csv";
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, name);
+  const models::Profile profile = published_profile(catalog, name);
   const topology::Instance instance = catalog.instance(catalog.default_instance());
   const auto own = [&](const std::string& build) { return instance.family + "-" + build; };
   const auto has_own = [&](const std::string& build) {
@@ -80,7 +85,7 @@ std::vector<calibrate::LeftOutTable> validate_collectives(const std::string& nam
 
 UptimeValidationResult validate_uptimes(const std::string& name) {
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, name);
+  const models::Profile profile = published_profile(catalog, name);
   const planner::Reliability reliability =
       io::reliability_from(read_document(catalog.file("reliability.json")));
   UptimeValidationResult out{{}, profile.name, reliability.name};

@@ -20,7 +20,8 @@ namespace {
 
 struct ValidateOptions {
   Common common;
-  std::string runs, leave_out = "configuration";
+  std::string runs;
+  std::string leave_out;              ///< "" = not given
   std::string measured, predictions;  ///< a table to score, and the source of its predictions
   JobArgument job;                    ///< of a user's own table
   std::string framework;              ///< likewise
@@ -31,10 +32,8 @@ struct ValidateOptions {
 };
 
 /// Scores rows of a table, without a fit.
-int run_scores(const ValidateOptions& o, const std::string& table) {
+int run_scores(const ValidateOptions& o, const api::ScoreRequest& request) {
   Remarks remarks = printed_remarks();
-  const api::ScoreRequest request{table,         o.job, o.framework,     o.common.profile,
-                                  o.predictions, "",    !o.plain_network};
   const api::ScoreResult s = api::score(request, remarks);
   print_answer(
       o.common, o.report.force, [&] { return row_scores_text(s.scores, s.profiles, o.rows, text_width()); },
@@ -45,12 +44,12 @@ int run_scores(const ValidateOptions& o, const std::string& table) {
 
 int run_steps(const ValidateOptions& o) {
   Remarks remarks = printed_remarks();
-  const calibrate::LeaveOut leave_out = *calibrate::leave_out_from(o.leave_out);
-  const api::ValidateRequest request{o.runs, o.common.profile, leave_out};
+  api::ValidateRequest request{o.runs, o.common.profile};
+  request.leave_out = calibrate::leave_out_from(o.leave_out).value_or(request.leave_out);
   const api::ValidateResult v = api::validate(request, remarks);
   print_answer(
       o.common, o.report.force, [&] { return step_validation_text(v.steps, o.rows); },
-      [&] { return api::document(v, leave_out); }, &io::validation_rows());
+      [&] { return api::document(v, request.leave_out); }, &io::validation_rows());
   if (!o.report.path.empty()) api::write_validate_report(o.report, request, v, remarks.all());
   return kDone;
 }
@@ -113,27 +112,11 @@ int run(const ValidateOptions& o) {
   }
   api::check_report(o.report, {o.runs, o.measured, o.predictions, o.common.document});
   check_document(o.common, o.report.force, {o.runs, o.measured, o.predictions});
-  if (!o.measured.empty()) return run_scores(o, o.measured);
-  if (!o.runs.empty() && api::is_layout_table(o.runs)) return run_scores(o, o.runs);
-  if (!o.predictions.empty()) {
-    throw InputError({{"command line", 0, 0},
-                      "--predictions",
-                      "no table to compare the predictions with",
-                      "add --measured with the table whose ids they use"});
-  }
-  if (o.plain_network) {
-    throw InputError({{"command line", 0, 0},
-                      "--no-network-state",
-                      "no table of layouts to score",
-                      "add --measured with one, or leave it out"});
-  }
-  for (const auto& [option, text] :
-       {std::pair("--job", o.job.job), std::pair("--framework", o.framework),
-        std::pair("--instance", o.job.options.instance), std::pair("--release", o.job.options.release)}) {
-    if (!text.empty())
-      throw InputError(
-          {{"command line", 0, 0}, option, "no table whose rows it is of", "add --measured with one"});
-  }
+  const std::string& table = o.measured.empty() ? o.runs : o.measured;
+  const api::ScoreRequest request{table,         o.job, o.framework,      o.common.profile,
+                                  o.predictions, "",    !o.plain_network, !o.leave_out.empty()};
+  if (!o.measured.empty() || (!o.runs.empty() && api::is_layout_table(o.runs))) return run_scores(o, request);
+  api::refuse_idle(another ? api::Validated::other : api::Validated::steps, request, o.rows);
   if (o.collectives) return run_collectives(o);
   return o.goodput ? run_goodput(o) : o.memory ? run_memory(o) : run_steps(o);
 }
@@ -169,10 +152,12 @@ void add_validate(CLI::App& app, Run& chosen) {
   command->add_flag("--no-network-state", o->plain_network,
                     "predict rows that measured an all-reduce without that measurement, as a plan would");
   command
-      ->add_option("--leave-out", o->leave_out,
-                   "what the fit that predicts a row must not have seen; none: use the profile as it is")
+      ->add_option(
+          "--leave-out", o->leave_out,
+          "for steps of Neuron runs: what the fit that predicts a row must not have seen; none: use the "
+          "profile as it is")
       ->check(CLI::IsMember({"configuration", "run_group", "none"}))
-      ->capture_default_str();
+      ->default_str("configuration");
   command->add_flag("--rows", o->rows, "print every row in the text as well");
   command->add_flag("--memory", o->memory,
                     "score whether jobs fit: catalog/memory-cases.csv and measured-runs.csv");

@@ -184,22 +184,17 @@ py::tuple calibrate(const py::dict& given) {
 /// `of`: kind of validation. `page`: its data, if there is any.
 std::string validated(const std::string& of, const api::ScoreRequest& scored, const api::ValidateRequest& r,
                       Remarks& remarks, PageData& page) {
+  const bool table = of == "table" || (of == "steps" && !r.runs.empty() && api::is_layout_table(r.runs));
+  if (!table) api::refuse_idle(of == "steps" ? api::Validated::steps : api::Validated::other, scored, false);
   if (of == "memory") return api::document(api::validate_memory(r.profile));
   if (of == "goodput") return api::document(api::validate_uptimes(r.profile));
   if (of == "collectives") {
     return io::collective_validation_json(api::validate_collectives(r.profile), api::profile_name(r.profile));
   }
-  if (of == "table" || (!r.runs.empty() && api::is_layout_table(r.runs))) {
+  if (table) {
     const auto result = std::make_shared<const api::ScoreResult>(api::score(scored, remarks));
     page = [scored, result, said = remarks.all()] { return api::score_report(scored, *result, said); };
     return api::document(*result);
-  }
-  for (const std::string& stated : {scored.job.job, scored.framework, scored.job.options.instance}) {
-    if (!stated.empty())
-      throw InputError({{r.runs, 0, 0},
-                        "job",
-                        "published runs state what ran themselves",
-                        "leave out job, framework and instance"});
   }
   const auto result = std::make_shared<const api::ValidateResult>(api::validate(r, remarks));
   page = [r, result, said = remarks.all()] { return api::validate_report(r, *result, said); };
@@ -230,6 +225,7 @@ py::tuple validate(const py::dict& given) {
     a.fault("report", "a report covers step times", "leave it out, or of=\"" + of + "\"");
   const api::ReportFile report = report_of(a, {r.runs});
   scored.table = r.runs;
+  scored.leave_out = given.contains("leave_out");
   r.leave_out = *calibrate::leave_out_from(leave_out);
   if (!scored.profile.empty()) r.profile = scored.profile;
   if (!scored.predictions.empty()) of = "table";

@@ -13,7 +13,7 @@ RawFault = Tuple[str, int, int, str, str, str]
 # Options of the program that are arguments here, with dashes; an option precedes its own prefixes.
 _OPTIONS = re.compile(
     r"--(all-reduce-gbps|allow-doubtful|async-checkpoints|baseline|budget|bytes|checkpoint-steps|config|datatype|deadline|"
-    r"discount|env|factor|failures-per-node-day|fit-probability|force|framework-version|global-batch|instances|instance|job|"
+    r"discount|env|factor|failures-per-node-day|fit-probability|force|framework-version|framework|global-batch|instances|instance|job|"
     r"leave-out|measured|neuron-ls|nodes|no-fit|"
     r"objective|op|out|oversubscription|precision|predictions|prefer|pricing|price|profile|ranks|recovery|release|"
     r"reliability|report|risk|scaling|scheduler|sequence|storage-gib|storage-gb-per-second|storage-usd-per-gib-month|"

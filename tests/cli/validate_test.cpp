@@ -1,6 +1,8 @@
 // validate, and profiles fitted to tables of runs.
+#include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/catch.h"
 #include "tests/cli/run_cli.h"
@@ -34,6 +36,37 @@ TEST_CASE("tables of runs", "[cli]") {
   cli.holds("$work/steps.json", R"("prior": "trn1-datasheet")");
   cli.expect(0, "90 %", "simulate $example --strategy tp=32 --profile $work/steps.json");
   cli.refuse("unknown profile", "validate --memory --profile none");
+}
+
+TEST_CASE("an option of validate changes the answer or is refused", "[cli]") {
+  // --leave-out of a scored table was ignored, as were the values of a job without a table, --rows of other
+  // kinds, and what states predictions next to those of another tool; a profile of GPUs ended in exit code 70.
+  Session cli;
+  cli.write("layouts.csv", "id,step_s,strategy\na,20,tp=8\n");
+  cli.write("p.csv", "id,step_s\na,21\n");
+  const std::string neuron = "--measured $source/catalog/measured-runs.csv";
+  const std::map<std::string, std::vector<std::string>> ignored = {
+      {"",
+       {"--job llama3-8b", "--framework fsdp", "--instance trn1.32xlarge", "--nodes 2", "--sequence 1024",
+        "--global-batch 64", "--precision fp32", "--release 2.20", "--no-network-state",
+        "--predictions $work/p.csv", "--profile a100"}},
+      {neuron,
+       {"--leave-out none", "--job llama3-8b", "--nodes 2", "--sequence 1024", "--global-batch 64",
+        "--precision fp32", "--release 2.20", "--no-network-state"}},
+      {"$work/layouts.csv", {"--leave-out configuration", "--nodes 2"}},
+      {"$work/layouts.csv --job llama3-8b", {"--leave-out none", "--no-network-state"}},
+      {"$work/layouts.csv --predictions $work/p.csv",
+       {"--leave-out none", "--job llama3-8b", "--framework fsdp", "--instance trn1.32xlarge",
+        "--release 2.20", "--no-network-state", "--profile trn1"}},
+      {"--memory", {"--leave-out none", "--rows", "--nodes 2", "--profile a100"}},
+      {"--goodput", {"--leave-out none", "--rows", "--precision fp32", "--profile h100"}},
+      {"--collectives", {"--leave-out none", "--rows", "--sequence 1024", "--profile b200"}},
+  };
+  for (const auto& [command, options] : ignored) {
+    for (const std::string& option : options)
+      cli.refuse(option.substr(0, option.find(' ')) + ": ", "validate " + command + " " + option);
+  }
+  cli.expect(0, "^1 of 1 ", "validate $work/layouts.csv --predictions $work/p.csv --rows");
 }
 
 TEST_CASE("the document and the text of one answer", "[cli]") {
