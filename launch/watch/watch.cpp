@@ -104,11 +104,12 @@ double first_start(const RunLog& log, double step) {
 }
 
 /// Counts steps that had to be repeated; returns the seconds of those that count, each with the median step of its
-/// stretch, `step` where that is unknown.
+/// stretch, `step` where that has too few.
 double count_steps(const RunLog& log, double step, std::int64_t& lost) {
   lost = 0;
   double seconds = 0;
   std::int64_t useful = 0, reached = 0;
+  constexpr auto enough = static_cast<std::size_t>(kStepsToCalibrate);
   for (const Stretch& s : log.stretches) {
     // An excerpt of a bar does not show the first step's own time.
     const Stretch& start = log.stretches.front();
@@ -121,7 +122,7 @@ double count_steps(const RunLog& log, double step, std::int64_t& lost) {
     if (more == 0) continue;
     std::vector<double> own;
     for (const StepTime& t : s.steps) own.push_back(t.seconds);
-    seconds += static_cast<double>(more) * (own.empty() ? step : median(std::move(own)));
+    seconds += static_cast<double>(more) * (own.size() < enough ? step : median(std::move(own)));
   }
   return seconds;
 }
