@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kGzipHead = 3;  ///< bytes that is_gzip() looks at
 constexpr std::size_t kStart = 4096;  ///< bytes at the start of a log that identify it
 
 bool is_job_id(const std::string& target) {
@@ -105,6 +106,7 @@ FollowedLog::FollowedLog(Source source, Remarks& remarks, Reading reading)
 
 void FollowedLog::begin() {
   unpacked_.reset();
+  headed_.reset();
   stream_.reset();
   start_.clear();
   log_ = std::make_unique<launch::WatchedLog>(name_);
@@ -112,9 +114,16 @@ void FollowedLog::begin() {
 
 void FollowedLog::open() {
   stream_ = std::make_unique<io::LogStream>(source_.path);
-  if (reading_ == Reading::once && stream_->rewindable() && is_gzip(stream_->at_start(kStart))) {
-    unpacked_ = std::make_unique<GzipStream>(*stream_, name_);
+  if (reading_ != Reading::once) return;
+  if (stream_->rewindable()) {
+    if (is_gzip(stream_->at_start(kStart))) unpacked_ = std::make_unique<GzipStream>(*stream_, name_);
+    return;
   }
+  std::string head;
+  while (head.size() < kGzipHead && append_from(*stream_, head)) {
+  }
+  headed_ = std::make_unique<HeadedStream>(std::move(head), *stream_);
+  if (is_gzip(headed_->head())) unpacked_ = std::make_unique<GzipStream>(*headed_, name_);
 }
 
 /// True if another file has the name now, or the file was truncated or rewritten.
@@ -146,7 +155,9 @@ bool FollowedLog::look() {
 bool FollowedLog::look_once() {
   if (!stream_) open();
   chunk_.clear();
-  ByteStream& bytes = unpacked_ ? static_cast<ByteStream&>(*unpacked_) : *stream_;
+  ByteStream& bytes = unpacked_ ? static_cast<ByteStream&>(*unpacked_)
+                      : headed_ ? static_cast<ByteStream&>(*headed_)
+                                : *stream_;
   if (!append_from(bytes, chunk_)) {
     if (unpacked_ && unpacked_->fault()) remarks_.add(*unpacked_->fault());
     return false;

@@ -64,6 +64,7 @@ class FollowedLog {
   std::string name_, start_, chunk_;
   Reading reading_;
   std::unique_ptr<io::LogStream> stream_;
+  std::unique_ptr<HeadedStream> headed_;  ///< of a pipe whose start was looked at
   std::unique_ptr<GzipStream> unpacked_;  ///< of a packed log
   std::unique_ptr<launch::WatchedLog> log_;
 };

@@ -105,7 +105,8 @@ const Record<WatchReport>& record() {
        {"step", &R::step, "the last"},
        {"total_steps", &R::total, "of the whole run, 0 when unknown"},
        {"step_seconds", &R::step_seconds,
-        "median of all timed steps. Steps shorter than 10 s in a log with a clock of whole seconds and no "
+        "median of the steps since the last restart with five timed ones, else of all. Steps shorter than 10 "
+        "s in a log with a clock of whole seconds and no "
         "times are timed together, 30 s of them at a time. If a log reports its steps only at the end "
         "(Trainer metrics, BERT's results), their mean"},
        {"recent_step_seconds", &R::recent_seconds, "mean of the last 20 without pauses"},
@@ -126,7 +127,8 @@ const Record<WatchReport>& record() {
        {"goodput", &R::goodput},
        {"restarts", &R::restarts},
        {"lost_steps", &R::lost_steps, "that were repeated"},
-       {"eta_seconds", &R::eta_seconds, "at this pace"},
+       {"eta_seconds", &R::eta_seconds,
+        "at this step time, with the losses so far except those of the first start"},
        {"usd_so_far", &R::usd_so_far, "at the on-demand price of the plan"},
        {"usd_total", &R::usd_total, "likewise"},
        {"finished", &R::finished, "the last step is done, by the number of steps in the log or the plan"},

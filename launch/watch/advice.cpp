@@ -218,6 +218,7 @@ struct FullDevice {
   std::string_view word;
   std::optional<double> limit;   ///< bytes
   std::optional<double> needed;  ///< bytes in use, and those of the allocation that failed
+  bool or_more = false;          ///< nothing says how much: it was full
 };
 
 FullDevice full_device(const logs::Failure& f, const RanPlan& ran) {
@@ -231,6 +232,10 @@ FullDevice full_device(const logs::Failure& f, const RanPlan& ran) {
     d.limit = instance.core.memory.value;
   }
   if (f.gib) d.needed = (*f.gib + f.tried_gib.value_or(0)) * kGiB;
+  if (!f.gib && known && d.limit) {
+    d.needed = d.limit;
+    d.or_more = true;
+  }
   return d;
 }
 
@@ -264,6 +269,7 @@ void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
   const double limit = d.limit.value_or(ran.job.cluster.instance.core.memory.value);
   // What the run needed beyond its prediction, any other plan is expected to need too.
   const double excess = d.needed ? std::max(0.0, *d.needed - predicted) : 0;
+  const char* const more = d.or_more ? " or more" : "";
   const double above = d.needed ? std::max(0.0, *d.needed - limit) : 0;
   const double most = std::min(predicted - above, (excess > 0 ? kFilled * limit : limit) - excess);
   for (const bool same_stages : {true, false}) {
@@ -273,17 +279,17 @@ void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
       name_next(a, ran, plan);
       if (excess > 0)
         a.fix +=
-            fmt::format("; with the {:.2f} GiB that this run needed beyond its prediction {:.2f} of {:.2f}",
-                        excess / kGiB, (peak + excess) / kGiB, limit / kGiB);
+            fmt::format("; with the {:.2f} GiB{} that this run needed beyond its prediction {:.2f} of {:.2f}",
+                        excess / kGiB, more, (peak + excess) / kGiB, limit / kGiB);
       return;
     }
   }
   if (excess > 0) {
     a.fix = fmt::format(
-        "no plan is predicted to fit with the {:.2f} GiB that this run needed beyond its prediction: look "
+        "no plan is predicted to fit with the {:.2f} GiB{} that this run needed beyond its prediction: look "
         "for what "
         "took them (another batch, sequence or recomputation than stated, fragmentation, other processes)",
-        excess / kGiB);
+        excess / kGiB, more);
     return;
   }
   a.fix = "no plan is predicted to need so much less: use more nodes, or a shorter sequence";

@@ -91,6 +91,11 @@ std::vector<double> steady(const std::vector<double>& values, double typical) {
   return kept;
 }
 
+std::vector<double> first_of(const std::vector<double>& values, int count) {
+  const auto n = std::min<std::size_t>(values.size(), static_cast<std::size_t>(count));
+  return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)};
+}
+
 std::vector<double> last_of(const std::vector<double>& values, int count) {
   const auto n = std::min<std::size_t>(values.size(), static_cast<std::size_t>(count));
   return {values.end() - static_cast<std::ptrdiff_t>(n), values.end()};
@@ -99,19 +104,24 @@ std::vector<double> last_of(const std::vector<double>& values, int count) {
 void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r) {
   const std::vector<double> seconds = log.seconds();
   if (seconds.size() < 2 * static_cast<std::size_t>(kRecentSteps)) return;
-  const double first = median({seconds.begin(), seconds.begin() + kRecentSteps});
-  const std::vector<double> recent = last_of(seconds, kRecentSteps);
-  const std::vector<double> even = steady(recent, first);
+  const double first = median(first_of(seconds, kRecentSteps));
+  // A restart may change the speed: the steps since are compared with each other too.
+  const std::vector<double> pace = log.pace().seconds;
+  const bool restarted = pace.size() < seconds.size();
+  const double level = restarted ? median(first_of(pace, kRecentSteps)) : first;
+  const std::vector<double> recent = last_of(pace, kRecentSteps);
+  const std::vector<double> even = steady(recent, level);
   const auto slow = static_cast<int>(recent.size() - even.size());
-  const bool grows = grows_steadily(seconds);
-  const std::int64_t shown = kRecentSteps * log.interval;
+  const bool grows = pace.size() >= 2 * static_cast<std::size_t>(kRecentSteps) && grows_steadily(pace);
+  const std::int64_t shown = static_cast<std::int64_t>(recent.size()) * log.interval;
   const std::string compare = fmt::format("compare {} on the nodes", setting.words().monitor);
   if (slow >= kSlowSteps && !grows) {
     r.alarms.push_back(
         {"straggler",
-         fmt::format("{} of the last {} {} took more than {:.0f} % longer than the first {}", slow,
-                     kRecentSteps, log.interval == 1 ? "steps" : "means over several steps",
-                     (kSlowStep - 1) * 100, kRecentSteps),
+         fmt::format("{} of the last {} {} took more than {:.0f} % longer than the first{}", slow,
+                     recent.size(), log.interval == 1 ? "steps" : "means over several steps",
+                     (kSlowStep - 1) * 100,
+                     restarted ? " since the restart" : fmt::format(" {}", kRecentSteps)),
          "a node may be slow: every step waits for the slowest node", compare + ", and take the slow one out",
          std::nullopt, 0});
   }
@@ -127,6 +137,14 @@ void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchRepor
          "slowed by heat",
          compare + " and over time, and time the loading of a batch; a restart shows whether it "
                    "begins anew",
+         std::nullopt, 0});
+    return;
+  }
+  if (restarted && std::abs(last / level - 1) <= kDrift) {
+    r.alarms.push_back(
+        {"drift", said, "the run was started again in between: with other settings, or on other nodes",
+         change > 0 ? "compare its settings and nodes with those before the restart; " + compare
+                    : "nothing to fix: the time left is by the steps since the restart",
          std::nullopt, 0});
     return;
   }

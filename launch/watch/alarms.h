@@ -59,6 +59,7 @@ void look_for_silence(double silent, const std::vector<double>& seconds, const R
 [[nodiscard]] double mean_of(const std::vector<double>& values);
 /// Values that are not pauses.
 [[nodiscard]] std::vector<double> steady(const std::vector<double>& values, double typical);
+[[nodiscard]] std::vector<double> first_of(const std::vector<double>& values, int count);
 [[nodiscard]] std::vector<double> last_of(const std::vector<double>& values, int count);
 
 }  // namespace trnplan::launch

@@ -46,10 +46,22 @@ constexpr Known kRendezvous[] = {
      "members"},
 };
 
+// Numbers and words of the Neuron runtime, and what AWS says of them: aws-neuron/aws-neuron-sdk@81ce03ae
+// neuron-runtime/nrt-troubleshoot.rst, aws-neuron/aws-neuron-sdk@56dcc0f:neuron-runtime/nrt-api-guide.rst.
+
 /// Messages of the scripts of NxD, NeMo-Megatron and BERT when they start:
 /// aws-neuron/neuronx-distributed@fbac349b, aws-neuron/neuronx-nemo-megatron@f4743ce,
 /// aws-neuron/aws-neuron-samples torch-neuronx/training.
+constexpr const char* kNeuronDriver = "the Neuron driver is missing on a node, or older than the runtime";
+constexpr const char* kInstallDriver = "install aws-neuronx-dkms of the runtime's Neuron SDK on every node";
 constexpr Known kConfigurations[] = {
+    {"NeuronCore(s) not available", "another process holds the NeuronCores that this one asks for",
+     "end the process that neuron-ls shows on them, then start again"},
+    {"Neuron Driver version", kNeuronDriver, kInstallDriver},
+    {"failed programming the engine", kNeuronDriver, kInstallDriver},
+    {"Unsupported hardware operator code",
+     "the Neuron runtime is older than the compiler that made the graph",
+     "upgrade aws-neuronx-runtime-lib and aws-neuronx-collectives on every node"},
     {"error: unrecognized arguments", "the script does not know this option and does not start",
      "write the job's folder again with trnplan plan --out, or use the release it was written for"},
     {"'tuple' object has no attribute 'backward'", "run_llama_nxd.py was started with one pipeline stage",
@@ -96,7 +108,11 @@ constexpr Known kHostMemory[] = {
      "workers"},
 };
 
+constexpr const char* kNotifications = "notifications of DMA were dropped, and the execution timed out";
+constexpr const char* kNoNotifications = "export NEURON_RT_ENABLE_DGE_NOTIFICATIONS=0 on every node";
 constexpr Known kTimeouts[] = {
+    {"NRT_EXEC_SW_NQ_OVERFLOW", kNotifications, kNoNotifications},
+    {"completed with err: 1204", kNotifications, kNoNotifications},
     {"Watchdog caught collective operation timeout",
      "a collective did not end within NCCL's time limit: a rank hangs, has died, or is far behind",
      "look for the rank that did not reach the collective, and take its node out; the job goes on from the "
@@ -118,7 +134,18 @@ constexpr Known kHardware[] = {
     {"ECC", "the memory of a GPU reports an error that cannot be corrected", kReplaceNode},
 };
 
+constexpr const char* kOutOfBounds = "a graph reads or writes outside a tensor: an index is too large";
+constexpr const char* kCheckIndices =
+    "compare the tokenizer and the data with the model's vocabulary and sequence";
+constexpr const char* kFirstOfRuntime =
+    "look for the first error of the runtime (NRT, TDRV) above the line, on every rank; if it is always the "
+    "same device, take its node out";
 constexpr Known kDeviceErrors[] = {
+    {"out-of-bound", kOutOfBounds, kCheckIndices},
+    {"NRT_EXEC_OOB", kOutOfBounds, kCheckIndices},
+    {"completed with err: 1006", kOutOfBounds, kCheckIndices},
+    {"NRT_EXEC_COMPLETED_WITH_ERR", "a Neuron device ended a graph with an error", kFirstOfRuntime},
+    {"completed with err: ", "a Neuron device ended a graph with an error", kFirstOfRuntime},
     {"illegal memory access", "a kernel read or wrote outside its memory: a bug, rarely a faulty GPU",
      "run it once with CUDA_LAUNCH_BLOCKING=1, which shows the operator; if it is always the same GPU, look "
      "for "
@@ -146,6 +173,8 @@ constexpr Known kErrors[] = {
      "correct its owner or mode, or name another path"},
     {"KeyboardInterrupt", "somebody or something interrupted the process",
      "submit it again: it goes on from the last checkpoint"},
+    {"DistBackendError", "a collective of NCCL failed",
+     "the lines below it say how (Last error); look for the first error of the other ranks too"},
     {"ChildFailedError", "a rank failed, and the log does not say why",
      "torchrun lists the ranks below this line: look at the output of the first that failed"},
     {"Exited with exit code", "a task of the job failed, and the log does not say why", kLookAtRanks},

@@ -34,6 +34,15 @@ constexpr std::string_view kAtTheEnd = "Trainer metrics";  ///< printed at the e
 struct Sign {
   std::string_view word, kind;
 };
+/// Printed by a training script when it is ready for its first step: that is in the line with TorchTitan.
+/// pytorch/torchtitan@000204a:torchtitan/train.py;
+/// NVIDIA/Megatron-LM@86df799:megatron/training/training.py (print_datetime).
+struct Ready {
+  std::string_view word;
+  bool states_step;
+};
+constexpr std::array kReady = {Ready{"Training starts at step ", true},
+                               Ready{"[before the start of training step] datetime: ", false}};
 constexpr std::array kSigns = {
     Sign{"[trnplan] start", "start"},           Sign{"[trnplan] failed", "failed"},
     Sign{"[trnplan] queued again", "requeued"}, Sign{"[trnplan] stopped", "stopped"},
@@ -70,25 +79,37 @@ void drop_warm_up(Stretch& s) {
 
 }  // namespace
 
+void RunLogReader::restart(std::optional<std::int64_t> time, std::optional<std::int64_t> step) {
+  if (time) start_ = time;
+  began_ = step;
+  fresh_ = true;
+  for (Track& t : tracks_) {
+    if (time) t.start = time;
+    t.began = step;
+    t.fresh = true;
+  }
+}
+
 void RunLogReader::read(const LogLine& line) {
+  const auto note = [&](std::string_view kind, std::optional<std::int64_t> time) {
+    if (events_.size() >= kMostEvents) return;
+    events_.push_back(
+        {{name_, line.number, 1}, std::string(kind), printable(trimmed(line.text), kTextLength), time});
+  };
   for (const Sign& sign : kSigns) {
     if (line.text.find(sign.word) == std::string_view::npos) continue;
     const std::optional<std::int64_t> time = time_in(line.text);
-    if (sign.kind == "start") {
-      start_ = time;
-      fresh_ = true;
-      for (Track& t : tracks_) {
-        t.start = time;
-        t.fresh = true;
-      }
-    }
+    if (sign.kind == "start") restart(time, std::nullopt);
     if (sign.kind == "finished") finished_ = true;
-    if (events_.size() < kMostEvents) {
-      events_.push_back({{name_, line.number, 1},
-                         std::string(sign.kind),
-                         printable(trimmed(line.text), kTextLength),
-                         time});
-    }
+    return note(sign.kind, time);
+  }
+  if (last_line_ == 0 || !represents(line.rank)) return;  // the first start interrupts nothing
+  for (const Ready& ready : kReady) {
+    Scan scan(line.text);
+    if (!scan.past(ready.word)) continue;
+    const bool again = std::any_of(tracks_.begin(), tracks_.end(), [](const Track& t) { return t.fresh; });
+    restart(std::nullopt, ready.states_step ? scan.whole() : std::nullopt);
+    if (!again) note("start", std::nullopt);  // else it is of a start that is known
     return;
   }
 }
@@ -100,13 +121,19 @@ RunLogReader::Track& RunLogReader::track_of(const std::string& format) {
   Track& track = tracks_.emplace_back();
   track.format = format;
   track.start = start_;
+  track.began = began_;
   track.fresh = fresh_;
   return track;
+}
+
+bool RunLogReader::represents(std::string_view rank) const {
+  return rank.empty() || rank == "0" || (!zero_ && (rank_.empty() || rank == rank_));
 }
 
 /// True for the one rank that is followed: steps of others come slightly earlier or later. A replaced pod has
 /// another name.
 bool RunLogReader::tells(std::string_view rank) {
+  zero_ = zero_ || rank == "0";
   if (rank.empty() || rank == "0") return true;
   if (rank_.empty()) rank_ = std::string(rank);
   if (rank == rank_) {
@@ -209,15 +236,17 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   if (!back && mark.step == track.last) return;  // printed again; the first time is when it was done
   if (back) {
     settle(track);
-    track.stretches.push_back({mark.step,
-                               mark.step,
-                               0,
-                               mark.clock.value_or(0),
-                               mark.absolute && !mark.seconds,
-                               track.start,
-                               {},
-                               mark.line});
+    Stretch& s = track.stretches.emplace_back();
+    s.first = s.last = s.began = mark.step;
+    // A log that states every tenth step leaves out the first ones.
+    if (track.began && *track.began > 0) s.began = std::min(*track.began, mark.step);
+    s.before_first = mark.clock.value_or(0);
+    s.first_untimed = mark.absolute && !mark.seconds;
+    if (mark.absolute) s.origin = track.origin;
+    s.start = track.start;
+    s.first_line = mark.line;
     track.start.reset();
+    track.began.reset();
     track.fresh = false;
   } else {
     track.intervals.add(track.last, mark.step, mark.line);
@@ -255,6 +284,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   } else {
     s.elapsed += std::max(0.0, mark.seconds.value_or(0)) * mark.weight;
   }
+  if (back) s.with_first = s.elapsed;
   track.clock = mark.clock.value_or(track.clock > 0 ? track.clock + stated : 0);
   track.last = mark.step;
   if (track.clock - track.window.since >= kWindow) settle(track);
@@ -309,6 +339,21 @@ std::int64_t RunLog::timed_steps() const {
     for (const StepTime& t : s.steps) all += std::min(t.steps, interval);
   }
   return all;
+}
+
+Pace RunLog::pace() const {
+  const auto least = static_cast<std::size_t>(kStepsToCalibrate);
+  std::size_t from = stretches.size();
+  while (from > 0 && stretches[from - 1].steps.size() < least) --from;
+  if (from > 0) --from;  // else no stretch has enough
+  Pace pace;
+  for (; from < stretches.size(); ++from) {
+    for (const StepTime& t : stretches[from].steps) {
+      pace.seconds.push_back(t.seconds);
+      pace.steps += std::min(t.steps, interval);
+    }
+  }
+  return pace;
 }
 
 RunLog read_run_log(std::string_view text, const std::string& name) {

@@ -47,16 +47,28 @@ struct BadSteps {
 
 /// Consecutive steps without a restart.
 struct Stretch {
-  std::int64_t first = 0, last = 0;   ///< steps
+  std::int64_t first = 0, last = 0;   ///< steps that the log shows
+  std::int64_t began = 0;             ///< the step that it began with, as the log states it, else `first`
   double elapsed = 0;                 ///< s on the run's own clock until the last step
   double before_first = 0;            ///< s of `elapsed` until the first step that the log shows
+  double with_first = 0;              ///< the same with the first step: compiling and loading included
   bool first_untimed = false;         ///< the clock does not show the duration of the first step
+  std::optional<double> origin;       ///< of its clock, s in the calendar of its lines, if they are dated
   std::optional<std::int64_t> start;  ///< time of the start before it, if the log states it
   /// Times of the steps, without the first one if that includes compiling and loading: it takes far longer
   /// than the second, or is both the first step of a run and the only one.
   std::vector<StepTime> steps;
   int first_line = 0;
 };
+
+/// Steps since a restart, or of the whole run.
+struct Pace {
+  std::vector<double> seconds;
+  std::int64_t steps = 0;  ///< that these are of
+};
+
+/// Fewest times of steps by which a stretch is judged on its own, and a run calibrates.
+inline constexpr int kStepsToCalibrate = 5;
 
 struct RunLog {
   std::vector<Stretch> stretches;
@@ -81,12 +93,16 @@ struct RunLog {
   std::vector<double> seconds() const;
   /// Steps that these times are of. Steps that an excerpt leaves out are not timed.
   std::int64_t timed_steps() const;
+  /// Steps of the last stretch with kStepsToCalibrate times, and after it; of the whole run if none has. A
+  /// restart may change the speed, and what is left is done at the new one.
+  Pace pace() const;
 };
 
 /// Follows a run by the steps that the readers of calibrate/ find in its log, in any format, and by the words
-/// of Slurm, HyperPod and train.sbatch ("[trnplan] start"). The time of a step is the one that its line
-/// states, or a difference of the log's clock. That clock may count whole seconds: for steps that are short
-/// in comparison, it is the mean over enough steps. A step or a clock that goes back begins a new stretch. If
+/// of Slurm, HyperPod, train.sbatch ("[trnplan] start"), TorchTitan and Megatron-LM. The time of a step is the
+/// one that its line states, or a difference of the log's clock. That clock may count whole seconds: for steps
+/// that are short in comparison, it is the mean over enough steps. A start, and a step or a clock that goes
+/// back, begins a new stretch. If
 /// a log has steps in several formats, the one with the most timed steps counts. Among several ranks, the
 /// first one seen and rank 0 represent all, until that rank falls silent while another continues. Holds at
 /// most two million steps.
@@ -129,6 +145,7 @@ class RunLogReader : public logs::StepSink {
     double clock = 0, before_epoch = 0;
     std::optional<double> origin;       ///< of a clock that began long before the run
     std::optional<std::int64_t> start;  ///< of the run, stated since the last step
+    std::optional<std::int64_t> began;  ///< its first step, likewise
     LearningCurve losses{kLossShare}, gradient_norms{kNormShare};
     StepIntervals intervals;
     std::optional<Pause> pause;
@@ -139,6 +156,10 @@ class RunLogReader : public logs::StepSink {
 
   bool tells(std::string_view rank);
   Track& track_of(const std::string& format);
+  /// True for the ranks whose word on the run counts.
+  bool represents(std::string_view rank) const;
+  /// A start that follows is another stretch, whatever its first step is.
+  void restart(std::optional<std::int64_t> time, std::optional<std::int64_t> step);
   static Mark counted(Track& track, Mark mark);
   /// Gives each step of the window the mean of all.
   static void settle(Track& track);
@@ -151,7 +172,8 @@ class RunLogReader : public logs::StepSink {
   std::map<std::string, int, std::less<>> others_;
   std::vector<Track> tracks_;
   std::vector<RunEvent> events_;
-  std::optional<std::int64_t> start_;  ///< for a track that has no step yet
+  std::optional<std::int64_t> start_, began_;  ///< for a track that has no step yet
+  bool zero_ = false;                          ///< rank 0 states steps
   bool fresh_ = false, finished_ = false, loss_lost_ = false;
   std::optional<double> loss_;
   std::size_t kept_ = 0;

@@ -36,21 +36,21 @@ void add_spread(const std::vector<double>& seconds, SlowSteps& slow) {
 }  // namespace
 
 std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan) {
-  const std::vector<double> seconds = log.seconds();
+  const std::vector<double> seconds = log.seconds(), pace = log.pace().seconds;
   SlowSteps slow;
   if (seconds.size() >= 2 * static_cast<std::size_t>(kRecentSteps)) {
     slow.expected = median({seconds.begin(), seconds.begin() + kRecentSteps});
-    slow.seconds = median(last_of(seconds, kRecentSteps));
+    slow.seconds = median(last_of(pace, kRecentSteps));
     slow.later = slow.expected <= plan.high.value && slow.seconds / slow.expected - 1 > kDrift;
     slow.log_sd = kUsualSwing;
   }
   if (!slow.later) {
-    slow.seconds = !seconds.empty() ? median(seconds) : log.mean ? log.mean->seconds : 0;
+    slow.seconds = !pace.empty() ? median(pace) : log.mean ? log.mean->seconds : 0;
     if (!(slow.seconds > plan.high.value) || !(plan.step.value > 0)) return std::nullopt;
     slow.expected = plan.step.value;
     slow.log_sd = std::max(kUsualSwing, std::log(plan.high / plan.step) / kNinetyPercent);
   }
-  add_spread(seconds, slow);
+  add_spread(pace, slow);
   return slow;
 }
 

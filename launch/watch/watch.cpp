@@ -30,9 +30,10 @@ double tokens_a_step(const models::Job& job) {
 }
 
 void time_steps(const RunLog& log, io::WatchReport& r) {
-  const std::vector<double> seconds = log.seconds();
+  const auto [seconds, steps] = log.pace();
   r.timed_steps = static_cast<int>(std::min<std::int64_t>(log.timed_steps(), kMostCounted));
-  r.recent_steps = static_cast<int>(std::min<std::int64_t>(r.timed_steps, kRecentSteps * log.interval));
+  r.recent_steps =
+      static_cast<int>(std::min({steps, kRecentSteps * log.interval, std::int64_t{kMostCounted}}));
   if (seconds.empty()) return;
   r.step_seconds = median(seconds);
   const std::vector<double> recent = last_of(seconds, kRecentSteps), even = steady(recent, *r.step_seconds);
@@ -86,39 +87,56 @@ double wall_of(const std::vector<Stretch>& stretches) {
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     double length = stretches[i].elapsed;
     if (i == 0 && is_excerpt(stretches[i])) length -= stretches[i].before_first;
-    if (i + 1 < stretches.size() && stretches[i].start && stretches[i + 1].start) {
-      length = std::max(length, static_cast<double>(*stretches[i + 1].start - *stretches[i].start));
+    if (i + 1 < stretches.size()) {
+      const Stretch &s = stretches[i], &next = stretches[i + 1];
+      if (s.start && next.start) length = std::max(length, static_cast<double>(*next.start - *s.start));
+      if (s.origin && next.origin) length = std::max(length, *next.origin - *s.origin);
     }
     wall += length;
   }
   return wall;
 }
 
-/// Steps that were done and count, and steps that had to be repeated.
-void count_steps(const RunLog& log, std::int64_t& useful, std::int64_t& lost) {
-  useful = lost = 0;
-  std::int64_t reached = 0;
+/// Seconds of compiling and loading at the first start of the run, which is not repeated; 0 if not shown.
+double first_start(const RunLog& log, double step) {
+  const Stretch& first = log.stretches.front();
+  return is_excerpt(first) ? 0 : std::max(0.0, first.with_first - step);
+}
+
+/// Counts steps that had to be repeated; returns the seconds of those that count, each with the median step of its
+/// stretch, `step` where that has too few.
+double count_steps(const RunLog& log, double step, std::int64_t& lost) {
+  lost = 0;
+  double seconds = 0;
+  std::int64_t useful = 0, reached = 0;
+  constexpr auto enough = static_cast<std::size_t>(kStepsToCalibrate);
   for (const Stretch& s : log.stretches) {
     // An excerpt of a bar does not show the first step's own time.
     const Stretch& start = log.stretches.front();
     const bool unseen = start.first_untimed || (is_excerpt(start) && start.before_first > 0);
     const std::int64_t before = unseen ? start.first : start.first - 1;
-    if (&s != &log.stretches.front() && s.first <= reached) lost += reached - s.first + 1;
+    if (&s != &log.stretches.front() && s.began <= reached) lost += reached - s.began + 1;
     reached = s.last;
-    useful = std::max(useful, reached - before);
+    const std::int64_t more = std::max<std::int64_t>(0, reached - before - useful);
+    useful += more;
+    if (more == 0) continue;
+    std::vector<double> own;
+    for (const StepTime& t : s.steps) own.push_back(t.seconds);
+    seconds += static_cast<double>(more) * (own.size() < enough ? step : median(std::move(own)));
   }
+  return seconds;
 }
 
 void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
   if (log.stretches.empty() || !r.step_seconds) return;
-  std::int64_t useful = 0;
-  count_steps(log, useful, r.lost_steps);
+  const double useful = count_steps(log, *r.step_seconds, r.lost_steps);
   const double wall = wall_of(log.stretches);
   r.wall_seconds = wall;
-  if (wall > 0) r.goodput = std::min(1.0, static_cast<double>(useful) * *r.step_seconds / wall);
+  if (wall > 0) r.goodput = std::min(1.0, useful / wall);
   const std::int64_t left = std::max<std::int64_t>(0, r.total - r.step);
-  if (r.total > 0 && r.goodput && *r.goodput > 0) {
-    r.eta_seconds = static_cast<double>(left) * *r.step_seconds / *r.goodput;
+  if (r.total > 0 && useful > 0 && wall > 0) {
+    const double losses = std::max(1.0, (wall - first_start(log, *r.step_seconds)) / useful);
+    r.eta_seconds = static_cast<double>(left) * *r.step_seconds * losses;
   }
   if (!plan || !(plan->usd_per_hour > 0)) return;
   r.usd_so_far = wall / 3600 * plan->usd_per_hour;
@@ -284,7 +302,7 @@ double spread_of(std::vector<double> seconds) {
 
 std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
                                          const models::Profile& prior, const FindPlans& find) {
-  const std::vector<double> seconds = log.seconds();
+  const std::vector<double> seconds = log.pace().seconds;
   if (seconds.size() < static_cast<std::size_t>(kStepsToCalibrate)) return std::nullopt;
   const topology::ChipGraph graph(plan.job.cluster.instance);
   const auto step_with = [&](const models::Profile& profile) {

@@ -30,10 +30,11 @@ struct WatchContext {
 /// Reports progress, step time against the plan, alarms, memory, interruptions, goodput, remaining time,
 /// money, and failures with advice. `advice`: advise() on the failures of the reading.
 ///
-/// goodput = steps that count x median step / wall time
-/// Wall time: for each stretch the time on its clock, or the time to the next start if the log states both
-/// and that is longer. Steps that were done twice count once. ETA: remaining steps x median / goodput. Money:
-/// the plan's on-demand price. Cost: linear in the steps, except for sorting them.
+/// goodput = steps that count x median step of their stretch / wall time
+/// Wall time: for each stretch the time on its clock, or the time to the next one, by starts that the log
+/// states or by the dates of its lines, if that is longer. Steps that were done twice count once. ETA:
+/// remaining steps x median of the pace / goodput, without the compiling and loading of the first start, which
+/// is not repeated. Money: the plan's on-demand price. Cost: linear in the steps, except for sorting them.
 io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
                       const WatchContext& context);
 
@@ -51,10 +52,7 @@ struct Recalibration {
   double gain = 0;                             ///< s per step
 };
 
-/// Least number of steps for a recalibration.
-inline constexpr int kStepsToCalibrate = 5;
-
-/// The profile after calibrate::fit_site() of the run, by the median of its steps; nullopt with fewer steps
+/// The profile after calibrate::fit_site() of the run, by the median of its pace; nullopt with fewer steps
 /// than kStepsToCalibrate. Then searches for a better plan. Cost: some ten simulations and one search.
 std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
                                          const models::Profile& prior, const FindPlans& find);

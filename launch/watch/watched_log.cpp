@@ -14,7 +14,8 @@ constexpr std::size_t kHead = 64;  ///< bytes that distinguish event files from 
 void WatchedLog::feed(std::string_view bytes) {
   if (decided_) return read(bytes);
   head_.append(bytes);
-  if (head_.size() >= kHead) decide();
+  if (head_.size() >= logs::kRefusalHead) return decide();
+  if (head_.size() >= kHead) logs::refuse_unread(head_, name_);
 }
 
 void WatchedLog::decide() {

@@ -61,6 +61,7 @@ Detected detect(std::string_view text, const std::string& name, const NccomComma
 
 /// Throws InputError if the beginning of a file is that of a packed one, or of a known binary format that is
 /// not read.
+inline constexpr std::size_t kRefusalHead = 264;  ///< bytes that show all of these
 void refuse_unread(std::string_view head, const std::string& name);
 /// True if the first bytes are those of no text.
 bool is_binary(std::string_view head);

@@ -10,6 +10,10 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kBinaryProbe = 4096;
+/// Of POSIX tar, in the header of the first file.
+constexpr std::string_view kTar = "ustar";
+constexpr std::size_t kTarAt = 257;
+static_assert(kTarAt + kTar.size() <= kRefusalHead);
 
 }  // namespace
 
@@ -23,11 +27,13 @@ void refuse_unread(std::string_view head, const std::string& name) {
   if (is_parquet(head)) {
     refuse("a Parquet file, as Neuron Explorer writes, and no log", "give it to trnplan calibrate");
   }
+  const auto refuse_archive = [&] { refuse("an archive, which is not read", "unpack it first"); };
+  if (head.size() > kTarAt && head.substr(kTarAt).starts_with(kTar)) refuse_archive();
   for (const std::string_view packed : {"PK\x03\x04",
                                         "\xfd"
                                         "7zXZ",
                                         "\x28\xb5\x2f\xfd", "BZh"}) {
-    if (head.starts_with(packed)) refuse("an archive, which is not read", "unpack it first");
+    if (head.starts_with(packed)) refuse_archive();
   }
   if (head.starts_with("\x7f"
                        "ELF"))

@@ -45,7 +45,14 @@ constexpr std::array kSigns = {
     Sign{"inference timeout (", FailureKind::execution_timeout},
     Sign{"NRT_TIMEOUT", FailureKind::execution_timeout},
     Sign{"Watchdog caught collective operation timeout", FailureKind::execution_timeout},
+    Sign{"NRT_EXEC_SW_NQ_OVERFLOW", FailureKind::execution_timeout},
+    Sign{"completed with err: 1204", FailureKind::execution_timeout},
+    Sign{"completed with err: 5", FailureKind::execution_timeout},
+    Sign{"missing collectives status", FailureKind::execution_timeout},
+    Sign{"is stuck after all collectives", FailureKind::execution_timeout},
     Sign{"NRT_EXEC_HW_ERR", FailureKind::hardware},
+    Sign{"completed with err: 1206", FailureKind::network},
+    Sign{"completed with err: 120", FailureKind::hardware},
     Sign{"NEURON_HW_ERR=", FailureKind::hardware},
     Sign{"NVRM: Xid (", FailureKind::hardware},
     Sign{"uncorrectable ECC error encountered", FailureKind::hardware},
@@ -56,7 +63,7 @@ constexpr std::array kSigns = {
     Sign{"OFI plugin initialization failed", FailureKind::network},
     Sign{"libfabric:", FailureKind::network},
     // After what a line may name besides.
-    Sign{"Missed infer_status notification", FailureKind::execution_timeout},
+    Sign{"infer_status notification", FailureKind::execution_timeout},
     Sign{"nrt_execute failed", FailureKind::execution_timeout},
     Sign{"NCC_EBVF030", FailureKind::instructions},
     Sign{"NCC_EXTP004", FailureKind::instructions},
@@ -80,6 +87,11 @@ constexpr std::array kSigns = {
     Sign{"HFValidationError", FailureKind::configuration},
     Sign{"Loading a dataset cached in a LocalFileSystem is not supported", FailureKind::configuration},
     Sign{"Lock error: Matplotlib", FailureKind::configuration},
+    Sign{"NeuronCore(s) not available", FailureKind::configuration},
+    Sign{"Unable to determine Neuron Driver version", FailureKind::configuration},
+    Sign{"requires Neuron Driver version", FailureKind::configuration},
+    Sign{"failed programming the engine", FailureKind::configuration},
+    Sign{"Unsupported hardware operator code", FailureKind::configuration},
     Sign{"RendezvousClosedError", FailureKind::rendezvous},
     Sign{"RendezvousTimeoutError", FailureKind::rendezvous},
     Sign{"RendezvousConnectionError", FailureKind::rendezvous},
@@ -93,22 +105,32 @@ constexpr std::array kSigns = {
     Sign{"UNCORRECTABLE MEMORY ERROR AT", FailureKind::node_failure},
     Sign{"CANCELLED AT", FailureKind::cancelled},
     Sign{"oom_kill event", FailureKind::host_memory},
+    Sign{"oom-kill event(s)", FailureKind::host_memory},
+    Sign{": Out Of Memory", FailureKind::host_memory},
     Sign{"Out of memory: Killed process", FailureKind::host_memory},
     Sign{"killed by signal: Bus error", FailureKind::host_memory},
     Sign{"CUDA error: ", FailureKind::device_error},
+    Sign{"due to out-of-bound access", FailureKind::device_error},
+    Sign{"NRT_EXEC_OOB", FailureKind::device_error},
+    Sign{"completed with err: 1006", FailureKind::device_error},
+    Sign{"NRT_EXEC_COMPLETED_WITH_ERR", FailureKind::device_error},
+    Sign{"completed with err: ", FailureKind::device_error},
     Sign{"[Errno 28]", FailureKind::storage},
     Sign{"Unexpected result nan", FailureKind::not_finite},
     Sign{"Unexpected result inf", FailureKind::not_finite},
     Sign{"found NaN in", FailureKind::not_finite},
     Sign{"Fatal Python error: ", FailureKind::crashed},
     Sign{"Segmentation fault", FailureKind::crashed},
+    Sign{"(core dumped)", FailureKind::crashed},
     Sign{"(exitcode: -9)", FailureKind::crashed},
     Sign{"exitcode  : -9 ", FailureKind::crashed},
     Sign{"(exitcode: -11)", FailureKind::crashed},
     Sign{"exitcode  : -11 ", FailureKind::crashed},
     Sign{"remote process exited or there was a network error", FailureKind::lost_rank},
     Sign{"ncclRemoteError", FailureKind::lost_rank},
+    Sign{"failed : Connection reset by peer", FailureKind::lost_rank},
     Sign{"client socket has timed out", FailureKind::rendezvous},
+    Sign{"DistBackendError: NCCL error in", FailureKind::error},
     Sign{"ChildFailedError:", FailureKind::error},
     Sign{"Exited with exit code ", FailureKind::error},
 };
@@ -354,8 +376,14 @@ void FailureFinder::read(const LogLine& line) {
     return;
   }
   Collected& c = kinds_[*kind];
-  if (*kind == FailureKind::error && c.failure.last_line < step_before_) c = {};  // of an end that was none
+  const bool over = *kind == FailureKind::error && !c.ended && c.failure.last_line < step_before_;
+  if (over) c = {};  // of an end that was none
   c.follows = c.follows && failed_ && may_follow(*kind);
+  if (*kind == FailureKind::cancelled && !failed_) {
+    // The job ended: the error was not one that a script catches.
+    const auto error = kinds_.find(FailureKind::error);
+    if (error != kinds_.end() && error->second.failure.last_line > last_step_) error->second.ended = true;
+  }
   failed_ = failed_ || !is_last_resort(*kind);
   if (c.failure.count++ == 0) {
     c.failure.kind = *kind;
@@ -377,7 +405,7 @@ bool FailureFinder::is_explained(const Collected& one) const {
     const bool at_the_end = other.last_line > last_step_;
     if (other.kind == kind) return false;
     if (is_last_resort(kind) && is_last_resort(other.kind)) {
-      return at_the_end && other.at.line < one.failure.at.line;
+      return (at_the_end || item.second.ended) && other.at.line < one.failure.at.line;
     }
     if (kind == FailureKind::cancelled) return true;  // what is left of a job that failed is cancelled
     if (kind == FailureKind::error) return at_the_end;
@@ -390,7 +418,7 @@ std::vector<Failure> FailureFinder::found() const {
   std::vector<Failure> all;
   for (const auto& [kind, c] : kinds_) {
     // One step may be another rank's of the same time.
-    const bool over = kind == FailureKind::error && c.failure.last_line < step_before_;
+    const bool over = kind == FailureKind::error && !c.ended && c.failure.last_line < step_before_;
     if (over || c.follows || is_explained(c)) continue;
     all.push_back(c.failure);
     all.back().devices.assign(c.devices.begin(), c.devices.end());

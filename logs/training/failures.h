@@ -1,18 +1,21 @@
 // Failures in the log of a Neuron job, found by the words of compiler, runtime and libfabric.
 //
 // Words: aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/nrt-troubleshoot.rst, compiler/error-codes,
-// neuron-runtime/explore/device-memory.rst; issues aws-neuron-sdk/884, /1014, huggingface/optimum-neuron/424,
+// neuron-runtime/explore/device-memory.rst, aws-neuron/aws-neuron-sdk@56dcc0f:neuron-runtime/nrt-api-guide.rst
+// (numbers of NRT_*); issues aws-neuron-sdk/884, /1014, huggingface/optimum-neuron/424,
 // /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups); instructions: compiler/error-codes (EBVF030,
 // EXTP004), issues aws-neuron-sdk/819, /987; rendezvous: pytorch/pytorch
 // torch/distributed/elastic/rendezvous/api.py, torch/distributed (DistStoreError), pytorch/pytorch#82160;
 // neuronx-cc's F134, F137 and F139: aws-neuron-sdk#1000, aws-neuron/nki-samples#24, and neuronx-cc's own
-// messages; Slurm: SchedMD/slurm@002f280:src/slurmd/slurmstepd/req.c; GPUs:
+// messages; Slurm: SchedMD/slurm@002f280:src/slurmd/slurmstepd/req.c,
+// SchedMD/slurm@0037a08:src/plugins/task/cgroup/task_cgroup_memory.c (its older "oom-kill event(s)"); GPUs:
 // pytorch/pytorch@001074d:c10/cuda/CUDACachingAllocator.cpp,
 // pytorch/pytorch@cf1380d:torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp; NaN:
 // NVIDIA/Megatron-LM@00caa53:megatron/core/rerun_state_machine.py (validate_result). Well-known words without a source
 // of ours: Xid lines of NVIDIA's kernel driver, CUDA's and NCCL's texts of errors, ChildFailedError and "Signal N" of
 // torchrun, "Fatal Python error" and "[Errno 28]" of Python, the bus error of PyTorch's DataLoader, "Exited with exit
-// code" of srun, "Missed infer_status notification" of the Neuron runtime.
+// code" and "Out Of Memory" of srun, "(core dumped)" of shells and srun, "Missed infer_status notification" of the
+// Neuron runtime.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +49,7 @@ enum class FailureKind {
   time_limit,     ///< the scheduler's time for the job was over
   node_failure,   ///< a node went down
   cancelled,      ///< ended through the scheduler by a person, or for a job of higher priority
-  device_error,   ///< CUDA refuses what a kernel did: an illegal access, a failed assertion
+  device_error,   ///< CUDA or Neuron refuses what a kernel did: an illegal access, a failed assertion
   storage,        ///< a file system is full
   not_finite,     ///< the framework stops because a value is NaN or infinite
   crashed,        ///< a signal ended a process
@@ -93,6 +96,7 @@ class FailureFinder {
     Failure failure;
     std::set<int> devices;
     bool follows = true;  ///< each of its lines follows from a failure before
+    bool ended = false;   ///< the job was cancelled after it, before another step
   };
   static void collect(std::string_view line, Collected& c);
   std::optional<FailureKind> kind_at(const LogLine& line);

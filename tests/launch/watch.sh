@@ -65,6 +65,9 @@ piped 0 calibrate - --format json < <(cat "$logs/kineto-2-a100.json")
 prints '"kind": "Kineto trace"'
 piped 3 watch - --once <"$source/tests/launch/fixtures/replica-group-failure-tp16-dp2.txt"
 prints '^failure: replica-group'
+# Reported: a packed pipe was refused with the advice to give --once, which was given.
+piped 0 watch - --once < <(gzip -c "$logs/nxd-llama3-70b.txt")
+prints '^step 5, 243\.9 s a step'
 piped 2 watch - < <(printf '\037\213\010%100s' x)
 says 'standard input: packed with gzip'
 piped 0 watch - </dev/null

@@ -136,6 +136,76 @@ TEST_CASE("steps are counted, and steady growth is a drift", "[launch]") {
   CHECK(contains(alarm_of(grows, "drift").message, "longer and longer"));
 }
 
+// Reported: the hour between two lines counted only where the next step followed, not where steps were repeated.
+TEST_CASE("the hour before a restart counts, whatever step it goes on with", "[launch]") {
+  const auto resumed = [](int step, const std::string& start) {
+    return watch(iterations(1, 21, kEven, kNine) + start +
+                     iterations(
+                         step, step + 20, [&](int i) { return 3600 + 9 * (i - step + 22); }, kNine),
+                 nothing_known());
+  };
+  const std::string ready = "[before the start of training step] datetime: 2025-03-04 01:03:00\n";
+  for (const int step : {22, 20}) {
+    const io::WatchReport r = resumed(step, ready);
+    CHECK(*r.wall_seconds == Approx(42 * 9 + 3600));
+    CHECK(*r.goodput == Approx(9.0 * (step + 20) / (42 * 9 + 3600)).epsilon(1e-3));
+    CHECK(r.restarts == 1);
+    CHECK(r.lost_steps == 22 - step);
+    CHECK_FALSE(alarmed(r, "pause"));
+    REQUIRE(r.events.size() == 1);  // not the first start
+  }
+  CHECK(resumed(20, "").wall_seconds == resumed(20, ready).wall_seconds);
+  CHECK(alarmed(resumed(22, ""), "pause"));
+}
+
+// Reported: a restart of TorchTitan at the next line was a pause of a rank that hung, and nothing was repeated.
+TEST_CASE("TorchTitan states with which step it starts", "[launch]") {
+  const auto run = [](int first, int at) {
+    const auto stamp = [&](int s) {
+      return fmt::format("[rank0]:[titan] 2026-09-01 {:02d}:{:02d}:{:02d},000 - root - INFO - ", s / 3600,
+                         s / 60 % 60, s % 60);
+    };
+    std::string text = stamp(at) + fmt::format("Training starts at step {}\n", first);
+    for (int step = (first + 9) / 10 * 10; step < first + 100; step += 10) {
+      at += 50;
+      text += stamp(at) + fmt::format("step: {}  loss:  7.0  memory: 45.3GiB(56.6%)  tps: 6,554\n", step);
+    }
+    return text;
+  };
+  const io::WatchReport r = watch(run(1, 0) + run(91, 4000), nothing_known());
+  CHECK(r.restarts == 1);
+  CHECK(r.lost_steps == 10);  // 91 to 100
+  CHECK_FALSE(alarmed(r, "pause"));
+  CHECK(*r.wall_seconds == Approx(4000 + 500 - 50));  // since the first line of steps
+  // Another rank's line, printed late, is no restart.
+  std::string late = run(1, 0);
+  late.insert(late.find("step: 20"), "x\n[rank3]:[titan] 2026 - INFO - Training starts at step 1\n");
+  CHECK(watch(late, nothing_known()).restarts == 0);
+}
+
+// Reported: the step time was one between two speeds, which never occurred, and "the first steps were slowed".
+TEST_CASE("after a restart at another speed the rest is at that speed", "[launch]") {
+  const auto sevens = [](int i) { return 3600 + 7 * i; };
+  const auto run = [&](int last) {
+    return watch(iterations(1, 40, kEven, kNine) + iterations(31, last, sevens, [](int) { return 7000.0; }),
+                 nothing_known());
+  };
+  const io::WatchReport r = run(70);
+  CHECK(*r.step_seconds == Approx(7));
+  CHECK(*r.eta_seconds / (100000 - 70) == Approx(7 * *r.wall_seconds / (40 * 9 + 30 * 7)).epsilon(1e-2));
+  CHECK(contains(alarm_of(r, "drift").cause, "started again"));
+  CHECK_FALSE(alarmed(r, "straggler"));
+  CHECK(*run(34).step_seconds == Approx(9));  // four steps are too few
+}
+
+// Reported: 1.5 h of compiling at the start was extrapolated to the whole run.
+TEST_CASE("the first start is not repeated in the time left", "[launch]") {
+  const io::WatchReport r = watch(bars(1, 7, [](int i) { return i == 1 ? 5400 : 500; }), planned("tp=32"));
+  CHECK(*r.goodput == Approx(3500.0 / 8400));
+  CHECK(*r.eta_seconds == Approx(93 * 500));
+  CHECK(*r.usd_total == Approx((8400 + 93 * 500) / 3600.0 * 21.5));
+}
+
 // Reported: without --job a GPU had 16 GiB, and with it a plan was offered that did not need so much less.
 TEST_CASE("a GPU that is full", "[launch]") {
   const std::string line =
@@ -161,6 +231,11 @@ TEST_CASE("a GPU that is full", "[launch]") {
   const double excess = 16.5 - predicted;
   if (a.next) CHECK(a.next->memory.worst().peak().value / 0x1p30 + excess <= 16.0);
   CHECK(contains(a.fix, "beyond its prediction"));
+  // Reported: where the log does not say how much was in use, a plan was offered that needs 0.25 GiB less.
+  const launch::Advice least = launch::advise(logs::find_failures(cores.substr(0, cores.find('\n')), "log"),
+                                              ran.ran, datasheet(), launch::find_fastest)
+                                   .at(0);
+  CHECK(contains(least.fix, "beyond its prediction"));
 }
 
 // Reported: a run of Megatron on GPUs was advised to set keys of NxDT, and to use tools of Neuron.

@@ -68,6 +68,35 @@ TEST_CASE("what ends a run is named with its cause and remedy, and makes it a fa
            "error", "a process ended with this error", "traceback"},
       Case{"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "error", "a rank failed",
            "torchrun"},
+      // Reported: none of these was seen, and the exit code was 0.
+      Case{"slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1742.0 cgroup. Some of your processes "
+           "may have been killed",
+           "host-memory", "ran out of memory", "memory"},
+      Case{"srun: error: n1: task 5: Out Of Memory", "host-memory", "ran out of memory", "memory"},
+      Case{"t.sh: line 3: 12 Aborted                 (core dumped) python t.py", "crashed", "compiled code",
+           "stack"},
+      Case{
+          "ERROR  NRT:nrt_allocate_neuron_cores  NeuronCore(s) not available - Requested:nc1-nc1 Available:0",
+          "configuration", "holds the NeuronCores", "neuron-ls"},
+      Case{"ERROR  NRT:nrt_init  This runtime requires Neuron Driver version 2.0 or greater.",
+           "configuration", "older than the runtime", "aws-neuronx-dkms"},
+      Case{"ERROR  NMGR:dlr_infer  Inference completed with err: 5", "execution-timeout", "time limit",
+           "first rank"},
+      Case{"ERROR  NMGR:dlr_infer  Inference completed with err: 1006. mode->h_nn=1001", "device-error",
+           "outside a tensor", "vocabulary"},
+      Case{"ERROR  NMGR:dlr_infer  Inference completed with err: 1201", "hardware", "Neuron device", "drain"},
+      Case{"ERROR  TDRV:exec  Missing infer_status notification: (end:1)", "execution-timeout", "time limit",
+           "first rank"},
+      Case{"(FATAL-RT-UNDEFINED-STATE) missing collectives status", "execution-timeout", "time limit",
+           "first rank"},
+      Case{"NRT_EXEC_COMPLETED_WITH_ERR (1004)", "device-error", "a Neuron device", "first error"},
+      Case{"ERROR  NRT:nrt_infodump  Failure: NRT_EXEC_SW_NQ_OVERFLOW in nrt_execute()", "execution-timeout",
+           "notifications", "DGE_NOTIFICATIONS=0"},
+      Case{"torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3356, unhandled system "
+           "error",
+           "error", "NCCL", "Last error"},
+      Case{"Net : Call to recv from 10.0.0.7<41000> failed : Connection reset by peer", "lost-rank",
+           "another rank", "first error"},
       Case{"srun: error: ip-10-1-2-3: tasks 0-7: Exited with exit code 1", "error", "a task of the job",
            "each rank"});
   INFO(c.line);
@@ -131,6 +160,16 @@ TEST_CASE("what follows from a failure is no failure of its own", "[launch]") {
   CHECK(kinds(trace + ended + cancelled) == "error ");
   CHECK(kinds(cancelled + trace + ended) == "cancelled ");
   CHECK(kinds(killed + full) == "host-memory ");
+  // Reported: where the job was started again, its first end was only "cancelled".
+  const auto again = [&](const std::string& text) {
+    const std::string steps = bars(1, 12, [](int) { return 100; });
+    const io::WatchReport r = watch(steps + text + steps, nothing_known());
+    return r.failures.size() == 1 ? r.failures[0].kind : "";
+  };
+  CHECK(again(ended + cancelled) == "error");
+  CHECK(again("(FATAL-RT-UNDEFINED-STATE) missing infer_status notifications: (node: 1)\n" + ended +
+              cancelled) == "execution-timeout");
+  CHECK(again(cancelled) == "cancelled");
   CHECK(kinds(killed + timeout + ended) == "crashed ");
   // The quoted line is the error's, whatever other ranks write between the lines of the traceback.
   const auto found = logs::find_failures(
