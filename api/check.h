@@ -38,7 +38,8 @@ struct CheckResult {
   std::vector<targets::NearConfig> nearest;  ///< if the strategy is refused
   std::string text;                          ///< of the file
   targets::NxdtConfig config;
-  std::string no_prediction;  ///< reason why there is none
+  std::string no_prediction;   ///< reason why there is none
+  std::size_t not_judged = 0;  ///< flags that nothing is known of
 };
 
 /// Throws InputError if the file is no config of the target.

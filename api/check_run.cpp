@@ -95,7 +95,7 @@ void add_unreadable(std::vector<Finding>& findings, const planner::Target& targe
   } catch (const InputError& e) {
     for (const Diagnostic& d : e.faults()) {
       const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
-        return f.key == d.key || f.message == d.problem;
+        return f.key == d.key || (f.message == d.problem && f.at.line == d.at.line);
       });
       if (said) continue;
       findings.push_back({.rule = "value",
@@ -175,6 +175,15 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
     run->config.not_modelled.push_back(fmt::format("{} on {}", loop.name(), o.instance));
   take_vocabulary(run->architecture, config, catalog, result.findings, o.file);
   for (std::string& text : run->notes) note(result.findings, "flags", std::move(text));
+  for (Diagnostic& d : run->doubts) {
+    result.findings.push_back({.rule = "flags",
+                               .severity = Severity::warning,
+                               .key = std::move(d.key),
+                               .at = std::move(d.at),
+                               .message = std::move(d.problem),
+                               .fix = std::move(d.fix)});
+  }
+  result.not_judged = run->not_judged;
   job.architecture = run->architecture;
   job.training = run->config.training;
   job.software = run->config.software;

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "logs/detect/detect.h"
 #include "text/document.h"
+#include "text/shell_words.h"
 
 namespace trnplan::api {
 
@@ -64,6 +66,24 @@ constexpr Kind kKinds[] = {
            printable(value("model.shard_degree", "1"), 12))});
 }
 
+/// Refuses the log of a run, by the steps in it.
+void refuse_log(const std::string& text, const std::string& file) {
+  std::string kind;
+  try {
+    const logs::Detected content = logs::detect(text, file);
+    if (content.steps.empty()) return;
+    kind = content.kinds.front().name;
+  } catch (const InputError&) {
+    return;  // nothing in it is known
+  }
+  const std::string name = command_line({file});
+  throw InputError(
+      {{file, 0, 0},
+       "",
+       fmt::format("this looks like a log ({}s), and a config or a start script was expected", kind),
+       fmt::format("trnplan watch {} --once reads it; trnplan calibrate {} learns from it", name, name)});
+}
+
 }  // namespace
 
 bool is_document(const std::string& text, const std::string& file) {
@@ -76,6 +96,7 @@ bool is_document(const std::string& text, const std::string& file) {
 
 void refuse_foreign(const std::string& text, const std::string& file) {
   if (!is_document(text, file)) {
+    refuse_log(text, file);
     const auto ends = [&](const char* with) { return file.ends_with(with); };
     if (!text.starts_with("#!") && text.find("\n#SBATCH") == std::string::npos && !ends(".sh") &&
         !ends(".sbatch") && !ends(".py"))

@@ -326,10 +326,23 @@ void refuse_idle(Validated what, const ScoreRequest& given, bool rows) {
 
 namespace {
 
+/// Separator that a table has instead of commas: a semicolon or a tab.
+std::string separator_of(const std::string& header) {
+  return header.find(';') != std::string::npos ? ";" : "tab";
+}
+
+std::string commas(std::string header) {
+  for (char& c : header) c = c == ';' || c == '\t' ? ',' : c;
+  return header;
+}
+
 std::vector<logs::LayoutRun> runs_in(const std::string& text, const std::string& name, logs::RunTable table,
-                                     const logs::StatedBeside& stated) {
-  return table == logs::RunTable::own_runs ? logs::parse_own_runs(text, name, stated)
-                                           : logs::parse_layout_runs(text, name, table);
+                                     const logs::StatedBeside& stated, Remarks& remarks) {
+  if (table != logs::RunTable::own_runs) return logs::parse_layout_runs(text, name, table);
+  std::optional<Diagnostic> unread;
+  std::vector<logs::LayoutRun> runs = logs::parse_own_runs(text, name, stated, &unread);
+  if (unread) remarks.add(*std::move(unread));
+  return runs;
 }
 
 }  // namespace
@@ -340,6 +353,13 @@ ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
   const auto table = logs::table_of(text);
   if (text.empty())
     throw InputError({{request.table, 0, 0}, "", "the file is empty", "give a CSV with a header line"});
+  if (const std::string header = text.substr(0, text.find('\n'));
+      !table && header.find(',') == std::string::npos && logs::table_of(commas(header))) {
+    throw InputError({{request.table, 1, 1},
+                      "",
+                      fmt::format("a comma is expected between columns, found \"{}\"", separator_of(header)),
+                      "write the table with commas, and numbers with a point"});
+  }
   if (!table) {
     throw InputError({{request.table, 1, 1},
                       "",
@@ -359,7 +379,7 @@ ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
     const calibrate::LayoutRules rules = io::scoring_from(read_document(catalog.file("scoring.json")));
     OwnRows own(request, catalog, rules, remarks);
     const logs::StatedBeside stated = predict ? own.stated() : logs::StatedBeside{true, true};
-    const std::vector<logs::LayoutRun> runs = runs_in(text, request.table, *table, stated);
+    const std::vector<logs::LayoutRun> runs = runs_in(text, request.table, *table, stated, remarks);
     if (!request.network_state &&
         std::none_of(runs.begin(), runs.end(), [](const logs::LayoutRun& r) { return r.all_reduce; }))
       throw InputError({{request.table, 0, 0},

@@ -49,13 +49,14 @@ std::string plan_words(const api::CheckRequest& o, const std::string& file) {
 
 int run(const CheckOptions& o) {
   const api::CheckResult checked = api::check(o.request);
-  const auto& [verdict, findings, predicted, stack, job, near, text, config, no_prediction] = checked;
+  const auto& [verdict, findings, predicted, stack, job, near, text, config, no_prediction, not_judged] =
+      checked;
   const planner::Plan* prediction = predicted ? &*predicted : nullptr;
   if (o.common.json()) {
     print(api::document(checked));
   } else {
     const auto nearest = api::with_diffs(near, text, config);
-    print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width()));
+    print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width(), not_judged));
     print(nearest_text(nearest, text_width()));
     const bool plannable = !config.keys.empty();  // a config of NxDT, from which plan can make a job
     const bool mends = !nearest.empty() && nearest.front().config.recommended;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "text/byte_stream.h"
@@ -154,7 +155,31 @@ bool CsvReader::next() {
   return false;
 }
 
+std::vector<std::pair<std::string, std::vector<std::string>>> CsvReader::not_asked() const {
+  std::vector<std::string> wanted;
+  for (const std::string& column : asked_) {
+    if (!columns_.contains(column)) wanted.push_back(column);
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> all;
+  if (header_line_ == 0 || records_.empty()) return all;
+  for (const CsvRecord::Field& field : records_.front().fields) {
+    if (asked_.contains(field.text)) continue;
+    std::vector<std::string> meant;
+    if (std::string near = nearest(field.text, wanted); !near.empty()) {
+      meant.push_back(std::move(near));
+    } else {
+      std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(meant), [&](const std::string& column) {
+        return column.ends_with("_" + field.text) ||
+               (field.text.size() > 3 && column.starts_with(field.text));
+      });
+    }
+    all.emplace_back(field.text, std::move(meant));
+  }
+  return all;
+}
+
 std::string_view CsvReader::text(std::string_view column) const {
+  ask(column);
   const auto it = columns_.find(column);
   return it == columns_.end() ? std::string_view{} : records_[row_].fields[it->second].text;
 }

@@ -5,8 +5,10 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/diagnostic.h"
@@ -51,7 +53,13 @@ class CsvReader {
   /// the header is faulty.
   bool next();
 
-  bool has(std::string_view column) const { return columns_.contains(column); }
+  bool has(std::string_view column) const {
+    ask(column);
+    return columns_.contains(column);
+  }
+  /// Columns of the header that were not asked for up to the first row, each with names that were asked for in vain
+  /// and that it may mean. Requires: every row is read alike.
+  [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> not_asked() const;
   /// The field of the current row; "" when the table has no such column.
   std::string_view text(std::string_view column) const;
   /// A number of at least 0; nullopt when the field is empty. Anything else is a fault and gives nullopt too.
@@ -76,6 +84,11 @@ class CsvReader {
   void finish();
 
  private:
+  void ask(std::string_view column) const {
+    if (row_ <= 1) asked_.emplace(column);
+  }
+
+  mutable std::set<std::string, std::less<>> asked_;
   std::vector<CsvRecord> records_;
   std::string name_;
   std::map<std::string, std::size_t, std::less<>> columns_;

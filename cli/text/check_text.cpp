@@ -47,12 +47,13 @@ bool explains(const Finding& f) {
 
 std::string check_text(const std::string& verdict, const std::vector<Finding>& findings,
                        const planner::Plan* prediction, const std::string& no_prediction, bool details,
-                       int width) {
+                       int width, std::size_t not_judged) {
   const std::vector<Finding> errors = of(findings, Severity::error);
   const std::vector<Finding> warnings = of(findings, Severity::warning);
   const std::vector<Finding> notes = of(findings, Severity::note);
-  std::string text = fmt::format("verdict: {} ({}, {}, {})\n", verdict, counted(errors.size(), "error"),
-                                 counted(warnings.size(), "warning"), counted(notes.size(), "note"));
+  std::string text = fmt::format("verdict: {} ({}, {}, {}{})\n", verdict, counted(errors.size(), "error"),
+                                 counted(warnings.size(), "warning"), counted(notes.size(), "note"),
+                                 not_judged == 0 ? "" : "; " + counted(not_judged, "flag") + " not judged");
   text += findings_text(errors, details) + findings_text(warnings, details);
   if (prediction != nullptr) text += prediction_text(*prediction);
   if (prediction == nullptr && !no_prediction.empty())

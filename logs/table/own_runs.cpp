@@ -113,14 +113,33 @@ LayoutRun own_run(CsvReader& csv) {
   return run;
 }
 
+/// Remark on the columns that no row was read from; nullopt without any.
+std::optional<Diagnostic> unread_columns(const CsvReader& csv, const std::string& name) {
+  std::string columns, meant;
+  for (const auto& [column, near] : csv.not_asked()) {
+    columns += (columns.empty() ? "" : ", ") + printable(column, 40);
+    if (near.empty()) continue;
+    meant += (meant.empty() ? "did you mean " : ", ") + near.front();
+    for (std::size_t i = 1; i < near.size(); ++i) meant += " or " + near[i];
+    meant += " for " + printable(column, 40);
+  }
+  if (columns.empty()) return std::nullopt;
+  return Diagnostic{{name, 1, 1},
+                    "",
+                    "columns that are not read: " + columns,
+                    meant.empty() ? "docs/json.md lists the columns" : meant + "?"};
+}
+
 }  // namespace
 
 std::vector<LayoutRun> parse_own_runs(std::string_view text, const std::string& name,
-                                      const StatedBeside& stated) {
+                                      const StatedBeside& stated, std::optional<Diagnostic>* unread) {
   CsvReader csv(text, name, {}, "");
   need_columns(csv, stated);
   csv.finish();
-  return runs_of(csv, own_run);
+  std::vector<LayoutRun> runs = runs_of(csv, own_run);
+  if (unread != nullptr && !runs.empty()) *unread = unread_columns(csv, name);
+  return runs;
 }
 
 }  // namespace trnplan::logs

@@ -1,6 +1,7 @@
 // Tables of a user's own runs, in as few columns as say what ran.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,10 @@ struct StatedBeside {
 ///   seq (seq_len, sequence), global_batch (gbs)
 ///   mem_gib
 /// Rows that cannot be read carry their faults. Throws InputError with one fault for each column that is
-/// missing and not stated besides. Cost: linear; each record is held once.
+/// missing and not stated besides. Columns that are not read are named in `unread`, once. Cost: linear; each record
+/// is held once.
 [[nodiscard]] std::vector<LayoutRun> parse_own_runs(std::string_view text, const std::string& name,
-                                                    const StatedBeside& stated);
+                                                    const StatedBeside& stated,
+                                                    std::optional<Diagnostic>* unread = nullptr);
 
 }  // namespace trnplan::logs

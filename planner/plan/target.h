@@ -151,6 +151,8 @@ struct RunReading {
   models::Architecture architecture;  ///< vocabulary 0: only the tokenizer knows it
   ConfigReading config;
   std::vector<std::string> notes;  ///< one sentence each
+  std::vector<Diagnostic> doubts;  ///< settings that may be misspelt
+  std::size_t not_judged = 0;      ///< settings that nothing is known of, those of `doubts` included
   /// Words for the file's model if no such model is modelled: "a TorchTitan config of flux, an image model".
   /// Then nothing else is read.
   std::string unmodelled;

@@ -17,6 +17,7 @@
 #include "targets/megatron/megatron_script.h"
 #include "targets/megatron/nemo_recipe.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 #include "text/log_lines.h"
 #include "units/product.h"
 
@@ -44,8 +45,7 @@ class Reader {
     for (const char* needed : kMegatronNeeds) {
       const bool of_shape =
           std::string_view(needed) != "--seq-length" && std::string_view(needed) != "--micro-batch-size";
-      if (!on(needed) && !(of_shape && model_ != nullptr))
-        missing.push_back({{file_.name, 0, 0}, needed, "is missing, and pretrain_gpt.py needs it", "add it"});
+      if (!on(needed) && !(of_shape && model_ != nullptr)) missing.push_back(missing_flag(needed));
     }
     if (!missing.empty()) throw InputError(std::move(missing));
     if (model_ != nullptr)
@@ -319,6 +319,17 @@ class Reader {
     return on("--tp-comm-overlap") || r_.config.strategy.tensor_parallel == 1;
   }
 
+  /// Fault of a flag that is not there, or misspelt.
+  Diagnostic missing_flag(const char* needed) const {
+    Diagnostic fault{{file_.name, 0, 0}, needed, "is missing, and pretrain_gpt.py needs it", "add it"};
+    for (const auto& one : flags_) {
+      if (settings_.key(one.first) != nullptr || nearest(one.first, {needed}).empty()) continue;
+      fault.at = one.second.at;
+      fault.fix = fmt::format("write {} instead of {}", needed, printable(one.first, 80));
+    }
+    return fault;
+  }
+
   /// Unknown flags end the run; which of the many that are not looked at exist is not known here.
   void note_near() {
     std::vector<std::string> deciding;
@@ -333,12 +344,17 @@ class Reader {
       const std::string near = others <= kMostNamed ? nearest(name, deciding) : "";
       if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
           !on(near.c_str()))
-        r_.notes.push_back(
-            fmt::format("line {}: {} is near {}", one.second.at.line, printable(name, 80), near));
+        r_.doubts.push_back(
+            {one.second.at, printable(name, 80),
+             fmt::format("is near {}, which is not stated; pretrain_gpt.py refuses flags that it "
+                         "does not have",
+                         near),
+             "write " + near + ", if that is meant"});
     }
+    r_.not_judged = others;
     if (others > 0)
       r_.notes.push_back(
-          fmt::format("{} other flags affect nothing that is predicted, and were ignored", others));
+          fmt::format("{} not judged: nothing that is predicted depends on them", counted(others, "flag")));
   }
 
   const planner::ConfigFile& file_;

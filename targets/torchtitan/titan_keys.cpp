@@ -117,14 +117,16 @@ constexpr Section kOthers[] = {
     {"debug", "seed deterministic deterministic_warn_only moe_force_load_balance"},
 };
 
-void unknown(const Node::Entry& e, const std::string& key, const std::vector<std::string>& known,
-             std::vector<Diagnostic>& faults) {
-  if (std::find(known.begin(), known.end(), e.key) != known.end()) return;
+/// Returns the one that may be meant; "" if the key is known, or near none.
+std::string unknown(const Node::Entry& e, const std::string& key, const std::vector<std::string>& known,
+                    std::vector<Diagnostic>& faults) {
+  if (std::find(known.begin(), known.end(), e.key) != known.end()) return "";
   // Of a file that is of another kind altogether all keys are unknown, and no name near them means anything.
   constexpr std::size_t kMostNamed = 100;
   const std::string near = faults.size() < kMostNamed ? nearest(e.key, known) : "";
   faults.push_back({e.key_at, key, "TorchTitan v0.2.2 does not have this key and refuses the file",
                     near.empty() ? "remove it" : "write " + near});
+  return near;
 }
 
 /// Keys that a module named by job.custom_config_module adds: torchtitan/components/ft/config/job_config.py of v0.2.2.
@@ -180,7 +182,8 @@ StatedByName titan_stated(const Node& root) {
   return all;
 }
 
-void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults) {
+std::vector<std::string> check_titan_keys(const Node& root, std::vector<Diagnostic>& faults) {
+  std::vector<std::string> meant;
   // Both levels that the program knows; settings of a converter lie deeper.
   std::map<std::string, std::vector<std::string>, std::less<>> known;
   for (const StartKey& k : titan_keys()) {
@@ -199,23 +202,29 @@ void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults) {
   if (custom != nullptr && !custom->scalar.empty()) {
     added = std::find_if(std::begin(kAdded), std::end(kAdded),
                          [&](const AddedKeys& a) { return a.module == custom->scalar; });
-    if (added == std::end(kAdded)) return;
+    if (added == std::end(kAdded)) return meant;
   }
   if (added != nullptr) {
     for (std::string& more : split_words(added->keys)) known[added->section].push_back(std::move(more));
   }
   for (const Node::Entry& section : root.entries) {
-    unknown(section, section.key, sections, faults);
+    if (const std::string near = unknown(section, section.key, sections, faults); !near.empty()) {
+      for (const StartKey& k : titan_keys()) {
+        if (std::string_view(k.name).starts_with(near + ".")) meant.emplace_back(k.name);
+      }
+    }
     const auto keys = known.find(section.key);
     if (keys == known.end()) continue;
     for (const Node::Entry& e : section.value.entries) {
       const std::string name = section.key + "." + e.key;
-      unknown(e, name, keys->second, faults);
+      if (const std::string near = unknown(e, name, keys->second, faults); !near.empty())
+        meant.push_back(section.key + "." + near);
       const auto same = [&](const StartKey& k) { return name == k.name; };
       if (e.value.is_map() && std::any_of(titan_keys().begin(), titan_keys().end(), same))
         faults.push_back({e.value.at, name, "is a section", "write a value"});
     }
   }
+  return meant;
 }
 
 }  // namespace trnplan::targets

@@ -17,6 +17,8 @@ namespace trnplan::targets {
 
 /// Adds a fault for each section and key that v0.2.2 does not know, since it refuses them, and for each section
 /// that is a value. A custom module (job.custom_config_module) may add any key, so then no key is unknown.
-void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults);
+///
+/// Returns the known keys that misspelt ones may mean.
+std::vector<std::string> check_titan_keys(const Node& root, std::vector<Diagnostic>& faults);
 
 }  // namespace trnplan::targets

@@ -217,10 +217,11 @@ bool looks_like_titan(const Node& root) {
 
 planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a, int ranks) {
   std::vector<Diagnostic> unknown;
-  check_titan_keys(root, unknown);
+  const bool misspelt = !check_titan_keys(root, unknown).empty();
   const std::string file = root.at.file;
   const Settings settings(titan_stated(root), titan_keys());
   unknown.insert(unknown.end(), settings.faults().begin(), settings.faults().end());
+  if (misspelt) throw InputError(std::move(unknown));  // what else is read would follow from defaults
   RunValues v(settings, file, std::move(unknown));
   planner::ConfigReading r;
   read_compile(v, r);

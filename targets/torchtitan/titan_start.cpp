@@ -72,7 +72,13 @@ const StartTable& titan_start_table() {
 std::vector<planner::StartFault> titan_start_faults(const planner::ConfigFile& file,
                                                     const topology::Cluster& cluster) {
   if (file.name.ends_with(".py")) refuse_assignments(file);
-  const Settings settings(titan_stated(titan_tree(file)), titan_keys());
+  const Node tree = titan_tree(file);
+  StatedByName stated = titan_stated(tree);
+  // No rule is judged by the default of a key that is stated with a misspelt name.
+  std::vector<Diagnostic> said_by_the_reader;
+  for (const std::string& key : check_titan_keys(tree, said_by_the_reader))
+    stated.try_emplace(key, Stated{{"$misspelt"}, tree.at});
+  const Settings settings(std::move(stated), titan_keys());
   StartFacts facts;
   facts.ranks = cluster.cores();
   facts.core = cluster.instance.core;

@@ -298,3 +298,34 @@ TEST_CASE("a folder for one scheduler lacks nothing of another", "[cli]") {
   cli.run("launch $work/by-eks --dry-run");
   cli.says("the folder was written for eks only");
 }
+
+// Catches: a misspelt flag that the first screen does not name, and a log without a word on what it is.
+TEST_CASE("misspelt flags and a log are called what they are", "[cli]") {
+  Session cli;
+  const std::string script =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads "
+      "32 "
+      "--seq-length 8192 --max-position-embeddings 8192 --vocab-size 128256 --micro-batch-size 1 "
+      "--global-batch-size 128 --train-iters 100 --bf16 --lr 3e-4 --mock-data --tokenizer-type NullTokenizer";
+  cli.write("near.sh", "#!/bin/bash\n" + script + " --recompute-granularty full --foo-bar 3\n");
+  cli.expect(0, "^verdict: warn \\(.*; [0-9]+ flags not judged\\)",
+             "check $work/near.sh --instance p5.48xlarge --nodes 1");
+  cli.prints("warning: flags: --recompute-granularty: is near --recompute-granularity");
+  cli.prints_no("foo-bar");
+  cli.change("$work/near.sh", "missing.sh", {{"--micro-batch-size", "--micro-batchsize"}});
+  cli.refuse("fix: write --micro-batch-size instead of --micro-batchsize",
+             "check $work/missing.sh --instance p5.48xlarge --nodes 1");
+  cli.set("logs", cli.get("source") + "/tests/calibrate/fixtures/logs");
+  cli.refuse("fix: trnplan watch .*megatron-lm-gpu.txt --once", "check $logs/megatron-lm-gpu.txt");
+}
+
+// Catches: one of several wrong keys, and an error that only follows from a misspelt one.
+TEST_CASE("all wrong keys of a TOML are said at once, and nothing that follows from them", "[cli]") {
+  Session cli;
+  cli.write("a.toml",
+            "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n"
+            "stepps = 10\n[parallelism]\ndata_parallel_shard_degree = 8\ntensor_parallel_degre = 2\n");
+  cli.refuse("parallelism.tensor_parallel_degre: ", "check $work/a.toml --instance p5.48xlarge --nodes 2");
+  cli.says("training.stepps: ");
+  cli.says_no("the degrees make");
+}

@@ -75,3 +75,17 @@ TEST_CASE("a table of which nothing is predicted", "[cli]") {
   cli.expect(3, R"("median_ape": null)", "validate $work/a.csv --job llama3-8b --format json");
   cli.prints_no(R"("median_ape": 0)");
 }
+
+// Catches: a row that is predicted as another layout, because a column has another name.
+TEST_CASE("columns of a table that are not read are named", "[cli]") {
+  Session cli;
+  cli.write("a.csv", "id,step_s,tp,pp,dp,recomp,batch,color\none,250,8,1,4,full,1024,red\n");
+  cli.run("validate $work/a.csv --job llama3-8b");
+  cli.says("columns that are not read: recomp, batch, color");
+  cli.says("did you mean recompute for recomp, global_batch or micro_batch for batch");
+  cli.write("b.csv", kLayouts);
+  cli.run("validate $work/b.csv");
+  cli.says_no("not read");
+  cli.write("c.csv", "id;step_s;tp;pp;dp\none;250;8;1;4\n");
+  cli.refuse("a comma is expected between columns, found \";\"", "validate $work/c.csv --job llama3-8b");
+}
