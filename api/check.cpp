@@ -214,8 +214,8 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   for (Finding& f : result.findings)
     if (f.source.empty()) f.source = source_of("nxdt", f.rule);
   for (const std::string& remark : model.notes) note(result.findings, "model", remark);
-  if (const targets::NxdtKey* nodes = config.find(kNumNodes); reading.nodes > topology::kMostNodes) {
-    throw InputError({nodes->at, nodes->key, fmt::format("more than {} nodes", topology::kMostNodes),
+  if (const targets::NxdtKey* stated = config.find(kNumNodes); reading.nodes > topology::kMostNodes) {
+    throw InputError({stated->at, stated->key, fmt::format("more than {} nodes", topology::kMostNodes),
                       "an UltraCluster holds 30,000 chips; write fewer nodes"});
   }
   if (const targets::NxdtKey* open = targets::unresolved_degree(config)) {

@@ -222,7 +222,7 @@ void remark_release(const models::Profile& profile, const models::Job& job, Rema
   remark_stack(profile, software, remarks);
   remark_site(profile, job, remarks);
   if (software.release.empty()) return;
-  if (job.cluster.instance.traits.accelerator == topology::Accelerator::gpu) {
+  if (!models::has_releases(job.cluster.instance)) {
     remarks.add(fmt::format("release {} is one of the Neuron SDK, and {} runs none: it changes nothing",
                             printable(software.release, 20), printable(job.cluster.instance.name, 40)),
                 "release");

@@ -102,10 +102,9 @@ struct RunLog {
 /// of Slurm, HyperPod, train.sbatch ("[trnplan] start"), TorchTitan and Megatron-LM. The time of a step is the
 /// one that its line states, or a difference of the log's clock. That clock may count whole seconds: for steps
 /// that are short in comparison, it is the mean over enough steps. A start, and a step or a clock that goes
-/// back, begins a new stretch. If
-/// a log has steps in several formats, the one with the most timed steps counts. Among several ranks, the
-/// first one seen and rank 0 represent all, until that rank falls silent while another continues. Holds at
-/// most two million steps.
+/// back, begins a new stretch. If a log has steps in several formats, the one with the most timed steps counts.
+/// Among several ranks, the first one seen and rank 0 represent all, until that rank falls silent while another
+/// continues. Holds at most two million steps.
 class RunLogReader : public logs::StepSink {
  public:
   explicit RunLogReader(std::string name) : name_(std::move(name)) {}

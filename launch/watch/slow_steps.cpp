@@ -39,7 +39,7 @@ std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan)
   const std::vector<double> seconds = log.seconds(), pace = log.pace().seconds;
   SlowSteps slow;
   if (seconds.size() >= 2 * static_cast<std::size_t>(kRecentSteps)) {
-    slow.expected = median({seconds.begin(), seconds.begin() + kRecentSteps});
+    slow.expected = median(first_of(seconds, kRecentSteps));
     slow.seconds = median(last_of(pace, kRecentSteps));
     slow.later = slow.expected <= plan.high.value && slow.seconds / slow.expected - 1 > kDrift;
     slow.log_sd = kUsualSwing;

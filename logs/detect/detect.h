@@ -59,9 +59,10 @@ Detected detect(ByteStream& bytes, const std::string& name, const NccomCommand& 
                 StepSink* sink = nullptr);
 Detected detect(std::string_view text, const std::string& name, const NccomCommand& fallback = {});
 
+/// Bytes of a file's beginning that show everything that refuse_unread() looks for.
+inline constexpr std::size_t kRefusalHead = 264;
 /// Throws InputError if the beginning of a file is that of a packed one, or of a known binary format that is
 /// not read.
-inline constexpr std::size_t kRefusalHead = 264;  ///< bytes that show all of these
 void refuse_unread(std::string_view head, const std::string& name);
 /// True if the first bytes are those of no text.
 bool is_binary(std::string_view head);

@@ -187,28 +187,30 @@ Phase phase_of(const Fabric& fabric, const CollectiveLoads::Steps& stage) {
 /// then the same to the last bit.
 constexpr Bytes kUnit = gibibytes(1);
 
-/// The loads in proportion to that many bytes, from those of a unit.
-CollectiveLoads scaled(CollectiveLoads of_unit, Bytes bytes) {
-  const double factor = bytes / kUnit;
-  for (CollectiveLoads::Phase& p : of_unit.phases) {
+/// The loads in proportion to that many bytes.
+CollectiveLoads scaled(CollectiveLoads loads, Bytes bytes) {
+  if (loads.of == bytes) return loads;
+  const double factor = bytes / loads.of;
+  loads.of = bytes;
+  for (CollectiveLoads::Phase& p : loads.phases) {
     for (auto& [id, load] : p.load) load *= factor;
     p.scale *= factor;
   }
-  return of_unit;
+  return loads;
 }
 
 /// The loads of `bytes` or, where they are in proportion to it, of a unit.
 CollectiveLoads loads_or_unit(const Fabric& fabric, CollectiveOp op,
-                              const std::vector<std::vector<int>>& groups, Bytes bytes, Algorithm algorithm,
-                              bool& of_unit) {
+                              const std::vector<std::vector<int>>& groups, Bytes bytes, Algorithm algorithm) {
   CollectiveLoads out;
+  out.of = bytes;
   std::vector<Sum> sums;
   for (const std::vector<int>& ranks : groups) {
     if (ranks.size() < 2) continue;
     const GroupShape shape = shape_of(fabric.cluster(), ranks);
     const auto choice =
         bytes.value > 0 ? fabric.runtime().choice(fabric, op, shape, bytes, algorithm) : std::nullopt;
-    of_unit = choice.has_value();
+    if (choice) out.of = kUnit;
     Description description = choice ? fabric.runtime().describe(fabric, op, shape, kUnit, *choice)
                                      : describe(fabric, op, shape, bytes, algorithm);
     while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
@@ -233,9 +235,7 @@ CollectiveLoads loads_or_unit(const Fabric& fabric, CollectiveOp op,
 
 CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
                          Bytes bytes, Algorithm algorithm) {
-  bool of_unit = false;
-  CollectiveLoads loads = loads_or_unit(fabric, op, groups, bytes, algorithm, of_unit);
-  return of_unit ? scaled(std::move(loads), bytes) : loads;
+  return scaled(loads_or_unit(fabric, op, groups, bytes, algorithm), bytes);
 }
 
 /// The collective with the times of the fabric's profile.
@@ -351,8 +351,7 @@ CollectiveLoads ScaledLoads::of(const Fabric& fabric, CollectiveOp op,
     choices.push_back(*choice);
   }
   const auto [it, fresh] = of_unit_.try_emplace({op, std::move(choices)});
-  bool of_unit = false;
-  if (fresh) it->second = loads_or_unit(fabric, op, groups, bytes, Algorithm::automatic, of_unit);
+  if (fresh) it->second = loads_or_unit(fabric, op, groups, bytes, Algorithm::automatic);
   return scaled(it->second, bytes);
 }
 

@@ -33,6 +33,7 @@ struct CollectiveLoads {
     double scale = 0;
     std::vector<Steps> steps;  ///< one entry per distinct group; the longest latency counts
   };
+  Bytes of{};  ///< size of the collective
   std::string algorithm;
   std::vector<Phase> phases;
   int protocol = 0;  ///< Description::protocol

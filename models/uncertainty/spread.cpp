@@ -39,6 +39,10 @@ bool knows_stacks(const Profile& profile) {
   return std::any_of(all.begin(), all.end(), [](const StackFactor& f) { return f.instance.empty(); });
 }
 
+bool has_releases(const topology::Instance& instance) {
+  return instance.traits.accelerator == topology::Accelerator::neuron_core;
+}
+
 double own_spread(const Profile& profile, bool causal) {
   return profile[causal ? common::configuration_spread : common::encoder_spread];
 }
@@ -63,8 +67,7 @@ SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy&
     if (!framework) parts.shared += square(profile[common::stack_spread]);
     if (!release) parts.shared += square(profile[common::release_spread]);
   } else if (job.software.framework.empty() || job.software.release.empty() ||
-             job.cluster.instance.traits.accelerator ==
-                 topology::Accelerator::gpu) {  // releases are Neuron's
+             !has_releases(job.cluster.instance)) {
     parts.shared += square(profile[common::stack_spread]);
   }
   const Parameter dispatch = device_of(job.cluster.instance.core).spread_of_dispatch();

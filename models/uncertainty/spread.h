@@ -5,8 +5,8 @@
 //   sigma^2 = g' S g + configuration_spread^2 + repeat_spread^2 [+ stack_spread^2] [+ release_spread^2]
 // with encoder_spread in place of configuration_spread where the network is not causal. The last two terms
 // apply where framework or release are unknown to the profile. Without a calibration S is diagonal. Without
-// one that was fitted to steps, only stack_spread^2 is added where either is not stated, and repeat_spread^2
-// is left out. At a measured site the site's factor is in S and stands for both; for a layout that was
+// one that was fitted to steps, only stack_spread^2 is added where either is not stated or the machine has no
+// releases, and repeat_spread^2 is left out. At a measured site the site's factor is in S and stands for both; for a layout that was
 // measured there its own factor stands for configuration_spread^2. Where a cluster's law of network states
 // was applied, (NetworkState::step_spread log2(nodes))^2 is added. Where tokens are dispatched to experts
 // and no run of the site was measured, the device's spread_of_dispatch^2 is added, which all steps on a
@@ -38,6 +38,9 @@ double own_spread(const Profile& profile, bool causal);
 
 /// True if the profile was fitted to published steps, and so to the stacks that ran them.
 bool knows_stacks(const Profile& profile);
+
+/// True if the machine's software has releases that set the pace of steps: those of the Neuron SDK.
+bool has_releases(const topology::Instance& instance);
 
 /// The parts of sigma^2.
 struct SpreadParts {

@@ -14,6 +14,11 @@ using cli::Session;
 
 namespace {
 
+/// A job on GPUs that states no stack.
+const std::string kOnGpus =
+    "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
+    "cluster: {instance: p5.48xlarge, nodes: 2}\n";
+
 /// An nccom-test table as a file.
 void nccom(Session& cli, const std::string& file, const std::string& command,
            const std::vector<std::string>& rows) {
@@ -226,10 +231,7 @@ TEST_CASE("training logs", "[cli]") {
 
 TEST_CASE("a trace alone, and logs that two numbers of one layout contradict", "[cli]") {
   Session cli;
-  const std::string job =
-      "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
-      "cluster: {instance: p5.48xlarge, nodes: 2}\n";
-  cli.write("job.yaml", job);
+  cli.write("job.yaml", kOnGpus);
   // A trace does not name the loop that ran: the fit had no run, and ended in a crash.
   cli.write("trace.json",
             R"({"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "traceEvents": [
@@ -393,11 +395,8 @@ TEST_CASE("kernels and nccl-tests of a machine", "[cli]") {
 // which of them was measured.
 TEST_CASE("an answer names the stack that was measured in place of its own", "[cli]") {
   Session cli;
-  const std::string job =
-      "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
-      "cluster: {instance: p5.48xlarge, nodes: 2}\n";
-  cli.write("job.yaml", job);
-  cli.write("ran.yaml", job + "software: {framework: megatron}\n");
+  cli.write("job.yaml", kOnGpus);
+  cli.write("ran.yaml", kOnGpus + "software: {framework: megatron}\n");
   std::string log;
   for (int i = 1; i <= 6; ++i) {
     log += " [2025-03-04 10:05:0" + std::to_string(i) + "] iteration        " + std::to_string(i) +
