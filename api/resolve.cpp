@@ -1,6 +1,7 @@
 #include "api/resolve.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,6 +33,23 @@ planner::RunQuestion take_run_question(models::Job& job) {
   job.deadline = {};
   job.budget = 0;
   return q;
+}
+
+/// Adds a remark if prices of different kinds decide between the types.
+void remark_prices(const models::Job& job, Remarks& remarks) {
+  if (job.objective == models::Objective::step_time && !(job.budget > 0)) return;
+  std::set<std::string> kinds;
+  std::vector<std::string> named;
+  for (const topology::Instance& type : types_of(job)) {
+    const topology::Price* price = type.price();
+    const std::string kind = price == nullptr ? "not known" : topology::price_words(price->kind);
+    if (kinds.insert(kind).second) named.push_back(fmt::format("{} {}", type.name, kind));
+  }
+  if (kinds.size() < 2) return;
+  remarks.add(
+      fmt::format("the prices are of different kinds ({}), which do not say which type is cheaper; "
+                  "state them alike with --price TYPE=USD",
+                  fmt::join(named, ", ")));
 }
 
 /// Option or key of the software that the machine does not run.
@@ -111,6 +129,7 @@ void ResolvedJob::refuse(const Asked& asked, const ResolveOptions& options) {
 
 void ResolvedJob::remark_choice(const ResolveOptions& options, Remarks& remarks) const {
   const std::string& software = reading_.job.software.framework;
+  if (!options.compares) remark_prices(reading_.job, remarks);
   for (const auto& [name, machine] : machines_) {
     if (machine.stacks.front().stated) continue;
     const std::string on = machines_.size() > 1 ? name + ": " : "";

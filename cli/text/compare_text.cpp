@@ -50,10 +50,13 @@ std::vector<Line> lines_of(const PlanComparison& c) {
   });
   add(lines, "fits", c, [](const Plan& p) { return short_probability(fits_probability(p)); });
   add(lines, "works", c, [](const Plan& p) { return share(p.works); });
-  add(lines, "USD per 1e9 tokens", c, [](const Plan& p) {
-    return p.usd_per_hour > 0 ? fmt::format("{:.2f}", usd_per_billion_tokens(p)) : std::string();
+  const bool unlike = c.plans[0].plan.price_kind != c.plans[1].plan.price_kind;
+  add(lines, "USD per 1e9 tokens", c, [&](const Plan& p) {
+    if (!(p.usd_per_hour > 0)) return std::string();
+    const std::string usd = fmt::format("{:.2f}", usd_per_billion_tokens(p));
+    return unlike ? fmt::format("{} {}", usd, topology::price_words(p.price_kind)) : usd;
   });
-  add(lines, "days", c,
+  add(lines, "days, no failures", c,
       [](const Plan& p) { return p.run.value > 0 ? fmt::format("{:.1f}", in_days(p.run)) : std::string(); });
   return lines;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,7 +10,9 @@
 #include "io/input/plan_file.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
+#include "text/figures.h"
 #include "text/remarks.h"
+#include "topology/traits.h"
 
 namespace trnplan::io {
 
@@ -180,6 +183,7 @@ class ModelInput {
                         "add for example " + option + " " + std::to_string(example)});
     };
     const bool sequence = options_.sequence.empty(), batch = options_.global_batch.empty();
+    assumes_batch_ = batch;
     take(options_.sequence, "--sequence", training ? training->sequence : 0,
          positions > 0 ? std::min(positions, kUsualSequence) : kUsualSequence);
     take(options_.global_batch, "--global-batch", training ? training->global_batch : 0, kUsualBatch);
@@ -207,6 +211,7 @@ class ModelInput {
     JobReading reading = job_from(std::move(root_), "", catalog_, files, options_.target);
     if (assumed_.empty()) return reading;
     std::string said = printable(model_, 200) + ": assumed " + assumed_;
+    if (assumes_batch_) said += undivided(reading.job);
     if (!source_.empty()) {
       const planner::Target* named = targets::find(options_.target);
       const planner::Target& target = named != nullptr ? *named : targets::of(reading.job);
@@ -217,6 +222,19 @@ class ModelInput {
   }
 
  private:
+  /// Words on a factor of the cluster that the batch does not have, so that no data parallelism can use it.
+  static std::string undivided(const models::Job& job) {
+    const int batch = job.training.global_batch, cores = job.cluster.cores();
+    if (batch <= 0 || !job.space.nodes.empty() || !job.space.instances.empty()) return "";
+    int factor = cores;
+    for (int common = 0; (common = std::gcd(factor, batch)) > 1;) factor /= common;
+    if (factor == 1) return "";
+    const int like = std::gcd(cores, batch) * factor, near = std::max(1, (batch + like / 2) / like) * like;
+    return fmt::format("; DP cannot use the factor {} of {} with this batch{}", factor,
+                       counted(cores, topology::device_word(job.cluster.instance.traits.accelerator)),
+                       near <= 2 * batch ? fmt::format(", with --global-batch {} it can", near) : "");
+  }
+
   void tell(const std::string& what) { assumed_ += (assumed_.empty() ? "" : ", ") + what; }
 
   std::string model_;
@@ -224,6 +242,7 @@ class ModelInput {
   const Catalog& catalog_;
   Node root_;
   std::string assumed_;
+  bool assumes_batch_ = false;
   std::string taken_;   ///< values taken from the published training: "sequence and batch"
   std::string source_;  ///< a long path: last, so that it breaks no line of words
 };
