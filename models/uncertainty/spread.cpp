@@ -47,6 +47,14 @@ double own_spread(const Profile& profile, bool causal) {
   return profile[causal ? common::configuration_spread : common::encoder_spread];
 }
 
+bool has_measured(const Profile& profile, const Job& job, const Strategy& strategy) {
+  if (profile.calibration == nullptr) return false;
+  const std::vector<StackFactor>& known = profile.calibration->stacks;
+  return std::any_of(known.begin(), known.end(), [&](const StackFactor& f) {
+    return !f.layout.empty() && applies(f, job, &strategy);
+  });
+}
+
 SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy& strategy,
                          std::vector<double> g) {
   SpreadParts parts{std::move(g), square(own_spread(profile, job.architecture.causal)), 0,

@@ -35,6 +35,8 @@ double log_spread(const Profile& profile, const Job& job, const Strategy& strate
 
 /// The unexplained log-sd of a configuration, of a causal network or another.
 double own_spread(const Profile& profile, bool causal);
+/// True if the profile has learnt this layout of the job, on its machine and stack.
+[[nodiscard]] bool has_measured(const Profile& profile, const Job& job, const Strategy& strategy);
 
 /// True if the profile was fitted to published steps, and so to the stacks that ran them.
 bool knows_stacks(const Profile& profile);

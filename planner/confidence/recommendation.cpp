@@ -37,19 +37,23 @@ std::optional<UnmeasuredStack> unmeasured_stack(const models::Job& on, const mod
 
 }  // namespace
 
+double RiskAdvisor::distance(const models::Job& on, const models::Strategy& s) const {
+  return has_measured(profile_, on, s) ? 0 : known_.value(on, s);
+}
+
 double RiskAdvisor::time_log_sd(const models::Job& on, const models::Strategy& s, double distance) const {
-  const double d = profile_.transferred ? known_.value_on_one_machine(on, s) : distance;
+  const double d = profile_.transferred && distance > 0 ? known_.value_on_one_machine(on, s) : distance;
   return known_.time_log_sd(d, spread_of(profile_));
 }
 
 Advisor::Risk RiskAdvisor::least_risk(const models::Job& on, const models::Strategy& s) const {
-  const double d = known_.value(on, s);
+  const double d = distance(on, s);
   return {known_.runs_at_all(d), time_log_sd(on, s, d)};
 }
 
 Advisor::Risk RiskAdvisor::risk(const models::Job& on, const models::Strategy& s,
                                 const models::Memory& memory) const {
-  const double d = known_.value(on, s), doubt = known_.memory_log_sd(d);
+  const double d = distance(on, s), doubt = known_.memory_log_sd(d);
   const double fits = models::fit_distribution(memory, profile_, doubt).probability;
   const double compiles = models::largest_graph(on, s, profile_).compile_probability(doubt);
   return {known_.runs_at_all(d) * fits * compiles, time_log_sd(on, s, d)};
@@ -85,13 +89,14 @@ bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
 
 double RiskAdvisor::known_time_log_sd(const Plan& plan) const {
   const models::Job on = as_planned(job_, plan);
-  return time_log_sd(on, plan.strategy, known_.value(on, plan.strategy));
+  return time_log_sd(on, plan.strategy, distance(on, plan.strategy));
 }
 
 Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
   const models::Job on = as_planned(job_, plan);
   Outlook out;
   out.distance = known_.distance(on, plan.strategy);
+  if (has_measured(profile_, on, plan.strategy)) out.distance = {0, out.distance.nearest, {}, {}};
   const double d = out.distance.value;
   if (out.distance.nearest >= 0) out.nearest = known_.words(out.distance.nearest);
   out.compared = known_.compared(on, plan.strategy);

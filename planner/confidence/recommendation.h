@@ -75,6 +75,8 @@ class RiskAdvisor final : public Advisor {
 
  private:
   [[nodiscard]] double failed(double fallback, double second) const;
+  /// Distance from the recorded runs; 0 for a layout that the profile has learnt from a run of its own.
+  [[nodiscard]] double distance(const models::Job& on, const models::Strategy& s) const;
   /// Log-sd of the time at a distance from the recorded runs.
   [[nodiscard]] double time_log_sd(const models::Job& on, const models::Strategy& s, double distance) const;
   [[nodiscard]] double known_time_log_sd(const Plan& plan) const;
