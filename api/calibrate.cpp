@@ -1,6 +1,7 @@
 #include "api/calibrate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "api/inputs.h"
 #include "api/machine_change.h"
 #include "api/observations.h"
+#include "api/predictor.h"
 #include "api/profile_folder.h"
 #include "api/published.h"
 #include "api/rehearsal.h"
@@ -37,6 +39,7 @@ using calibrate::StepInputs;
 
 constexpr const char* kPrior = "trn1-datasheet";
 constexpr const char* kPriorOfSteps = "trn1";
+constexpr double kSameStep = 1e-6;  ///< relative difference of two predictions that are the same
 
 void check_request(const CalibrateRequest& r) {
   if (r.files.empty() && r.runs.empty()) {
@@ -117,6 +120,7 @@ class Calibration {
     std::optional<models::Profile> stated;
     if (!r_.profile.empty()) stated = load_profile(catalog_, r_.profile);
     instance_ = load_instance(catalog_, r_.instance);
+    out_.instance = instance_.name;
     read();
     StepInputs inputs = step_inputs();
     tell_skipped();
@@ -152,10 +156,9 @@ class Calibration {
 
  private:
   void read() {
-    out_.ran =
-        what_ran(r_.job, r_.strategy, r_.config, r_.instance, catalog_, remarks_, r_.texts, r_.points.nodes);
     out_.files = read_files(r_.files, r_);
     out_.own_files = out_.files.size();
+    out_.ran = what_ran(stated_run(), catalog_, remarks_);
     out_.folders = read_folders(r_, catalog_, remarks_);
     for (const RunFolder& f : out_.folders)
       out_.files.insert(out_.files.end(), f.files.begin(), f.files.end());
@@ -172,6 +175,21 @@ class Calibration {
     remark_devices();
     name_loops(out_.steps, out_.ran);
     for (RunFolder& f : out_.folders) name_loops(f.log.samples, f.log.ran);
+  }
+
+  /// What ran, as the options and the words of the logs state it.
+  [[nodiscard]] StatedRun stated_run() const {
+    std::vector<logs::StepSample> steps;
+    bool tables = false;
+    for (const LogFile& file : out_.files) {
+      const logs::Detected& content = file.content;
+      steps.insert(steps.end(), content.steps.begin(), content.steps.end());
+      tables = tables || !content.tables.empty() || !content.nccl.empty();
+    }
+    const bool states_nodes =
+        !r_.job.empty() && io::job_source(r_.job, catalog_, r_.texts) == io::JobSource::job;
+    const int nodes = tables && states_nodes ? 0 : r_.points.nodes;  // --nodes is of the tables
+    return {r_.job, r_.strategy, r_.config, r_.instance, nodes, r_.texts, logged_stack(steps)};
   }
 
   /// Adds a remark on each trace of a device that the machine does not have.
@@ -314,7 +332,7 @@ class Calibration {
   /// Steps and points are of one machine, and kernels that are fitted with them must be of its cores.
   void refuse_other_fabric(bool beside_others) const {
     const std::string fabric = catalog_.default_instance();  // of published()
-    if (!beside_others || r_.instance == fabric) return;
+    if (!beside_others || instance_.name == fabric) return;
     throw InputError(
         {{"command line", 0, 0},
          "--instance",
@@ -340,10 +358,31 @@ class Calibration {
                                                r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
     if (steps && out_.step_fit->refitted) learn_memory(out_.step_fit->fit.profile);
     const calibrate::StepCalibration& c = *out_.step_fit;
+    for (calibrate::OwnStep& own : out_.step_fit->own) {
+      set_interval(own, prior, own.before, own.before_low, own.before_high);
+      set_interval(own, c.fit.profile, own.after, own.after_low, own.after_high);
+    }
     remark_left_out(calibrate::causes_of(c.data->left_out));
     remark_stacks(c);
     out_.refused = refuses(c.doubts.empty());
     if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, catalog_); });
+  }
+
+  /// Gives a step of the user the interval that simulate states, if it predicts the same step.
+  void set_interval(const calibrate::OwnStep& own, const models::Profile& profile, double step, double& low,
+                    double& high) const {
+    const auto& steps = out_.step_fit->data->runs.steps;
+    const auto run = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return s.id == own.id; });
+    if (run == steps.end()) return;
+    Remarks unsaid;
+    const ResolvedJob resolved = resolve(
+        run->job, {},
+        {.one_strategy = true, .refuses = false, .profile = std::make_shared<const models::Profile>(profile)},
+        unsaid);
+    const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->strategy));
+    if (!p.judgement.plan || std::abs(p.judgement.plan->report.step.value / step - 1) > kSameStep) return;
+    low = p.judgement.plan->report.low.value;
+    high = p.judgement.plan->report.high.value;
   }
 
   /// Adds a remark on runs whose stack the words of a log say, if plan takes another one for the same job.
@@ -391,7 +430,7 @@ class Calibration {
       remarks_.add("the fit did not converge; its parameters are not an optimum");
     out_.refused = refuses(fit.explains());
     if (r_.out.empty() || out_.refused) return;
-    std::string text = collective_profile_json(fit, catalog_, out_.readings, name_of(r_.out), r_.instance);
+    std::string text = collective_profile_json(fit, catalog_, out_.readings, name_of(r_.out), instance_.name);
     write([&] { return text; });
   }
 

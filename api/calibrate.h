@@ -22,11 +22,11 @@ struct CalibrateRequest {
   std::vector<std::string> runs;     ///< folders of plan --out or measure.sh that ran
   std::vector<std::string> kernels;  ///< "FILE=OP,key=value,...": kernel of a device profile
   calibrate::PointOptions points;
-  std::string job, strategy, config;        ///< what ran when the files were written; may be empty
-  StatedFiles texts;                        ///< `job` or `config`, if in memory
-  std::string profile;                      ///< prior; empty = chosen by the kind of files
-  std::string instance = usual_instance();  ///< machine that was measured, unless a job states it
-  std::string out;                          ///< file of the profile; empty = not written
+  std::string job, strategy, config;  ///< what ran when the files were written; may be empty
+  StatedFiles texts;                  ///< `job` or `config`, if in memory
+  std::string profile;                ///< prior; empty = chosen by the kind of files
+  std::string instance;  ///< machine that was measured; "" = the job's, else the catalogue's default
+  std::string out;       ///< file of the profile; empty = not written
   /// Overwrites `out`, and writes it even if the fit explains nothing.
   bool force = false;
   bool no_fit = false;          ///< only compares the profile with the files
@@ -53,7 +53,8 @@ struct CalibrateResult {
   std::optional<calibrate::WhatRan> ran;               ///< of the request's files
   std::vector<logs::StepSample> steps;                 ///< of the request's files
   std::vector<RunFolder> folders;
-  std::string profile;  ///< name of the prior, or of the profile compared
+  std::string instance;  ///< type of the machine that was measured, unless a job states it
+  std::string profile;   ///< name of the prior, or of the profile compared
 
   std::optional<calibrate::MachineCalibration> machine;  ///< of the user's kernels and nccl-tests
   std::optional<MachineChange> change;                   ///< by `machine` for the job, if one is given

@@ -65,7 +65,7 @@ std::optional<io::ShownChange> shown_change(const std::optional<MachineChange>& 
 
 }  // namespace
 
-std::string document(const CalibrateResult& r, const std::string& instance) {
+std::string document(const CalibrateResult& r) {
   io::ReadLogs read{{}, r.step_fit ? r.all_steps() : r.steps};
   for (const calibrate::LogFile& file : r.files) read.files.push_back({file.path, &file.content});
   if (const auto& c = r.machine)
@@ -73,8 +73,8 @@ std::string document(const CalibrateResult& r, const std::string& instance) {
   if (r.kernels) return io::kernels_json(*r.kernels, r.profile, read);
   if (const auto& c = r.step_fit) return io::step_fit_json(c->fit, c->data->runs.excluded, c->kernels, read);
   if (const auto& c = r.collectives)
-    return io::collective_fit_json(c->fit, c->chosen.left_out, instance, read);
-  return io::logs_json(instance, read);
+    return io::collective_fit_json(c->fit, c->chosen.left_out, r.instance, read);
+  return io::logs_json(r.instance, read);
 }
 
 std::string document(const ScoreResult& r) {

@@ -31,8 +31,7 @@ namespace trnplan::api {
 [[nodiscard]] std::string document(const planner::ClusterAnswer& result);
 [[nodiscard]] std::string document(const planner::PlanComparison& result);
 [[nodiscard]] std::string document(const CheckResult& result);
-/// `instance`: the machine that was measured.
-[[nodiscard]] std::string document(const CalibrateResult& result, const std::string& instance);
+[[nodiscard]] std::string document(const CalibrateResult& result);
 [[nodiscard]] std::string document(const models::ExplainedProfile& result);
 [[nodiscard]] std::string document(const calibrate::GpuFit& result);
 [[nodiscard]] std::string document(const ScoreResult& result);

@@ -30,7 +30,8 @@ std::optional<calibrate::WhatRan> plan_of(const ExplainProfileRequest& r, const 
     throw InputError({kCommandLine, "--run", "--job, --strategy or --config states a plan as well",
                       "leave one of the two out"});
   if (!r.run.empty()) return ran_of_folder(r.run, catalog);
-  std::optional<calibrate::WhatRan> ran = what_ran(r.job, r.strategy, r.config, r.instance, catalog, remarks);
+  std::optional<calibrate::WhatRan> ran =
+      what_ran({r.job, r.strategy, r.config, r.instance}, catalog, remarks);
   if (ran && !ran->strategy)
     throw InputError(
         {kCommandLine, "--job", "a job alone is no plan", "add --strategy, for example tp=8,pp=4"});

@@ -11,11 +11,11 @@
 namespace trnplan::api {
 
 struct ExplainProfileRequest {
-  std::string profile;                      ///< of the catalogue, or a .json file
-  std::string against;                      ///< another one to compare with; "" = none
-  std::string job, strategy, config;        ///< the plan at hand, as for calibrate; may be empty
-  std::string run;                          ///< instead of it a folder of plan --out
-  std::string instance = usual_instance();  ///< of `config`
+  std::string profile;                ///< of the catalogue, or a .json file
+  std::string against;                ///< another one to compare with; "" = none
+  std::string job, strategy, config;  ///< the plan at hand, as for calibrate; may be empty
+  std::string run;                    ///< instead of it a folder of plan --out
+  std::string instance;               ///< of it; "" = the job's own, the default for `config`
 };
 
 /// Adds remarks where the plan is outside of what the profile holds for. Throws InputError: also if the plan

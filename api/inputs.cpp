@@ -282,7 +282,8 @@ void check_apart(const char* option, const std::string& path, const std::vector<
 }
 
 topology::Instance load_instance(const io::Catalog& catalog, const std::string& name) {
-  return blame("--instance", [&] { return catalog.instance(name); });
+  return blame("--instance",
+               [&] { return catalog.instance(name.empty() ? catalog.default_instance() : name); });
 }
 
 void settle(models::Job& job, Remarks& remarks) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "launch/watch/explanation_words.h"
+#include "models/framework/framework.h"
 #include "planner/plan/strategy_grammar.h"
 
 namespace trnplan::api {
@@ -20,6 +21,14 @@ bool are_same(const launch::SlowSteps& a, const launch::SlowSteps& b) {
          std::abs(a.seconds / a.expected * b.expected / b.seconds - 1) < kSameSteps;
 }
 
+/// ",framework=fsdp" if neither that text nor the machine decides for the loop that ran.
+std::string loop_of(const io::PlanFile& plan, const std::string& strategy) {
+  const models::Strategy& s = plan.strategy;
+  const bool usual = s.framework == models::usual_framework(plan.job.cluster.instance.traits);
+  if (usual || strategy.find("framework=") != std::string::npos) return "";
+  return fmt::format(",framework={}", models::framework_of(s).name());
+}
+
 /// "trnplan simulate" of what ran. A folder's job is its config.json, or the model by its name.
 std::vector<std::string> simulate_words(const WatchRequest& o, const launch::WatchContext& context) {
   namespace fs = std::filesystem;
@@ -29,13 +38,12 @@ std::vector<std::string> simulate_words(const WatchRequest& o, const launch::Wat
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
   const std::string grammar = planner::strategy_grammar(job, context.plan->strategy);
-  if (!o.ran.job.empty()) {
-    words.push_back(o.ran.job);
-    add("--strategy", o.ran.strategy);
-  } else if (!o.ran.config.empty()) {
-    words.push_back(o.ran.config);
-    add("--strategy", grammar);
-    if (o.ran.instance != usual_instance()) add("--instance", o.ran.instance);
+  if (!o.ran.job.empty() || !o.ran.config.empty()) {
+    const bool config = o.ran.job.empty();
+    words.push_back(config ? o.ran.config : o.ran.job);
+    add("--strategy", config ? grammar : o.ran.strategy + loop_of(*context.plan, o.ran.strategy));
+    const std::vector<std::string> machine = o.ran.machine_words();
+    words.insert(words.end(), machine.begin(), machine.end());
   } else {
     const fs::path config = fs::path(o.ran.plan).replace_filename("config.json");
     words.push_back(fs::exists(config) ? config.string() : job.architecture.name);

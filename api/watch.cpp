@@ -151,7 +151,8 @@ std::vector<std::string> watch_words(const WatchRequest& o) {
   add("--job", o.ran.job);
   add("--strategy", o.ran.strategy);
   add("--config", o.ran.config);
-  if (!o.ran.config.empty() && o.ran.instance != usual_instance()) add("--instance", o.ran.instance);
+  const std::vector<std::string> machine = o.ran.machine_words();
+  words.insert(words.end(), machine.begin(), machine.end());
   return words;
 }
 
@@ -164,12 +165,15 @@ class Watcher {
         slow_run_(request),
         remarks_(remarks),
         catalog_(io::Catalog::standard()),
+        ran_(request.ran),
         profile_(load_profile(catalog_, request.profile)),
-        context_(watched_context(request.ran, request.profile, catalog_, remarks)),
         find_(plan_finder(request.profile)) {
-    // A run on a machine of another family is judged with the parameters of that family.
-    profile_ = profile_for(catalog_, std::move(profile_), !request.profile.empty(),
-                           context_.ran.job.cluster.instance, remarks);
+    try {
+      refer();
+    } catch (const InputError& e) {
+      if (ran_.job.empty() || !ran_.plan.empty()) throw;
+      fault_ = e;  // the log may show a stack that has the strategy
+    }
   }
 
   bool run() {
@@ -180,10 +184,36 @@ class Watcher {
  private:
   void show(const io::WatchReport& r, bool whole) const { show_(r, whole, context_.ran.assumed); }
 
+  /// Makes the references with which the run is compared. Throws InputError.
+  void refer() {
+    of_context_ = {};
+    launch::WatchContext anew = watched_context(ran_, o_.profile, catalog_, of_context_);
+    anew.silent = context_.silent;
+    context_ = std::move(anew);
+    // A run on a machine of another family is judged with the parameters of that family.
+    profile_ = profile_for(catalog_, std::move(profile_), !o_.profile.empty(),
+                           context_.ran.job.cluster.instance, of_context_);
+  }
+
+  /// Takes the stack whose words the log has, and says what the references assume. Throws InputError.
+  void refer_to_stack(const std::vector<logs::StepSample>& steps) {
+    const std::string stack = logged_stack(steps);
+    if (!stack.empty() && stack != ran_.logged && !ran_.job.empty() && ran_.plan.empty()) {
+      ran_.logged = stack;
+      refer();
+      fault_.reset();
+      advice_.clear();
+    }
+    if (fault_) throw InputError(*fault_);
+    for (const Remark& r : of_context_.all()) remarks_.add(r);
+    of_context_ = {};
+  }
+
   /// Report on the log as read so far.
   io::WatchReport report(const FollowedLog& log, const std::string& state, bool learn) {
-    context_.state = state;
     const launch::LogReading reading = log.now();
+    refer_to_stack(reading.content.steps);
+    context_.state = state;
     advise(reading.failures);
     silence_.step_seen(reading.run.last, reading.run.seconds());
     io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
@@ -316,7 +346,10 @@ class Watcher {
   SlowRun slow_run_;
   Remarks& remarks_;
   io::Catalog catalog_;
+  WatchedRun ran_;  ///< with the stack of the log
   models::Profile profile_;
+  Remarks of_context_;               ///< said with the first report, which may show another stack
+  std::optional<InputError> fault_;  ///< of the references
   launch::WatchContext context_;
   launch::FindPlans find_;
   std::vector<launch::Advice> advice_;

@@ -8,7 +8,6 @@
 
 #include "api/inputs.h"
 #include "api/predictor.h"
-#include "api/what_ran.h"
 #include "io/input/plan_file.h"
 #include "models/job/strategy.h"
 
@@ -21,8 +20,8 @@ namespace {
 launch::RanPlan assumed(const io::Catalog& catalog, const std::string& instance) {
   launch::RanPlan ran;
   ran.job.architecture = catalog.architecture(catalog.default_model());
-  ran.machine_stated = instance != usual_instance();
-  ran.job.cluster = {catalog.instance(ran.machine_stated ? instance : catalog.default_instance()), 1};
+  ran.machine_stated = !instance.empty();
+  ran.job.cluster = {load_instance(catalog, instance), 1};
   ran.job.training = {8192, 1024, 0, models::Precision::mixed_precision};
   ran.assumed = true;
   return ran;
@@ -116,7 +115,7 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
     context.profile = doubt(*context.plan, options.plan, profile, remarks);
     return context;
   }
-  auto ran = what_ran(options.job, options.strategy, options.config, options.instance, catalog, remarks);
+  auto ran = what_ran(options, catalog, remarks);
   if (!ran) {
     context.ran = assumed(catalog, options.instance);
     return context;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/inputs.h"
+#include "api/what_ran.h"
 #include "io/catalog/catalog.h"
 #include "launch/watch/watch.h"
 #include "models/parameters/profile.h"
@@ -11,13 +11,9 @@
 
 namespace trnplan::api {
 
-/// Options that state the plan that ran.
-struct WatchedRun {
-  std::string plan;           ///< plan.json of a launched folder
-  std::string job, strategy;  ///< as for simulate
-  std::string config;         ///< an NxDT YAML
-  std::string instance =
-      usual_instance();  ///< machine of --config, or of a run of which nothing else is stated
+/// Options that state the plan that ran. Its instance is also that of a run of which nothing else is stated.
+struct WatchedRun : StatedRun {
+  std::string plan;  ///< plan.json of a launched folder
 };
 
 /// Prediction of the strategy that the options state: that of plan.json, or a simulation with `profile`. Adds

@@ -10,8 +10,10 @@
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
 #include "io/input/strategy_text.h"
+#include "models/framework/framework.h"
 #include "targets/nxdt/nxdt_config.h"
 #include "targets/nxdt/nxdt_yaml.h"
+#include "targets/registry.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::api {
@@ -47,31 +49,81 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
   return std::nullopt;
 }
 
+/// The job as its file says or, if `stack` is not "", as that one trains it.
+models::Job job_of(const StatedRun& stated, const std::string& stack, const io::Catalog& catalog,
+                   Remarks& remarks) {
+  JobInput input{stated.job, {}, stated.texts};
+  input.options.framework = stack;
+  if (stated.nodes > 0) input.options.nodes = fmt::to_string(stated.nodes);
+  input.options.instance = stated.instance;
+  return load_job(input, catalog, remarks).job;
+}
+
+/// True if the job leaves its stack open, and this one may have trained it.
+bool may_be_of(const models::Job& job, const std::string& stack) {
+  const planner::Target* target = targets::find(stack);
+  return target != nullptr && target->trains_on(job.cluster.instance.traits) &&
+         job.software.framework.empty() && !job.pin.framework;
+}
+
+/// True if the strategy is one of the loop by which the job's stack trains.
+bool is_of_loop(const std::string& strategy, const models::Job& job) {
+  try {
+    return strategy.empty() ||
+           io::parse_strategy(strategy, job).framework == models::framework_stated_by(job);
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
-std::optional<WhatRan> what_ran(const std::string& job, const std::string& strategy,
-                                const std::string& config, const std::string& instance,
-                                const io::Catalog& catalog, Remarks& remarks, const StatedFiles& texts,
-                                int nodes) {
+std::vector<std::string> StatedRun::machine_words() const {
+  std::vector<std::string> words;
+  if (!instance.empty()) words.insert(words.end(), {"--instance", instance});
+  if (nodes > 0) words.insert(words.end(), {"--nodes", fmt::to_string(nodes)});
+  return words;
+}
+
+std::optional<WhatRan> what_ran(const StatedRun& stated, const io::Catalog& catalog, Remarks& remarks) {
   const SourcePos place{"command line", 0, 0};
   std::vector<Diagnostic> faults;
-  if (!config.empty() && !job.empty()) {
+  if (!stated.config.empty() && !stated.job.empty()) {
     faults.push_back({place, "--config", "--job states what ran as well", "leave one of the two out"});
   }
-  if (!strategy.empty() && job.empty()) {
+  if (!stated.strategy.empty() && stated.job.empty()) {
     faults.push_back({place, "--strategy", "there is no --job for it", "add --job JOB.yaml"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
-  if (!config.empty()) return ran_of_config(config, instance, texts, catalog, remarks);
-  if (job.empty()) return std::nullopt;
-  JobInput input{job, {}, texts};
-  if (nodes > 0 && !texts.has(job)) input.options.nodes = fmt::to_string(nodes);
-  io::JobReading reading = load_job(input, catalog, remarks);
+  if (!stated.config.empty())
+    return ran_of_config(stated.config, stated.instance, stated.texts, catalog, remarks);
+  if (stated.job.empty()) return std::nullopt;
+  Remarks assumed;
   WhatRan ran;
-  if (!strategy.empty()) ran.strategy = io::parse_strategy(strategy, reading.job);
-  ran.job = std::move(reading.job);
-  ran.from = job;
+  ran.job = job_of(stated, "", catalog, assumed);
+  if (may_be_of(ran.job, stated.logged)) {
+    Remarks of_stack;
+    models::Job logged = job_of(stated, stated.logged, catalog, of_stack);
+    if (is_of_loop(stated.strategy, logged)) {
+      of_stack.add(fmt::format("the log is one of {0}, so {1} is predicted as {0} trains it; state "
+                               "software.framework: {0} in a job for plan and simulate",
+                               stated.logged, printable(stated.job, 200)),
+                   "stack");
+      ran.job = std::move(logged);
+      assumed = std::move(of_stack);
+    }
+  }
+  for (const Remark& r : assumed.all()) remarks.add(r);
+  if (!stated.strategy.empty()) ran.strategy = io::parse_strategy(stated.strategy, ran.job);
+  ran.from = stated.job;
   return ran;
+}
+
+std::string logged_stack(const std::vector<logs::StepSample>& steps) {
+  const bool one = std::all_of(steps.begin(), steps.end(), [&](const logs::StepSample& s) {
+    return s.framework == steps.front().framework;
+  });
+  return one && !steps.empty() ? steps.front().framework : "";
 }
 
 WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog) {

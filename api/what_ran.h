@@ -8,18 +8,32 @@
 #include "api/stated_files.h"
 #include "calibrate/session/samples.h"
 #include "io/catalog/catalog.h"
+#include "logs/training/samples.h"
 #include "text/remarks.h"
 
 namespace trnplan::api {
 
-/// Reads --job (as `plan` takes it) and --strategy, or --config (an NxDT YAML; on nodes of `instance`);
-/// nullopt if none is given. Throws InputError with every fault, also if both are given or a strategy without
-/// a job. `nodes`, if not 0, are those of a job that is a model's name.
-[[nodiscard]] std::optional<calibrate::WhatRan> what_ran(const std::string& job, const std::string& strategy,
-                                                         const std::string& config,
-                                                         const std::string& instance,
-                                                         const io::Catalog& catalog, Remarks& remarks,
-                                                         const StatedFiles& texts = {}, int nodes = 0);
+/// Options that state what ran.
+struct StatedRun {
+  std::string job, strategy;  ///< as for simulate
+  std::string config;         ///< instead of them an NxDT YAML
+  std::string instance;       ///< of `config`, or of `job` instead of its own; "" = not stated
+  int nodes = 0;              ///< of `job`, instead of its own; 0 = not stated
+  StatedFiles texts = {};     ///< `job` or `config`, if in memory
+  /// Stack whose words the logs have, logged_stack(). It trains a job that states none, if it can.
+  std::string logged = {};
+
+  /// The options on the machine: "--instance", "p5.48xlarge".
+  [[nodiscard]] std::vector<std::string> machine_words() const;
+};
+
+/// Reads what the options state; nullopt if they name neither a job nor a config. Throws InputError with every
+/// fault, also if both are given or a strategy without a job.
+[[nodiscard]] std::optional<calibrate::WhatRan> what_ran(const StatedRun& stated, const io::Catalog& catalog,
+                                                         Remarks& remarks);
+
+/// Stack that wrote all of these steps by the words of their logs; "" if some are of another, or none says.
+[[nodiscard]] std::string logged_stack(const std::vector<logs::StepSample>& steps);
 
 /// Plan that a folder of `plan --out` ran, from its plan.json. Throws InputError.
 [[nodiscard]] calibrate::WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog);

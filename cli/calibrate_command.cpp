@@ -169,8 +169,7 @@ int run(const CalibrateOptions& o) {
   Remarks remarks = printed_remarks();
   const CalibrateResult result = api::calibrate(request, remarks);
   print_answer(
-      o.common, o.request.force, [&] { return text_of(result, o); },
-      [&] { return api::document(result, o.request.instance); });
+      o.common, o.request.force, [&] { return text_of(result, o); }, [&] { return api::document(result); });
   const bool nothing = !result.machine && !result.kernels && !result.step_fit && !result.collectives;
   // A command will be pasted, so its lines stay whole.
   if (nothing && !o.common.json()) print(what_to_add(result, o.request));
@@ -222,7 +221,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   command
       ->add_option(
           "-N,--nodes", o->request.points.nodes,
-          "nodes of such tables, by default as few as hold the ranks; and of a --job that is a model's name")
+          "nodes of such tables, by default as few as hold the ranks; without tables, or for a model's name, "
+          "those on which --job ran")
       ->check(whole_number(1, topology::kMostNodes));
   command->add_option("--job", o->request.job, "the job that wrote the training logs")->check(not_empty());
   command->add_option("--strategy", o->request.strategy, "its strategy, written as for simulate")
@@ -243,8 +243,10 @@ void add_calibrate(CLI::App& app, Run& chosen) {
                    "FILE=OP,key=value,...: FILE is the device profile of this kernel; may be repeated")
       ->allow_extra_args(false)
       ->check(not_empty());
-  command->add_option("--instance", o->request.instance, "instance type on which they were measured")
-      ->capture_default_str();
+  command
+      ->add_option("--instance", o->request.instance,
+                   "instance type on which they were measured; instead of that of --job")
+      ->default_str(api::usual_instance());
   command
       ->add_option("--explain", o->explain,
                    "fit nothing: list what this profile holds for, each parameter, what taught it and, with "

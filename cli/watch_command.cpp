@@ -14,6 +14,7 @@
 #include "cli/text/wrap.h"
 #include "io/input/log_stream.h"
 #include "text/diagnostic.h"
+#include "topology/device_name.h"
 
 namespace trnplan::cli {
 
@@ -84,8 +85,11 @@ void add_watch(CLI::App& app, Run& chosen) {
   command->add_option("--config", o->request.ran.config, "the NxDT YAML that ran")->check(not_empty());
   command
       ->add_option("--instance", o->request.ran.instance,
-                   "instance type on which --config, or the log alone, ran")
-      ->capture_default_str();
+                   "instance type on which --config, or the log alone, ran; instead of that of --job")
+      ->default_str(api::usual_instance());
+  command
+      ->add_option("--nodes", o->request.ran.nodes, "nodes on which --job ran, if it states others or none")
+      ->check(whole_number(1, topology::kMostNodes));
   command
       ->add_option("--calibrate", o->request.calibrate,
                    "write a profile that explains the observed steps (.json)")

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 /// An option, and the key of the job that it states.
 struct Stated {
-  const char* option;
+  const char* option;   ///< "" for what no user states
   const char* section;  ///< "" for the top level
   const char* key;
   std::string JobOptions::*text;
@@ -33,7 +33,7 @@ struct Stated {
 
   std::string path() const { return *section == '\0' ? key : std::string(section) + "." + key; }
 };
-constexpr std::array<Stated, 13> kStated = {
+constexpr std::array<Stated, 14> kStated = {
     {{"--instance", "cluster", "instance", &JobOptions::instance, true},
      {"--nodes", "cluster", "nodes", &JobOptions::nodes, true},
      {"--all-reduce-gbps", "cluster", "all_reduce_gbps", &JobOptions::all_reduce},
@@ -43,6 +43,7 @@ constexpr std::array<Stated, 13> kStated = {
      {"--tokens", "training", "tokens", &JobOptions::tokens},
      {"--precision", "training", "precision", &JobOptions::precision},
      {"--release", "software", "release", &JobOptions::release},
+     {"", "software", "framework", &JobOptions::framework},
      {"--objective", "", "objective", &JobOptions::objective},
      {"--deadline", "", "deadline", &JobOptions::deadline},
      {"--budget", "", "budget", &JobOptions::budget},

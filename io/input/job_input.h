@@ -21,6 +21,7 @@ namespace trnplan::io {
 struct JobOptions {
   std::string instance, nodes, sequence, global_batch, tokens, precision, release, objective, deadline,
       budget, scheduler, all_reduce, measured;
+  std::string framework = {};  ///< of the software, found out and not stated by a user
   /// Target that trains the job; empty: the target of its software. It decides the source of assumed values.
   std::string target;
   /// True if the command asks for nodes or types itself: assumptions on them are then not reported.

@@ -176,7 +176,7 @@ py::tuple calibrate(const py::dict& given) {
   const py::tuple answered = answer_of([&](Remarks& remarks) {
     const api::CalibrateResult result = api::calibrate(r, remarks);
     refused = result.refused;
-    return api::document(result, r.instance);
+    return api::document(result);
   });
   return py::make_tuple(answered[0], answered[1], refused);
 }

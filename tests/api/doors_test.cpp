@@ -1,12 +1,16 @@
 // One job gets the same answer from every command. Random jobs over machines, models and stacks; values that
 // two documents share are compared to the last digit.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "api/calibrate.h"
 #include "api/check.h"
 #include "api/documents.h"
 #include "api/plan.h"
@@ -15,6 +19,7 @@
 #include "api/resolve.h"
 #include "api/simulate.h"
 #include "api/sweep.h"
+#include "api/watch.h"
 #include "api/watch_context.h"
 #include "api/whatif.h"
 #include "io/input/plan_file.h"
@@ -295,6 +300,74 @@ TEST_CASE("a measured network is one for plan, its folder and watch", "[api][doo
   request.job.options.all_reduce = {};
   const api::PlanResult assumed = api::plan(request, remarks);
   CHECK(assumed.search.recommended_plan()->report.step < best.report.step);
+}
+
+TEST_CASE("calibrate, watch and simulate say one thing of a log", "[api][doors]") {
+  const TestFolder folder;
+  const std::string step =
+      "[titan] 2026-08-31 10:{:02d}:{:02d},{}00 - root - INFO - step: {}  loss: 3.0  grad_norm:  1.5  "
+      "memory: "
+      "55.12GiB(69.71%)  tps: 9,102  tflops: 420.1  mfu: 42.5%\n";
+  std::string log;
+  for (int i = 1; i <= 30; ++i) {
+    const int tenths = 36 * i;  // 3.6 s a step of 64 x 8192 tokens: 9,102 tokens/s on each of 16 GPUs
+    log += fmt::format(fmt::runtime(step), tenths / 600, tenths / 10 % 60, tenths % 10, i);
+  }
+  const std::string file = folder.write("titan.log", log);
+  const std::string job = "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 64}\n";
+  const std::string cluster = "cluster: {instance: p5.48xlarge, nodes: 2}\n";
+  // The log says which stack ran; the options say on which machine, instead of the job.
+  const std::string open = folder.write("open.yaml", job + "cluster: {instance: trn1.32xlarge, nodes: 4}\n");
+  const std::string stated = folder.write("job.yaml", job + cluster + "software: {framework: torchtitan}\n");
+  const std::string strategy = "tp=1,shard=zero3";
+
+  Remarks remarks;
+  api::CalibrateRequest learn;
+  learn.files = {file};
+  learn.job = open;
+  learn.strategy = strategy;
+  learn.instance = "p5.48xlarge";
+  learn.points.nodes = 2;
+  learn.out = folder / "own.json";
+  const api::CalibrateResult learnt = api::calibrate(learn, remarks);
+  REQUIRE(learnt.step_fit);
+  REQUIRE(learnt.step_fit->own.size() == 1);
+  const calibrate::OwnStep& own = learnt.step_fit->own.front();
+
+  api::WatchRequest watch;
+  watch.targets = {file};
+  watch.once = true;
+  watch.ran.job = open;
+  watch.ran.strategy = strategy;
+  watch.ran.instance = "p5.48xlarge";
+  watch.ran.nodes = 2;
+  std::optional<io::WatchReport> report;
+  CHECK_FALSE(api::watch(
+      watch, [&](const io::WatchReport& r, bool, bool) { report = r; }, remarks));
+  REQUIRE(report);
+  REQUIRE(report->predicted);
+
+  const auto simulated = [&](const std::string& profile) {
+    api::SimulateRequest request;
+    request.job.job = stated;
+    request.strategy = strategy;
+    request.profile = profile;
+    return api::simulate(request, remarks).judgement.plan.value().report;
+  };
+  const models::StepReport before = simulated(""), after = simulated(learn.out);
+  CHECK(own.before == Approx(before.step.value));
+  CHECK(own.before_low == Approx(before.low.value));
+  CHECK(own.before_high == Approx(before.high.value));
+  CHECK(*report->predicted == Approx(before.step.value));
+  CHECK(report->predicted_90->first == Approx(before.low.value));
+  CHECK(report->predicted_90->second == Approx(before.high.value));
+  // Values in the profile have four digits.
+  CHECK(own.after == Approx(after.step.value).epsilon(1e-3));
+  CHECK(own.after_low == Approx(after.low.value).epsilon(1e-3));
+  CHECK(own.after_high == Approx(after.high.value).epsilon(1e-3));
+  // A layout that ran is at no distance from what ran: its interval is that of one run to the next.
+  CHECK(after.high / after.low < before.high / before.low);
+  CHECK(std::log(after.high / after.low) < 0.3);
 }
 
 TEST_CASE("check recommends for a refused config what plan recommends for what it trains", "[api][doors]") {

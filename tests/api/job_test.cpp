@@ -101,7 +101,7 @@ TEST_CASE("check judges a config, and finds the nearest that fit", "[api]") {
   CHECK(shipped.no_prediction.empty());
   // Whoever reads the config takes the same software for granted, and predicts the same of it.
   Remarks remarks;
-  const auto ran = api::what_ran("", "", request.file, "trn1.32xlarge", io::Catalog::standard(), remarks);
+  const auto ran = api::what_ran({"", "", request.file, "trn1.32xlarge"}, io::Catalog::standard(), remarks);
   REQUIRE(ran);
   const planner::Judgement watched =
       planner::judge(ran->job, models::canonical(*ran->strategy), io::Catalog::standard().profile("trn1"));
@@ -208,7 +208,7 @@ TEST_CASE("nothing is predicted of a run whose kind is not modelled", "[api]") {
   const TestFolder folder;
   Remarks remarks;
   const std::string file = source_file("tests/io/fixtures/nxdt/hf_llama3_8B_DPO_config.yaml");
-  CHECK_FALSE(api::what_ran("", "", file, "trn1.32xlarge", io::Catalog::standard(), remarks));
+  CHECK_FALSE(api::what_ran({"", "", file, "trn1.32xlarge"}, io::Catalog::standard(), remarks));
   CHECK(std::any_of(remarks.all().begin(), remarks.all().end(), [](const Remark& r) {
     const auto* text = std::get_if<std::string>(&r);
     return text != nullptr && text->find("not modelled, so there is no prediction") != std::string::npos;

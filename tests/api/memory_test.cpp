@@ -102,7 +102,7 @@ TEST_CASE("an NxDT config in memory is checked, compared with plans and planned 
   CHECK(api::plan(alone, remarks).baseline);  // its own
 
   const auto ran =
-      api::what_ran("", "", "<config>", "trn1.32xlarge", io::Catalog::standard(), remarks, check.texts);
+      api::what_ran({"", "", "<config>", "trn1.32xlarge", 0, check.texts}, io::Catalog::standard(), remarks);
   REQUIRE(ran);
   CHECK(ran->job.training.sequence == 4096);
 }
