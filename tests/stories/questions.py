@@ -66,7 +66,7 @@ QUESTIONS = [
     ("performance engineer", "How sure is the step?", FOUR_NODES, 0, [r"s/step \(90 %: [\d.]+-[\d.]+\)"]),
     ("performance engineer", "What limits an all-reduce over two nodes?", ALL_REDUCE, 0,
      [r"limited by .*nic 0 out", r"[\d.]+ us, 90 %"]),
-    ("performance engineer", "Is my run as fast as it should be?", LOG, 0, [r"[\d.]+ s a step[^;]*predicted \d+ "]),
+    ("performance engineer", "Is my run as fast as it should be?", LOG, 0, [r"[\d.]+ s a step[^;]*predicted [\d.]+ "]),
     ("performance engineer", "What slows my run, how do I see that, and where do I look?", f"{SLOW_LOG}; {SLOW}", 0,
      [r"\d+ % one node, or a chip of it, takes 1\.\d+ times as long", r"--scenario slow-node=\d+:1\.\d+", r"look at: on every node"]),
 ]  # fmt: skip
