@@ -9,6 +9,7 @@
 
 #include "api/rehearsal.h"
 #include "io/input/cluster_files.h"
+#include "io/input/instance_names.h"
 #include "io/input/nvidia_smi.h"
 #include "io/input/readers.h"
 #include "io/output/atomic_write.h"
@@ -304,6 +305,8 @@ InitResult init(const InitRequest& r) {
   FoundFiles found(catalog, a);
   for (const std::string& file : r.files) found.read(file);
   Questions(r, catalog, a).settle();
+  std::vector<std::string> unsaid;  // the file shows the whole names
+  a.instance.value = io::whole_names(a.instance.value, catalog, unsaid);
   check(a, catalog);
   a.model.value = beside_job(a.model.value, r.out, catalog);
   InitResult result{job_text(a)};

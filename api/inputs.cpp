@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "io/catalog/profile_reader.h"
+#include "io/input/instance_names.h"
 #include "models/collective/collective_runtime.h"
 #include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
@@ -282,8 +283,9 @@ void check_apart(const char* option, const std::string& path, const std::vector<
 }
 
 topology::Instance load_instance(const io::Catalog& catalog, const std::string& name) {
-  return blame("--instance",
-               [&] { return catalog.instance(name.empty() ? catalog.default_instance() : name); });
+  if (name.empty()) return catalog.instance(catalog.default_instance());
+  const std::string whole = io::type_called(name, catalog).name;
+  return blame("--instance", [&] { return catalog.instance(whole.empty() ? name : whole); });
 }
 
 void settle(models::Job& job, Remarks& remarks) {

@@ -18,16 +18,15 @@
 #include "api/observations.h"
 #include "api/rehearsal.h"
 #include "api/slow_run.h"
+#include "api/watch_learning.h"
 #include "api/watch_report.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/observations.h"
 #include "io/catalog/profile_reader.h"
 #include "io/output/atomic_write.h"
-#include "io/output/profile_json.h"
 #include "launch/watch/watch.h"
 #include "logs/detect/detect.h"
 #include "logs/training/failures.h"
-#include "models/framework/strategy_words.h"
 #include "text/document.h"
 
 namespace trnplan::api {
@@ -39,20 +38,6 @@ namespace fs = std::filesystem;
 constexpr const char* kRunning = "RUNNING";  ///< Slurm's word
 
 // ---- learning
-
-void write_profile(const WatchRequest& o, const launch::Recalibration& learnt, const io::Catalog& catalog,
-                   Remarks& remarks) {
-  models::Profile profile = learnt.profile;
-  profile.name = fs::path(o.calibrate).stem().string();
-  std::optional<models::Profile> base;
-  if (!profile.base.empty()) base = catalog.profile(profile.base);
-  const std::string text = io::profile_json(
-      profile, base, learnt.moved,
-      fmt::format("The step time of one run: {} steps, median {:.4g} s.", learnt.steps, learnt.observed),
-      "Fitted by trnplan watch; each spread is that of the parameter alone.");
-  io::update_file(o.calibrate, o.force,
-                  [&] { return keep_observations(text, o.profile, o.calibrate, remarks); });
-}
 
 /// Profile to which observations are added: the existing one, or a copy of --profile.
 std::string profile_to_extend(const WatchRequest& o, const io::Catalog& catalog) {
@@ -77,23 +62,14 @@ std::string record_observations(const WatchRequest& o, const FollowedLog& log,
   return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
 }
 
-/// Remark of the report on the fitted profile; "" if the run is too short.
-std::string learn_from(const WatchRequest& o, const io::WatchReport& r, const launch::RunLog& log,
-                       const launch::WatchContext& context, const models::Profile& profile,
-                       const launch::FindPlans& find, const io::Catalog& catalog, Remarks& remarks) {
+/// Remark of the report on the profile of --calibrate.
+std::string learn_from(const WatchRequest& o, const io::WatchReport& r, const FollowedLog& log,
+                       const launch::LogReading& reading, const launch::WatchContext& context,
+                       const models::Profile& profile, const launch::FindPlans& find,
+                       const io::Catalog& catalog, Remarks& remarks) {
   if (!context.plan) return "nothing to learn: there is no prediction";
   if (!r.predicted) return "nothing to learn: the log is of another job";
-  const auto learnt = launch::recalibrate(log, *context.plan, profile, find);
-  if (!learnt) return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
-  write_profile(o, *learnt, catalog, remarks);
-  std::string said =
-      fmt::format("{} written: {} steps of {:.4g} s; the plan's step goes from {:.4g} to {:.4g} s",
-                  o.calibrate, learnt->steps, learnt->observed, learnt->before, learnt->after);
-  if (!learnt->better) return said + "; the same plan stays the best with it";
-  return said + fmt::format("; {} is now the best plan: {:.4g} s a step, {:.4g} s less ({:.1f} %)",
-                            models::strategy_words(learnt->better->strategy),
-                            learnt->better->report.step.value, learnt->gain,
-                            learnt->gain / learnt->after * 100);
+  return learn_from_run(o, log, reading, context, profile, find, catalog, remarks);
 }
 
 // ---- looking
@@ -219,7 +195,7 @@ class Watcher {
     io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
     slow_run_.explain(reading.run, context_, r);
     if (learn && !o_.calibrate.empty())
-      r.remarks.push_back(learn_from(o_, r, reading.run, context_, profile_, find_, catalog_, remarks_));
+      r.remarks.push_back(learn_from(o_, r, log, reading, context_, profile_, find_, catalog_, remarks_));
     if (learn && !o_.record.empty())
       r.remarks.push_back(record_observations(o_, log, reading, advice_, context_, catalog_));
     if (!report_.path.empty()) {

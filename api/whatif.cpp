@@ -107,9 +107,7 @@ class Reader {
         all.push_back(type.name == job.cluster.instance.name ? job.cluster.instance
                                                              : catalog.instance(type.name));
       }
-      if (!type.also.empty())
-        remarks.add(
-            fmt::format("{} is read as {}; also there: {}", part, type.name, fmt::join(type.also, ", ")));
+      if (const std::string note = io::also_called(part, type); !note.empty()) remarks.add(note);
     }
     return all;
   }

@@ -1,7 +1,13 @@
 #include "io/input/instance_names.h"
 
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "io/input/job_sections.h"
 #include "text/diagnostic.h"
+#include "text/parse.h"
 
 namespace trnplan::io {
 
@@ -19,6 +25,21 @@ NamedType type_called(const std::string& name, const Catalog& catalog) {
   }
   std::erase(found.also, found.name);
   return found;
+}
+
+std::string also_called(const std::string& name, const NamedType& type) {
+  if (type.also.empty()) return "";
+  return fmt::format("{} is read as {}; also there: {}", name, type.name, fmt::join(type.also, ", "));
+}
+
+std::string whole_names(const std::string& list, const Catalog& catalog, std::vector<std::string>& notes) {
+  std::string all;
+  for (const std::string& part : comma_parts(list)) {
+    const NamedType type = type_called(part, catalog);
+    all += (all.empty() ? "" : ",") + (type.name.empty() ? part : type.name);
+    if (std::string note = also_called(part, type); !note.empty()) notes.push_back(std::move(note));
+  }
+  return all;
 }
 
 std::string instance_fix(const std::string& name, const std::vector<std::string>& known) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "io/input/instance_names.h"
 #include "io/input/plan_file.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
@@ -330,12 +331,8 @@ JobInput read_plan_folder(const fs::path& folder, const JobOptions& options, con
   planned.release = plan.job.software.release;
   Node root = map_node();
   entry(root, "model") = scalar("config.json");
+  planned.framework = plan.job.software.framework;
   override_keys(root, planned);
-  if (!plan.job.software.framework.empty()) {
-    Node& software = entry(root, "software");
-    software.kind = Node::Kind::map;
-    entry(software, "framework") = scalar(plan.job.software.framework);
-  }
   JobReading reading = read_job_file(std::move(root), file.string(), options, catalog, files);
   if (options.all_reduce.empty() && options.measured.empty()) reading.job.all_reduce = plan.job.all_reduce;
   reading.notes.push_back(printable(file.string(), 200) +
@@ -376,7 +373,12 @@ std::string option_of(std::string_view key) {
 JobInput read_job_input(const std::string& argument, const JobOptions& options, const Catalog& catalog,
                         const Files& files) {
   try {
-    return read_any(argument, options, catalog, files);
+    JobOptions whole = options;
+    std::vector<std::string> notes;
+    whole.instance = whole_names(options.instance, catalog, notes);
+    JobInput read = read_any(argument, whole, catalog, files);
+    read.reading.notes.insert(read.reading.notes.end(), notes.begin(), notes.end());
+    return read;
   } catch (const InputError& e) {
     std::vector<Diagnostic> faults = e.faults();
     for (Diagnostic& f : faults) {

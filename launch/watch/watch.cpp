@@ -4,17 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <memory>
 
-#include "calibrate/fit/site_fit.h"
 #include "calibrate/session/samples.h"
 #include "launch/watch/alarms.h"
 #include "launch/watch/job_states.h"
 #include "launch/watch/remedies.h"
 #include "launch/watch/setting.h"
 #include "logs/training/failures.h"
-#include "topology/chip_graph.h"
 #include "units/median.h"
 #include "units/quantity.h"
 
@@ -279,59 +275,6 @@ io::WatchReport watch(std::string_view text, const std::string& name, const Watc
   log.feed(text);
   const LogReading reading = log.now();
   return watch(reading, advise(reading.failures, context.ran, profile, find), name, context);
-}
-
-// ---- learning from it
-
-namespace {
-
-std::string source_of(const calibrate::StepFit::Estimate& e, const Recalibration& r) {
-  return fmt::format("{}: fitted to {} steps of {:.4g} s; before {:.4g}, log-sd {:.2f}", e.verdict, r.steps,
-                     r.observed, e.prior.median, e.prior.log_sd);
-}
-
-/// Log-sd of the median of the steps, by their median absolute deviation.
-double spread_of(std::vector<double> seconds) {
-  const double middle = median(seconds);
-  for (double& s : seconds) s = std::abs(s - middle);
-  const std::size_t n = seconds.size();
-  return calibrate::spread_of_median(kDeviationToSigma * median(std::move(seconds)) / middle, n);
-}
-
-}  // namespace
-
-std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
-                                         const models::Profile& prior, const FindPlans& find) {
-  const std::vector<double> seconds = log.pace().seconds;
-  if (seconds.size() < static_cast<std::size_t>(kStepsToCalibrate)) return std::nullopt;
-  const topology::ChipGraph graph(plan.job.cluster.instance);
-  const auto step_with = [&](const models::Profile& profile) {
-    return planner::make_plan(plan.job, plan.strategy, profile, graph).report;
-  };
-  const models::StepReport before = step_with(prior);
-  Recalibration result;
-  result.steps = static_cast<int>(seconds.size());
-  result.observed = median(seconds);
-  result.before = before.step.value;
-  calibrate::SiteFit fit = calibrate::fit_site(
-      {{plan.job.architecture.name, plan.job, plan.strategy, std::log(result.observed), spread_of(seconds)}},
-      prior);
-  for (const calibrate::StepFit::Estimate& e : fit.estimates) {
-    if (e.verdict == "at prior") continue;
-    result.moved.push_back(e.parameter);
-    fit.profile.value(e.parameter).source = source_of(e, result);
-  }
-  result.profile = std::move(fit.profile);
-  result.after = step_with(result.profile).step.value;
-  models::Job job = plan.job;
-  job.pin = {};
-  const auto plans = find(job, result.profile, 1);
-  if (!plans.empty() && plans.front().report.step.value < result.after &&
-      !(models::canonical(plans.front().strategy) == models::canonical(plan.strategy))) {
-    result.better = plans.front();
-    result.gain = result.after - plans.front().report.step.value;
-  }
-  return result;
 }
 
 }  // namespace trnplan::launch

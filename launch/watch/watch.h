@@ -42,19 +42,4 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
 io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
                       const models::Profile& profile, const FindPlans& find);
 
-/// A profile that explains the observed step time of the plan's strategy.
-struct Recalibration {
-  models::Profile profile;
-  std::vector<models::Parameter> moved;  ///< parameters that the observation moves
-  int steps = 0;
-  double observed = 0, before = 0, after = 0;  ///< s
-  std::optional<planner::Plan> better;         ///< a plan that, with the new profile, beats the running one
-  double gain = 0;                             ///< s per step
-};
-
-/// The profile after calibrate::fit_site() of the run, by the median of its pace; nullopt with fewer steps
-/// than kStepsToCalibrate. Then searches for a better plan. Cost: some ten simulations and one search.
-std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
-                                         const models::Profile& prior, const FindPlans& find);
-
 }  // namespace trnplan::launch

@@ -302,18 +302,24 @@ TEST_CASE("a measured network is one for plan, its folder and watch", "[api][doo
   CHECK(assumed.search.recommended_plan()->report.step < best.report.step);
 }
 
+/// TorchTitan's log of steps that take these tenths of a second, of 64 x 8192 tokens on 16 GPUs.
+std::string titan_log(const std::vector<int>& tenths) {
+  std::string log;
+  int now = 0, step = 0;
+  for (const int t : tenths) {
+    now += t;
+    log += fmt::format(
+        "[titan] 2026-08-31 10:{:02d}:{:02d},{}00 - root - INFO - step: {}  loss: 3.0  grad_norm:  1.5  "
+        "memory: "
+        "55.12GiB(69.71%)  tps: {:.0f}  tflops: 420.1  mfu: 42.5%\n",
+        now / 600, now / 10 % 60, now % 10, ++step, 64 * 8192 / 16.0 / (t / 10.0));
+  }
+  return log;
+}
+
 TEST_CASE("calibrate, watch and simulate say one thing of a log", "[api][doors]") {
   const TestFolder folder;
-  const std::string step =
-      "[titan] 2026-08-31 10:{:02d}:{:02d},{}00 - root - INFO - step: {}  loss: 3.0  grad_norm:  1.5  "
-      "memory: "
-      "55.12GiB(69.71%)  tps: 9,102  tflops: 420.1  mfu: 42.5%\n";
-  std::string log;
-  for (int i = 1; i <= 30; ++i) {
-    const int tenths = 36 * i;  // 3.6 s a step of 64 x 8192 tokens: 9,102 tokens/s on each of 16 GPUs
-    log += fmt::format(fmt::runtime(step), tenths / 600, tenths / 10 % 60, tenths % 10, i);
-  }
-  const std::string file = folder.write("titan.log", log);
+  const std::string file = folder.write("titan.log", titan_log(std::vector<int>(30, 36)));
   const std::string job = "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 64}\n";
   const std::string cluster = "cluster: {instance: p5.48xlarge, nodes: 2}\n";
   // The log says which stack ran; the options say on which machine, instead of the job.
@@ -326,7 +332,7 @@ TEST_CASE("calibrate, watch and simulate say one thing of a log", "[api][doors]"
   learn.files = {file};
   learn.job = open;
   learn.strategy = strategy;
-  learn.instance = "p5.48xlarge";
+  learn.instance = "p5";
   learn.points.nodes = 2;
   learn.out = folder / "own.json";
   const api::CalibrateResult learnt = api::calibrate(learn, remarks);
@@ -339,13 +345,39 @@ TEST_CASE("calibrate, watch and simulate say one thing of a log", "[api][doors]"
   watch.once = true;
   watch.ran.job = open;
   watch.ran.strategy = strategy;
-  watch.ran.instance = "p5.48xlarge";
+  watch.ran.instance = "p5";
   watch.ran.nodes = 2;
   std::optional<io::WatchReport> report;
   CHECK_FALSE(api::watch(
       watch, [&](const io::WatchReport& r, bool, bool) { report = r; }, remarks));
   REQUIRE(report);
   REQUIRE(report->predicted);
+
+  const auto says = [](const std::string& text, const char* words) {
+    INFO(text);
+    return text.find(words) != std::string::npos;
+  };
+  // What watch learns is what calibrate learns, and it refuses what calibrate refuses.
+  const auto watched = [&](const std::string& target, const std::string& out) {
+    watch.targets = {target};
+    watch.calibrate = out;
+    report.reset();
+    CHECK_FALSE(api::watch(
+        watch, [&](const io::WatchReport& r, bool, bool) { report = r; }, remarks));
+    REQUIRE_FALSE(report->remarks.empty());
+    return report->remarks.back();
+  };
+  std::filesystem::create_directory(folder.path / "watched");
+  CHECK(says(watched(file, folder / "watched/own.json"), "29 steps of 3.6 s; the plan's step goes from"));
+  CHECK(read_text(folder / "watched/own.json") == read_text(learn.out));
+  watch.profile = learn.out;
+  CHECK(says(watched(file, folder / "watched/twice.json"), "not written"));
+  watch.profile = {};
+  std::vector<int> two_paces(20, 36);
+  two_paces.resize(32, 52);
+  const std::string uneven = folder.write("uneven.log", titan_log(two_paces));
+  CHECK(says(watched(uneven, folder / "watched/uneven.json"), "not written"));
+  CHECK_FALSE(std::filesystem::exists(folder / "watched/uneven.json"));
 
   const auto simulated = [&](const std::string& profile) {
     api::SimulateRequest request;

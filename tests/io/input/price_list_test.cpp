@@ -42,4 +42,9 @@ TEST_CASE("a short name is the largest machine of its family", "[io][prices]") {
   CHECK(trn1.also == std::vector<std::string>{"trn1.2xlarge"});
   CHECK(io::type_called("trn2", test_catalog()).name == "trn2.48xlarge");  // not its setting -lnc1
   CHECK(io::type_called("trn", test_catalog()).name.empty());
+  std::vector<std::string> notes;
+  CHECK(io::whole_names("trn1,p5,p5e.48xlarge,q7,", test_catalog(), notes) ==
+        "trn1.32xlarge,p5.48xlarge,p5e.48xlarge,q7,");
+  CHECK(notes == std::vector<std::string>{"trn1 is read as trn1.32xlarge; also there: trn1.2xlarge"});
+  CHECK(io::whole_names("", test_catalog(), notes).empty());
 }

@@ -217,30 +217,6 @@ TEST_CASE("memory of neuron-monitor compared with the prediction", "[launch]") {
   CHECK(alarmed(above, "memory"));
 }
 
-TEST_CASE("a profile learns from observed steps, and says when another plan wins", "[launch]") {
-  const auto context = planned("tp=32");
-  const double predicted = context.plan->step.value;
-  const auto log_of = [](double seconds, int steps) {
-    const int s = static_cast<int>(seconds);
-    return launch::read_run_log(bars(1, steps + 1, [s](int) { return s; }), "log");
-  };
-  CHECK_FALSE(launch::recalibrate(log_of(predicted, 4), *context.plan, datasheet(), launch::find_fastest));
-  const auto learnt =
-      launch::recalibrate(log_of(predicted * 1.3, 10), *context.plan, datasheet(), launch::find_fastest);
-  REQUIRE(learnt);
-  CHECK(learnt->before == Approx(predicted).epsilon(1e-6));
-  // A repeated run differs by repeat_spread, 0.05, so nearly all of the way: the site's factor alone has 0.3.
-  CHECK(learnt->after > predicted * 1.26);
-  CHECK(learnt->after < predicted * 1.3);
-  for (const models::Parameter p : learnt->moved) {
-    CHECK(learnt->profile.value(p).log_sd <= datasheet().value(p).log_sd);
-  }
-  // TP 32 is not the best plan of this job.
-  REQUIRE(learnt->better);
-  CHECK(learnt->gain > 0);
-  CHECK(learnt->better->report.step.value == Approx(learnt->after - learnt->gain));
-}
-
 TEST_CASE("every published line of a failure is known", "[launch]") {
   const auto kind_of = [](const std::string& line) {
     const auto failures = logs::find_failures(line + "\n", "log");

@@ -1,0 +1,94 @@
+#include "api/watch_learning.h"
+
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/fitted_profile.h"
+#include "api/observations.h"
+#include "api/published.h"
+#include "calibrate/session/samples.h"
+#include "calibrate/session/step_calibration.h"
+#include "io/output/atomic_write.h"
+#include "models/framework/strategy_words.h"
+#include "text/diagnostic.h"
+#include "text/figures.h"
+#include "text/version.h"
+
+namespace trnplan::api {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The log's steps with the plan that ran.
+calibrate::StepInputs inputs_of(const WatchRequest& o, const FollowedLog& log,
+                                const launch::LogReading& reading, const io::PlanFile& plan,
+                                Remarks& remarks) {
+  const std::string from = !o.ran.plan.empty() ? o.ran.plan : !o.ran.job.empty() ? o.ran.job : o.ran.config;
+  const calibrate::WhatRan ran{plan.job, plan.strategy, from};
+  const calibrate::LogFile file{log.name(), log.sha256(), reading.content};
+  calibrate::StepInputs inputs;
+  inputs.logs.push_back({calibrate::step_samples({file}, ran, remarks), ran, ""});
+  inputs.files.push_back({fs::path(file.path).filename().string(), file.sha256});
+  inputs.tool = std::string("trnplan ") + program_version();
+  return inputs;
+}
+
+/// "10 steps of 3.6 s", for each sample of the log.
+std::string steps_text(const calibrate::StepInputs& inputs) {
+  std::string text;
+  for (const logs::StepSample& s : inputs.logs.front().samples) {
+    text += fmt::format("{}{} of {:.4g} s", text.empty() ? "" : " and ", counted(s.count, "step"),
+                        s.wall_seconds.value_or(s.seconds));
+  }
+  return text;
+}
+
+/// "; PP 2 is now the best plan: ...", or that the one that runs stays the best.
+std::string best_with(const models::Profile& profile, const io::PlanFile& plan, double step,
+                      const launch::FindPlans& find) {
+  models::Job job = plan.job;
+  job.pin = {};
+  const std::vector<planner::Plan> plans = find(job, profile, 1);
+  if (plans.empty() || plans.front().report.step.value >= step ||
+      models::canonical(plans.front().strategy) == models::canonical(plan.strategy))
+    return "; the same plan stays the best with it";
+  const double better = plans.front().report.step.value;
+  return fmt::format("; {} is now the best plan: {:.4g} s a step, {:.4g} s less ({:.1f} %)",
+                     models::strategy_words(plans.front().strategy), better, step - better,
+                     (step - better) / step * 100);
+}
+
+}  // namespace
+
+std::string learn_from_run(const WatchRequest& o, const FollowedLog& log, const launch::LogReading& reading,
+                           const launch::WatchContext& context, const models::Profile& profile,
+                           const launch::FindPlans& find, const io::Catalog& catalog, Remarks& remarks) {
+  if (reading.run.timed_steps() < launch::kStepsToCalibrate)
+    return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
+  const io::PlanFile& plan = *context.plan;
+  const calibrate::StepInputs inputs = inputs_of(o, log, reading, plan, remarks);
+  const std::string said = steps_text(inputs);
+  if (!calibrate::has_own_steps(inputs)) return "nothing to learn: no step of the log is of this job";
+  try {
+    calibrate::refuse_learnt(inputs.files, profile);
+  } catch (const InputError& e) {
+    remarks.add(e.faults().front());
+    return o.calibrate + " is not written because of that";
+  }
+  const calibrate::StepCalibration c = calibrate::calibrate_steps(
+      inputs, profile, published(catalog), fs::path(o.calibrate).stem().string(), remarks);
+  if (c.own.empty()) return "nothing to learn: no step of the log can be timed";
+  if (!o.force && !(c.doubts.empty() && c.fit.converged))
+    return o.calibrate + " is not written because of that; --force writes it all the same";
+  io::update_file(o.calibrate, o.force, [&] {
+    return keep_observations(step_profile_json(c, catalog), o.profile, o.calibrate, remarks);
+  });
+  const calibrate::OwnStep& last = c.own.back();
+  return fmt::format("{} written: {}; the plan's step goes from {:.4g} to {:.4g} s{}", o.calibrate, said,
+                     last.before, last.after, best_with(c.fit.profile, plan, last.after, find));
+}
+
+}  // namespace trnplan::api
