@@ -55,6 +55,12 @@ int unit_of(const StepParts& p) {
   return p.round() > 1 ? kFewRounds * p.round() : 2 * kFewRounds + 3 * p.stages;
 }
 
+/// True if a run of these tasks can come to a rhythm: that takes two instants a period apart, both before the
+/// part that repeats ends.
+bool may_repeat(const sim::Repeats& r) {
+  return r.period > 0 && r.first + r.period < r.beyond;
+}
+
 /// Moves the search for a rhythm behind the end of all tasks of the first `whole` micro-batches.
 void keep_whole(StepProgram& step, int whole) {
   sim::TaskId last = 0;
@@ -102,10 +108,12 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
       tried += spare;
       StepRun r{make_program_of(tried, p, layout, expand, segments), {}};
       keep_whole(r.step, whole);
-      r.run = sim::execute(r.step.program, r.step.repeats);
       tasks = static_cast<std::int64_t>(r.step.program.tasks().size()) / tried * m;
       // Where many are kept whole, the part searched after them is comparatively small.
       if (few == unit) most_in_vain = std::max(most_in_vain, 2 * (tasks / m * (tried + unit)));
+      // Steps that are not extrapolated have no use for a run without a rhythm.
+      if (tasks <= kTasksRunWhole && !may_repeat(r.step.repeats)) break;
+      r.run = sim::execute(r.step.program, r.step.repeats);
       if (!r.run.rhythm) {
         if (spare == 0) without(r);
         break;
