@@ -71,6 +71,12 @@ TaskId Program::add_transfer(const std::vector<DeviceId>& devices, FlowId flow, 
   return add_task(devices, flow, latency, tag);
 }
 
+void Program::add_again(TaskId first, TaskId beyond) {
+  if (first > beyond || beyond > tasks_.size()) throw std::invalid_argument("there are no such tasks");
+  // Copies share the range of devices.
+  for (TaskId t = first; t < beyond; ++t) tasks_.push_back(Task{tasks_[t]});
+}
+
 void Program::add_dependency(TaskId before, TaskId after) {
   if (before >= tasks_.size() || after >= tasks_.size() || before == after) {
     throw std::invalid_argument("a dependency needs two different tasks of the program");

@@ -73,6 +73,9 @@ class Program {
   /// A transfer that occupies `devices` (possibly none) for `latency` and then until its flow is done.
   TaskId add_transfer(const std::vector<DeviceId>& devices, FlowId flow, SimTime latency,
                       std::uint32_t tag = 0);
+  /// The tasks from `first` on and below `beyond` once more, without their dependencies. Throws
+  /// std::invalid_argument for unknown tasks.
+  void add_again(TaskId first, TaskId beyond);
   /// `after` starts only when `before` has ended. Throws std::invalid_argument for unknown or equal tasks.
   void add_dependency(TaskId before, TaskId after);
 

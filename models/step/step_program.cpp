@@ -112,7 +112,7 @@ class Emitter : public ActionVisitor {
 
   void launch(int stage) {
     if (p_.sends_beside_work()) return;
-    to_.work(stage, p_.message_launch, {&p_.message_launch, task::Launch{stage}});
+    to_.launch(stage);
   }
   /// Occupies the queue of a stage while it receives or sends a message.
   void hold(int stage, const Link& link, bool activation, bool receives) {

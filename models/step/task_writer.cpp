@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "units/index.h"
+
 namespace trnplan::models {
 
 namespace {
@@ -9,6 +11,7 @@ namespace {
 using sim::TaskId;
 
 constexpr sim::ResourceId kNoResource = 0xffffffffu;
+constexpr std::size_t kKinds = 3;  ///< of passes: forward, backward, weights
 
 std::size_t mix(std::size_t h, std::size_t v) {
   return (h ^ v) * 0x9e3779b97f4a7c15u;
@@ -30,6 +33,10 @@ std::size_t number_of(const OfStage& t) {
   return static_cast<std::size_t>(t.stage);
 }
 
+std::size_t place_of(int boundary, bool a, bool b) {
+  return at(boundary) * 4 + (a ? 2 : 0) + (b ? 1 : 0);
+}
+
 SimTime times(SimTime t, double factor) {
   return factor == 1 ? t : to_sim_time(to_seconds(t) * factor);
 }
@@ -45,7 +52,12 @@ TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
     : p_(parts),
       layout_(layout),
       expand_(expand),
-      expanded_(static_cast<std::size_t>(parts.stages), expand || parts.gathers_ahead()) {
+      expanded_(static_cast<std::size_t>(parts.stages), expand || parts.gathers_ahead()),
+      passes_(at(parts.parts_of_model()) * kKinds * 2),
+      launches_(at(parts.stages)),
+      holds_(parts.boundaries.size() * 4),
+      meetings_(holds_.size()),
+      messages_(holds_.size()) {
   for (int s = 0; s < p_.stages; ++s) {
     for (int lane = 0; lane < layout_.lanes(s); ++lane) out.program.add_device({});
   }
@@ -107,6 +119,15 @@ sim::FlowId TaskWriter::flow_of(const Layout::Share& share) {
   return it->second = out.program.add_flow(std::move(weights), share.scale);
 }
 
+template <class Write>
+void TaskWriter::write_or_repeat(Written& written, const Write& write) {
+  if (!factors_.empty()) return write();
+  if (written.first < written.beyond) return out.program.add_again(written.first, written.beyond);
+  written.first = tasks();
+  write();
+  written.beyond = tasks();
+}
+
 void TaskWriter::work(int stage, const Item& item, const Source& source) {
   const std::uint32_t t = tag(source);
   for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
@@ -114,11 +135,19 @@ void TaskWriter::work(int stage, const Item& item, const Source& source) {
   }
 }
 
+void TaskWriter::launch(int stage) {
+  write_or_repeat(launches_[at(stage)], [&] {
+    work(stage, p_.message_launch, {&p_.message_launch, task::Launch{stage}});
+  });
+}
+
 void TaskWriter::hold(int stage, const MessageEnd& end) {
-  const Item& item = p_.hold(end.boundary, end.activation);
-  const std::uint32_t t = tag({&item, task::Hold{stage}});
-  for (int lane = 0; lane < layout_.lanes(stage); ++lane)
-    out.program.add_work(device(stage, lane), times(layout_.hold(end, lane), factor(lane)), t);
+  write_or_repeat(holds_[place_of(end.boundary, end.activation, end.above)], [&] {
+    const Item& item = p_.hold(end.boundary, end.activation);
+    const std::uint32_t t = tag({&item, task::Hold{stage}});
+    for (int lane = 0; lane < layout_.lanes(stage); ++lane)
+      out.program.add_work(device(stage, lane), times(layout_.hold(end, lane), factor(lane)), t);
+  });
 }
 
 void TaskWriter::transfer(int stage, const Item& item, const Source& source, sim::DeviceId engine) {
@@ -219,7 +248,18 @@ void TaskWriter::first_forward(int stage, int chunk, Source source) {
 }
 
 void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePass* early) {
-  if (early != nullptr) expanded_[static_cast<std::size_t>(stage)] = true;
+  if (early != nullptr) {
+    expanded_[static_cast<std::size_t>(stage)] = true;
+    return write_pass(stage, pass, source, early);
+  }
+  const auto& part = *source.as<task::PassPart>();
+  const std::size_t chunk = at(stage * p_.chunks() + part.chunk), kind = static_cast<std::size_t>(part.kind);
+  const bool expanded = expanded_[static_cast<std::size_t>(stage)];
+  write_or_repeat(passes_[(chunk * kKinds + kind) * 2 + (expanded ? 1 : 0)],
+                  [&] { write_pass(stage, pass, source, nullptr); });
+}
+
+void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const BesidePass* early) {
   if (!expanded_[static_cast<std::size_t>(stage)]) {
     for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
       source.item = &layout_.whole(stage, lane, pass);
@@ -244,17 +284,19 @@ void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePa
 
 void TaskWriter::meeting(const Items& items, const task::Message& message) {
   const int boundary = message.boundary;
-  for (const Item& item : items) {
-    const std::uint32_t t = tag({&item, message});
-    for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
-      const int lanes = layout_.lanes(boundary);
-      devices_.clear();
-      for (const int lane : share.lanes) {
-        devices_.push_back(lane < lanes ? device(boundary, lane) : device(boundary + 1, lane - lanes));
+  write_or_repeat(meetings_[place_of(boundary, message.up, message.activation)], [&] {
+    for (const Item& item : items) {
+      const std::uint32_t t = tag({&item, message});
+      for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
+        const int lanes = layout_.lanes(boundary);
+        devices_.clear();
+        for (const int lane : share.lanes) {
+          devices_.push_back(lane < lanes ? device(boundary, lane) : device(boundary + 1, lane - lanes));
+        }
+        add_message(share, item, t);
       }
-      add_message(share, item, t);
     }
-  }
+  });
 }
 
 TaskId TaskWriter::add_message(const Layout::Share& share, const Item& item, std::uint32_t tag) {
@@ -266,19 +308,31 @@ TaskId TaskWriter::add_message(const Layout::Share& share, const Item& item, std
                                   times(item.length, now), tag);
 }
 
-void TaskWriter::message(const Items& items, const task::Message& message, const std::vector<TaskId>& before,
-                         const std::vector<TaskId>& after) {
+/// Adds messages without what they wait for.
+void TaskWriter::write_messages(const Items& items, const task::Message& message, WrittenMessages& written) {
   const auto [boundary, up, activation] = message;
+  written.ends.clear();
   for (const Item& item : items) {
     const std::uint32_t t = tag({&item, message});
     for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
       const int lanes = layout_.lanes(boundary);
       const int lower = share.lanes.front() % lanes, upper = share.lanes.back() % lanes;
       devices_.clear();
-      const TaskId sent = add_message(share, item, t);
-      out.program.add_dependency(before[static_cast<std::size_t>(up ? lower : upper)], sent);
-      out.program.add_dependency(sent, after[static_cast<std::size_t>(up ? upper : lower)]);
+      add_message(share, item, t);
+      written.ends.emplace_back(up ? lower : upper, up ? upper : lower);
     }
+  }
+}
+
+void TaskWriter::message(const Items& items, const task::Message& message, const std::vector<TaskId>& before,
+                         const std::vector<TaskId>& after) {
+  WrittenMessages& written = messages_[place_of(message.boundary, message.up, message.activation)];
+  TaskId sent = tasks();
+  write_or_repeat(written, [&] { write_messages(items, message, written); });
+  for (const auto& [from, to] : written.ends) {
+    out.program.add_dependency(before[at(from)], sent);
+    out.program.add_dependency(sent, after[at(to)]);
+    ++sent;
   }
 }
 
@@ -292,17 +346,19 @@ void TaskWriter::barrier(const Item& item) {
 
 namespace {
 
-/// For each of the `lanes` of a stage, from device `first` on, calls `note` with each task from `start` on in
-/// which the lane takes part.
-template <class Note>
-std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, int lanes, TaskId start,
-                             const Note& note) {
-  std::vector<TaskId> tasks(static_cast<std::size_t>(lanes), sim::Run::kNone);
-  for (TaskId t = start; t < program.tasks().size(); ++t) {
+/// For each of the `lanes` of a stage, from device `first` on, the first in which it takes part of the tasks that
+/// `next` goes through, until there is none.
+template <class Next>
+std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, int lanes, const Next& next) {
+  std::vector<TaskId> tasks(at(lanes), sim::Run::kNone);
+  std::size_t left = tasks.size();
+  for (TaskId t = next(); left > 0 && t != sim::Run::kNone; t = next()) {
     const sim::Task& task = program.tasks()[t];
     for (std::uint32_t i = 0; i < task.device_count; ++i) {
       const sim::DeviceId d = program.task_devices()[task.first_device + i];
-      if (d >= first && d < first + tasks.size()) note(tasks[d - first], t);
+      if (d < first || d >= first + tasks.size() || tasks[d - first] != sim::Run::kNone) continue;
+      tasks[d - first] = t;
+      --left;
     }
   }
   return tasks;
@@ -311,14 +367,15 @@ std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, i
 }  // namespace
 
 std::vector<TaskId> TaskWriter::last_of_lanes(int stage, TaskId start) const {
-  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage), start,
-                  [](TaskId& known, TaskId t) { known = t; });
+  TaskId end = tasks();
+  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage),
+                  [&] { return end > start ? --end : sim::Run::kNone; });
 }
 
 std::vector<TaskId> TaskWriter::first_of_lanes(int stage, TaskId start) const {
-  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage), start, [](TaskId& known, TaskId t) {
-    if (known == sim::Run::kNone) known = t;
-  });
+  TaskId next = start;
+  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage),
+                  [&] { return next < tasks() ? next++ : sim::Run::kNone; });
 }
 
 }  // namespace trnplan::models

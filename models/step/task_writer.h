@@ -3,6 +3,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "models/step/step_program.h"
@@ -22,6 +23,8 @@ class TaskWriter {
   void vary(std::vector<double> factors) { factors_ = std::move(factors); }
 
   void work(int stage, const Item& item, const Source& source);
+  /// Adds the start of a message that is not a meeting of its stages.
+  void launch(int stage);
   /// Occupies the queues of a stage while a message passes.
   void hold(int stage, const MessageEnd& end);
   /// Adds operators one after the other. `source` comes without its item.
@@ -72,6 +75,20 @@ class TaskWriter {
   void reduce(int stage, const Items& items, sim::TaskId since);
   void gather(int stage, const Items& items);
 
+  /// Tasks that are written again and again, once they are.
+  struct Written {
+    sim::TaskId first = 0, beyond = 0;
+  };
+  /// Messages outside the queues: also the lanes that each comes from and goes to.
+  struct WrittenMessages : Written {
+    std::vector<std::pair<int, int>> ends;
+  };
+  /// Writes tasks with `write`, or those of the last time once more. Random times differ each time.
+  template <class Write>
+  void write_or_repeat(Written& written, const Write& write);
+  void write_pass(int stage, const Pass& pass, Source source, const BesidePass* early);
+  void write_messages(const Items& items, const task::Message& message, WrittenMessages& written);
+
   struct TagHash {
     std::size_t operator()(const Source& source) const;
   };
@@ -90,6 +107,10 @@ class TaskWriter {
   std::unordered_map<Source, std::uint32_t, TagHash> tags_;
   std::vector<sim::DeviceId> devices_;
   std::vector<double> factors_;
+  std::vector<Written> passes_;            ///< by stage, chunk, kind and whether it is expanded
+  std::vector<Written> launches_;          ///< by stage
+  std::vector<Written> holds_, meetings_;  ///< by boundary, kind and end; by boundary, direction and kind
+  std::vector<WrittenMessages> messages_;  ///< by boundary, direction and kind
 };
 
 }  // namespace trnplan::models
