@@ -36,7 +36,7 @@ struct ByMember {
 };
 
 struct ExchangeEvent {
-  enum class Kind : std::uint8_t { begin, move, arrival, share } kind = Kind::begin;
+  enum class Kind : std::uint8_t { begin, move, arrival } kind = Kind::begin;
   std::uint32_t id = 0;  ///< exchange, message slot
 };
 
@@ -98,18 +98,23 @@ class Runner {
     for (std::uint32_t e = 0; e < exchanges_.size(); ++e) {
       queue_.schedule(exchanges_[e].start, Phase::completion, {ExchangeEvent::Kind::begin, e});
     }
-    for (Moment flow = transfers_.next(); !queue_.empty() || flow != Moment{}; flow = transfers_.next()) {
-      ++run_.events;
-      if (flow < queue_.next()) {
-        queue_.advance(flow.at);
+    while (true) {
+      const Moment flow = transfers_.next(), event = queue_.next();
+      const bool flow_first = flow < event;
+      const SimTime at = flow_first ? flow.at : event.at;
+      if (sharing_due_ && at > queue_.now()) {  // after everything that ends now
+        sharing_due_ = false;
+        transfers_.settle(queue_.now(), queue_.take_sequence());
+      } else if (flow_first) {
+        queue_.advance(at);
         sent(transfers_.finish_next());
-      } else {
+      } else if (event != Moment{}) {
         handle(queue_.pop().payload);
+      } else {
+        break;
       }
-      if (transfers_.unsettled() && !sharing_due_) {
-        sharing_due_ = true;
-        queue_.schedule(queue_.now(), Phase::sharing, {ExchangeEvent::Kind::share, 0});
-      }
+      ++run_.events;
+      sharing_due_ = sharing_due_ || transfers_.unsettled();
     }
     for (const SimTime t : run_.ended) run_.end = std::max(run_.end, t);
     return std::move(run_);
@@ -147,9 +152,6 @@ class Runner {
         return move(p.id);
       case ExchangeEvent::Kind::arrival:
         return arrived(p.id);
-      case ExchangeEvent::Kind::share:
-        sharing_due_ = false;
-        return transfers_.settle(queue_.now(), queue_.take_sequence());
     }
   }
 
@@ -214,7 +216,7 @@ class Runner {
       ended_now_.clear();
       return;
     }
-    transfers_.start(flow.weights, filling::scale_of(flow), slot);
+    transfers_.start(flow, slot);
   }
 
   /// A message's flow has ended.

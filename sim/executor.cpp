@@ -67,16 +67,18 @@ class Constraints {
       for (const Weight& w : p.flows()[f].weights) first_[f + 1] += same_as[w.resource] == w.resource;
       first_[f + 1] += first_[f];
     }
-    weights_.reserve(first_.back());
+    parts_.reserve(first_.back());
     for (FlowId f = 0; f < p.flows().size(); ++f) {
-      for (const Weight& w : p.flows()[f].weights) {
-        if (same_as[w.resource] == w.resource) weights_.push_back({constraint[w.resource], w.bytes});
-      }
       scale_[f] = filling::scale_of(p.flows()[f]);  // merging must not change what a flow is fair by
+      for (const Weight& w : p.flows()[f].weights) {
+        if (same_as[w.resource] != w.resource) continue;
+        const filling::Part part{constraint[w.resource], filling::share_of(w.bytes, scale_[f])};
+        parts_.push_back(part.with_level(capacity[part.resource]));
+      }
     }
   }
-  std::span<const Weight> weights(FlowId f) const {
-    return std::span(weights_).subspan(first_[f], first_[f + 1] - first_[f]);
+  std::span<const filling::Part> parts(FlowId f) const {
+    return {parts_.data() + first_[f], first_[f + 1] - first_[f]};
   }
   double scale(FlowId f) const { return scale_[f]; }
 
@@ -138,13 +140,13 @@ class Constraints {
     return h ^ h >> 32;
   }
 
-  std::vector<std::size_t> first_;  ///< flow -> range in `weights_`
-  std::vector<Weight> weights_;
+  std::vector<std::size_t> first_;  ///< flow -> range in `parts_`
+  std::vector<filling::Part> parts_;
   std::vector<double> scale_;
 };
 
 struct ExecutorEvent {
-  enum class Kind : std::uint8_t { work_end, flow_start, share } kind = Kind::work_end;
+  enum class Kind : std::uint8_t { work_end, flow_start } kind = Kind::work_end;
   std::uint32_t id = 0;  ///< task
   std::uint32_t version = 0;
 };
@@ -182,18 +184,22 @@ class Executor {
     for (TaskId t = 0; t < program_.tasks().size(); ++t) {
       if (edges_.waiting_for[t] == 0) start(t, Run::kNone);
     }
-    for (Moment flow = transfers_.next(); !queue_.empty() || flow != Moment{}; flow = transfers_.next()) {
-      ++run_.events;
-      if (flow < queue_.next()) {
-        queue_.advance(flow.at);
+    while (true) {
+      const Moment flow = transfers_.next(), event = queue_.next();
+      const bool flow_first = flow < event;
+      const SimTime at = flow_first ? flow.at : event.at;
+      if (sharing_due_ && at > queue_.now()) {  // after everything that ends now
+        settle();
+      } else if (flow_first) {
+        queue_.advance(at);
         end_flow(transfers_.finish_next());
-      } else {
+      } else if (event != Moment{}) {
         handle(queue_.pop().payload);
+      } else {
+        break;
       }
-      if (transfers_.unsettled() && !sharing_due_) {
-        queue_.schedule(queue_.now(), Phase::sharing, {ExecutorEvent::Kind::share, 0, 0});
-        sharing_due_ = true;
-      }
+      ++run_.events;
+      sharing_due_ = sharing_due_ || transfers_.unsettled();
       if (rhythm_.due() && !transfers_.unsettled()) compare_instants();
     }
     if (done_ != program_.tasks().size()) throw_circle();
@@ -202,14 +208,8 @@ class Executor {
 
  private:
   void handle(const ExecutorEvent& p) {
-    switch (p.kind) {
-      case ExecutorEvent::Kind::work_end:
-        return end_work(p.id, p.version);
-      case ExecutorEvent::Kind::flow_start:
-        return start_flow(p.id);
-      case ExecutorEvent::Kind::share:
-        return settle();
-    }
+    if (p.kind == ExecutorEvent::Kind::flow_start) return start_flow(p.id);
+    end_work(p.id, p.version);
   }
 
   void start(TaskId t, TaskId released_by) {
@@ -230,7 +230,7 @@ class Executor {
 
   bool moves(TaskId t) const {
     const FlowId flow = program_.tasks()[t].flow;
-    return flow != Task::kNoFlow && !constraints_.weights(flow).empty();
+    return flow != Task::kNoFlow && !constraints_.parts(flow).empty();
   }
 
   /// The pace of a task that is work on a device that can be slowed.
@@ -251,7 +251,7 @@ class Executor {
 
   void start_flow(TaskId t) {
     const FlowId flow = program_.tasks()[t].flow;
-    transfers_.start(constraints_.weights(flow), constraints_.scale(flow), t);
+    transfers_.start(constraints_.parts(flow), constraints_.scale(flow), t);
     disturb(t, +1);
   }
 

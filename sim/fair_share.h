@@ -83,6 +83,15 @@ struct Room {
   static constexpr double kRaise = kHair * (kShareUnits / kCapacityUnits);
 };
 
+/// What a flow has of a resource.
+struct Part {
+  ResourceId resource = 0;
+  std::uint64_t share = 0;
+  double level = 0;  ///< that the resource lets the flow reach alone; 0: not known yet
+
+  Part with_level(double capacity) const { return {resource, share, Room{.rising = share}.level(capacity)}; }
+};
+
 /// Progress rate at a level; takes back the hair.
 inline double rate_at(double level, double scale) {
   return level * (1 + 0x1p-50) / scale;

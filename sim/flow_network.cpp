@@ -27,7 +27,15 @@ void FlowNetwork::touch(ResourceId r) {
   touched_.push_back(r);
 }
 
-FlowNetwork::Handle FlowNetwork::add(std::span<const Weight> weights, double scale, std::uint32_t owner) {
+FlowNetwork::Handle FlowNetwork::add(const Flow& flow, std::uint32_t owner) {
+  const double scale = filling::scale_of(flow);
+  own_parts_.clear();
+  for (const Weight& w : flow.weights) own_parts_.push_back({w.resource, filling::share_of(w.bytes, scale)});
+  return add(own_parts_, scale, owner);
+}
+
+FlowNetwork::Handle FlowNetwork::add(std::span<const filling::Part> parts, double scale,
+                                     std::uint32_t owner) {
   if (free_flows_.empty()) {
     free_flows_.push_back(static_cast<Handle>(flows_.size()));
     flows_.emplace_back();
@@ -36,6 +44,7 @@ FlowNetwork::Handle FlowNetwork::add(std::span<const Weight> weights, double sca
   free_flows_.pop_back();
   const BundleId b = new_bundle();
   newest_ = b;
+  newest_parts_ = parts;
   bundles_[b].count = 1;
   flows_[h].scale = scale;
   flows_[h].owner = owner;
@@ -43,23 +52,22 @@ FlowNetwork::Handle FlowNetwork::add(std::span<const Weight> weights, double sca
   flows_[h].left = 1;
   flows_[h].changes = 0;
   enter(b, h);
-  bundles_[b].uses.reserve(weights.size());
-  for (const Weight& w : weights) {
-    const std::uint64_t share = filling::share_of(w.bytes, scale);
-    Resource& r = resources_[w.resource];
+  bundles_[b].uses.reserve(parts.size());
+  for (const auto& [resource, share, level] : parts) {
+    Resource& r = resources_[resource];
     if (r.idle) {
       r.load += share;
       if (level_alone(r) >= r.ceiling) {
-        add_idle_use(h, w.resource, share);
-        add_ceiling(b, {r.ceiling, w.resource});
+        add_idle_use(h, resource, share);
+        add_ceiling(b, {r.ceiling, resource});
         continue;
       }
       r.load -= share;
-      wake(w.resource);
+      wake(resource);
     }
-    add_use(b, w.resource, share);
-    resources_[w.resource].grown = true;
-    touch(w.resource);
+    add_use(b, resource, share);
+    resources_[resource].grown = true;
+    touch(resource);
   }
   if (bundles_[b].uses.empty()) {
     const auto& idle = flows_[h].idle;
@@ -232,12 +240,12 @@ bool FlowNetwork::settle_lone() {
   Bundle& b = bundles_[newest_];
   if (b.ceiling != kNew) return false;
   double level = kNew;
-  for (const Use& use : b.uses) {
-    const filling::Room room{.rising = use.share};
-    const double here = room.level(resources_[use.resource].capacity);
+  for (const filling::Part& part : newest_parts_) {  // none is idle, so they are the uses
+    const double here =
+        part.level > 0 ? part.level : part.with_level(resources_[part.resource].capacity).level;
     if (here >= level) continue;
     level = here;
-    b.bottleneck = use.resource;
+    b.bottleneck = part.resource;
   }
   note_level(newest_, level);
   for (Use& use : b.uses) use.used = filling::Room::use(use.share, level, resources_[use.resource].capacity);

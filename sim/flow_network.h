@@ -43,8 +43,9 @@ class FlowNetwork {
 
   /// A flow with weights, all on resources of this network. It has no rate before settle(). Handles of
   /// removed flows are used again. `owner` orders flows that end together.
-  Handle add(const Flow& flow) { return add(flow.weights, filling::scale_of(flow), 0); }
-  Handle add(std::span<const Weight> weights, double scale, std::uint32_t owner);
+  Handle add(const Flow& flow, std::uint32_t owner = 0);
+  /// The same of parts that are to be there until the next flow comes.
+  Handle add(std::span<const filling::Part> parts, double scale, std::uint32_t owner);
   void remove(Handle h);
   bool unsettled() const { return !touched_.empty(); }
   /// Brings the rates up to date after any number of changes; returns the bundles whose rate changed, new
@@ -226,8 +227,10 @@ class FlowNetwork {
   std::vector<Clock> clocks_;
   std::vector<BundleId> free_bundles_;
   std::vector<ResourceId> touched_;
-  BundleId newest_ = kNone;       ///< of the last flow that came since the last settle()
-  double lowest_removed_ = kNew;  ///< level of the lowest flow removed since the last settle()
+  BundleId newest_ = kNone;  ///< of the last flow that came since the last settle()
+  std::span<const filling::Part> newest_parts_;
+  std::vector<filling::Part> own_parts_;  ///< of a flow that came with weights
+  double lowest_removed_ = kNew;          ///< level of the lowest flow removed since the last settle()
   std::vector<RoomOf> rooms_;
   std::vector<BundleId> solved_, noted_, changed_, reshaped_, passed_;
   std::vector<ResourceId> taken_;

@@ -20,8 +20,13 @@ struct Transfers::Placed {
   }
 };
 
-void Transfers::start(std::span<const Weight> weights, double scale, std::uint32_t owner) {
-  network_.add(weights, scale, owner);
+void Transfers::start(std::span<const filling::Part> parts, double scale, std::uint32_t owner) {
+  network_.add(parts, scale, owner);
+  forecast_reshaped();
+}
+
+void Transfers::start(const Flow& flow, std::uint32_t owner) {
+  network_.add(flow, owner);
   forecast_reshaped();
 }
 

@@ -21,8 +21,10 @@ class Transfers {
  public:
   explicit Transfers(const std::vector<double>& capacity) : network_(capacity) {}
 
-  /// `owner` is what finish_next() gives back. The flow must have weights.
-  void start(std::span<const Weight> weights, double scale, std::uint32_t owner);
+  /// `owner` is what finish_next() gives back. The flow must have parts, which are to be there until the next
+  /// one starts.
+  void start(std::span<const filling::Part> parts, double scale, std::uint32_t owner);
+  void start(const Flow& flow, std::uint32_t owner);
   /// Moment at which the next flow ends; Moment{} if none does.
   Moment next() const;
   /// Removes the flow that ends next; returns its owner. Throws std::overflow_error at the end of the clock.
