@@ -69,7 +69,7 @@ void FlowNetwork::drop(BundleId id) {
   while (!b.uses.empty()) remove_use(id, static_cast<std::uint32_t>(b.uses.size() - 1));
   clocks_[id].crowd.reset();
   clocks_[id].first = kNone;
-  if (id == newest_) newest_ = kNone;
+  if (b.level == kNew) std::erase_if(newcomers_, [&](const Newcomer& n) { return n.bundle == id; });
   reshape(id);
   free_bundles_.push_back(id);
 }

@@ -43,19 +43,21 @@ FlowNetwork::Handle FlowNetwork::add(std::span<const filling::Part> parts, doubl
   const Handle h = free_flows_.back();
   free_flows_.pop_back();
   const BundleId b = new_bundle();
-  newest_ = b;
-  newest_parts_ = parts;
+  unsettled_ = true;
   bundles_[b].count = 1;
   flows_[h].scale = scale;
   flows_[h].owner = owner;
   flows_[h].bundle = b;
   flows_[h].left = 1;
   flows_[h].changes = 0;
-  enter(b, h);
+  flows_[h].place = 0;
+  clocks_[b].first = h;
   bundles_[b].uses.reserve(parts.size());
+  bool alone_now = true;
   for (const auto& [resource, share, level] : parts) {
     Resource& r = resources_[resource];
     if (r.idle) {
+      alone_now = false;
       r.load += share;
       if (level_alone(r) >= r.ceiling) {
         add_idle_use(h, resource, share);
@@ -65,9 +67,16 @@ FlowNetwork::Handle FlowNetwork::add(std::span<const filling::Part> parts, doubl
       r.load -= share;
       wake(resource);
     }
+    alone_now = alone_now && r.users.empty();
     add_use(b, resource, share);
-    resources_[resource].grown = true;
-    touch(resource);
+  }
+  if (alone_now) {
+    newcomers_.push_back(alone(b, parts));
+    return h;
+  }
+  for (const Use& use : bundles_[b].uses) {
+    resources_[use.resource].grown = true;
+    touch(use.resource);
   }
   if (bundles_[b].uses.empty()) {
     const auto& idle = flows_[h].idle;
@@ -85,8 +94,14 @@ FlowNetwork::Handle FlowNetwork::add(std::span<const filling::Part> parts, doubl
 void FlowNetwork::remove(Handle h) {
   const BundleId id = flows_[h].bundle;
   Bundle& b = bundles_[id];
-  lowest_removed_ = std::min(lowest_removed_, b.level);
-  for (const Use& use : b.uses) touch(use.resource);
+  bool felt = false;
+  for (const Use& use : b.uses) {
+    unsettled_ = true;
+    if (b.count == 1 && resources_[use.resource].users.size() == 1) continue;  // nobody is left there
+    felt = true;
+    touch(use.resource);
+  }
+  if (felt) lowest_removed_ = std::min(lowest_removed_, b.level);
   while (!flows_[h].idle.empty()) remove_idle_use(h, static_cast<std::uint32_t>(flows_[h].idle.size() - 1));
   if (flows_[h].place != kNone) leave(h);
   flows_[h].bundle = kNone;
@@ -230,31 +245,37 @@ void FlowNetwork::solve(double from) {
   for (const RoomOf& room : rooms_) resources_[room.resource].room = kNone;
 }
 
-/// The common case: what is touched carries nothing, or one flow that has just come. True when that was so.
-bool FlowNetwork::settle_lone() {
-  for (const ResourceId r : touched_) {
-    const auto& users = resources_[r].users;
-    if (users.size() > 1 || (users.size() == 1 && users[0].who != newest_)) return false;
-  }
-  if (newest_ == kNone) return true;
-  Bundle& b = bundles_[newest_];
-  if (b.ceiling != kNew) return false;
-  double level = kNew;
-  for (const filling::Part& part : newest_parts_) {  // none is idle, so they are the uses
+FlowNetwork::Newcomer FlowNetwork::alone(BundleId b, std::span<const filling::Part> parts) const {
+  Newcomer n{b, kNew, kNone};
+  for (const filling::Part& part : parts) {
     const double here =
         part.level > 0 ? part.level : part.with_level(resources_[part.resource].capacity).level;
-    if (here >= level) continue;
-    level = here;
-    b.bottleneck = part.resource;
+    if (here >= n.level) continue;
+    n.level = here;
+    n.bottleneck = part.resource;
   }
-  note_level(newest_, level);
-  for (Use& use : b.uses) use.used = filling::Room::use(use.share, level, resources_[use.resource].capacity);
-  return true;
+  return n;
+}
+
+/// The common case: flows that have their resources to themselves. True when there is nothing else to settle.
+bool FlowNetwork::settle_newcomers() {
+  for (const Newcomer& n : newcomers_) {
+    Bundle& b = bundles_[n.bundle];
+    if (std::any_of(b.uses.begin(), b.uses.end(),
+                    [&](const Use& use) { return resources_[use.resource].touched; }))
+      continue;
+    b.bottleneck = n.bottleneck;
+    note_level(n.bundle, n.level);
+    for (Use& use : b.uses)
+      use.used = filling::Room::use(use.share, n.level, resources_[use.resource].capacity);
+  }
+  return std::all_of(touched_.begin(), touched_.end(),
+                     [&](ResourceId r) { return resources_[r].users.empty(); });
 }
 
 const std::vector<FlowNetwork::BundleId>& FlowNetwork::settle(SimTime now, std::uint64_t sequence) {
   changed_.clear();
-  if (settle_lone()) {
+  if (settle_newcomers()) {
     forget_changes();
     advance_clocks(now, sequence);
     return changed_;
@@ -278,7 +299,8 @@ const std::vector<FlowNetwork::BundleId>& FlowNetwork::settle(SimTime now, std::
 void FlowNetwork::forget_changes() {
   for (const ResourceId r : touched_) resources_[r].touched = resources_[r].grown = false;
   touched_.clear();
-  newest_ = kNone;
+  newcomers_.clear();
+  unsettled_ = false;
   lowest_removed_ = kNew;
 }
 

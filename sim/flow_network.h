@@ -44,14 +44,13 @@ class FlowNetwork {
   /// A flow with weights, all on resources of this network. It has no rate before settle(). Handles of
   /// removed flows are used again. `owner` orders flows that end together.
   Handle add(const Flow& flow, std::uint32_t owner = 0);
-  /// The same of parts that are to be there until the next flow comes.
   Handle add(std::span<const filling::Part> parts, double scale, std::uint32_t owner);
   void remove(Handle h);
-  bool unsettled() const { return !touched_.empty(); }
+  bool unsettled() const { return unsettled_; }
   /// Brings the rates up to date after any number of changes; returns the bundles whose rate changed, new
   /// ones included. The list is valid until the next call. `sequence` is kept with them.
   const std::vector<BundleId>& settle(SimTime now = {}, std::uint64_t sequence = 0);
-  /// Bundles that have other flows than at the last call, gone ones included, in no order.
+  /// Bundles that have other flows than at the last call, gone ones included, new ones not, in no order.
   template <class Visit>
   void visit_reshaped(Visit&& visit) {
     for (const BundleId b : reshaped_) {
@@ -77,6 +76,8 @@ class FlowNetwork {
       visit(c.first);
     }
   }
+  /// True if the bundle has never had more than one flow.
+  bool lone(BundleId b) const { return clocks_[b].crowd == nullptr; }
   /// The flow that ends first keeps its rate, but is no longer among its bundle's.
   void take_out_first(BundleId b);
   bool has_rate(BundleId b) const { return clocks_[b].settled != kNew; }
@@ -176,9 +177,16 @@ class FlowNetwork {
     double level;
     std::uint32_t room;
   };
+  /// A flow that came when nobody else used its resources, and what it gets if that stays so.
+  struct Newcomer {
+    BundleId bundle;
+    double level;
+    ResourceId bottleneck;
+  };
 
   void touch(ResourceId r);
-  bool settle_lone();
+  Newcomer alone(BundleId b, std::span<const filling::Part> parts) const;
+  bool settle_newcomers();
   double level_felt(const Resource& r) const;
   void solve(double from);
   void gather(double from);
@@ -226,11 +234,12 @@ class FlowNetwork {
   std::vector<Bundle> bundles_;
   std::vector<Clock> clocks_;
   std::vector<BundleId> free_bundles_;
-  std::vector<ResourceId> touched_;
-  BundleId newest_ = kNone;  ///< of the last flow that came since the last settle()
-  std::span<const filling::Part> newest_parts_;
+  std::vector<ResourceId> touched_;  ///< whose users somebody else may feel
+  std::vector<Newcomer> newcomers_;  ///< since the last settle()
+  bool unsettled_ = false;
+  double lowest_removed_ =
+      kNew;  ///< level of the lowest flow removed since the last settle(), if it was felt
   std::vector<filling::Part> own_parts_;  ///< of a flow that came with weights
-  double lowest_removed_ = kNew;          ///< level of the lowest flow removed since the last settle()
   std::vector<RoomOf> rooms_;
   std::vector<BundleId> solved_, noted_, changed_, reshaped_, passed_;
   std::vector<ResourceId> taken_;

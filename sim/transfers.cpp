@@ -38,6 +38,12 @@ Moment Transfers::next() const {
 }
 
 std::uint32_t Transfers::finish_next() {
+  if (const auto only = take_only()) {
+    const std::uint32_t owner = network_.owner(*only);
+    network_.remove(*only);
+    forecast_reshaped();
+    return owner;
+  }
   // Bundles whose turn has come give up what ends now, which then goes by owner.
   while (!ends_.empty() &&
          (due_.empty() || (ends_.front().at == due_time_ && ends_.front().sequence == due_sequence_)))
@@ -49,6 +55,20 @@ std::uint32_t Transfers::finish_next() {
   network_.remove(first.flow);
   forecast_reshaped();
   return first.owner;
+}
+
+/// The common case: takes the entry of a bundle of one flow with which no other ends. Its flow, or nothing.
+std::optional<FlowNetwork::Handle> Transfers::take_only() {
+  if (!due_.empty() || ends_.empty()) return std::nullopt;
+  const End first = ends_.front();
+  if (first.at == kNever || !network_.lone(first.bundle)) return std::nullopt;
+  for (std::size_t next = 1; next < std::min<std::size_t>(ends_.size(), 5);
+       ++next) {  // the heap has four below
+    if (ends_[next].at == first.at && ends_[next].sequence == first.sequence) return std::nullopt;
+  }
+  place_[first.bundle] = kNone;
+  indexed_heap::erase(ends_, 0, kBefore, Placed{*this});
+  return network_.first(first.bundle);
 }
 
 void Transfers::take_due() {
@@ -65,10 +85,11 @@ void Transfers::take_due() {
 }
 
 void Transfers::settle(SimTime now, std::uint64_t sequence) {
-  changed_bundles_ = network_.settle(now, sequence);
+  const std::vector<FlowNetwork::BundleId>& changed = network_.settle(now, sequence);
+  changed_bundles_ = &changed;
   // Where most move the heap is made anew.
-  const bool most = changed_bundles_.size() > 16 && changed_bundles_.size() * 4 > ends_.size();
-  for (const FlowNetwork::BundleId b : changed_bundles_) {
+  const bool most = changed.size() > 16 && changed.size() * 4 > ends_.size();
+  for (const FlowNetwork::BundleId b : changed) {
     if (most) {
       put(b);
     } else {
@@ -81,7 +102,7 @@ void Transfers::settle(SimTime now, std::uint64_t sequence) {
 
 const std::vector<std::pair<std::uint32_t, double>>& Transfers::changed() {
   changed_.clear();
-  for (const FlowNetwork::BundleId b : changed_bundles_) {
+  for (const FlowNetwork::BundleId b : *changed_bundles_) {
     network_.visit_flows(
         b, [&](FlowNetwork::Handle h) { changed_.emplace_back(network_.owner(h), network_.rate(h)); });
   }

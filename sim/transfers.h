@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,8 +22,7 @@ class Transfers {
  public:
   explicit Transfers(const std::vector<double>& capacity) : network_(capacity) {}
 
-  /// `owner` is what finish_next() gives back. The flow must have parts, which are to be there until the next
-  /// one starts.
+  /// `owner` is what finish_next() gives back. The flow must have parts.
   void start(std::span<const filling::Part> parts, double scale, std::uint32_t owner);
   void start(const Flow& flow, std::uint32_t owner);
   /// Moment at which the next flow ends; Moment{} if none does.
@@ -72,6 +72,7 @@ class Transfers {
   void forecast(FlowNetwork::BundleId b);
   void forecast_reshaped();
   void take_due();
+  std::optional<FlowNetwork::Handle> take_only();
 
   FlowNetwork network_;
   std::vector<End> ends_;             ///< a heap with one entry a bundle that has flows
@@ -79,7 +80,7 @@ class Transfers {
   SimTime due_time_;
   std::uint64_t due_sequence_ = 0;
   std::vector<Due> due_;  ///< a heap of flows taken out of their bundles, which end at that time and sequence
-  std::vector<FlowNetwork::BundleId> changed_bundles_;
+  const std::vector<FlowNetwork::BundleId>* changed_bundles_ = nullptr;  ///< by the last settle()
   std::vector<std::pair<std::uint32_t, double>> changed_;
 };
 
