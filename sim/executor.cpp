@@ -76,6 +76,7 @@ class Constraints {
         parts_.push_back(part.with_level(capacity[part.resource]));
       }
     }
+    drop_loose(p);
   }
   std::span<const filling::Part> parts(FlowId f) const {
     return {parts_.data() + first_[f], first_[f + 1] - first_[f]};
@@ -84,6 +85,7 @@ class Constraints {
 
  private:
   static constexpr ResourceId kUnused = 0xffffffffu;
+  static constexpr DeviceId kSeveral = 0xfffffffeu;
 
   /// By resource the lowest one that is alike; kUnused where no flow uses it.
   static std::vector<ResourceId> lowest_alike(const Program& p) {
@@ -135,6 +137,40 @@ class Constraints {
       }
     }
   }
+  /// Drops what stops nobody: tasks of one device come one after the other, so where all flows of a resource are of
+  /// such tasks, each has it alone. Then it lets a flow reach the same level at all times, and no more than another
+  /// resource does that lets it reach less alone.
+  void drop_loose(const Program& p) {
+    std::vector<DeviceId> of_flow(scale_.size(), kUnused), of_resource(capacity.size(), kUnused);
+    const auto agree = [](DeviceId& known, DeviceId d) {
+      known = known == kUnused || known == d ? d : kSeveral;
+    };
+    for (const Task& task : p.tasks()) {
+      if (task.flow == Task::kNoFlow) continue;
+      agree(of_flow[task.flow], task.device_count > 0 ? p.task_devices()[task.first_device] : kSeveral);
+    }
+    const auto flows = static_cast<FlowId>(scale_.size());
+    for (FlowId f = 0; f < flows; ++f) {
+      if (of_flow[f] == kUnused) continue;
+      for (const filling::Part& part : parts(f)) agree(of_resource[part.resource], of_flow[f]);
+    }
+    const auto lower = [](const filling::Part& x, const filling::Part& y) { return x.level < y.level; };
+    std::size_t kept = 0, first = 0;
+    for (FlowId f = 0; f < flows; ++f) {
+      const std::size_t beyond = first_[f + 1];
+      const auto begin = parts_.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(beyond);
+      const ResourceId stops = begin == end ? kUnused : std::min_element(begin, end, lower)->resource;
+      first_[f] = kept;
+      for (auto part = begin; part != end; ++part) {
+        if (part->resource == stops || of_resource[part->resource] == kSeveral) parts_[kept++] = *part;
+      }
+      first = beyond;
+    }
+    first_[flows] = kept;
+    parts_.resize(kept);
+  }
+
   static std::uint64_t mixed(std::uint64_t h) {
     h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
     return h ^ h >> 32;

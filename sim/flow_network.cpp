@@ -261,8 +261,8 @@ FlowNetwork::Newcomer FlowNetwork::alone(BundleId b, std::span<const filling::Pa
 bool FlowNetwork::settle_newcomers() {
   for (const Newcomer& n : newcomers_) {
     Bundle& b = bundles_[n.bundle];
-    if (std::any_of(b.uses.begin(), b.uses.end(),
-                    [&](const Use& use) { return resources_[use.resource].touched; }))
+    if (!touched_.empty() && std::any_of(b.uses.begin(), b.uses.end(),
+                                         [&](const Use& use) { return resources_[use.resource].touched; }))
       continue;
     b.bottleneck = n.bottleneck;
     note_level(n.bundle, n.level);
