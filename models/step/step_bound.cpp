@@ -194,7 +194,10 @@ ComputeBounds::Key ComputeBounds::key_of(const Strategy& s) {
 }
 
 const ComputeBounds::Parts& ComputeBounds::parts(const Strategy& s) {
-  const auto [known, fresh] = known_.try_emplace(key_of(s));
+  Key key = key_of(s);
+  if (last_ != nullptr && last_->first == key) return last_->second;
+  const auto [known, fresh] = known_.try_emplace(std::move(key));
+  last_ = &*known;
   if (!fresh) return known->second;
   Strategy kind = s;
   kind.pipeline_parallel = kind.virtual_pipeline = kind.data_parallel = 1;
@@ -209,6 +212,7 @@ const ComputeBounds::Parts& ComputeBounds::parts(const Strategy& s) {
                      work(model.head_forward()) + work(model.head_backward())};
   } catch (...) {
     known_.erase(known);
+    last_ = nullptr;
     throw;
   }
   return known->second;
@@ -226,9 +230,13 @@ SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
   const std::vector<int> layers = layers_per_chunk(job_.architecture, s);
   const Parts& each = parts(s);
   SimTime most;
+  int below = -1;  // layers of the stage below, where it holds no end
   for (int i = 0; i < s.pipeline_parallel; ++i) {
     const int sum = layers_of_stage(layers, s, i);
     const StageEnds ends = ends_of(s, i);
+    const bool inner = !ends.first && !ends.last;
+    if (inner && sum == below) continue;
+    below = inner ? sum : -1;
     SimTime once = each.layer * sum + work(model.accumulate(stage_parameters(job_.architecture, s, i, sum)));
     if (ends.first) once += each.embedding;
     if (ends.last) once += each.head;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "models/job/job.h"
@@ -55,6 +56,8 @@ class StepBounds {
 class ComputeBounds {
  public:
   ComputeBounds(const Job& job, const Profile& profile);
+  ComputeBounds(const ComputeBounds&) = delete;
+  ComputeBounds& operator=(const ComputeBounds&) = delete;
 
   /// Time of the busiest stage. This bound also holds where a replica group is refused and the time of its
   /// collectives is unknown. Cost: microseconds.
@@ -81,6 +84,7 @@ class ComputeBounds {
   const Job& job_;
   Profile profile_;  ///< as on_job() returns it
   std::map<Key, Parts> known_;
+  const std::pair<const Key, Parts>* last_ = nullptr;  ///< of `known_`, what was asked for last
 };
 
 }  // namespace trnplan::models

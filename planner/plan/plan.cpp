@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "models/collective/collective_memory.h"
 #include "models/collective/measured_network.h"
 #include "models/step/step.h"
 #include "models/uncertainty/mixture.h"
@@ -9,8 +10,10 @@
 
 namespace trnplan::planner {
 
-Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-                const topology::ChipGraph& graph) {
+namespace {
+
+Plan timed(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+           const topology::ChipGraph& graph, models::CollectiveMemory* memory) {
   Plan plan;
   plan.strategy = strategy;
   plan.nodes = job.cluster.nodes;
@@ -19,7 +22,7 @@ Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const 
   plan.accelerator = job.cluster.instance.traits.accelerator;
   plan.micro_batches = models::micro_batches(job.training, strategy);
   plan.global_batch = job.training.global_batch;
-  plan.report = models::StepModel(job, strategy, profile, graph).simulate();
+  plan.report = models::StepModel(job, strategy, profile, graph, memory).simulate();
   plan.memory = models::memory_of(job, strategy, profile);
   plan.graph = models::largest_graph(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
@@ -29,18 +32,31 @@ Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const 
   return plan;
 }
 
-void add_slow_network(Plan& plan, const models::Job& job, const models::Profile& profile,
-                      const topology::ChipGraph& graph) {
+void add_slow(Plan& plan, const models::Job& job, const models::Profile& profile,
+              const topology::ChipGraph& graph, models::CollectiveMemory* memory) {
   const auto slow = models::in_slow_network(profile, job);
   if (!slow || plan.report.slow) return;
-  const models::StepModel model(job, plan.strategy, slow->profile, graph);
+  const models::StepModel model(job, plan.strategy, slow->profile, graph, memory);
   models::add_slow_state(plan.report, slow->probability, model.simulate());
+}
+
+}  // namespace
+
+Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+                const topology::ChipGraph& graph) {
+  return timed(job, strategy, profile, graph, nullptr);
+}
+
+void add_slow_network(Plan& plan, const models::Job& job, const models::Profile& profile,
+                      const topology::ChipGraph& graph) {
+  add_slow(plan, job, profile, graph, nullptr);
 }
 
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
                const topology::ChipGraph& graph) {
-  Plan plan = timed_plan(job, strategy, profile, graph);
-  add_slow_network(plan, job, profile, graph);
+  models::CollectiveMemory memory;  // a slow network moves the same bytes
+  Plan plan = timed(job, strategy, profile, graph, &memory);
+  add_slow(plan, job, profile, graph, &memory);
   return plan;
 }
 

@@ -207,7 +207,12 @@ namespace {
 template <class Found>
 class Enumeration {
  public:
-  Enumeration(const Job& job, Found found) : job_(job), found_(std::move(found)), s_(fixed_part(job)) {}
+  Enumeration(const Job& job, Found found)
+      : job_(job),
+        found_(std::move(found)),
+        precisions_(precisions(job)),
+        zero1_(zero1_choices(job)),
+        s_(fixed_part(job)) {}
 
   /// False if `found` ended it, as for the functions inside.
   bool run() {
@@ -278,9 +283,9 @@ class Enumeration {
         const bool whole = job_.architecture.layers % (s_.pipeline_parallel * r.every) == 0;
         if (r.every > 1 && !whole && !job_.pin.recompute) continue;  // a stage has fewer layers than this
         s_.recompute = r;
-        for (const models::Precision p : precisions(job_)) {
+        for (const models::Precision p : precisions_) {
           s_.precision = p;
-          for (const bool z : zero1_choices(job_)) {
+          for (const bool z : zero1_) {
             s_.zero1 = z;
             if (!(one_sharding_ ? found_(models::canonical(s_)) : shardings())) return false;
           }
@@ -314,6 +319,8 @@ class Enumeration {
 
   const Job& job_;
   Found found_;
+  const std::vector<models::Precision> precisions_;
+  const std::vector<bool> zero1_;
   Strategy s_;  ///< as chosen so far
   const bool one_sharding_ =
       loop_of(job_).shardings().size() == 1 && !loop_of(job_).tries_shard_groups() && !job_.pin.shard_degree;
