@@ -72,10 +72,12 @@ class Constraints {
       scale_[f] = filling::scale_of(p.flows()[f]);  // merging must not change what a flow is fair by
       for (const Weight& w : p.flows()[f].weights) {
         if (same_as[w.resource] != w.resource) continue;
-        const filling::Part part{constraint[w.resource], filling::share_of(w.bytes, scale_[f])};
-        parts_.push_back(part.with_level(capacity[part.resource]));
+        parts_.push_back({constraint[w.resource], filling::share_of(w.bytes, scale_[f])});
       }
     }
+    constexpr std::size_t kOften = 4;  // tasks a flow from which more is worth its cost
+    if (p.tasks().size() < kOften * p.flows().size()) return;
+    for (filling::Part& part : parts_) part = part.with_level(capacity[part.resource]);
     drop_loose(p);
   }
   std::span<const filling::Part> parts(FlowId f) const {
@@ -137,6 +139,7 @@ class Constraints {
       }
     }
   }
+
   /// Drops what stops nobody: tasks of one device come one after the other, so where all flows of a resource are of
   /// such tasks, each has it alone. Then it lets a flow reach the same level at all times, and no more than another
   /// resource does that lets it reach less alone.

@@ -420,6 +420,7 @@ TEST_CASE("resources of one device's tasks are left out without a trace", "[sim]
         flow.weights.push_back({6 + static_cast<ResourceId>(random.whole(0, 1)), 1e3});
       add({d}, flow, random.whole(0, 2000));
     }
+    for (int again = 0; again < 5; ++again) open.add_again(0, 30);
     Program closed = open;
     Flow all;
     for (ResourceId r = 0; r < capacity.size(); ++r) all.weights.push_back({r, 1});
