@@ -83,7 +83,7 @@ struct Room {
   static constexpr double kRaise = kHair * (kShareUnits / kCapacityUnits);
 };
 
-/// What a flow has of a resource.
+/// A share of a resource that a flow has.
 struct Part {
   ResourceId resource = 0;
   std::uint64_t share = 0;
