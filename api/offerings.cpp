@@ -85,6 +85,12 @@ void refuse_others(const WhatIfRequest& o) {
   refuse("--discount", !o.discount.empty());
   refuse("--term", !o.term.empty());
   refuse("--upfront", !o.upfront.empty());
+  refuse("--pricing", o.pricing != WhatIfRequest().pricing);
+  if (o.prefer != WhatIfRequest().prefer)
+    faults.push_back({{"command line", 0, 0},
+                      "--prefer",
+                      "offers are chosen by what they cost",
+                      "leave it out with --offerings"});
   if (!o.scenario.empty())
     faults.push_back(
         {{"command line", 0, 0}, "--scenario", "offers are chosen for an ideal machine", "leave it out"});
