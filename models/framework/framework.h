@@ -44,7 +44,10 @@ struct Exchange {
   CollectiveOp op = CollectiveOp::all_reduce;
   ProcessGroup group = ProcessGroup::replicas;  ///< for the weights of experts: ProcessGroup::expert_data
   double bytes = 0;                             ///< per parameter
-  Bytes bucket{};                               ///< maximum size
+  Bytes bucket{};                               ///< maximum size; infinite: one call
+  /// True if a bucket takes whole tensors, those that are ready first, until it holds `bucket` or more. Only of
+  /// gradients that are reduced with the backward pass.
+  bool whole_tensors = false;
 };
 
 /// Sharding in which weights are gathered unit by unit before they are used, and their gradients are reduced

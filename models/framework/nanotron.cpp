@@ -6,11 +6,15 @@ namespace trnplan::models {
 
 namespace {
 
-/// Bucket of torch's DistributedDataParallel: bucket_cap_mb of 25.
+/// Bytes of bf16 gradients at which torch's DistributedDataParallel closes a bucket: ddp_bucket_cap_mb of 25
+/// (config/config.py; pytorch/pytorch@ad78a7b3 torch/csrc/distributed/c10d/reducer.cpp,
+/// compute_bucket_assignment_by_size).
 constexpr double kNanotronBucket = 25.0 * 1024 * 1024;
 
-/// The gathers of all weights are one group of calls (all_gather_coalesced).
-constexpr double kCoalesced = std::numeric_limits<double>::infinity();
+/// Bytes of a parameter's sum over those of its gradient in a bucket.
+constexpr double kSumOverGradient = 4.0 / 2;
+
+constexpr double kOneCall = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -76,8 +80,15 @@ StateBytes Nanotron::state_bytes(const Strategy& s) const {
   return {2, sums, 12, 0, 10, 34, 0, 0, 0, 2};
 }
 
-Exchange Nanotron::gradients(const Strategy&) const {
-  return {CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kNanotronBucket)};
+/// The sums of all parameters lie in one buffer, which ZeRO-1 reduces as it is (optim/gradient_accumulator.py,
+/// build_grad_buffers and sync_gradients_across_dp). DistributedDataParallel's hook reduces those of a bucket's
+/// tensors in one group of calls (get_fp32_accum_hook).
+Exchange Nanotron::gradients(const Strategy& s) const {
+  Exchange e{CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kOneCall)};
+  if (s.zero1) return e;
+  e.bucket = Bytes(kSumOverGradient * kNanotronBucket);
+  e.whole_tensors = true;
+  return e;
 }
 
 /// Scalars: the norm of the gradients.
@@ -85,9 +96,10 @@ ScalarReduces Nanotron::scalars(const Strategy&) const {
   return {3, 3};
 }
 
+/// One group of calls (all_gather_coalesced).
 std::optional<Exchange> Nanotron::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kCoalesced)};
+  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kOneCall)};
 }
 
 Bytes Nanotron::optimizer_buffers(const Strategy&, double largest_weight) const {

@@ -8,8 +8,9 @@
 //                scattered during the weight's
 //   gradients    added up in fp32; all-reduced in fp32 bucket by bucket during the last backward pass
 //                (optim/gradient_accumulator.py, get_fp32_accum_hook). With ZeRO-1 there is no
-//                DistributedDataParallel, and all are all-reduced after that pass (trainer.py, make_ddp and
-//                sync_gradients_across_dp)
+//                DistributedDataParallel, and one call reduces all of them after that pass (trainer.py, make_ddp and
+//                sync_gradients_across_dp; huggingface/nanotron@67c5ebb6, of the published runs. From 7bc99232 on
+//                make_ddp is true with any replicas, and the hook of ZeRO-1 is "Not implemented")
 //   weights      ZeRO-1: gathered in bf16 after the optimizer, without overlap (optim/zero.py)
 //   sends        wait for their receives, after two messages that announce the content, which the host reads
 //                (parallel/pipeline_parallel/p2p.py); their cost is that of a task

@@ -338,6 +338,15 @@ double stage_parameters(const Architecture& a, const Strategy& s, int stage, int
   return n;
 }
 
+std::vector<double> layer_weights(const Architecture& a, const Strategy& s, bool of_experts) {
+  std::vector<double> all;
+  for (const Tensor& w : local_tensors(a, s, {.first = false, .last = false}, 1)) {
+    if (w.expert == of_experts) all.insert(all.end(), static_cast<std::size_t>(w.count), w.rows * w.columns);
+  }
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
 double local_parameters(const Architecture& a, const Strategy& s, int stage) {
   return stage_parameters(a, s, stage, layers_of_stage(layers_per_chunk(a, s), s, stage));
 }

@@ -96,6 +96,9 @@ double local_parameters(const Architecture& a, const Strategy& s, int stage);
 /// Parameters of a stage of `layers` layers, whatever the strategy's cuts.
 double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers);
 
+/// Elements of each weight of a layer on a core, of experts or all others, the last used first.
+std::vector<double> layer_weights(const Architecture& a, const Strategy& s, bool of_experts);
+
 /// Elements of a core's largest weight on any stage.
 double largest_weight(const Architecture& a, const Strategy& s);
 

@@ -18,15 +18,28 @@ double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
          s.tensor_parallel;
 }
 
-/// Adds the reduction of a long vector in buckets: one collective each, one after the other.
-void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveOp op,
-                 ProcessGroup process_group, double bytes, Bytes bucket, const Profile& profile) {
-  if (bytes == 0) return;
-  const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket.value)));
-  calls.push_back({name,
-                   Category::data_parallel,
-                   {process_group, op, Bytes(bytes / buckets), buckets, 0},
-                   Seconds(profile[loop::bucket_overhead] * buckets)});
+/// Parameters that are exchanged together: of a layer of `layers` alike, or, with 0, of all else. Those of experts
+/// have a group of their own.
+struct Exchanged {
+  double rest, expert;
+  int layers = 0;
+};
+
+/// Buckets of whole tensors that a layer closes, as a mean of `layers`, at least one: a bucket may begin in a layer
+/// and close in the next.
+int buckets_of_layer(const std::vector<double>& tensors, double bytes, Bytes bucket, int layers) {
+  double held = 0;
+  int closed = 0;
+  for (int layer = 0; layer < layers; ++layer) {
+    for (const double elements : tensors) {
+      held += bytes * elements;
+      if (held < bucket.value) continue;
+      held = 0;
+      ++closed;
+    }
+  }
+  if (held > 0) ++closed;
+  return std::max(1, static_cast<int>(std::lround(1.0 * closed / layers)));
 }
 
 /// Builds the calls of the end of a step.
@@ -43,30 +56,28 @@ class EndCalls {
                      {ProcessGroup::context, CollectiveOp::all_reduce,
                       Bytes(framework_.state_bytes(s_).gradient * parameters / tensors), tensors, 0}});
   }
-  void reduce(std::vector<EndCall>& calls, double rest, double expert) const {
-    exchange(calls, framework_.gradients(s_), "gradients", "expert gradients", rest, expert);
+  void reduce(std::vector<EndCall>& calls, const Exchanged& of) const {
+    exchange(calls, framework_.gradients(s_), "gradients", "expert gradients", of);
     const double shards = shard_degree(s_);
     if (const auto copies = framework_.copies(s_))
-      exchange(calls, *copies, "gradients of copies", "expert gradients of copies", rest / shards,
-               expert / shards);
+      exchange(calls, *copies, "gradients of copies", "expert gradients of copies",
+               {of.rest / shards, of.expert / shards});
   }
-  void gather(std::vector<EndCall>& calls, double rest, double expert) const {
+  void gather(std::vector<EndCall>& calls, const Exchanged& of) const {
     if (const auto weights = framework_.weights(s_))
-      exchange(calls, *weights, "weights", "expert weights", rest, expert);
+      exchange(calls, *weights, "weights", "expert weights", of);
   }
   /// Adds the reductions of all gradients of a stage, part by part in the order of a backward pass.
   void reduce_early(EndOfStep& end, int stage, int layers, double parameters) const {
-    const auto part = [&](std::vector<EndCall>& calls, double rest, double expert, int tensors) {
-      over_context(calls, rest + expert, tensors);
-      reduce(calls, rest, expert);
+    const auto part = [&](std::vector<EndCall>& calls, const Exchanged& of, int tensors) {
+      over_context(calls, of.rest + of.expert, tensors);
+      reduce(calls, of);
     };
     each_part({&end.early_layer, &end.early_head, &end.early_embedding}, stage, layers, parameters, part);
   }
   /// Adds the gathers of all weights of a stage, part by part in the order of a forward pass.
   void gather_ahead(EndOfStep& end, int stage, int layers, double parameters) const {
-    const auto part = [&](std::vector<EndCall>& calls, double rest, double expert, int) {
-      gather(calls, rest, expert);
-    };
+    const auto part = [&](std::vector<EndCall>& calls, const Exchanged& of, int) { gather(calls, of); };
     each_part({&end.ahead_layer, &end.ahead_head, &end.ahead_embedding}, stage, layers, parameters, part);
   }
 
@@ -74,24 +85,41 @@ class EndCalls {
   struct PartCalls {
     std::vector<EndCall>*layer, *head, *embedding;
   };
-  /// Calls `part(calls, other parameters, expert parameters, tensors)` for each part of a stage.
+  /// Calls `part(calls, parameters, tensors)` for each part of a stage.
   template <class Part>
   void each_part(const PartCalls& calls, int stage, int layers, double parameters, const Part& part) const {
     const double layer = stage_parameters(a_, s_, stage, 1) - stage_parameters(a_, s_, stage, 0);
     const double expert = expert_parameters(a_, s_, 1);
-    part(*calls.layer, layer - expert, expert, framework_.tensors_per_layer());
+    part(*calls.layer, {layer - expert, expert, layers}, framework_.tensors_per_layer());
     const double others = parameters - layers * layer;
     const StageEnds ends = ends_of(s_, stage);
     const double embedding = !ends.first ? 0 : ends.last ? embedding_alone() : others;
-    if (ends.first) part(*calls.embedding, embedding, 0, 1);
-    if (ends.last) part(*calls.head, others - embedding, 0, 1);
+    if (ends.first) part(*calls.embedding, {embedding, 0}, 1);
+    if (ends.last) part(*calls.head, {others - embedding, 0}, 1);
   }
   void exchange(std::vector<EndCall>& calls, const Exchange& e, std::string_view name,
-                std::string_view of_experts, double rest, double expert) const {
-    add_buckets(calls, name, e.op, e.group, e.bytes * rest, e.bucket, profile_);
+                std::string_view of_experts, const Exchanged& of) const {
+    add_buckets(calls, name, e, e.group, of.rest, of.layers, false);
     // Shard groups have no expert parallel, so that experts are sharded as all else is.
     const ProcessGroup experts = s_.shard_ranks > 0 ? e.group : ProcessGroup::expert_data;
-    add_buckets(calls, of_experts, e.op, experts, e.bytes * expert, e.bucket, profile_);
+    add_buckets(calls, of_experts, e, experts, of.expert, of.layers, true);
+  }
+  /// Adds the exchange of a long vector in buckets: one collective each, one after the other. The embedding, and
+  /// the head with its norm, are one whole tensor.
+  void add_buckets(std::vector<EndCall>& calls, std::string_view name, const Exchange& e, ProcessGroup group,
+                   double parameters, int layers, bool experts) const {
+    if (parameters == 0) return;
+    const double bytes = e.bytes * parameters;
+    int buckets = 1;
+    if (!e.whole_tensors) {
+      buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / e.bucket.value)));
+    } else if (layers > 0) {
+      buckets = buckets_of_layer(layer_weights(a_, s_, experts), e.bytes, e.bucket, layers);
+    }
+    calls.push_back({name,
+                     Category::data_parallel,
+                     {group, e.op, Bytes(bytes / buckets), buckets, 0},
+                     Seconds(profile_[loop::bucket_overhead] * buckets)});
   }
   /// Parameters, without layers, of a first stage that is not also the last one.
   double embedding_alone() const {
@@ -131,14 +159,14 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
     calls.reduce_early(end, stage, layers, parameters);
   } else {
     calls.over_context(end.context, parameters, framework.tensors_per_layer() * layers + 1);
-    calls.reduce(end.reduce, rest, expert);
+    calls.reduce(end.reduce, {rest, expert});
   }
   if (by_unit) {
     // Overlapped with the passes too.
   } else if (framework.reduces_with_backward(s) && framework.gathers_with_forward()) {
     calls.gather_ahead(end, stage, layers, parameters);
   } else {
-    calls.gather(end.gather, rest, expert);
+    calls.gather(end.gather, {rest, expert});
   }
   const int shards = s.zero1 ? shard_degree(s) : s.data_ranks();
   end.optimizer = model.optimizer(rest, shards).front();

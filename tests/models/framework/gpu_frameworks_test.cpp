@@ -11,6 +11,7 @@
 #include "models/memory/memory.h"
 #include "models/operators/operators.h"
 #include "models/step/step.h"
+#include "models/step/step_parts.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/gpu_machine.h"
@@ -166,6 +167,49 @@ TEST_CASE("nanotron reduces all of its gradients in fp32, during the backward pa
     CHECK(f.reduces_with_backward(s) == !zero1);
   }
   CHECK_FALSE(framework("megatron-deepspeed").reduces_with_backward({}));
+}
+
+// Bytes in bf16 of a layer of Llama-3 8B at TP 1, in the order in which gradients are ready: down 14336 x 4096 x 2 =
+// 112 MiB, gate and up 224, a norm, o 32, QKV (4096 + 2 x 1024) x 4096 x 2 = 48, a norm. A bucket closes at 25 MiB.
+//   TP 1: each product's closes one, and norms wait for the next product: 4 a layer
+//   TP 2: 56 | 112 | 16 + 24: 3
+//   TP 4: 28 | 56 | 8 + 12, and with 28 of the next layer: 2, and one more after the 32nd layer
+//   TP 8: 14 + 28 | 4 + 6 + 14 + 28, so: 1
+TEST_CASE("nanotron's buckets are whole tensors without ZeRO-1, and one call with it",
+          "[models][framework]") {
+  struct Case {
+    const char* strategy;
+    int buckets;
+  };
+  const auto c = GENERATE(values<Case>({{"tp=1,zero1=false", 4},
+                                        {"tp=2,zero1=false", 3},
+                                        {"tp=4,zero1=false", 2},
+                                        {"tp=8,zero1=false", 1},
+                                        {"tp=8,pp=2,zero1=false", 1}}));
+  CAPTURE(c.strategy);
+  Job job = job_of("llama3-8b", 8, 8192, 128);
+  job.cluster.instance = gpu_machine();
+  Strategy s = strategy_of(job, c.strategy);
+  s.framework = stated_framework("nanotron");
+  const Profile profile = gpu_profile();
+  const LayerModel model(job, s, profile);
+  const int layers = job.architecture.layers / s.pipeline_parallel;
+  const double layer =
+      stage_parameters(job.architecture, s, 0, 1) - stage_parameters(job.architecture, s, 0, 0);
+  const EndOfStep early = end_of_step(job, s, profile, model, 0, layers);
+  CHECK(early.reduce.empty());
+  REQUIRE(early.early_layer.size() == 1);
+  CHECK(early.early_layer.front().call.repeat == c.buckets);
+  CHECK(early.early_layer.front().call.bytes.value == Approx(4 * layer / c.buckets));
+  REQUIRE(early.early_embedding.size() == 1);
+  CHECK(early.early_embedding.front().call.repeat == 1);
+
+  s.zero1 = true;
+  const EndOfStep late = end_of_step(job, s, profile, LayerModel(job, s, profile), 0, layers);
+  CHECK(late.early_layer.empty());
+  REQUIRE(late.reduce.size() == 1);
+  CHECK(late.reduce.front().call.repeat == 1);
+  CHECK(late.reduce.front().call.bytes.value == Approx(4 * stage_parameters(job.architecture, s, 0, layers)));
 }
 
 // 18 bytes per parameter, with the distributed optimizer 6 + 12 / (DP x CP). Buckets of 40 M parameters up to
