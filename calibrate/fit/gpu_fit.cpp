@@ -147,7 +147,7 @@ class Problem {
     const Eigen::Index last = x.size() - 1;
     models::NetworkState law = plan_.network;
     law.power *= std::exp(x[last]);
-    law.layer_per_rank = law.layer_per_rank * std::exp(x[last - 1]);
+    law.call_per_rank = law.call_per_rank * std::exp(x[last - 1]);
     models::MeasuredAllReduce measured;
     measured.nodes = run.job.cluster.nodes;
     measured.bus = *run.all_reduce;
@@ -258,9 +258,9 @@ GpuFit fit_gpu(std::vector<GpuRun> runs, const GpuFitPlan& plan, models::Profile
   }
   if (problem.has_network()) {
     const models::NetworkState law = law_in(shipped);
-    const models::Value ranks{plan.network.layer_per_rank.value, kNetworkSpread, ""},
+    const models::Value ranks{plan.network.call_per_rank.value, kNetworkSpread, ""},
         power{plan.network.power, kNetworkSpread, ""};
-    all.push_back({"layer_per_rank", "network_state", ranks, ranks, law.layer_per_rank.value, 0});
+    all.push_back({"call_per_rank", "network_state", ranks, ranks, law.call_per_rank.value, 0});
     all.push_back({"power", "network_state", power, power, law.power, 0});
   }
   Vector x = Vector::Zero(problem.size()), d = x, e, sd = x;

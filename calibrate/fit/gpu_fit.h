@@ -5,7 +5,7 @@
 // together at most as much as 100, because they share what its page does not say. A parameter holds for every
 // row, or for those of one framework or instance type, and then starts from the prior profile's factors for
 // it. Its prior is that of the profile, with a log-sd of at least 0.02. Rows that state the all-reduce of
-// their own run also decide the law of their network (NetworkState): seconds a rank, and its power.
+// their own run also decide the law of their network (NetworkState): seconds a call and rank, and its power.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ struct GpuFitPlan {
   std::vector<Source> sources;
   std::vector<GpuParameter> parameters;
   std::vector<std::pair<models::Parameter, models::Value>> priors;  ///< in place of the prior's
-  /// Law of the network where rows state their all-reduce: medians of the priors of layer_per_rank and power,
+  /// Law of the network where rows state their all-reduce: medians of the priors of call_per_rank and power,
   /// log-sd 0.5; the rest is known.
   models::NetworkState network;
 };

@@ -130,8 +130,7 @@ models::NetworkState network_state_from(const Node& node, const std::string& whe
   models::NetworkState n;
   n.usual = gigabytes_per_second(map.required_number("usual_gb_per_s", 1e-3, kMostGigabytes));
   n.power = map.number("power", 0, -10, 10);
-  n.layer_per_rank = Seconds(map.number("layer_per_rank_s", 0, 0, 1));
-  n.many_ranks = map.number("many_ranks", 1, 1, 100);
+  n.call_per_rank = Seconds(map.number("call_per_rank_s", 0, 0, 1));
   n.step_spread = map.number("step_log_sd_per_doubling", 0, 0, 1);
   n.congested_below = rates_by_nodes(map, "congested_below_gb_per_s");
   map.ignore({"source", "note"});

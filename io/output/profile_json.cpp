@@ -80,8 +80,7 @@ Json factors_list(const std::vector<models::Factors>& all) {
     if (const models::NetworkState& n = f.network; n.usual.value > 0) {
       one["network_state"] = {{"usual_gb_per_s", n.usual.value / kGiga},
                               {"power", n.power},
-                              {"layer_per_rank_s", n.layer_per_rank.value},
-                              {"many_ranks", n.many_ranks},
+                              {"call_per_rank_s", n.call_per_rank.value},
                               {"step_log_sd_per_doubling", n.step_spread},
                               {"congested_below_gb_per_s", gigabytes(n.congested_below)}};
     }

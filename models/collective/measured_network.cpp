@@ -94,14 +94,12 @@ BytesPerSecond on_nodes(const std::vector<BytesPerSecond>& list, int nodes) {
 /// The network by a law of its states; `with`: a profile with the factors of the job.
 MeasuredNetwork by_law(const NetworkState& law, const Profile& with, const Job& job,
                        const MeasuredAllReduce& m) {
-  MeasuredNetwork out{
-      runtime_of(job.cluster.instance).parameters().network, {}, m.nodes, m.per_doubling, Seconds(0), 1};
+  MeasuredNetwork out{runtime_of(job.cluster.instance).parameters().network, {}, m.nodes, m.per_doubling};
   out.value = with.value(out.share);
   out.value.median *= std::pow(m.bus / law.usual, law.power);
   out.step_spread = law.step_spread;
   if (law.congested_below.empty() || m.bus >= on_nodes(law.congested_below, m.nodes)) return out;
-  out.layer_per_rank = law.layer_per_rank;
-  out.many_ranks = law.many_ranks;
+  out.call_per_rank = law.call_per_rank;
   return out;
 }
 
@@ -130,10 +128,10 @@ MeasuredNetwork by_physics(const Profile& with, const Job& job) {
   // on_job() divides shares by the pace of the stack; the measurement knows no stack.
   Job there = job;
   there.cluster.nodes = m.nodes;
-  return {
-      model.share(), {share * pace_of(with, there), m.log_sd / e, "an all-reduce measured on the cluster"},
-      m.nodes,       m.per_doubling,
-      Seconds(0),    1};
+  return {model.share(),
+          {share * pace_of(with, there), m.log_sd / e, "an all-reduce measured on the cluster"},
+          m.nodes,
+          m.per_doubling};
 }
 
 Profile in_network(Profile profile, const MeasuredNetwork& network) {
@@ -179,7 +177,7 @@ std::optional<SlowState> in_slow_network(const Profile& profile, const Job& job)
   std::optional<MeasuredNetwork> state = by_state(profile, with, job, m);
   if (!state) {
     const Parameter share = runtime_of(job.cluster.instance).parameters().network;
-    state = MeasuredNetwork{share, with.value(share), nodes, 0, Seconds(0), 1, 0};
+    state = MeasuredNetwork{share, with.value(share), nodes, 0};
     state->value.median *= std::pow(std::min(1.0, m.bus / slow->usual), slow->power);
   }
   return SlowState{slow->probability, in_network(profile, *state)};

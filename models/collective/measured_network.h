@@ -4,7 +4,7 @@
 // gives the measured bus bandwidth: one unknown and one equation, monotone. With e = -d log time / d log share
 // there, log-sd(share) = log-sd(measurement) / e.
 // On a cluster whose profile knows the effect of its network's states (NetworkState), that law gives the
-// share and the launches of a congested network instead: its all-reduce is that of a run at its start.
+// share and the host's time in calls of a congested one instead: its all-reduce is that of a run at its start.
 #pragma once
 
 #include <optional>

@@ -42,7 +42,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
       device_(device_of(job.cluster.instance.core)),
       on_{job.cluster.instance.core, profile, strategy.precision == Precision::fp32} {
   const double t = strategy.tensor_parallel;
-  congested_launches_ = congested_launches(profile, job, strategy.tensor_parallel);
+  call_per_rank_ = call_per_rank(profile);
   const double passes = framework_of(strategy).meets_each_pass(strategy)
                             ? 1
                             : 2.0 * std::max(1, micro_batches(job.training, strategy));
@@ -240,7 +240,8 @@ OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   norm(list);
   mlp(list);
   put_beside_products(list);
-  add_launches(list, 1, wait_for_counts(list));
+  const double before_counts = wait_for_counts(list);
+  add_launches(list, 1, before_counts, called_ranks(list));
   return list;
 }
 
@@ -280,14 +281,27 @@ void LayerModel::put_beside_products(OperatorList& list) const {
   list = std::move(out);
 }
 
-void LayerModel::add_launches(OperatorList& list, double passes, double before_counts) const {
+/// Ranks that a layer's calls over tensor parallel have in all.
+double LayerModel::called_ranks(const OperatorList& list) const {
+  int calls = 0;
+  for (const Operator& o : list) calls += o.process_group == ProcessGroup::tensor ? o.repeat : 0;
+  return 1.0 * calls * s_.tensor_parallel;
+}
+
+Operator LayerModel::collective_calls(double ranks) const {
+  Work work{.seconds = call_per_rank_ * ranks};
+  if (const auto host = device_.host_launches(on_, 0, 0)) work.parameter = host->parameter;
+  return operator_of("collective calls", work, Category::overhead);
+}
+
+void LayerModel::add_launches(OperatorList& list, double passes, double before_counts, double ranks) const {
   if (waits_ > 0) {
     list.push_back({.name = "waiting for the slowest",
                     .category = Category::overhead,
                     .parameter = device_.spread_of_passes(),
                     .waits = waits_});
   }
-  push_launches(list, "launches", passes - before_counts, passes * experts_);
+  push_launches(list, "launches", passes - before_counts, passes * experts_, call_per_rank_ * ranks);
 }
 
 /// Puts the host's wait for the counts of tokens where they leave for the experts: from there on the device has
@@ -299,18 +313,18 @@ double LayerModel::wait_for_counts(OperatorList& list) const {
   const auto next = std::next(counted);
   const double share = static_cast<double>(next - list.begin()) / static_cast<double>(list.size());
   OperatorList launched;
-  push_launches(launched, "launches before the experts", share, 0);
+  push_launches(launched, "launches before the experts", share, 0, {});
   list.insert(next, launched.begin(), launched.end());
   return share;
 }
 
-/// The host's launches of `layers` passes over a layer, and of `experts` experts' products where it launches
-/// them separately.
-void LayerModel::push_launches(OperatorList& list, std::string_view name, double layers,
-                               double experts) const {
+/// The host's launches of `layers` passes over a layer, of `experts` experts' products where it launches them
+/// separately, and its time in `calls`.
+void LayerModel::push_launches(OperatorList& list, std::string_view name, double layers, double experts,
+                               Seconds calls) const {
   auto host = device_.host_launches(on_, layers, dispatch_ && dispatch_->one_by_one ? experts : 0);
   if (!host) return;
-  host->seconds += congested_launches_ * layers;
+  host->seconds += calls;
   if (host->seconds.value <= 0) return;
   list.push_back(operator_of(name, *host));
   list.back().host = host->seconds;
@@ -343,7 +357,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   const RecomputeUnits again = framework_of(s_).recomputed(s_);
   const bool drops = framework_of(s_).drops_unread();
-  double before_counts = 0;
+  double before_counts = 0, called_less = 0;  // the second: where only some layers are recomputed
   if (again.layer) {
     OperatorList remade;
     remade.reserve(kOperatorsOfPass);
@@ -364,6 +378,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
       o.bytes = o.bytes / again.every;
       o.instructions /= again.every;
     }
+    called_less = called_ranks(remade) * (1 - 1.0 / again.every);
     list.insert(list.end(), remade.begin(), remade.end());
   }
   if (again.alternate) alternate_again(list);
@@ -395,7 +410,8 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   leave(list, "qkv input gradient");
   list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
   put_beside_products(list);
-  add_launches(list, again.layer ? 1 + 1.0 / again.every : 1, before_counts);
+  add_launches(list, again.layer ? 1 + 1.0 / again.every : 1, before_counts,
+               called_ranks(list) - called_less);
   return list;
 }
 

@@ -93,6 +93,8 @@ class LayerModel {
   OperatorList accumulate(double parameters) const;
   /// The update of `parameters` (optimizer state over `shards` ranks).
   OperatorList optimizer(double parameters, int shards) const;
+  /// The host's time in collective calls of `ranks` ranks in all (NetworkState::call_per_rank).
+  Operator collective_calls(double ranks) const;
 
   /// HBM bytes per attention score without flash attention.
   struct ScoreBytes {
@@ -128,8 +130,9 @@ class LayerModel {
   void gather_weights(OperatorList& list, double parameters, bool background) const;
   void reduce_gradients(OperatorList& list, double parameters) const;
   /// Appends the wait for the slowest rank and the host's launches of a layer's pass but for those
-  /// `before_counts` that wait_for_counts() put into it.
-  void add_launches(OperatorList& list, double passes, double before_counts) const;
+  /// `before_counts` that wait_for_counts() put into it, with its calls of `ranks` ranks in all.
+  void add_launches(OperatorList& list, double passes, double before_counts, double ranks) const;
+  double called_ranks(const OperatorList& list) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;
   void attention_block(OperatorList& list) const;
@@ -144,7 +147,8 @@ class LayerModel {
   void sort_tokens(OperatorList& list, std::string_view name) const;
   void regroup_rows(OperatorList& list, std::string_view name) const;
   double wait_for_counts(OperatorList& list) const;
-  void push_launches(OperatorList& list, std::string_view name, double layers, double experts) const;
+  void push_launches(OperatorList& list, std::string_view name, double layers, double experts,
+                     Seconds calls) const;
   void attention_block_of(OperatorList& list, double units, double bytes_per_score, double blocks) const;
   void enter(OperatorList& list, std::string_view name) const;
   void put_beside_products(OperatorList& list) const;
@@ -155,7 +159,7 @@ class LayerModel {
   const Device& device_;
   const DeviceContext on_;
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
-  Seconds congested_launches_{};
+  Seconds call_per_rank_{};
   double experts_ = 0, expert_tokens_ = 0;  ///< experts on this core; tokens that each of them takes
   std::optional<ExpertDispatch> dispatch_;  ///< of layers without a limit of places
   double element_bytes_, sequence_, waits_ = 0;

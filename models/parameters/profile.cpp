@@ -81,11 +81,8 @@ Profile with_value(Profile profile, Parameter p, const Value& value) {
   return profile;
 }
 
-Seconds congested_launches(const Profile& profile, const Job& job, int tensor_parallel) {
-  if (!profile.network || tensor_parallel < 2) return Seconds(0);
-  const MeasuredNetwork& n = *profile.network;
-  const bool many = tensor_parallel > job.cluster.instance.cores();
-  return n.layer_per_rank * tensor_parallel * (many ? n.many_ranks : 1);
+Seconds call_per_rank(const Profile& profile) {
+  return profile.network ? profile.network->call_per_rank : Seconds(0);
 }
 
 std::string layout_name(const Job& job, const Strategy& strategy) {
@@ -168,7 +165,7 @@ Profile on_job(Profile profile, const Job& job, const Strategy* strategy) {
   if (profile.factors) profile = with_factors(std::move(profile), job);
   if (profile.network) profile = on_nodes(std::move(profile), job.cluster.nodes);
   const double factor = pace_of(profile, job, strategy);
-  if (profile.network) profile.network->layer_per_rank = profile.network->layer_per_rank * factor;
+  if (profile.network) profile.network->call_per_rank = profile.network->call_per_rank * factor;
   for (const Parameter p : profile.schema->parameters()) {
     if (p.info().of_work) continue;
     if (time_sign(p) > 0) profile.value(p).median *= factor;

@@ -82,9 +82,8 @@ struct NetworkState {
   /// A run with a slower all-reduce is congested: on 2 nodes, 4, 8 ...; the last value holds for all larger
   /// numbers.
   std::vector<BytesPerSecond> congested_below;
-  Seconds layer_per_rank{};  ///< added to a layer's launches, when congested, per rank of tensor parallel
-  double many_ranks = 1;     ///< factor on that where the tensor ranks exceed those of a node
-  double step_spread = 0;    ///< log-sd of a step around this law, for each doubling of nodes
+  Seconds call_per_rank{};  ///< of the host, when congested, for each collective call and rank of its group
+  double step_spread = 0;   ///< log-sd of a step around this law, for each doubling of nodes
 };
 
 /// The slow state in which the network of a cluster may be whose all-reduce was not measured.
@@ -102,10 +101,8 @@ struct MeasuredNetwork {
   Value value;              ///< of that parameter, on as many nodes as were measured
   int nodes = 0;            ///< that were measured
   double per_doubling = 0;  ///< as MeasuredAllReduce::per_doubling
-  /// NetworkState::layer_per_rank and many_ranks where the cluster is congested; else 0 and 1.
-  Seconds layer_per_rank{};
-  double many_ranks = 1;
-  double step_spread = 0;  ///< NetworkState::step_spread
+  Seconds call_per_rank{};  ///< NetworkState::call_per_rank where the cluster is congested; else 0
+  double step_spread = 0;   ///< NetworkState::step_spread
 };
 
 /// Parameters that differ for one framework's kernels and host, or for one cluster's network.
@@ -193,9 +190,9 @@ bool applies(const Factors& factors, const Job& job);
 /// The profile with another value of one parameter, which is then independent of all others.
 Profile with_value(Profile profile, Parameter p, const Value& value);
 
-/// Seconds that a congested network adds to a layer's launches by the host (NetworkState::layer_per_rank).
-/// `profile`: as on_job() returns it.
-Seconds congested_launches(const Profile& profile, const Job& job, int tensor_parallel);
+/// Seconds of the host for a collective call and rank of its group (NetworkState::call_per_rank). `profile`: as
+/// on_job() returns it.
+Seconds call_per_rank(const Profile& profile);
 
 /// The factor by which on_job() multiplies every time: exp(node_spread * slowest_of(nodes)) * the stack's
 /// factors, each to the power of its factor_shares().

@@ -233,19 +233,23 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   const auto it = ranks_.finish.find(key);
   if (it != ranks_.finish.end()) return it->second;
   const EndOfStep end = end_of_step(shared_.job, s, shared_.profile, model_, stage, layers);
+  const auto class_of = [&](ProcessGroup of) {
+    using enum ProcessGroup;
+    return of == tensor || of == context || of == shard || of == shard_copies ? inside : across;
+  };
   const auto time = [&](const std::vector<EndCall>& calls) {
     SimTime t;
     for (const EndCall& c : calls) {
-      using enum ProcessGroup;
-      const ProcessGroup of = c.call.process_group;
-      const bool layer_groups = of == tensor || of == context || of == shard || of == shard_copies;
-      GroupClass* on = layer_groups ? inside : across;
+      GroupClass* on = class_of(c.call.process_group);
       if (!on->groups().of(c.call.process_group).empty()) t += on->time(c.call) + to_sim_time(c.buckets);
     }
     return t;
   };
-  const SimTime update =
-      to_sim_time(end.optimizer.seconds) + to_sim_time(Seconds(shared_.profile[common::step_overhead]));
+  const double ranks = called_ranks(
+      end, layers, [&](ProcessGroup of) -> const Groups& { return class_of(of)->groups().of(of); });
+  const SimTime update = to_sim_time(end.optimizer.seconds) +
+                         to_sim_time(Seconds(shared_.profile[common::step_overhead])) +
+                         to_sim_time(model_.collective_calls(ranks).seconds);
   const Finish f{time(end.norms) + time(end.context) + time(end.reduce),
                  update + time(end.gather),
                  {time(end.early_layer), time(end.early_head), time(end.early_embedding)},

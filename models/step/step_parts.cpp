@@ -157,6 +157,11 @@ class StageBuilder {
     work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
     work.end = work_item("host", Category::overhead, common::step_overhead,
                          Seconds(p_.profile[common::step_overhead]));
+    const double ranks =
+        called_ranks(end, layers(), [&](ProcessGroup of) -> const Groups& { return groups_.of(of); });
+    const Operator calls = p_.layer_model.collective_calls(ranks);
+    work.end.fixed.add(calls.name, calls.category, calls.parameter, to_sim_time(calls.seconds));
+    work.end.length = work.end.fixed.total();
   }
 
   Items items_of(const std::vector<EndCall>& calls) {

@@ -153,6 +153,25 @@ struct EndOfStep {
 EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
                       int stage, int layers);
 
+/// Ranks that the calls of the end of a step of a stage with `layers` layers have in all: 2 calls of 8 have 16.
+/// groups_of(ProcessGroup) has its groups, alike in size.
+template <class GroupsOf>
+double called_ranks(const EndOfStep& end, int layers, const GroupsOf& groups_of) {
+  double ranks = 0;
+  const auto add = [&](const std::vector<EndCall>& calls, int times) {
+    for (const EndCall& c : calls) {
+      const Groups& groups = groups_of(c.call.process_group);
+      if (!groups.empty()) ranks += 1.0 * times * c.call.repeat * static_cast<double>(groups.front().size());
+    }
+  };
+  for (const auto* once : {&end.norms, &end.context, &end.reduce, &end.gather, &end.early_head,
+                           &end.early_embedding, &end.ahead_head, &end.ahead_embedding})
+    add(*once, 1);
+  add(end.early_layer, layers);
+  add(end.ahead_layer, layers);
+  return ranks;
+}
+
 /// The cost of a launch, and the host's own (`host_launch`) where no second request in flight hides it.
 /// nullopt for Launch::none.
 std::optional<Item> graph_start(std::string_view name, Category c, Launch launch, const Job& job,

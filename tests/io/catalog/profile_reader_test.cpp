@@ -104,7 +104,7 @@ TEST_CASE("a profile may have factors of frameworks and clusters", "[io][catalog
       with(
           R"([{"framework": "nxd", "parameters": {"hop_latency": {"median": 1e-6, "log_sd": 0, "unit": "s"}}},
                {"cluster": "c", "network_state": {"usual_gb_per_s": 180, "power": 0.5,
-                "congested_below_gb_per_s": [300, 150], "layer_per_rank_s": 0.001, "step_log_sd_per_doubling": 0.02}}])"),
+                "congested_below_gb_per_s": [300, 150], "call_per_rank_s": 0.001, "step_log_sd_per_doubling": 0.02}}])"),
       "p.json"));
   REQUIRE(p.factors);
   REQUIRE(p.factors->size() == 2);
@@ -158,8 +158,7 @@ TEST_CASE("factors of the catalogue's profiles are the same after they were writ
       CHECK(law_is.usual == law.usual);
       CHECK(law_is.power == (law.usual.value > 0 ? law.power : 0));
       CHECK(law_is.step_spread == law.step_spread);
-      CHECK(law_is.layer_per_rank == law.layer_per_rank);
-      CHECK(law_is.many_ranks == law.many_ranks);
+      CHECK(law_is.call_per_rank == law.call_per_rank);
       CHECK(law_is.congested_below == law.congested_below);
       laws += law.usual.value > 0 ? 1 : 0;
       REQUIRE(is.slow.has_value() == was.slow.has_value());

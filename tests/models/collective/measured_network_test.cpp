@@ -162,22 +162,17 @@ TEST_CASE("where a cluster's states are known their law holds", "[models]") {
   Factors cluster;
   cluster.framework = "nanotron";
   cluster.cluster = "eight-gpus";
-  cluster.network = {gigabytes_per_second(180),
-                     0.5,
-                     {gigabytes_per_second(300), gigabytes_per_second(150)},
-                     Seconds(1e-3),
-                     1.5};
+  cluster.network = {
+      gigabytes_per_second(180), 0.5, {gigabytes_per_second(300), gigabytes_per_second(150)}, Seconds(1e-3)};
   p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{cluster});
   Job job = measured_gpu_job(4);
   job.software.framework = "nanotron";
-  // 45 of the usual 180 GB/s: half of the share; below 150 on four nodes: 8 ranks take 8 ms more, 16 take 1.5 times.
+  // 45 of the usual 180 GB/s: half of the share; below 150 on four nodes: 1 ms a rank that is called.
   const Profile slow = with_measured(p, job, 45), on = on_job(slow, job);
   const double pace = pace_of(p, job);
   CHECK(on[switched::network_share] * pace == Approx(0.25));
-  CHECK(congested_launches(on, job, 8).value == Approx(8e-3 * pace));
-  CHECK(congested_launches(on, job, 16).value == Approx(24e-3 * pace));
-  CHECK(congested_launches(on, job, 1).value == 0);
-  CHECK(congested_launches(on_job(with_measured(p, job, 160), job), job, 8).value == 0);
+  CHECK(call_per_rank(on).value == Approx(1e-3 * pace));
+  CHECK(call_per_rank(on_job(with_measured(p, job, 160), job)).value == 0);
   // Steps of that cluster spread around the law, by 0.03 for each of two doublings.
   const std::vector<double> none(p.schema->places(), 0);
   const double before = log_spread(on, job, Strategy{}, none);
@@ -194,14 +189,14 @@ TEST_CASE("a cluster's slow state follows its own law", "[models]") {
   Profile p = gpu_profile();
   Factors cluster;
   cluster.cluster = "eight-gpus";
-  cluster.network = {gigabytes_per_second(180), 0.5, {gigabytes_per_second(150)}, Seconds(1e-3), 1};
+  cluster.network = {gigabytes_per_second(180), 0.5, {gigabytes_per_second(150)}, Seconds(1e-3)};
   cluster.slow = SlowNetwork{0.7, gigabytes_per_second(180), {gigabytes_per_second(45)}, 2};
   p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{cluster});
   const Job job = measured_gpu_job(4);
   const auto slow = in_slow_network(p, job);
   REQUIRE(slow);
   CHECK(slow->profile.network->value.median == Approx(0.25));
-  CHECK(congested_launches(on_job(slow->profile, job), job, 8).value > 0);
+  CHECK(call_per_rank(on_job(slow->profile, job)).value > 0);
 }
 
 namespace {
