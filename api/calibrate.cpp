@@ -119,7 +119,7 @@ class Calibration {
   CalibrateResult run() {
     std::optional<models::Profile> stated;
     if (!r_.profile.empty()) stated = load_profile(catalog_, r_.profile);
-    instance_ = load_instance(catalog_, r_.instance);
+    instance_ = load_instance_or_usual(catalog_, r_.instance);
     out_.instance = instance_.name;
     read();
     StepInputs inputs = step_inputs();
@@ -143,6 +143,11 @@ class Calibration {
         fit_steps(std::move(inputs), prior);
     } else if (!out_.points.empty()) {
       fit_collectives(prior);
+    } else if (!r_.out.empty() && out_.ran && out_.ran->strategy) {
+      throw InputError({{"command line", 0, 0},
+                        "--out",
+                        "no step in the files is of " + printable(out_.ran->from, 200),
+                        "give the job and the strategy that wrote the log"});
     } else if (!r_.out.empty()) {
       throw InputError(
           {{"command line", 0, 0},

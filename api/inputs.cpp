@@ -77,11 +77,18 @@ std::string family_of(const io::Catalog& catalog, const models::Profile& profile
               : profile.instance.substr(0, profile.instance.find('.'));
 }
 
-/// Default profile, on a machine of another family: nobody chose it for that one.
+bool has_sites(const models::Profile& profile) {
+  if (profile.calibration == nullptr) return false;
+  const std::vector<models::StackFactor>& known = profile.calibration->stacks;
+  return std::any_of(known.begin(), known.end(), [](const models::StackFactor& f) { return f.is_site(); });
+}
+
+/// Default profile, or one that has learnt clusters, on a machine of another family: nobody chose it for that one.
 bool unchosen_for(const io::Catalog& catalog, const models::Profile& profile,
                   const topology::Instance& instance) {
   if (profile.instance == instance.family || profile.instance.empty()) return false;
-  return profile.name == catalog.default_profile() && family_of(catalog, profile) != instance.family;
+  const bool chosen = profile.name != catalog.default_profile() && !has_sites(profile);
+  return !chosen && family_of(catalog, profile) != instance.family;
 }
 
 /// Catalogue's profile of the machine's family; adds a remark if the requested one was `given`.
@@ -283,9 +290,12 @@ void check_apart(const char* option, const std::string& path, const std::vector<
 }
 
 topology::Instance load_instance(const io::Catalog& catalog, const std::string& name) {
-  if (name.empty()) return catalog.instance(catalog.default_instance());
   const std::string whole = io::type_called(name, catalog).name;
   return blame("--instance", [&] { return catalog.instance(whole.empty() ? name : whole); });
+}
+
+topology::Instance load_instance_or_usual(const io::Catalog& catalog, const std::string& name) {
+  return load_instance(catalog, name.empty() ? catalog.default_instance() : name);
 }
 
 void settle(models::Job& job, Remarks& remarks) {

@@ -43,8 +43,10 @@ inline constexpr std::size_t kCsvBytes = 64u << 20;
                                                Remarks& remarks);
 /// Default instance type; "" without a catalogue.
 [[nodiscard]] std::string usual_instance();
-/// Instance of the catalogue by its name, whole or short, the default one for "". The fault of an unknown one refers to --instance.
+/// Instance of the catalogue by its name, whole or short. The fault of an unknown one refers to --instance.
 [[nodiscard]] topology::Instance load_instance(const io::Catalog& catalog, const std::string& name);
+/// The same; the default one for "".
+[[nodiscard]] topology::Instance load_instance_or_usual(const io::Catalog& catalog, const std::string& name);
 /// Adds remarks on observations, assumptions and replacements. Throws InputError.
 [[nodiscard]] io::JobReading load_job(const JobInput& input, const io::Catalog& catalog, Remarks& remarks);
 

@@ -21,7 +21,7 @@ launch::RanPlan assumed(const io::Catalog& catalog, const std::string& instance)
   launch::RanPlan ran;
   ran.job.architecture = catalog.architecture(catalog.default_model());
   ran.machine_stated = !instance.empty();
-  ran.job.cluster = {load_instance(catalog, instance), 1};
+  ran.job.cluster = {load_instance_or_usual(catalog, instance), 1};
   ran.job.training = {8192, 1024, 0, models::Precision::mixed_precision};
   ran.assumed = true;
   return ran;
@@ -104,17 +104,24 @@ launch::FindPlans plan_finder(const std::string& name) {
 launch::WatchContext watched_context(const WatchedRun& options, const std::string& profile,
                                      const io::Catalog& catalog, Remarks& remarks) {
   launch::WatchContext context;
-  static_cast<void>(load_instance(catalog, options.instance));  // refused even if nothing needs it
+  static_cast<void>(load_instance_or_usual(catalog, options.instance));  // refused even if nothing needs it
   if (!options.plan.empty()) {
     if (!options.job.empty() || !options.config.empty()) {
       throw InputError(
           {{"command line", 0, 0}, "--plan", "--job or --config states what ran as well", "leave one out"});
     }
+    if (!options.instance.empty() || options.nodes > 0)
+      throw InputError({{"command line", 0, 0},
+                        options.nodes > 0 ? "--nodes" : "--instance",
+                        "the plan states the machine",
+                        "leave it out with --plan"});
     context.plan = io::read_plan_file(options.plan, catalog);
     context.ran = {context.plan->job, context.plan->strategy, false};
     context.profile = doubt(*context.plan, options.plan, profile, remarks);
     return context;
   }
+  if (options.job.empty() && options.nodes > 0)
+    throw InputError({{"command line", 0, 0}, "--nodes", "there is no --job for it", "add --job JOB"});
   auto ran = what_ran(options, catalog, remarks);
   if (!ran) {
     context.ran = assumed(catalog, options.instance);

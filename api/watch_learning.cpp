@@ -1,5 +1,7 @@
 #include "api/watch_learning.h"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -15,12 +17,39 @@
 #include "text/diagnostic.h"
 #include "text/figures.h"
 #include "text/version.h"
+#include "units/median.h"
 
 namespace trnplan::api {
 
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double kSamePace =
+    0.05;  ///< log of a ratio of two steps that are the same but for the clock's ticks
+
+/// The samples, or if they are not of the pace at which the run goes on, one of that pace: after a restart at
+/// another speed the steps before it are those of a run that is no more.
+std::vector<logs::StepSample> of_pace(std::vector<logs::StepSample> samples, const launch::RunLog& run) {
+  const std::vector<double> pace = run.pace().seconds;
+  if (samples.empty() || pace.empty()) return samples;
+  const double middle = median(pace);
+  if (std::all_of(samples.begin(), samples.end(), [&](const logs::StepSample& s) {
+        return std::abs(std::log(s.seconds / middle)) <= kSamePace;
+      }))
+    return samples;
+  logs::StepSample one = samples.back();
+  std::vector<double> off = pace, sorted = pace;
+  for (double& s : off) s = std::abs(s - middle);
+  std::sort(sorted.begin(), sorted.end());
+  one.seconds = middle;
+  one.spread = kDeviationToSigma * median(std::move(off));
+  one.low = sorted[sorted.size() / 10];
+  one.high = sorted[sorted.size() - 1 - sorted.size() / 10];
+  one.count = static_cast<int>(pace.size());
+  one.wall_seconds.reset();
+  return {one};
+}
 
 /// The log's steps with the plan that ran.
 calibrate::StepInputs inputs_of(const WatchRequest& o, const FollowedLog& log,
@@ -30,7 +59,7 @@ calibrate::StepInputs inputs_of(const WatchRequest& o, const FollowedLog& log,
   const calibrate::WhatRan ran{plan.job, plan.strategy, from};
   const calibrate::LogFile file{log.name(), log.sha256(), reading.content};
   calibrate::StepInputs inputs;
-  inputs.logs.push_back({calibrate::step_samples({file}, ran, remarks), ran, ""});
+  inputs.logs.push_back({of_pace(calibrate::step_samples({file}, ran, remarks), reading.run), ran, ""});
   inputs.files.push_back({fs::path(file.path).filename().string(), file.sha256});
   inputs.tool = std::string("trnplan ") + program_version();
   return inputs;
@@ -42,6 +71,9 @@ std::string steps_text(const calibrate::StepInputs& inputs) {
   for (const logs::StepSample& s : inputs.logs.front().samples) {
     text += fmt::format("{}{} of {:.4g} s", text.empty() ? "" : " and ", counted(s.count, "step"),
                         s.wall_seconds.value_or(s.seconds));
+    if (s.wall_seconds)
+      text += fmt::format(" {} ({:.4g} by the step time in the log)",
+                          s.wall_by_rate ? "by its throughput" : "from step to step", s.seconds);
   }
   return text;
 }
@@ -76,13 +108,13 @@ std::string learn_from_run(const WatchRequest& o, const FollowedLog& log, const 
     calibrate::refuse_learnt(inputs.files, profile);
   } catch (const InputError& e) {
     remarks.add(e.faults().front());
-    return o.calibrate + " is not written because of that";
+    return o.calibrate + " is not written, for the reason in the remarks";
   }
   const calibrate::StepCalibration c = calibrate::calibrate_steps(
       inputs, profile, published(catalog), fs::path(o.calibrate).stem().string(), remarks);
   if (c.own.empty()) return "nothing to learn: no step of the log can be timed";
   if (!o.force && !(c.doubts.empty() && c.fit.converged))
-    return o.calibrate + " is not written because of that; --force writes it all the same";
+    return o.calibrate + " is not written, for the reasons in the remarks; --force writes it all the same";
   io::update_file(o.calibrate, o.force, [&] {
     return keep_observations(step_profile_json(c, catalog), o.profile, o.calibrate, remarks);
   });

@@ -30,7 +30,7 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
   WhatRan ran;
   ran.job.architecture = architecture.architecture;
   ran.job.training = reading.training;
-  ran.job.cluster.instance = load_instance(catalog, instance);
+  ran.job.cluster.instance = load_instance_or_usual(catalog, instance);
   const topology::Instance& machine = ran.job.cluster.instance;
   if (reading.nodes % machine.hosts != 0) {
     throw InputError({{path, 0, 0},
@@ -114,6 +114,12 @@ std::optional<WhatRan> what_ran(const StatedRun& stated, const io::Catalog& cata
     }
   }
   for (const Remark& r : assumed.all()) remarks.add(r);
+  const std::string& software = ran.job.software.framework;
+  if (!software.empty() && !stated.logged.empty() && software != stated.logged)
+    remarks.add(fmt::format("the log is one of {}, and {} states {}, as which it is taken; correct "
+                            "software.framework if another stack ran",
+                            stated.logged, printable(stated.job, 200), printable(software, 40)),
+                "stack");
   if (!stated.strategy.empty()) ran.strategy = io::parse_strategy(stated.strategy, ran.job);
   ran.from = stated.job;
   return ran;

@@ -246,6 +246,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   command
       ->add_option("--instance", o->request.instance,
                    "instance type on which they were measured; instead of that of --job")
+      ->check(not_empty())
       ->default_str(api::usual_instance());
   command
       ->add_option("--explain", o->explain,

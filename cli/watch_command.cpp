@@ -86,6 +86,7 @@ void add_watch(CLI::App& app, Run& chosen) {
   command
       ->add_option("--instance", o->request.ran.instance,
                    "instance type on which --config, or the log alone, ran; instead of that of --job")
+      ->check(not_empty())
       ->default_str(api::usual_instance());
   command
       ->add_option("--nodes", o->request.ran.nodes, "nodes on which --job ran, if it states others or none")

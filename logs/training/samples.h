@@ -28,6 +28,7 @@ struct StepSample {
   /// A tenth of the single steps takes at most `low` s, a tenth at least `high`; 0 with fewer than 10 steps.
   double low = 0, high = 0;
   int count = 0;     ///< steps that the seconds are based on
+  int unlike = 0;    ///< of those left out, steps by the clock that take more or less time than the others
   int left_out = 0;  ///< steps that were seen and not used: warm-up, and differences that no clock shows
   /// Time from one step to the next with logging, data loading and checkpoints, if the log shows it in
   /// addition to a shorter time of the step itself.
@@ -37,7 +38,7 @@ struct StepSample {
   std::optional<double> sequence;      ///< tokens of a sequence
   std::optional<double> sequences_per_second;  ///< the last one that the log states, often a moving average
   std::optional<double> tokens_per_second;
-  std::optional<double> device_tokens_per_second;  ///< of one device; the median of the lines after the first
+  std::optional<double> device_tokens_per_second;  ///< of one device; median over the lines
 };
 
 /// Memory of one core.

@@ -30,6 +30,11 @@ bool sane(double seconds) {
   return seconds >= kSecondsLeast && seconds <= kSecondsMost;
 }
 
+/// True if pauses do not explain so many steps that are not like the others.
+bool has_paces(const StepSample& s) {
+  return s.unlike > (s.count + s.unlike) / 4;
+}
+
 }  // namespace
 
 double weighted_median(std::vector<std::pair<double, double>> values) {
@@ -74,7 +79,6 @@ void StepLog::note_batch(Run& run, const StepRecord& record) {
     run.batch = record.batch;
   }
   if (record.sequences_per_second) run.sequences_per_second = record.sequences_per_second;
-  if (record.device_tokens_per_second) run.device_tokens.push_back(*record.device_tokens_per_second);
   if (!record.global_step || !record.consumed) return;
   if (run.global_step && *record.global_step > *run.global_step) {
     const double growth = (*record.consumed - *run.consumed) / (*record.global_step - *run.global_step);
@@ -117,8 +121,12 @@ void StepLog::add(const StepRecord& record, Samples& out) {
     runs.emplace_back().name = record.run;
   }
   Run& run = runs.back();
-  const Kept kept{record.epoch, record.step, record.clock.value_or(kAbsent), record.seconds.value_or(kAbsent),
-                  record.line};
+  const Kept kept{record.epoch,
+                  record.step,
+                  record.clock.value_or(kAbsent),
+                  record.seconds.value_or(kAbsent),
+                  record.line,
+                  record.device_tokens_per_second.value_or(kAbsent)};
   const bool again =
       !run.steps.empty() && run.steps.back().epoch == record.epoch && run.steps.back().step == record.step;
   if (again) {
@@ -181,8 +189,24 @@ std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, doubl
   return values;
 }
 
-std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_out) const {
-  std::vector<Value> all, kept;
+/// Median over the lines of what the device does in a step of that line: a rate and a step of different paces
+/// would not belong together.
+std::optional<double> StepLog::device_tokens_a_step(const Run& run) {
+  std::vector<double> tokens;
+  const Kept* before = nullptr;
+  for (const Kept& k : run.steps) {
+    double seconds = k.seconds;
+    if (std::isnan(seconds) && before != nullptr && before->epoch == k.epoch)
+      seconds = (k.clock - before->clock) / static_cast<double>(k.step - before->step);
+    before = &k;
+    if (sane(seconds) && !std::isnan(k.device_tokens)) tokens.push_back(k.device_tokens * seconds);
+  }
+  return tokens.size() > 1 ? std::optional(median(std::move(tokens))) : std::nullopt;
+}
+
+std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_out,
+                                                 std::vector<Value>& all) const {
+  std::vector<Value> kept;
   for (std::size_t i = 1; i < run.steps.size(); ++i) {
     const Kept &from = run.steps[i - 1], &to = run.steps[i];
     if (from.epoch != to.epoch || std::isnan(from.clock) || std::isnan(to.clock)) continue;
@@ -194,7 +218,7 @@ std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_ou
     }
     all.push_back({seconds, steps});
   }
-  if (all.empty()) return all;
+  if (all.empty()) return kept;
   std::vector<std::pair<double, double>> values;
   for (const Value& v : all) values.emplace_back(v.seconds, v.weight);
   const double middle = weighted_median(std::move(values));
@@ -214,7 +238,8 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   StepSample s;
   double left_out = 0, clock_left_out = 0;
   std::vector<Value> values = stated(run, traits_.averages, left_out);
-  const std::vector<Value> clock = differences(run, clock_left_out);
+  std::vector<Value> all;
+  const std::vector<Value> clock = differences(run, clock_left_out, all);
   const auto mean = [](const std::vector<Value>& all) {
     double sum = 0, weight = 0;
     for (const Value& v : all) {
@@ -238,10 +263,22 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   s.seconds = by_clock ? mean(values) : weighted_median(pairs);
   if (!sane(s.seconds)) return std::nullopt;
   const double tick = by_clock ? kTickToSigma * traits_.tick * static_cast<double>(pairs.size()) / steps : 0;
-  if (pairs.size() >= kLeastForTenths) {
-    std::sort(pairs.begin(), pairs.end());
-    s.low = pairs[pairs.size() / 10].first;
-    s.high = pairs[pairs.size() - 1 - pairs.size() / 10].first;
+  s.count = static_cast<int>(std::min(steps, kCountMost));
+  if (by_clock) {
+    double seen = 0;
+    for (const Value& v : all) seen += v.weight;
+    s.unlike = static_cast<int>(std::min(seen - steps, kCountMost));
+  }
+  std::vector<double> tenths;
+  if (has_paces(s)) {
+    for (const Value& v : all) tenths.push_back(v.seconds);
+  } else {
+    for (const auto& [value, weight] : pairs) tenths.push_back(value);
+  }
+  if (tenths.size() >= kLeastForTenths) {
+    std::sort(tenths.begin(), tenths.end());
+    s.low = tenths[tenths.size() / 10];
+    s.high = tenths[tenths.size() - 1 - tenths.size() / 10];
   }
   if (pairs.size() > 1 || tick > 0) {
     const double middle = weighted_median(pairs);
@@ -251,7 +288,6 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   if (!by_clock && !clock.empty() && sane(mean(clock))) s.wall_seconds = mean(clock);
   s.by_clock = by_clock;
   s.basis = by_clock ? "differences of the printed clock" : traits_.basis;
-  s.count = static_cast<int>(std::min(steps, kCountMost));
   s.left_out = static_cast<int>(std::min(left_out, kCountMost));
   s.at = {name_, run.first_line, 1};
   s.last_line = run.last_line;
@@ -261,9 +297,7 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   if (batch && *batch >= 1 && *batch <= kCountMost && *batch == std::floor(*batch)) s.global_batch = batch;
   const auto rate = run.sequences_per_second;
   if (rate && *rate > 0 && *rate < kRateMost) s.sequences_per_second = rate;
-  // The first rate is that of the warm-up.
-  if (run.device_tokens.size() > 2)
-    s.device_tokens_per_second = median({run.device_tokens.begin() + 1, run.device_tokens.end()});
+  if (const auto tokens = device_tokens_a_step(run)) s.device_tokens_per_second = *tokens / s.seconds;
   return s;
 }
 
@@ -291,6 +325,14 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
     if (auto sample = sample_of(run)) {
       sample->framework = framework;
       sample->sequence = sequence;
+      if (has_paces(*sample) && sample->high > 0)
+        out.warnings.add(
+            sample->at, "",
+            fmt::format("{} of {} steps take another time than {:.4g} s and are left out: a tenth "
+                        "takes at most {:.4g} s, a tenth at least {:.4g} s",
+                        sample->unlike, sample->count + sample->unlike, sample->seconds, sample->low,
+                        sample->high),
+            "if the run has two paces, give the part of the log that is meant");
       if (sequence && sample->sequences_per_second) {
         sample->tokens_per_second = *sample->sequences_per_second * *sequence;
       }

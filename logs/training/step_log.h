@@ -47,7 +47,8 @@ struct StepRecord {
 /// run that holds compiling and loading is left out (it is step 0 or 1, or takes 20 % more than the median of
 /// the others). Without stated seconds, the time is the mean of the differences of the clock that are within
 /// two ticks of 1 s, or 10 %, of their median (the ticks cancel in a sum; pauses for checkpoints and
-/// validation fall out), without those from the start of the clock or to step 1.
+/// validation fall out), without those from the start of the clock or to step 1. If more than a quarter of the
+/// steps falls out, the tenths of the sample are those of all, and a warning says so: the run has two paces.
 ///
 /// At most a million records are kept; further ones are left out, with a warning.
 class StepLog {
@@ -71,13 +72,13 @@ class StepLog {
     std::int64_t epoch, step;
     double clock, seconds;  ///< NaN: absent
     int line;
+    double device_tokens;  ///< a second; NaN: absent
   };
   struct Run {
     std::string name;
     std::vector<Kept> steps;
     int first_line = 0, last_line = 0;
     std::optional<double> batch, sequences_per_second;
-    std::vector<double> device_tokens;  ///< a second, as the lines state it
     bool batch_changes = false;
     // consumed = batch * global_step + something, checked over at least two differences
     std::optional<double> global_step, consumed, growth;
@@ -94,7 +95,8 @@ class StepLog {
   static void note_batch(Run& run, const StepRecord& record);
   static std::int64_t interval_of(const Run& run);
   static std::vector<Value> stated(const Run& run, bool averages, double& left_out);
-  std::vector<Value> differences(const Run& run, double& left_out) const;
+  std::vector<Value> differences(const Run& run, double& left_out, std::vector<Value>& all) const;
+  static std::optional<double> device_tokens_a_step(const Run& run);
   std::optional<StepSample> sample_of(const Run& run) const;
 
   Traits traits_;
