@@ -1,5 +1,7 @@
 #include "api/catalogue.h"
 
+#include "io/input/instance_names.h"
+
 namespace trnplan::api {
 
 std::vector<io::KnownModel> models() {
@@ -8,6 +10,11 @@ std::vector<io::KnownModel> models() {
 
 std::vector<io::KnownInstance> instances() {
   return io::known_instances(io::Catalog::standard());
+}
+
+std::string instance_called(const std::string& name) {
+  const std::string whole = io::type_called(name, io::Catalog::standard()).name;
+  return whole.empty() ? name : whole;
 }
 
 std::vector<io::SettableNumber> settable_numbers(const std::string& instance) {

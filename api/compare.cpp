@@ -62,7 +62,8 @@ Side on_cluster(const CompareRequest& r, const std::string& name, const ClusterW
   asked.job.options.nodes = words.nodes;
   asked.job.options.instance = words.instance;
   const bool one = !words.strategy.empty();
-  const ResolvedJob resolved = resolve(asked, {.one_strategy = one}, remarks);
+  const ResolvedJob resolved =
+      resolve(asked, {.one_strategy = one, .loop_stated = io::states_loop(words.strategy)}, remarks);
   if (one) return predicted(name, resolved, io::parse_strategy(words.strategy, resolved.job()));
   Recommendation best =
       Predictor(resolved).recommend(resolved.job(), {.layouts = 0, .explain = false, .why_nothing = false});
@@ -110,7 +111,8 @@ Side read_side(const CompareRequest& r, const std::string& name, Remarks& remark
     throw fault(name, "it is no file, and a strategy or a cluster needs a job",
                 "add --job JOB, or correct the path");
   if (const auto words = cluster_words(name)) return on_cluster(r, name, *words, remarks);
-  const ResolvedJob resolved = resolve(r, {.one_strategy = true}, remarks);
+  const ResolvedJob resolved =
+      resolve(r, {.one_strategy = true, .loop_stated = io::states_loop(name)}, remarks);
   return predicted(name, resolved, io::parse_strategy(name, resolved.job()));
 }
 

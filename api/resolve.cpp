@@ -131,7 +131,7 @@ void ResolvedJob::remark_choice(const ResolveOptions& options, Remarks& remarks)
   const std::string& software = reading_.job.software.framework;
   if (!options.compares) remark_prices(reading_.job, remarks);
   for (const auto& [name, machine] : machines_) {
-    if (machine.stacks.front().stated) continue;
+    if (machine.stacks.front().stated || options.loop_stated) continue;
     const std::string on = machines_.size() > 1 ? name + ": " : "";
     const std::string why = software.empty() ? "software.framework is not stated"
                                              : fmt::format("software.framework {} does not train on {}",

@@ -101,7 +101,9 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     format_of(r.trace);
     rehearse_files(folder_of(r.trace), {std::filesystem::path(r.trace).filename().string()}, r.force);
   }
-  const ResolvedJob resolved = resolve(r, {.one_strategy = true, .amend = with_prices(r.price)}, remarks);
+  const ResolvedJob resolved = resolve(
+      r, {.one_strategy = true, .loop_stated = io::states_loop(r.strategy), .amend = with_prices(r.price)},
+      remarks);
   SimulateResult out;
   out.strategy = io::parse_strategy(r.strategy, resolved.job());
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "io/input/strategy_text.h"
 #include "launch/watch/explanation_words.h"
 #include "models/framework/framework.h"
 #include "planner/plan/strategy_grammar.h"
@@ -25,7 +26,7 @@ bool are_same(const launch::SlowSteps& a, const launch::SlowSteps& b) {
 std::string loop_of(const io::PlanFile& plan, const std::string& strategy) {
   const models::Strategy& s = plan.strategy;
   const bool usual = s.framework == models::usual_framework(plan.job.cluster.instance.traits);
-  if (usual || strategy.find("framework=") != std::string::npos) return "";
+  if (usual || io::states_loop(strategy)) return "";
   return fmt::format(",framework={}", models::framework_of(s).name());
 }
 

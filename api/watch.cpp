@@ -371,8 +371,12 @@ void check_request(const WatchRequest& o) {
 }  // namespace
 
 bool watch(const WatchRequest& request, const ShowReport& show, Remarks& remarks) {
-  check_request(request);
-  return Watcher(request, show, remarks).run();
+  WatchRequest of_file = request;
+  std::error_code none;
+  if (fs::is_directory(request.ran.plan, none))
+    of_file.ran.plan = (fs::path(request.ran.plan) / "plan.json").string();
+  check_request(of_file);
+  return Watcher(of_file, show, remarks).run();
 }
 
 }  // namespace trnplan::api

@@ -157,8 +157,9 @@ int show_models(const Common& common, const std::string&) {
 
 int show_instances(const Common& common, const std::string& name) {
   if (!name.empty()) {
-    const auto numbers = api::settable_numbers(name);
-    common.json() ? print(io::settable_json(name, numbers)) : print_text(settable_text(name, numbers));
+    const std::string type = api::instance_called(name);
+    const auto numbers = api::settable_numbers(type);
+    common.json() ? print(io::settable_json(type, numbers)) : print_text(settable_text(type, numbers));
     return kDone;
   }
   const auto known = api::instances();

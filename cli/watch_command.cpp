@@ -76,7 +76,8 @@ void add_watch(CLI::App& app, Run& chosen) {
       ->required()
       ->check(not_empty());
   command->add_flag("--once", o->request.once, "report once and exit, instead of following the log");
-  command->add_option("--plan", o->request.ran.plan, "plan.json in the folder that was launched")
+  command
+      ->add_option("--plan", o->request.ran.plan, "plan.json of the folder that was launched, or the folder")
       ->check(not_empty());
   command->add_option("--job", o->request.ran.job, "the job that ran, if there is no plan.json")
       ->check(not_empty());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace trnplan::cli {
 
 namespace {
 
+/// Part by which a step may differ and is still called as expected.
+constexpr double kAsExpected = 0.1;
 /// Probability of an explanation that is not worth a line.
 constexpr double kHardly = 1e-3;
 
@@ -60,9 +63,13 @@ std::string failure_text(const io::WatchFailure& f) {
 /// States whether the run is as fast as it should be.
 std::string verdict_text(const io::WatchReport& r) {
   if (!r.predicted || !r.step_seconds) return "";
-  const char* how = *r.step_seconds > r.predicted_90->second  ? "slower than it should be"
-                    : *r.step_seconds < r.predicted_90->first ? "faster than predicted"
-                                                              : "as fast as it should be";
+  const double off = *r.step_seconds / *r.predicted - 1;
+  const std::string how = *r.step_seconds > r.predicted_90->second  ? "slower than it should be"
+                          : *r.step_seconds < r.predicted_90->first ? "faster than predicted"
+                          : std::abs(off) <= kAsExpected
+                              ? "as fast as it should be"
+                              : fmt::format("{:.0f} % {} than expected, within the 90 % interval",
+                                            100 * std::abs(off), off > 0 ? "slower" : "faster");
   return fmt::format("{}: your run {:.4g} s a step, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n", how,
                      *r.step_seconds, *r.predicted, r.predicted_90->first, r.predicted_90->second);
 }

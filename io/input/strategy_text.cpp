@@ -148,6 +148,11 @@ class StrategyParser {
 
 }  // namespace
 
+bool states_loop(const std::string& strategy) {
+  const std::string key = "framework=";
+  return strategy.starts_with(key) || strategy.find("," + key) != std::string::npos;
+}
+
 void set_schedule(Strategy& s, models::Schedule schedule, const SourcePos& place, const char* key) {
   const std::string_view name = models::to_string(schedule);
   s.schedule = schedule;

@@ -13,6 +13,9 @@ namespace trnplan::io {
 /// fault: unknown or repeated keys, values that do not parse, a dp that contradicts the cluster.
 models::Strategy parse_strategy(const std::string& text, models::Job job);
 
+/// True if the text says which training loop runs it.
+[[nodiscard]] bool states_loop(const std::string& strategy);
+
 /// Gives a strategy a schedule. Throws InputError, at `place`, if its pipeline cannot have it.
 void set_schedule(models::Strategy& s, models::Schedule schedule, const SourcePos& place, const char* key);
 
