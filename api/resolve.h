@@ -36,7 +36,7 @@ struct Asked {
 struct ResolveOptions {
   /// One strategy is considered: other keys that the job leaves open keep their values.
   bool one_strategy = false;
-  /// That strategy states its training loop, so the stack is no assumption.
+  /// True if that strategy states its training loop, so the stack is no assumption.
   bool loop_stated = false;
   /// Refuses a job that no strategy makes legal, or whose stack trains on none of its machines. If false, the
   /// answer states what is broken.

@@ -269,12 +269,13 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
     for (const Value& v : all) seen += v.weight;
     s.unlike = static_cast<int>(std::min(seen - steps, kCountMost));
   }
+  // A difference of a cut clock may be off by a tick, which says nothing of the pace.
+  const auto without_tick = [&](const Value& v) {
+    const double off = v.seconds - s.seconds, tick_of = by_clock ? traits_.tick / v.weight : 0;
+    return s.seconds + std::copysign(std::max(0.0, std::abs(off) - tick_of), off);
+  };
   std::vector<double> tenths;
-  if (has_paces(s)) {
-    for (const Value& v : all) tenths.push_back(v.seconds);
-  } else {
-    for (const auto& [value, weight] : pairs) tenths.push_back(value);
-  }
+  for (const Value& v : has_paces(s) ? all : values) tenths.push_back(without_tick(v));
   if (tenths.size() >= kLeastForTenths) {
     std::sort(tenths.begin(), tenths.end());
     s.low = tenths[tenths.size() / 10];

@@ -69,7 +69,7 @@ std::vector<Command> path_rows() {
       {{"watch", "/dev/zero", "--once"}, "/dev/zero: "},
       {{"watch", "-5", "--once"}, "-5: "},
       {{"watch", "train.log", "train.log"}, "targets"},
-      {{"watch", "train.log", "--once", "--plan", "."}, ".: "},
+      {{"watch", "train.log", "--once", "--plan", "."}, "./plan.json: "},
       {{"watch", "train.log", "--once", "--plan", "nothere"}, "nothere: "},
       {{"watch", "train.log", "--once", "--strategy", "tp=8"}, "--strategy"},
       {{"watch", "train.log", "--once", "--config", "job.yaml"}, "job.yaml"},

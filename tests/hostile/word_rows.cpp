@@ -162,7 +162,7 @@ std::vector<Command> mixed_rows() {
       {{"export", "job.yaml", "--strategy", "tp=8"}, "--chakra"},
       {{"export", "job.yaml", "--chakra", "t"}, "--strategy"},
       {{"export", "nothere", "--strategy", "tp=8", "--chakra", "t"}, "\"nothere\""},
-      {{"export", "job.yaml", "--strategy", "tp=8", "--chakra", "t", "--instance", "p5"}, "p5.48xlarge"},
+      {{"export", "job.yaml", "--strategy", "tp=8", "--chakra", "t", "--instance", "p5."}, "p5.48xlarge"},
       {{"launch", ".", "--cluster-file", "nothere"}, "nothere: "},
       {{"launch", ".", "--cluster-file", ""}, "--cluster-file"},
       {{"launch", ".", "--scheduler", "local", "--cluster-flavour", "eks-mpijob"}, "plan.json: is missing"},

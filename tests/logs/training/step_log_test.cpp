@@ -1,5 +1,7 @@
 #include "logs/training/step_log.h"
 
+#include <cmath>
+
 #include "tests/catch.h"
 
 using namespace trnplan::logs;
@@ -92,6 +94,30 @@ TEST_CASE("a clock: the start and pauses fall out, ticks cancel", "[calibrate]")
   CHECK(s.steps[0].left_out == 2);
   // One difference is known to a tick: two cut readings vary by 1/12 s^2 each.
   CHECK(*read({clocked(5, 10, 1), clocked(6, 40, 2)}).steps.at(0).spread == Approx(0.408248));
+}
+
+TEST_CASE("a clock: two paces are seen, the ticks of short steps are none", "[calibrate]") {
+  const auto of = [](const std::vector<double>& seconds) {
+    std::vector<StepRecord> records;
+    double now = 100;
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      now += seconds[i];
+      records.push_back(clocked(static_cast<std::int64_t>(i) + 2, std::floor(now), static_cast<int>(i) + 1));
+    }
+    return read(records);
+  };
+  // Steps of 1.5 s are 1 or 2 s on a clock of whole seconds.
+  Samples even = of(std::vector<double>(40, 1.5));
+  CHECK(even.steps.at(0).high == Approx(even.steps[0].low));
+  CHECK(even.warnings.take().empty());
+  std::vector<double> paces(30, 20);
+  paces.resize(50, 30);
+  Samples two = of(paces);
+  CHECK(two.steps.at(0).seconds == Approx(20));
+  CHECK(two.steps[0].unlike == 20);
+  CHECK(two.steps[0].low == 20);
+  CHECK(two.steps[0].high == Approx(29));  // less a tick
+  CHECK_FALSE(two.warnings.take().empty());
 }
 
 TEST_CASE("a restart begins a run, a repeated step does not", "[calibrate]") {
