@@ -1,7 +1,6 @@
 #include "api/calibrate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@
 #include "api/inputs.h"
 #include "api/machine_change.h"
 #include "api/observations.h"
-#include "api/predictor.h"
+#include "api/own_steps.h"
 #include "api/profile_folder.h"
 #include "api/published.h"
 #include "api/rehearsal.h"
@@ -39,7 +38,6 @@ using calibrate::StepInputs;
 
 constexpr const char* kPrior = "trn1-datasheet";
 constexpr const char* kPriorOfSteps = "trn1";
-constexpr double kSameStep = 1e-6;  ///< relative difference of two predictions that are the same
 
 void check_request(const CalibrateRequest& r) {
   if (r.files.empty() && r.runs.empty()) {
@@ -230,13 +228,6 @@ class Calibration {
     }
   }
 
-  /// Training loop by which plan runs the strategy.
-  [[nodiscard]] static std::string planned_loop(const models::Job& job, const models::Strategy& strategy) {
-    Remarks unsaid;
-    const ResolvedJob resolved = resolve(job, {}, {.one_strategy = true, .refuses = false}, unsaid);
-    return resolved.stack_of(resolved.job(), strategy)->job.software.framework;
-  }
-
   models::Profile usual_prior(const StepInputs& inputs) {
     for (const calibrate::RanSamples& log : inputs.logs) {
       if (!log.samples.empty() && log.ran && log.ran->strategy)
@@ -363,31 +354,11 @@ class Calibration {
                                                r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
     if (steps && out_.step_fit->refitted) learn_memory(out_.step_fit->fit.profile);
     const calibrate::StepCalibration& c = *out_.step_fit;
-    for (calibrate::OwnStep& own : out_.step_fit->own) {
-      set_interval(own, prior, own.before, own.before_low, own.before_high);
-      set_interval(own, c.fit.profile, own.after, own.after_low, own.after_high);
-    }
+    state_intervals(*out_.step_fit, prior);
     remark_left_out(calibrate::causes_of(c.data->left_out));
     remark_stacks(c);
     out_.refused = refuses(c.doubts.empty());
     if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, catalog_); });
-  }
-
-  /// Gives a step of the user the interval that simulate states, if it predicts the same step.
-  void set_interval(const calibrate::OwnStep& own, const models::Profile& profile, double step, double& low,
-                    double& high) const {
-    const auto& steps = out_.step_fit->data->runs.steps;
-    const auto run = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return s.id == own.id; });
-    if (run == steps.end()) return;
-    Remarks unsaid;
-    const ResolvedJob resolved = resolve(
-        run->job, {},
-        {.one_strategy = true, .refuses = false, .profile = std::make_shared<const models::Profile>(profile)},
-        unsaid);
-    const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->strategy));
-    if (!p.judgement.plan || std::abs(p.judgement.plan->report.step.value / step - 1) > kSameStep) return;
-    low = p.judgement.plan->report.low.value;
-    high = p.judgement.plan->report.high.value;
   }
 
   /// Adds a remark on runs whose stack the words of a log say, if plan takes another one for the same job.

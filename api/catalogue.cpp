@@ -13,8 +13,7 @@ std::vector<io::KnownInstance> instances() {
 }
 
 std::string instance_called(const std::string& name) {
-  const std::string whole = io::type_called(name, io::Catalog::standard()).name;
-  return whole.empty() ? name : whole;
+  return io::whole_name(name, io::Catalog::standard());
 }
 
 std::vector<io::SettableNumber> settable_numbers(const std::string& instance) {

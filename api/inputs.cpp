@@ -290,8 +290,7 @@ void check_apart(const char* option, const std::string& path, const std::vector<
 }
 
 topology::Instance load_instance(const io::Catalog& catalog, const std::string& name) {
-  const std::string whole = io::type_called(name, catalog).name;
-  return blame("--instance", [&] { return catalog.instance(whole.empty() ? name : whole); });
+  return blame("--instance", [&] { return catalog.instance(io::whole_name(name, catalog)); });
 }
 
 topology::Instance load_instance_or_usual(const io::Catalog& catalog, const std::string& name) {

@@ -71,9 +71,8 @@ std::string steps_text(const calibrate::StepInputs& inputs) {
   for (const logs::StepSample& s : inputs.logs.front().samples) {
     text += fmt::format("{}{} of {:.4g} s", text.empty() ? "" : " and ", counted(s.count, "step"),
                         s.wall_seconds.value_or(s.seconds));
-    if (s.wall_seconds)
-      text += fmt::format(" {} ({:.4g} by the step time in the log)",
-                          s.wall_by_rate ? "by its throughput" : "from step to step", s.seconds);
+    const bool shorter = s.wall_seconds && s.seconds < *s.wall_seconds;
+    text += calibrate::measured_as(s.wall_by_rate, shorter ? s.seconds : 0);
   }
   return text;
 }

@@ -243,6 +243,12 @@ void add_files(models::Calibration& c, const std::vector<models::CalibrationFile
   c.files.erase(std::unique(c.files.begin(), c.files.end(), same), c.files.end());
 }
 
+std::string measured_as(bool by_rate, double printed) {
+  const char* as = by_rate ? "by the throughput in the log" : "from step to step";
+  if (printed > 0) return fmt::format(" {} ({:.4g} by the step time in the log)", as, printed);
+  return by_rate ? fmt::format(" {}", as) : "";
+}
+
 bool has_own_steps(const StepInputs& inputs) {
   return std::any_of(inputs.logs.begin(), inputs.logs.end(), [](const RanSamples& log) {
     return !log.samples.empty() && log.ran && log.ran->strategy;

@@ -36,6 +36,10 @@ struct OwnStep {
   double after = 0, after_low = 0, after_high = 0;     ///< by the fitted one
 };
 
+/// Words on the seconds of a run whose log shows two times of a step: " from step to step (3.5 by the step time in
+/// the log)"; `printed`: that step time, 0 = none.
+[[nodiscard]] std::string measured_as(bool by_rate, double printed);
+
 struct StepCalibration {
   std::unique_ptr<StepData> data;
   std::vector<Diagnostic> doubts;  ///< steps of the user that can hardly be of the job they are given for,

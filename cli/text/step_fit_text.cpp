@@ -49,13 +49,6 @@ std::string sites_text(const StepCalibration& c) {
   return text;
 }
 
-/// What the seconds of a run are, where the log shows two times of a step.
-std::string measured_as(const calibrate::OwnStep& s) {
-  const std::string_view as = s.by_rate ? "by the throughput in the log" : "from step to step";
-  if (s.printed > 0) return fmt::format(" {} ({:.4g} by the step time in the log)", as, s.printed);
-  return s.by_rate ? fmt::format(" {}", as) : "";
-}
-
 std::string effects_text(const StepCalibration& c) {
   std::string text;
   const auto& stacks = c.fit.profile.calibration->stacks;
@@ -84,7 +77,8 @@ std::string step_answer(const StepCalibration& c) {
         "your run {}: {:.4g} s{}, predicted {:.4g} ({:.4g} to {:.4g}{}) by {}; after the fit {:.4g} ({:.4g} "
         "to "
         "{:.4g})\n",
-        printable(s.id, 200), s.seconds, measured_as(s), s.before, s.before_low, s.before_high,
+        printable(s.id, 200), s.seconds, calibrate::measured_as(s.by_rate, s.printed), s.before, s.before_low,
+        s.before_high,
         s.seconds < s.before_low || s.seconds > s.before_high ? ": outside; is this the job of the log?" : "",
         c.before, s.after, s.after_low, s.after_high);
   }

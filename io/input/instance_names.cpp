@@ -27,6 +27,11 @@ NamedType type_called(const std::string& name, const Catalog& catalog) {
   return found;
 }
 
+std::string whole_name(const std::string& name, const Catalog& catalog) {
+  const std::string whole = type_called(name, catalog).name;
+  return whole.empty() ? name : whole;
+}
+
 std::string also_called(const std::string& name, const NamedType& type) {
   if (type.also.empty()) return "";
   return fmt::format("{} is read as {}; also there: {}", name, type.name, fmt::join(type.also, ", "));

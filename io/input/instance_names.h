@@ -17,6 +17,8 @@ struct NamedType {
 /// ones that with the shortest name. Cost: reads the files of the types that begin so.
 [[nodiscard]] NamedType type_called(const std::string& name, const Catalog& catalog);
 
+/// The name of that type, or `name` if none is called so.
+[[nodiscard]] std::string whole_name(const std::string& name, const Catalog& catalog);
 /// The types of a list with commas, each by its whole name; what no type is called stays as it is. Adds a note
 /// for a short name that could mean others.
 [[nodiscard]] std::string whole_names(const std::string& list, const Catalog& catalog,

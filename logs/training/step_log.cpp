@@ -16,10 +16,11 @@ namespace {
 constexpr std::size_t kRecords = 1'000'000;
 constexpr std::size_t kRuns = 1000;
 constexpr std::size_t kRanks = 4096;
-constexpr std::size_t kEchoes = 8;  ///< steps by which ranks lag
-constexpr double kStart = 1;        ///< s: a clock below has just been started
-constexpr double kNear = 0.1;       ///< of the median
-constexpr double kWarmUp = 0.2;     ///< over the median of the steps that follow: after a restart
+constexpr std::size_t kEchoes = 8;    ///< steps by which ranks lag
+constexpr double kStart = 1;          ///< s: a clock below has just been started
+constexpr double kNear = 0.1;         ///< of the median
+constexpr double kMostPauses = 0.25;  ///< part of the steps in which a run saves or validates
+constexpr double kWarmUp = 0.2;       ///< over the median of the steps that follow: after a restart
 constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * kDay;
 constexpr double kCountMost = 1e9, kRateMost = 1e9;
 constexpr std::size_t kLeastForTenths = 10;
@@ -32,7 +33,7 @@ bool sane(double seconds) {
 
 /// True if pauses do not explain so many steps that are not like the others.
 bool has_paces(const StepSample& s) {
-  return s.unlike > (s.count + s.unlike) / 4;
+  return s.unlike > kMostPauses * (s.count + s.unlike);
 }
 
 }  // namespace

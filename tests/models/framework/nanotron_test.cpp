@@ -1,0 +1,123 @@
+// nanotron's calls over the replicas, and what each costs the host of a congested cluster.
+#include "models/device/gpu_parameters.h"
+#include "models/framework/framework.h"
+#include "models/memory/memory.h"
+#include "models/operators/operators.h"
+#include "models/step/step.h"
+#include "models/step/step_bound.h"
+#include "models/step/step_parts.h"
+#include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+/// The profile on a cluster whose host takes 1 ms for a collective call and rank.
+Profile with_call_per_rank(Profile p) {
+  const Parameter share = switched::network_share;
+  p.network = MeasuredNetwork{share, p.value(share), 4, 0, Seconds(1e-3)};
+  return p;
+}
+
+}  // namespace
+
+// Bytes in bf16 of a layer of Llama-3 8B at TP 1, in the order in which gradients are ready: down 14336 x 4096 x 2 =
+// 112 MiB, gate and up 224, a norm, o 32, QKV (4096 + 2 x 1024) x 4096 x 2 = 48, a norm. A bucket closes at 25 MiB.
+//   TP 1: each product's closes one, and norms wait for the next product: 4 a layer
+//   TP 2: 56 | 112 | 16 + 24: 3
+//   TP 4: 28 | 56 | 8 + 12, and with 28 of the next layer: 2, and one more after the 32nd layer
+//   TP 8: 14 + 28 | 4 + 6 + 14 + 28, so: 1
+TEST_CASE("nanotron's buckets are whole tensors without ZeRO-1, and one call with it",
+          "[models][framework]") {
+  struct Case {
+    const char* strategy;
+    int buckets;
+  };
+  const auto c = GENERATE(values<Case>({{"tp=1,zero1=false", 4},
+                                        {"tp=2,zero1=false", 3},
+                                        {"tp=4,zero1=false", 2},
+                                        {"tp=8,zero1=false", 1},
+                                        {"tp=8,pp=2,zero1=false", 1}}));
+  CAPTURE(c.strategy);
+  Job job = job_of("llama3-8b", 8, 8192, 128);
+  job.cluster.instance = gpu_machine();
+  Strategy s = strategy_of(job, c.strategy);
+  s.framework = stated_framework("nanotron");
+  const Profile profile = gpu_profile();
+  const LayerModel model(job, s, profile);
+  const int layers = job.architecture.layers / s.pipeline_parallel;
+  const double layer =
+      stage_parameters(job.architecture, s, 0, 1) - stage_parameters(job.architecture, s, 0, 0);
+  const EndOfStep early = end_of_step(job, s, profile, model, 0, layers);
+  CHECK(early.reduce.empty());
+  REQUIRE(early.early_layer.size() == 1);
+  CHECK(early.early_layer.front().call.repeat == c.buckets);
+  CHECK(early.early_layer.front().call.bytes.value == Approx(4 * layer / c.buckets));
+  REQUIRE(early.early_embedding.size() == 1);
+  CHECK(early.early_embedding.front().call.repeat == 1);
+
+  s.zero1 = true;
+  const EndOfStep late = end_of_step(job, s, profile, LayerModel(job, s, profile), 0, layers);
+  CHECK(late.early_layer.empty());
+  REQUIRE(late.reduce.size() == 1);
+  CHECK(late.reduce.front().call.repeat == 1);
+  CHECK(late.reduce.front().call.bytes.value == Approx(4 * stage_parameters(job.architecture, s, 0, layers)));
+}
+
+// A layer with sequence parallel calls 4 collectives of 8 ranks forward (a gather and a scatter around attention and
+// MLP) and 6 backward (the inputs of QKV and of gate and up are gathered again), without it 2 and 2. 1 ms a call
+// and rank.
+TEST_CASE("a congested cluster's host takes time for each call of a layer and rank", "[models][framework]") {
+  struct Case {
+    const char* strategy;
+    double forward, backward;
+  };
+  const auto c = GENERATE(values<Case>(
+      {{"tp=8", 32e-3, 48e-3}, {"tp=4", 16e-3, 24e-3}, {"tp=8,sp=false", 16e-3, 16e-3}, {"tp=1", 0, 0}}));
+  CAPTURE(c.strategy);
+  Job job = job_of("llama3-8b", 4, 2048, 32);
+  job.cluster.instance = gpu_machine();
+  Strategy s = strategy_of(job, c.strategy);
+  s.framework = stated_framework("nanotron");
+  const Profile calm = gpu_profile();
+  const Profile slow = with_call_per_rank(calm);
+  const auto host = [&](const OperatorList& list) {
+    Seconds sum{};
+    for (const Operator& o : list) sum += o.host;
+    return sum.value;
+  };
+  const LayerModel with(job, s, slow), without(job, s, calm);
+  CHECK(host(with.layer_forward()) - host(without.layer_forward()) == Approx(c.forward));
+  CHECK(host(with.layer_backward()) - host(without.layer_backward()) == Approx(c.backward));
+}
+
+// 32 replicas, 1 ms a call and rank. ZeRO-1: one reduction and one gather, 64 ms. Else 4 buckets in each of 32
+// layers, the embedding and the head, 130 calls: 4.16 s. Nothing hides them. Of two stages with 16 replicas the first
+// has 18 layers and the embedding, 73 calls: 1.168 s.
+TEST_CASE("a congested cluster's host takes time for each call of the replicas and rank",
+          "[models][framework]") {
+  struct Case {
+    const char* strategy;
+    double seconds;
+  };
+  const auto c = GENERATE(values<Case>(
+      {{"tp=1,zero1=true", 0.064}, {"tp=1,zero1=false", 4.16}, {"tp=1,pp=2,zero1=false", 1.168}}));
+  CAPTURE(c.strategy);
+  Job job = job_of("llama3-8b", 4, 2048, 32);
+  job.cluster.instance = gpu_machine();
+  Strategy s = strategy_of(job, c.strategy);
+  s.framework = stated_framework("nanotron");
+  const Profile calm = gpu_profile();
+  const Profile slow = with_call_per_rank(calm);
+  const topology::ChipGraph graph(job.cluster.instance);
+  const auto step = [&](const Profile& p) { return StepModel(job, s, p, graph).simulate().step.value; };
+  const double expected = c.seconds * pace_of(calm, job);
+  CHECK(step(slow) - step(calm) == Approx(expected).epsilon(1e-6));
+  const auto bound = [&](const Profile& p) {
+    return to_seconds(StepBounds(job, p, graph).lower_bound(s, micro_batches(job.training, s))).value;
+  };
+  CHECK(bound(slow) - bound(calm) == Approx(expected).epsilon(1e-6));
+}
