@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -64,8 +65,12 @@ void check_request(const CalibrateRequest& r) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-/// All files; throws with the faults of all that are unusable.
-std::vector<LogFile> read_files(const std::vector<std::string>& paths, const CalibrateRequest& r) {
+/// Names of files by the hash of what they hold.
+using Seen = std::map<std::string, std::string>;
+
+/// All files but copies of others, which teach nothing new; throws with the faults of all that are unusable.
+std::vector<LogFile> read_files(const std::vector<std::string>& paths, const CalibrateRequest& r, Seen& seen,
+                                Remarks& remarks) {
   std::vector<LogFile> files;
   std::vector<Diagnostic> faults;
   /// False behind the metadata of a profile that the compiler estimated: its other tables are left out.
@@ -74,8 +79,14 @@ std::vector<LogFile> read_files(const std::vector<std::string>& paths, const Cal
       io::LogStream stream(path);
       const std::string name = path == io::kStandardInput ? io::kStandardInputName : path;
       logs::Detected content = logs::detect(stream, name, calibrate::stated_command(r.points));
-      files.push_back({name, stream.sha256(), std::move(content)});
-      return !files.back().content.simulated;
+      const bool simulated = content.simulated;
+      const auto [first, is_new] = seen.emplace(stream.sha256(), name);
+      if (is_new)
+        files.push_back({name, stream.sha256(), std::move(content)});
+      else
+        remarks.add(fmt::format("{} holds the same as {}: it is read once", printable(name, 200),
+                                printable(first->second, 200)));
+      return !simulated;
     } catch (const InputError& e) {
       faults.insert(faults.end(), e.faults().begin(), e.faults().end());
       return true;
@@ -92,12 +103,13 @@ std::vector<LogFile> read_files(const std::vector<std::string>& paths, const Cal
   return files;
 }
 
-std::vector<RunFolder> read_folders(const CalibrateRequest& r, const io::Catalog& catalog, Remarks& remarks) {
+std::vector<RunFolder> read_folders(const CalibrateRequest& r, const io::Catalog& catalog, Seen& seen,
+                                    Remarks& remarks) {
   std::vector<RunFolder> all;
   for (const std::string& path : r.runs) {
     RunFolder folder;
-    folder.log.ran = ran_of_folder(path, catalog);
-    folder.files = read_files(logs_of_folder(path), r);
+    folder.log.ran = ran_of_folder(path, catalog, remarks);
+    folder.files = read_files(logs_of_folder(path), r, seen, remarks);
     folder.log.samples = calibrate::step_samples(folder.files, folder.log.ran, remarks);
     folder.log.folder = std::filesystem::path(path).lexically_normal().filename().string();
     all.push_back(std::move(folder));
@@ -159,10 +171,11 @@ class Calibration {
 
  private:
   void read() {
-    out_.files = read_files(r_.files, r_);
+    Seen seen;
+    out_.files = read_files(r_.files, r_, seen, remarks_);
     out_.own_files = out_.files.size();
     out_.ran = what_ran(stated_run(), catalog_, remarks_);
-    out_.folders = read_folders(r_, catalog_, remarks_);
+    out_.folders = read_folders(r_, catalog_, seen, remarks_);
     for (const RunFolder& f : out_.folders)
       out_.files.insert(out_.files.end(), f.files.begin(), f.files.end());
     std::vector<logs::FlightDump> dumps;
@@ -290,6 +303,15 @@ class Calibration {
     const topology::Instance machine = this->machine();
     const models::Profile prior = profile_for(catalog_, stated ? *stated : catalog_.profile(kPriorOfSteps),
                                               stated.has_value(), machine, remarks_);
+    const std::vector<models::StackFactor> known =
+        prior.calibration ? prior.calibration->stacks : std::vector<models::StackFactor>();
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const auto& f) { return f.is_site() && f.instance == machine.name; }))
+      throw InputError(
+          {{"command line", 0, 0},
+           "--profile",
+           prior.name + " has learnt steps there, which hold these kernels and collectives already",
+           "start from the profile before them: the tables first, then the logs"});
     out_.profile = prior.name;
     calibrate::MachineInputs rows{{}, {}, inputs.files, inputs.tool};
     std::vector<logs::NcclTable> tables;
@@ -355,6 +377,7 @@ class Calibration {
     if (steps && out_.step_fit->refitted) learn_memory(out_.step_fit->fit.profile);
     const calibrate::StepCalibration& c = *out_.step_fit;
     state_intervals(*out_.step_fit, prior);
+    remark_memory(*out_.step_fit, out_.files, remarks_);
     remark_left_out(calibrate::causes_of(c.data->left_out));
     remark_stacks(c);
     out_.refused = refuses(c.doubts.empty());

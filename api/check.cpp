@@ -268,7 +268,7 @@ const planner::Target& target_of(const CheckRequest& o) {
 
 /// File that the run of a plan --out folder reads, on the cluster of the folder.
 CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
-  const std::filesystem::path folder = o.file, plan_file = folder / "plan.json";
+  const std::filesystem::path folder = o.file, plan_file = folder / io::kPlanFile;
   std::error_code none;
   if (!std::filesystem::is_directory(folder, none)) return o;
   if (!std::filesystem::exists(plan_file, none)) {

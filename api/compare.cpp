@@ -11,6 +11,7 @@
 #include "api/check.h"
 #include "api/predictor.h"
 #include "api/what_ran.h"
+#include "io/input/plan_file.h"
 #include "io/input/strategy_text.h"
 #include "text/diagnostic.h"
 #include "text/parse.h"
@@ -36,7 +37,9 @@ Side side_of(const std::string& name, models::Job job, const StackRef& stack, pl
   return {{name, std::move(job), std::move(plan), std::move(broken)}, stack->profile};
 }
 
-Side predicted(const std::string& name, const ResolvedJob& resolved, const models::Strategy& strategy) {
+Side predicted(const std::string& name, const ResolvedJob& resolved, const models::Strategy& strategy,
+               Remarks& remarks) {
+  resolved.remark_other_loop(strategy, remarks);
   Prediction p = Predictor(resolved).predict(resolved.job(), strategy);
   if (!p.judgement.plan)
     throw fault(name, "it cannot be simulated: " + planner::why_no_plan(p.judgement),
@@ -64,7 +67,7 @@ Side on_cluster(const CompareRequest& r, const std::string& name, const ClusterW
   const bool one = !words.strategy.empty();
   const ResolvedJob resolved =
       resolve(asked, {.one_strategy = one, .loop_stated = io::states_loop(words.strategy)}, remarks);
-  if (one) return predicted(name, resolved, io::parse_strategy(words.strategy, resolved.job()));
+  if (one) return predicted(name, resolved, io::parse_strategy(words.strategy, resolved.job()), remarks);
   Recommendation best =
       Predictor(resolved).recommend(resolved.job(), {.layouts = 0, .explain = false, .why_nothing = false});
   const planner::Plan* plan = best.search.recommended_plan();
@@ -102,9 +105,9 @@ Side of_config(const CompareRequest& r, const std::string& name) {
 Side read_side(const CompareRequest& r, const std::string& name, Remarks& remarks) {
   std::error_code none;
   const std::filesystem::path path = name;
-  if (std::filesystem::exists(path / "plan.json", none)) {
-    const calibrate::WhatRan ran = ran_of_folder(name, io::Catalog::standard());
-    return predicted(name, resolve(ran.job, r, {.one_strategy = true}, remarks), *ran.strategy);
+  if (std::filesystem::exists(path / io::kPlanFile, none)) {
+    const calibrate::WhatRan ran = ran_of_folder(name, io::Catalog::standard(), remarks);
+    return predicted(name, resolve(ran.job, r, {.one_strategy = true}, remarks), *ran.strategy, remarks);
   }
   if (std::filesystem::exists(path, none)) return of_config(r, name);
   if (r.job.job.empty())
@@ -113,7 +116,7 @@ Side read_side(const CompareRequest& r, const std::string& name, Remarks& remark
   if (const auto words = cluster_words(name)) return on_cluster(r, name, *words, remarks);
   const ResolvedJob resolved =
       resolve(r, {.one_strategy = true, .loop_stated = io::states_loop(name)}, remarks);
-  return predicted(name, resolved, io::parse_strategy(name, resolved.job()));
+  return predicted(name, resolved, io::parse_strategy(name, resolved.job()), remarks);
 }
 
 }  // namespace
@@ -136,6 +139,7 @@ planner::PlanComparison compare(const CompareRequest& r, Remarks& remarks) {
     }
   }
   if (!faults.empty()) throw InputError(std::move(faults));
+  for (const Side& side : sides) remark_site(*side.profile, side.plan.job, once);
   const ComparedPlan &first = sides[0].plan, &second = sides[1].plan;
   if (first.job.architecture.name != second.job.architecture.name)
     throw fault(r.second,

@@ -29,7 +29,7 @@ std::optional<calibrate::WhatRan> plan_of(const ExplainProfileRequest& r, const 
   if (!r.run.empty() && stated)
     throw InputError({kCommandLine, "--run", "--job, --strategy or --config states a plan as well",
                       "leave one of the two out"});
-  if (!r.run.empty()) return ran_of_folder(r.run, catalog);
+  if (!r.run.empty()) return ran_of_folder(r.run, catalog, remarks);
   std::optional<calibrate::WhatRan> ran =
       what_ran({r.job, r.strategy, r.config, r.instance}, catalog, remarks);
   if (ran && !ran->strategy)

@@ -1,12 +1,14 @@
 #include "api/fitted_profile.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "io/catalog/observations.h"
 #include "io/output/profile_json.h"
 
 namespace trnplan::api {
@@ -53,13 +55,43 @@ std::string collective_profile_json(const calibrate::CollectiveFit& fit, const i
                   builds.empty() ? "an unknown build" : fmt::format("build {}", fmt::join(builds, " and "))));
 }
 
+namespace {
+
+/// The user's own layouts as observations that they had enough memory: plans near them are tested.
+std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibration& c) {
+  std::vector<planner::Observation> all;
+  for (const calibrate::MeasuredStep& s : c.data->runs.steps) {
+    if (!s.own) continue;
+    const std::string file = std::filesystem::path(s.at.file).filename().string();
+    const auto& files = c.fit.profile.calibration->files;
+    const auto read = std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.name == file; });
+    if (read == files.end()) continue;
+    planner::Observation o;
+    o.rule = "memory";
+    o.accepted = true;
+    o.instance = s.job.cluster.instance.name;
+    o.nodes = s.job.cluster.nodes;
+    o.model = s.job.architecture.name;
+    o.parameters = models::parameters(s.job.architecture);
+    o.strategy = models::canonical(s.strategy);
+    o.sequence = s.job.training.sequence;
+    o.file = file;
+    o.sha256 = read->sha256;
+    o.line = s.at.line;
+    all.push_back(std::move(o));
+  }
+  return all;
+}
+
+}  // namespace
+
 std::string step_profile_json(const calibrate::StepCalibration& c, const io::Catalog& catalog) {
   const models::Profile& profile = c.fit.profile;
   std::optional<models::Profile> base;
   if (!profile.base.empty()) base = catalog.profile(profile.base);
   std::vector<models::Parameter> stated;
   for (const calibrate::StepFit::Estimate& e : c.fit.estimates) stated.push_back(e.parameter);
-  return io::profile_json(
+  const std::string text = io::profile_json(
       profile, base, stated,
       fmt::format("Fitted to {} measured steps ({} configurations){} {} nccom-test points{}; prior {}.",
                   c.fit.observations, c.fit.configuration_effects.size(), c.fit.kernels > 0 ? "," : " and",
@@ -70,6 +102,8 @@ std::string step_profile_json(const calibrate::StepCalibration& c, const io::Cat
                   profile.calibration->prior),
       "Effective values for this model, not measurements of hardware. The covariance shows how fitted "
       "parameters depend on each other.");
+  const std::vector<planner::Observation> ran = layouts_that_ran(c);
+  return ran.empty() ? text : io::with_observations(text, ran);
 }
 
 std::string machine_profile_json(const calibrate::MachineCalibration& c, const io::Catalog& catalog) {

@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include "io/input/plan_file.h"
 #include "launch/process/process.h"
 #include "launch/watch/job_states.h"
 #include "text/diagnostic.h"
@@ -66,7 +67,7 @@ bool over(const std::string& state) {
 void refuse_folder(const std::string& target) {
   std::error_code none;
   if (!fs::is_directory(target, none)) return;
-  const fs::path plan = fs::path(target) / "plan.json";
+  const fs::path plan = fs::path(target) / io::kPlanFile;
   throw InputError({{target, 0, 0},
                     "",
                     "this is a folder, but a log was expected",

@@ -205,7 +205,8 @@ void remark_borrowed(const models::Profile& profile, const models::Job& job,
               "profile");
 }
 
-/// Adds a remark if the profile has learnt clusters, and the job runs on none of them.
+}  // namespace
+
 void remark_site(const models::Profile& profile, const models::Job& job, Remarks& remarks) {
   if (profile.calibration == nullptr || at_known_site(profile, job)) return;
   const models::FactorShares shares = factor_shares(profile, job);
@@ -222,8 +223,6 @@ void remark_site(const models::Profile& profile, const models::Job& job, Remarks
                           printable(job.cluster.instance.name, 40)),
               "profile");
 }
-
-}  // namespace
 
 void remark_release(const models::Profile& profile, const models::Job& job, Remarks& remarks) {
   const models::Software& software = job.software;

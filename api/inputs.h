@@ -57,6 +57,8 @@ void check_apart(const char* option, const std::string& path, const std::vector<
 /// Adds a remark if the profile is for another family than that of `instance`.
 void remark_family(const io::Catalog& catalog, const models::Profile& profile,
                    const topology::Instance& instance, Remarks& remarks);
+/// Adds a remark if the profile has learnt clusters, and the job runs on none of them.
+void remark_site(const models::Profile& profile, const models::Job& job, Remarks& remarks);
 /// Adds a remark if the job states a release of the Neuron SDK that the profile does not know, or knows only
 /// for a framework that the job does not state; or if the profile was fitted to other frameworks or has learnt
 /// other clusters.

@@ -5,6 +5,7 @@
 
 #include "io/catalog/catalog.h"
 #include "io/input/cluster_files.h"
+#include "io/input/plan_file.h"
 #include "io/output/emit_kubernetes.h"
 #include "launch/submit/schedulers.h"
 #include "launch/submit/submit.h"
@@ -47,7 +48,7 @@ std::optional<launch::SubmitResult> done_before(const launch::SubmitRequest& req
 /// What would run once the faults are mended; none where the folder holds no plan, or cannot be read.
 std::vector<std::vector<std::string>> commands_of(const launch::SubmitRequest& request) {
   std::error_code none;
-  if (!std::filesystem::is_regular_file(request.folder.path() / "plan.json", none)) return {};
+  if (!std::filesystem::is_regular_file(request.folder.path() / io::kPlanFile, none)) return {};
   try {
     return launch::commands(request);
   } catch (const InputError&) {

@@ -12,7 +12,8 @@ namespace trnplan::api {
 
 namespace {
 
-std::optional<MachineChange::Side> side_of(const calibrate::WhatRan& ran, const models::Profile& profile) {
+std::optional<MachineChange::Side> side_of(const calibrate::WhatRan& ran, const models::Profile& profile,
+                                           std::optional<models::Strategy>* best_of = nullptr) {
   Remarks unsaid;  // the same on both sides, and said by plan
   const ResolvedJob resolved = resolve(ran.job, {},
                                        {.one_strategy = ran.strategy.has_value(),
@@ -31,6 +32,7 @@ std::optional<MachineChange::Side> side_of(const calibrate::WhatRan& ran, const 
   const Recommendation best =
       predictor.recommend(resolved.job(), {.layouts = 0, .explain = false, .why_nothing = false});
   const planner::Plan* plan = best.search.recommended_plan();
+  if (plan != nullptr && best_of != nullptr) *best_of = plan->strategy;
   return plan != nullptr ? std::optional(side(planner::as_planned(best.stack->job, *plan), *plan))
                          : std::nullopt;
 }
@@ -43,9 +45,13 @@ MachineChange machine_change(const calibrate::WhatRan& ran, const models::Profil
   MachineChange change{
       fmt::format("{}, {} x {}", job.architecture.name, job.cluster.nodes, job.cluster.instance.name),
       !ran.strategy.has_value(),
-      side_of(ran, before),
+      {},
+      {},
       {}};
+  calibrate::WhatRan held = ran;
+  change.before = side_of(ran, before, &held.strategy);
   change.after = side_of(ran, after);
+  if (held.strategy) change.held = side_of(held, after);
   return change;
 }
 

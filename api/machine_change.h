@@ -19,9 +19,10 @@ struct MachineChange {
   std::string job;                    ///< "llama3-8b, 2 x p5.48xlarge"
   bool searched = false;              ///< the recommended plans; else the stated strategy
   std::optional<Side> before, after;  ///< absent: no plan
+  std::optional<Side> held;           ///< the plan before, by the second profile
 };
 
-/// The job's stated strategy, or its recommended ones, by both profiles. Cost: two simulations, or two searches.
+/// The job's stated strategy, or its recommended ones, by both profiles. Cost: three simulations, or two searches.
 [[nodiscard]] MachineChange machine_change(const calibrate::WhatRan& ran, const models::Profile& before,
                                            const models::Profile& after);
 

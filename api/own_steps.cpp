@@ -4,24 +4,33 @@
 #include <cmath>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "api/predictor.h"
 #include "api/resolve.h"
+#include "logs/training/reserved_memory.h"
+#include "text/diagnostic.h"
+#include "units/quantity.h"
 
 namespace trnplan::api {
 
 namespace {
 
-constexpr double kSameStep = 1e-6;  ///< relative difference of two predictions that are the same
+/// Relative difference of two predictions that are the same: a factor on a step, or on each of its parts in whole ticks.
+constexpr double kSameStep = 1e-3;
 
-void state_interval(const calibrate::MeasuredStep& run, std::shared_ptr<const models::Profile> profile,
-                    double step, double& low, double& high) {
+/// Returns the predicted memory of the fullest device; 0: not predicted.
+double state_interval(const calibrate::MeasuredStep& run, std::shared_ptr<const models::Profile> profile,
+                      double& step, double& low, double& high) {
   Remarks unsaid;
   const ResolvedJob resolved =
       resolve(run.job, {}, {.one_strategy = true, .refuses = false, .profile = std::move(profile)}, unsaid);
   const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run.strategy));
-  if (!p.judgement.plan || std::abs(p.judgement.plan->report.step.value / step - 1) > kSameStep) return;
+  if (!p.judgement.plan || std::abs(p.judgement.plan->report.step.value / step - 1) > kSameStep) return 0;
+  step = p.judgement.plan->report.step.value;
   low = p.judgement.plan->report.low.value;
   high = p.judgement.plan->report.high.value;
+  return p.judgement.plan->memory.worst().peak().value;
 }
 
 }  // namespace
@@ -40,7 +49,25 @@ void state_intervals(calibrate::StepCalibration& c, const models::Profile& prior
     const auto run = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return s.id == own.id; });
     if (run == steps.end()) continue;
     state_interval(*run, before, own.before, own.before_low, own.before_high);
-    state_interval(*run, after, own.after, own.after_low, own.after_high);
+    own.peak = state_interval(*run, after, own.after, own.after_low, own.after_high);
+    own.file = run->at.file;
+  }
+}
+
+void remark_memory(const calibrate::StepCalibration& c, const std::vector<calibrate::LogFile>& files,
+                   Remarks& remarks) {
+  for (const calibrate::LogFile& file : files) {
+    const auto own =
+        std::find_if(c.own.begin(), c.own.end(), [&](const auto& o) { return o.file == file.path; });
+    if (own == c.own.end() || !(own->peak > 0)) continue;
+    double most = 0;
+    for (const logs::MemorySample& m : file.content.memory)
+      most = std::max(most, m.reserved ? m.bytes.value_or(0) : 0);
+    if (most <= (1 + logs::kReservedMore) * own->peak) continue;
+    remarks.add(fmt::format(
+        "{}: {:.2f} GiB of a device were reserved, {:.2f} are predicted. Memory is not learnt: other layouts "
+        "may need more than is predicted, too",
+        printable(file.path, 200), most / kGiB, own->peak / kGiB));
   }
 }
 

@@ -184,6 +184,15 @@ std::vector<StackRef> ResolvedJob::stacks(const models::Job& at) const {
   return all;
 }
 
+void ResolvedJob::remark_other_loop(const models::Strategy& strategy, Remarks& remarks) const {
+  const Stack& stated = machine(reading_.job.cluster.instance).stacks.front();
+  if (!stated.stated || stated.loop == strategy.framework) return;
+  const StackRef runs = stack_of(reading_.job, strategy);
+  remarks.add(fmt::format("the strategy is one of {}, the job states {}: predicted as {} runs it",
+                          name_of(runs->stack), name_of(stated), name_of(runs->stack)),
+              "stack");
+}
+
 StackRef ResolvedJob::stack_of(const models::Job& at, const models::Strategy& strategy) const {
   const std::vector<Stack>& known = machine(at.cluster.instance).stacks;
   const auto runs =

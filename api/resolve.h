@@ -78,6 +78,8 @@ class ResolvedJob {
   [[nodiscard]] std::vector<StackRef> stacks(const models::Job& at) const;
   /// Stack that runs the strategy.
   [[nodiscard]] StackRef stack_of(const models::Job& at, const models::Strategy& strategy) const;
+  /// Adds a remark if the strategy names another training loop than that of the stack that the job states.
+  void remark_other_loop(const models::Strategy& strategy, Remarks& remarks) const;
 
  private:
   struct Machine {

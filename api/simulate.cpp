@@ -111,6 +111,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   if (!r.scenario.empty())
     scenario = io::read_scenario(r.scenario, resolved.job().cluster, {"--scenario", 0, 0}, r.job.texts);
   remark_schedule(out.strategy, remarks);
+  resolved.remark_other_loop(out.strategy, remarks);
   Prediction p = Predictor(resolved).predict(resolved.job(), out.strategy);
   out.job = std::move(p.job);
   out.profile = *p.stack->profile;

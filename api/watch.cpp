@@ -23,6 +23,7 @@
 #include "io/catalog/catalog.h"
 #include "io/catalog/observations.h"
 #include "io/catalog/profile_reader.h"
+#include "io/input/plan_file.h"
 #include "io/output/atomic_write.h"
 #include "launch/watch/watch.h"
 #include "logs/detect/detect.h"
@@ -374,7 +375,7 @@ bool watch(const WatchRequest& request, const ShowReport& show, Remarks& remarks
   WatchRequest of_file = request;
   std::error_code none;
   if (fs::is_directory(request.ran.plan, none))
-    of_file.ran.plan = (fs::path(request.ran.plan) / "plan.json").string();
+    of_file.ran.plan = (fs::path(request.ran.plan) / io::kPlanFile).string();
   check_request(of_file);
   return Watcher(of_file, show, remarks).run();
 }

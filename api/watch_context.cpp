@@ -44,6 +44,7 @@ std::optional<Predicted> predicted(const models::Job& job, const models::Strateg
     const auto* text = std::get_if<std::string>(&r);
     if (text != nullptr && (text->ends_with("[stack]") || text->ends_with("[profile]"))) remarks.add(*text);
   }
+  resolved.remark_other_loop(strategy, remarks);
   const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(strategy));
   const planner::Judgement& judged = p.judgement;
   const char* what =
@@ -115,7 +116,7 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
                         options.nodes > 0 ? "--nodes" : "--instance",
                         "the plan states the machine",
                         "leave it out with --plan"});
-    context.plan = io::read_plan_file(options.plan, catalog);
+    context.plan = plan_of_folder(options.plan, catalog, remarks);
     context.ran = {context.plan->job, context.plan->strategy, false};
     context.profile = doubt(*context.plan, options.plan, profile, remarks);
     return context;

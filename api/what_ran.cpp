@@ -10,11 +10,14 @@
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
 #include "io/input/strategy_text.h"
+#include "launch/folder/folder_check.h"
+#include "launch/folder/folder_settings.h"
 #include "models/framework/framework.h"
 #include "targets/nxdt/nxdt_config.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
+#include "text/version.h"
 
 namespace trnplan::api {
 
@@ -132,13 +135,34 @@ std::string logged_stack(const std::vector<logs::StepSample>& steps) {
   return one && !steps.empty() ? steps.front().framework : "";
 }
 
-WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog) {
-  const std::filesystem::path path = std::filesystem::path(folder) / "plan.json";
-  const io::PlanFile plan = io::read_plan_file(path, catalog);
+io::PlanFile plan_of_folder(const std::string& path, const io::Catalog& catalog, Remarks& remarks) {
+  std::error_code none;
+  const bool whole = std::filesystem::is_directory(path, none);
+  std::filesystem::path file = path;
+  if (whole) file /= io::kPlanFile;
+  io::PlanFile plan = io::read_plan_file(file, catalog);
+  const launch::HeldFolder folder(file.parent_path());
+  if (plan.version != program_version() || file.filename() != io::kPlanFile ||
+      !folder.holds(launch::kSettingsFile))
+    return plan;
+  const std::vector<Diagnostic> changed = launch::check_folder(folder, plan, {}).faults;
+  if (changed.empty()) return plan;
+  const SourcePos& at = changed.front().at;
+  remarks.add(
+      fmt::format("{} was changed since the folder was written ({}). This answer is of its {}, as planned: "
+                  "trnplan check judges the "
+                  "changed file",
+                  printable(at.file), at.line > 0 ? fmt::format("line {}", at.line) : changed.front().problem,
+                  io::kPlanFile));
+  return plan;
+}
+
+WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog, Remarks& remarks) {
+  const io::PlanFile plan = plan_of_folder(folder, catalog, remarks);
   WhatRan ran;
   ran.job = plan.job;
   ran.strategy = plan.strategy;
-  ran.from = path.string();
+  ran.from = (std::filesystem::path(folder) / io::kPlanFile).string();
   return ran;
 }
 

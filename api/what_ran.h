@@ -8,6 +8,7 @@
 #include "api/stated_files.h"
 #include "calibrate/session/samples.h"
 #include "io/catalog/catalog.h"
+#include "io/input/plan_file.h"
 #include "logs/training/samples.h"
 #include "text/remarks.h"
 
@@ -35,8 +36,13 @@ struct StatedRun {
 /// Stack that wrote all of these steps by the words of their logs; "" if some are of another, or none says.
 [[nodiscard]] std::string logged_stack(const std::vector<logs::StepSample>& steps);
 
-/// Plan that a folder of `plan --out` ran, from its plan.json. Throws InputError.
-[[nodiscard]] calibrate::WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog);
+/// Plan that a folder of `plan --out` ran, from its plan.json. Throws InputError. A remark names the first file that was
+/// changed since.
+[[nodiscard]] calibrate::WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog,
+                                               Remarks& remarks);
+/// The same of a plan.json, or of the folder that has it.
+[[nodiscard]] io::PlanFile plan_of_folder(const std::string& path, const io::Catalog& catalog,
+                                          Remarks& remarks);
 /// Paths of its train-*.out, named as in its train.sbatch. Throws InputError if there is none.
 [[nodiscard]] std::vector<std::string> logs_of_folder(const std::string& folder);
 

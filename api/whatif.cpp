@@ -342,6 +342,12 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
                                               *on->profile, on->job, named->plan->strategy);
     if (!beyond.empty()) remarks.add(beyond, "beyond-fit");
   }
+  std::set<std::string> said{named != nullptr ? named->instance : ""};
+  for (const planner::WhatIfPoint& p : result.points) {
+    if (!p.plan || !said.insert(p.instance).second) continue;
+    const StackRef on = resolved.stack_of(on_cluster(job, question.instances, *p.plan), p.plan->strategy);
+    remark_site(*on->profile, on->job, remarks);
+  }
   return {std::move(result), question, job, reliability};
 }
 

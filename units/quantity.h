@@ -62,6 +62,7 @@ constexpr Bytes operator*(BytesPerSecond r, Seconds s) {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kGiB = 0x1p30;  ///< bytes in a GiB
+inline constexpr double kMiB = 0x1p20;  ///< bytes in a MiB
 inline constexpr double kHour = 3600;   ///< seconds in an hour
 inline constexpr double kDay = 86400;   ///< seconds in a day
 

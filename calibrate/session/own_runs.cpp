@@ -10,6 +10,7 @@
 
 #include "models/step/step.h"
 #include "text/figures.h"
+#include "units/square.h"
 
 namespace trnplan::calibrate {
 
@@ -64,13 +65,36 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
   }
 }
 
-std::vector<SiteRun> site_runs(const StepData& data) {
+namespace {
+
+/// Adds to runs of one layout what they differ by beyond `repeat`, so that a further run may differ as much from their
+/// mean.
+void widen_unlike(std::vector<SiteRun>& runs, double repeat) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<SiteRun*>> layouts;
+  for (SiteRun& run : runs)
+    layouts[{layout_name(run.job, run.strategy), run.job.software.framework, run.job.software.release}]
+        .push_back(&run);
+  for (auto& [name, same] : layouts) {
+    const auto n = static_cast<double>(same.size());
+    double mean = 0, sum = 0;
+    for (const SiteRun* run : same) mean += run->log_seconds / n;
+    for (const SiteRun* run : same) sum += square(run->log_seconds - mean);
+    if (same.size() < 2 || sum / (n - 1) <= square(repeat)) continue;
+    for (SiteRun* run : same)
+      run->log_sd = std::hypot(run->log_sd, std::sqrt(n * (sum / (n - 1) - square(repeat))));
+  }
+}
+
+}  // namespace
+
+std::vector<SiteRun> site_runs(const StepData& data, double repeat) {
   std::vector<SiteRun> runs;
   for (const StepObservation& o : data.bench->observations()) {
     const MeasuredStep& first = data.runs.steps[o.rows.front()];
     if (!first.own || first.job.software.framework.empty()) continue;
     runs.push_back({first.group, first.job, first.strategy, o.log_seconds, o.log_sd});
   }
+  widen_unlike(runs, repeat);
   return runs;
 }
 

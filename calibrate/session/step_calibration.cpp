@@ -77,6 +77,21 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
   const auto v = own_rows(data, profile);
   std::vector<Diagnostic> doubts;
   for (const auto& row : v.rows) {
+    const models::Training& training = row.step->job.training;
+    const topology::Cluster& cluster = row.step->job.cluster;
+    const topology::Core& core = cluster.instance.core;
+    const FlopsPerSecond peak = models::is_fp8(row.step->strategy.precision) ? core.fp8 : core.bf16;
+    const double tokens = static_cast<double>(training.sequence) * training.global_batch;
+    const double most = models::six_n_flops_per_token(row.step->job.architecture) * tokens /
+                        (row.step->seconds * peak.value * cluster.cores());
+    if (most > 1) {
+      doubts.push_back(
+          {row.step->at, "step",
+           fmt::format("{:.4g} s would be {:.0f} % of the peak FLOPS of {}", row.step->seconds, 100 * most,
+                       counted(cluster.cores(), topology::device_word(cluster.instance.traits.accelerator))),
+           "check that nodes, batch and strategy of the job are those of this log"});
+      continue;
+    }
     const double ratio = row.step->seconds / row.predicted;
     const bool known = at_known_site(profile, row.step->job);
     const double spread = std::hypot(row.spread, known ? 0 : profile[models::common::site_spread]);
@@ -284,7 +299,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                       excluded.empty() ? "give training rows or logs with --job and --strategy"
                                        : excluded.front().id + ": " + excluded.front().reason});
   }
-  out.site_runs = site_runs(*out.data);
+  out.site_runs = site_runs(*out.data, profile[models::common::repeat_spread]);
   if (!out.refitted && out.site_runs.empty()) {
     throw InputError({{"command line", 0, 0},
                       "files",

@@ -34,6 +34,8 @@ struct OwnStep {
   bool by_rate = false;                                ///< likewise
   double before = 0, before_low = 0, before_high = 0;  ///< by the current profile, 90 %
   double after = 0, after_low = 0, after_high = 0;     ///< by the fitted one
+  std::string file;                                    ///< path of its log
+  double peak = 0;  ///< predicted bytes of the fullest device; 0: not predicted
 };
 
 /// Words on the seconds of a run whose log shows two times of a step: " from step to step (3.5 by the step time in

@@ -59,13 +59,13 @@ std::string change_text(const api::MachineChange& change) {
     return fmt::format("{:.4g} s/step (90 %: {:.4g} to {:.4g})", s->step.value, s->low.value, s->high.value);
   };
   std::string text = fmt::format("{}: {}", printable(change.job, 100), side(change.before));
-  text += fmt::format("\n  by what was learnt {}", side(change.after));
-  if (change.before && change.after) {
-    text += fmt::format(", {:+.1f} %\n", 100 * (change.after->step / change.before->step - 1));
+  text += fmt::format("\n  by what was learnt {}", side(change.held));
+  if (change.before && change.held && change.after) {
+    text += fmt::format(", {:+.1f} %\n", 100 * (change.held->step / change.before->step - 1));
     text += change.before->strategy == change.after->strategy
                 ? fmt::format("  {}{}\n", change.searched ? "still best: " : "", change.after->strategy)
-                : fmt::format("  best now: {}\n  before:   {}\n", change.after->strategy,
-                              change.before->strategy);
+                : fmt::format("  of:       {}\n  best now: {}, {:.4g} s/step\n", change.before->strategy,
+                              change.after->strategy, change.after->step.value);
     return text;
   }
   return text + "\n";

@@ -63,15 +63,16 @@ std::string failure_text(const io::WatchFailure& f) {
 /// States whether the run is as fast as it should be.
 std::string verdict_text(const io::WatchReport& r) {
   if (!r.predicted || !r.step_seconds) return "";
-  const double off = *r.step_seconds / *r.predicted - 1;
-  const std::string how = *r.step_seconds > r.predicted_90->second  ? "slower than it should be"
-                          : *r.step_seconds < r.predicted_90->first ? "faster than predicted"
+  const double step = io::drifts(r) ? *r.recent_seconds : *r.step_seconds, off = step / *r.predicted - 1;
+  const std::string how = step > r.predicted_90->second  ? "slower than it should be"
+                          : step < r.predicted_90->first ? "faster than predicted"
                           : std::abs(off) <= kAsExpected
                               ? "as fast as it should be"
                               : fmt::format("{:.0f} % {} than expected, within the 90 % interval",
                                             100 * std::abs(off), off > 0 ? "slower" : "faster");
-  return fmt::format("{}: your run {:.4g} s a step, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n", how,
-                     *r.step_seconds, *r.predicted, r.predicted_90->first, r.predicted_90->second);
+  return fmt::format("{}: your run {:.4g} s a step{}, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n", how, step,
+                     io::drifts(r) ? " of late" : "", *r.predicted, r.predicted_90->first,
+                     r.predicted_90->second);
 }
 
 }  // namespace

@@ -274,8 +274,20 @@ JobSource source_of(const Node& root) {
   return looks_like_hf_config(root) ? JobSource::hf_config : JobSource::job;
 }
 
-JobReading read_job_file(Node root, const std::string& file, const JobOptions& options,
-                         const Catalog& catalog, const Files& files) {
+/// True for a job that states its machine, or a file that describes it.
+bool states_machine(const Node& root) {
+  const Node* cluster = root.find("cluster");
+  if (cluster == nullptr || !cluster->is_map()) return cluster != nullptr && !cluster->is_null();
+  constexpr std::array kKeys = {"instance", "neuron_ls", "hyperpod", "parallelcluster", "sinfo"};
+  return std::any_of(kKeys.begin(), kKeys.end(),
+                     [&](const char* key) { return cluster->find(key) != nullptr; });
+}
+
+JobReading read_job_file(Node root, const std::string& file, JobOptions options, const Catalog& catalog,
+                         const Files& files) {
+  // A question about several machines starts from the first of them where the job states none.
+  if (options.own_instances && options.instance.empty() && !states_machine(root))
+    options.instance = options.first_instance.empty() ? catalog.default_instance() : options.first_instance;
   const std::string said = override_keys(root, options);
   JobReading reading = job_from(std::move(root), file, catalog, files, options.target);
   if (!said.empty() && !options.expected)
@@ -318,7 +330,7 @@ JobInput read_file(const std::string& file, const JobOptions& options, const Cat
 /// The job that a folder of plan --out was written for, on its cluster.
 JobInput read_plan_folder(const fs::path& folder, const JobOptions& options, const Catalog& catalog,
                           const Files& files) {
-  const fs::path file = folder / "plan.json";
+  const fs::path file = folder / kPlanFile;
   const PlanFile plan = read_plan_file(file, catalog, files);
   const models::Training& training = plan.job.training;
   JobOptions planned;
@@ -334,6 +346,7 @@ JobInput read_plan_folder(const fs::path& folder, const JobOptions& options, con
   planned.framework = plan.job.software.framework;
   override_keys(root, planned);
   JobReading reading = read_job_file(std::move(root), file.string(), options, catalog, files);
+  reading.job.architecture.name = plan.job.architecture.name;  // config.json has none
   if (options.all_reduce.empty() && options.measured.empty()) reading.job.all_reduce = plan.job.all_reduce;
   reading.notes.push_back(printable(file.string(), 200) +
                           " states the job, without the pins, limits and prices that it was planned with");
@@ -343,7 +356,7 @@ JobInput read_plan_folder(const fs::path& folder, const JobOptions& options, con
 JobInput read_any(const std::string& argument, const JobOptions& options, const Catalog& catalog,
                   const Files& files) {
   const std::string file = file_of(argument, files);
-  if (file != argument && files.has(fs::path(argument) / "plan.json"))
+  if (file != argument && files.has(fs::path(argument) / kPlanFile))
     return read_plan_folder(argument, options, catalog, files);
   if (files.has(file)) return read_file(file, options, catalog, files);
   const auto model = known_model(argument, catalog);

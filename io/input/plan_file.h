@@ -14,6 +14,8 @@
 
 namespace trnplan::io {
 
+inline constexpr const char* kPlanFile = "plan.json";
+
 /// Additions to the plan object.
 struct PlanStory {
   std::string target;    ///< the name of the planner::Target that trains

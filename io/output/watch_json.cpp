@@ -13,6 +13,11 @@ bool broke(const WatchReport& r) {
          std::any_of(r.failures.begin(), r.failures.end(), [](const WatchFailure& f) { return !f.went_on; });
 }
 
+bool drifts(const WatchReport& r) {
+  return r.recent_seconds &&
+         std::any_of(r.alarms.begin(), r.alarms.end(), [](const WatchAlarm& a) { return a.kind == "drift"; });
+}
+
 bool failed(const WatchReport& r) {
   return broke(r) ||
          std::any_of(r.alarms.begin(), r.alarms.end(), [](const WatchAlarm& a) { return a.fatal; });
@@ -121,14 +126,15 @@ const Record<WatchReport>& record() {
        {"tokens_per_second", &R::tokens_per_second, "at the median step"},
        {"loss", &R::loss, "the last one that is a number"},
        {"memory_bytes_per_core", &R::memory_bytes,
-        "of the fullest core, if the log has reports of neuron-monitor"},
+        "of the fullest core or GPU: neuron-monitor's reports, or what TorchTitan or Megatron reserved"},
        {"predicted_memory_bytes_per_core", &R::predicted_memory_bytes, "likewise"},
        {"wall_seconds", &R::wall_seconds},
        {"goodput", &R::goodput},
        {"restarts", &R::restarts},
        {"lost_steps", &R::lost_steps, "that were repeated"},
        {"eta_seconds", &R::eta_seconds,
-        "at this step time, with the losses so far except those of the first start"},
+        "at this step time, or that of the last 20 with an alarm `drift`, with the losses so far except "
+        "those of the first start"},
        {"usd_so_far", &R::usd_so_far, "at the on-demand price of the plan"},
        {"usd_total", &R::usd_total, "likewise"},
        {"finished", &R::finished, "the last step is done, by the number of steps in the log or the plan"},
@@ -142,7 +148,8 @@ const Record<WatchReport>& record() {
        {"explanations", &R::explanations,
         "of steps above the interval, or that became slower; the likeliest first"},
        {"to_tell", &R::to_tell, "what to run to tell those apart that are as likely; `\"\"` if one is not"},
-       {"remarks", &R::remarks, "what `--calibrate` learnt and `--record` wrote"}});
+       {"remarks", &R::remarks,
+        "what `--calibrate` learnt and `--record` wrote, and what the log and the job count differently"}});
   return described;
 }
 

@@ -48,7 +48,7 @@ struct WatchReport {
   std::string state;   ///< of the scheduler's job; "" not known
   std::int64_t step = 0, total = 0;
   std::optional<double> step_seconds;    ///< median of the run so far
-  std::optional<double> recent_seconds;  ///< mean of the last 20 steps without pauses
+  std::optional<double> recent_seconds;  ///< mean of the last 20 steps (5 lines at least) without pauses
   int timed_steps = 0;
   int recent_steps = 0;             ///< that `recent_seconds` are of, pauses included
   std::optional<double> predicted;  ///< s
@@ -70,6 +70,8 @@ struct WatchReport {
 
 /// True if the run broke and no step was done since.
 [[nodiscard]] bool broke(const WatchReport& report);
+/// True if the last steps left the pace of the first: what is left takes theirs.
+[[nodiscard]] bool drifts(const WatchReport& report);
 /// True if it broke, or if its work is of no use any more.
 [[nodiscard]] bool failed(const WatchReport& report);
 

@@ -266,6 +266,12 @@ void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
   if (!judged.memory) return;
   const double predicted = judged.memory->worst().peak().value;
   a.problem += fmt::format("; {:.2f} was predicted", predicted / kGiB);
+  if (a.failure.unused_gib && a.failure.unused_gib > a.failure.tried_gib.value_or(0)) {
+    a.problem += fmt::format("; {:.2f} GiB were reserved and unused, in pieces that were too small",
+                             *a.failure.unused_gib);
+    a.fix = "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: the allocator then joins these pieces";
+    return;
+  }
   const double limit = d.limit.value_or(ran.job.cluster.instance.core.memory.value);
   // What the run needed beyond its prediction, any other plan is expected to need too.
   const double excess = d.needed ? std::max(0.0, *d.needed - predicted) : 0;

@@ -77,6 +77,11 @@ bool grows_steadily(const std::vector<double>& seconds) {
 
 }  // namespace
 
+std::size_t recent_lines(const RunLog& log) {
+  const std::int64_t lines = (kRecentSteps + log.interval - 1) / std::max<std::int64_t>(1, log.interval);
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(lines, kFewestLines, kRecentSteps));
+}
+
 double mean_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double v : values) sum += v;
@@ -91,28 +96,30 @@ std::vector<double> steady(const std::vector<double>& values, double typical) {
   return kept;
 }
 
-std::vector<double> first_of(const std::vector<double>& values, int count) {
-  const auto n = std::min<std::size_t>(values.size(), static_cast<std::size_t>(count));
+std::vector<double> first_of(const std::vector<double>& values, std::size_t count) {
+  const std::size_t n = std::min(values.size(), count);
   return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)};
 }
 
-std::vector<double> last_of(const std::vector<double>& values, int count) {
-  const auto n = std::min<std::size_t>(values.size(), static_cast<std::size_t>(count));
+std::vector<double> last_of(const std::vector<double>& values, std::size_t count) {
+  const std::size_t n = std::min(values.size(), count);
   return {values.end() - static_cast<std::ptrdiff_t>(n), values.end()};
 }
 
 void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r) {
   const std::vector<double> seconds = log.seconds();
-  if (seconds.size() < 2 * static_cast<std::size_t>(kRecentSteps)) return;
-  const double first = median(first_of(seconds, kRecentSteps));
+  const std::size_t lines = recent_lines(log);
+  if (seconds.size() < 2 * lines) return;
+  const double first = median(first_of(seconds, lines));
   // A restart may change the speed: the steps since are compared with each other too.
   const std::vector<double> pace = log.pace().seconds;
   const bool restarted = pace.size() < seconds.size();
-  const double level = restarted ? median(first_of(pace, kRecentSteps)) : first;
-  const std::vector<double> recent = last_of(pace, kRecentSteps);
-  const std::vector<double> even = steady(recent, level);
+  const double level = restarted ? median(first_of(pace, lines)) : first;
+  const std::vector<double> recent = last_of(pace, lines);
+  // Where most of them are slow, all have become slower: that is no straggler.
+  const std::vector<double> even = steady(recent, std::max(level, median(recent)));
   const auto slow = static_cast<int>(recent.size() - even.size());
-  const bool grows = pace.size() >= 2 * static_cast<std::size_t>(kRecentSteps) && grows_steadily(pace);
+  const bool grows = pace.size() >= 2 * lines && grows_steadily(pace);
   const std::int64_t shown = static_cast<std::int64_t>(recent.size()) * log.interval;
   const std::string compare = fmt::format("compare {} on the nodes", setting.words().monitor);
   if (slow >= kSlowSteps && !grows) {
@@ -120,10 +127,11 @@ void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchRepor
         {"straggler",
          fmt::format("{} of the last {} {} took more than {:.0f} % longer than the first{}", slow,
                      recent.size(), log.interval == 1 ? "steps" : "means over several steps",
-                     (kSlowStep - 1) * 100,
-                     restarted ? " since the restart" : fmt::format(" {}", kRecentSteps)),
-         "a node may be slow: every step waits for the slowest node", compare + ", and take the slow one out",
-         std::nullopt, 0});
+                     (kSlowStep - 1) * 100, restarted ? " since the restart" : fmt::format(" {}", lines)),
+         "something slows single steps: loading of data, a checkpoint, an evaluation, or a node that is slow "
+         "at times",
+         "look at what the run does at these steps; " + compare + ", and take a slow one out", std::nullopt,
+         0});
   }
   if (even.empty() && !grows) return;
   const double last = mean_of(grows ? recent : even), change = last / first - 1;

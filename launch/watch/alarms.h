@@ -12,8 +12,10 @@
 
 namespace trnplan::launch {
 
-/// Steps of the running mean.
-inline constexpr int kRecentSteps = 20;
+/// Steps of the running mean, and the fewest lines of a log by which it is judged. Our own values.
+inline constexpr int kRecentSteps = 20, kFewestLines = 5;
+/// Lines of the running mean: of so many steps, where a line covers several.
+std::size_t recent_lines(const RunLog& log);
 /// Alarm if the running mean leaves the run's first 20 steps by more than this: above the 1-2 % by which
 /// throughput swings over a day (Llama 3 paper, arXiv 2407.21783), below the 10 % that one slow host costs
 /// (MegaScale, arXiv 2402.15627).
@@ -59,7 +61,7 @@ void look_for_silence(double silent, const std::vector<double>& seconds, const R
 [[nodiscard]] double mean_of(const std::vector<double>& values);
 /// Values that are not pauses.
 [[nodiscard]] std::vector<double> steady(const std::vector<double>& values, double typical);
-[[nodiscard]] std::vector<double> first_of(const std::vector<double>& values, int count);
-[[nodiscard]] std::vector<double> last_of(const std::vector<double>& values, int count);
+[[nodiscard]] std::vector<double> first_of(const std::vector<double>& values, std::size_t count);
+[[nodiscard]] std::vector<double> last_of(const std::vector<double>& values, std::size_t count);
 
 }  // namespace trnplan::launch

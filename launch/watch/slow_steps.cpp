@@ -12,7 +12,7 @@ namespace trnplan::launch {
 namespace {
 
 /// Steps whose spread is judged: enough for 8 % of it, few enough to be of one state of the machine.
-constexpr int kMostForSpread = 100;
+constexpr std::size_t kMostForSpread = 100;
 
 std::vector<double> deviations(const std::vector<double>& values, double middle) {
   std::vector<double> all;
@@ -21,9 +21,9 @@ std::vector<double> deviations(const std::vector<double>& values, double middle)
 }
 
 /// Adds the spread of the steps that are not pauses.
-void add_spread(const std::vector<double>& seconds, SlowSteps& slow) {
+void add_spread(const std::vector<double>& seconds, std::size_t lines, SlowSteps& slow) {
   const std::vector<double> last =
-      steady(last_of(seconds, slow.later ? kRecentSteps : kMostForSpread), slow.seconds);
+      steady(last_of(seconds, slow.later ? lines : kMostForSpread), slow.seconds);
   if (last.size() < static_cast<std::size_t>(kStepsForSpread)) return;
   int equal = 0;
   for (std::size_t i = 1; i < last.size(); ++i) equal += last[i] == last[i - 1] ? 1 : 0;
@@ -37,10 +37,11 @@ void add_spread(const std::vector<double>& seconds, SlowSteps& slow) {
 
 std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan) {
   const std::vector<double> seconds = log.seconds(), pace = log.pace().seconds;
+  const std::size_t lines = recent_lines(log);
   SlowSteps slow;
-  if (seconds.size() >= 2 * static_cast<std::size_t>(kRecentSteps)) {
-    slow.expected = median(first_of(seconds, kRecentSteps));
-    slow.seconds = median(last_of(pace, kRecentSteps));
+  if (seconds.size() >= 2 * lines) {
+    slow.expected = median(first_of(seconds, lines));
+    slow.seconds = median(last_of(pace, lines));
     slow.later = slow.expected <= plan.high.value && slow.seconds / slow.expected - 1 > kDrift;
     slow.log_sd = kUsualSwing;
   }
@@ -50,7 +51,7 @@ std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan)
     slow.expected = plan.step.value;
     slow.log_sd = std::max(kUsualSwing, std::log(plan.high / plan.step) / kNinetyPercent);
   }
-  add_spread(pace, slow);
+  add_spread(pace, lines, slow);
   return slow;
 }
 

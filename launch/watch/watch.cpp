@@ -11,6 +11,7 @@
 #include "launch/watch/remedies.h"
 #include "launch/watch/setting.h"
 #include "logs/training/failures.h"
+#include "logs/training/reserved_memory.h"
 #include "units/median.h"
 #include "units/quantity.h"
 
@@ -28,11 +29,12 @@ double tokens_a_step(const models::Job& job) {
 void time_steps(const RunLog& log, io::WatchReport& r) {
   const auto [seconds, steps] = log.pace();
   r.timed_steps = static_cast<int>(std::min<std::int64_t>(log.timed_steps(), kMostCounted));
-  r.recent_steps =
-      static_cast<int>(std::min({steps, kRecentSteps * log.interval, std::int64_t{kMostCounted}}));
+  const std::size_t lines = recent_lines(log);
+  r.recent_steps = static_cast<int>(
+      std::min({steps, static_cast<std::int64_t>(lines) * log.interval, std::int64_t{kMostCounted}}));
   if (seconds.empty()) return;
   r.step_seconds = median(seconds);
-  const std::vector<double> recent = last_of(seconds, kRecentSteps), even = steady(recent, *r.step_seconds);
+  const std::vector<double> recent = last_of(seconds, lines), even = steady(recent, *r.step_seconds);
   r.recent_seconds = mean_of(even.empty() ? recent : even);
 }
 
@@ -64,13 +66,19 @@ void compare(const io::PlanFile& plan, const RunSetting& setting, io::WatchRepor
   }
 }
 
-/// Steps of the whole run: those for the plan's tokens if it states them, else the total of the bar.
-std::int64_t total_steps(const RunLog& log, const std::optional<io::PlanFile>& plan) {
+/// Steps of the whole run: the fewer of those for the plan's tokens and those that the log counts, which may be of an
+/// epoch. A remark says where they differ.
+std::int64_t total_steps(const RunLog& log, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
   if (!plan || !(plan->job.training.tokens > 0)) return log.total;
-  const double per_step = tokens_a_step(plan->job);
-  const double steps = std::ceil(plan->job.training.tokens / per_step);
-  if (log.total > 0 && static_cast<double>(log.total) <= steps) return log.total;
-  return steps < 9e15 ? static_cast<std::int64_t>(steps) : log.total;
+  const double steps = std::ceil(plan->job.training.tokens / tokens_a_step(plan->job));
+  if (!(steps < 9e15)) return log.total;
+  const auto planned = static_cast<std::int64_t>(steps);
+  const std::int64_t fewer = log.total > 0 ? std::min(log.total, planned) : planned;
+  if (log.total > 0 && log.total != planned)
+    r.remarks.push_back(
+        fmt::format("the log counts {} steps, the tokens of the job are {}: time left and cost are for {}",
+                    log.total, planned, fewer));
+  return fewer;
 }
 
 /// A log that begins in the middle of a run does not show the time before.
@@ -132,7 +140,9 @@ void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::Wat
   const std::int64_t left = std::max<std::int64_t>(0, r.total - r.step);
   if (r.total > 0 && useful > 0 && wall > 0) {
     const double losses = std::max(1.0, (wall - first_start(log, *r.step_seconds)) / useful);
-    r.eta_seconds = static_cast<double>(left) * *r.step_seconds * losses;
+    // What is left is done at the pace of the last steps, if that has changed.
+    r.eta_seconds =
+        static_cast<double>(left) * (io::drifts(r) ? *r.recent_seconds : *r.step_seconds) * losses;
   }
   if (!plan || !(plan->usd_per_hour > 0)) return;
   r.usd_so_far = wall / 3600 * plan->usd_per_hour;
@@ -140,15 +150,19 @@ void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::Wat
 }
 
 void read_memory(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
+  bool reserved = false;
   for (const logs::MemorySample& m : content.memory) {
-    if (m.bytes && m.core) r.memory_bytes = std::max(r.memory_bytes.value_or(0), *m.bytes);
+    if (!m.bytes || !(m.core || m.reserved)) continue;
+    if (*m.bytes > r.memory_bytes.value_or(0)) reserved = m.reserved;
+    r.memory_bytes = std::max(r.memory_bytes.value_or(0), *m.bytes);
   }
   if (!r.memory_bytes || !plan || !(plan->peak.value > 0)) return;
   const double limit = plan->job.cluster.instance.core.memory.value;
-  if (*r.memory_bytes > plan->peak.value) {
+  if (*r.memory_bytes > (reserved ? 1 + logs::kReservedMore : 1) * plan->peak.value) {
     alarm(r, "memory",
-          fmt::format("a {} uses {:.2f} GiB; {:.2f} was predicted, and it has {:.0f}", r.device,
-                      *r.memory_bytes / kGiB, plan->peak.value / kGiB, limit / kGiB),
+          fmt::format("a {} {} {:.2f} GiB; {:.2f} was predicted, and it has {:.0f}", r.device,
+                      reserved ? "reserves" : "uses", *r.memory_bytes / kGiB, plan->peak.value / kGiB,
+                      limit / kGiB),
           "the prediction is too low, or another plan runs",
           "keep the log: if memory grows further, the run ends; more recomputation, TP or PP needs less");
   }
@@ -244,7 +258,7 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   r.state = context.state;
   r.step = log.last;
   const std::optional<io::PlanFile> plan = plan_of(reading.content, context.plan, r);
-  r.total = total_steps(log, plan);
+  r.total = total_steps(log, plan, r);
   if (r.total > 0) r.total = std::max(r.total, r.step);
   // Log lines of scripts with flags do not state the number of steps; the plan does.
   r.finished = log.finished || (r.total > 0 && r.step >= r.total);

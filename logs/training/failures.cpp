@@ -248,6 +248,11 @@ std::optional<double> gib_in(std::string_view line) {
     const auto amount = process.number();
     if (amount && process.take("GiB")) return amount;
   }
+  // "Process 1234 has 77.89 GiB memory in use"
+  if (Scan named(line); named.past("Process ") && named.whole() && named.take("has")) {
+    const auto amount = named.number();
+    if (amount && named.take("GiB memory in use")) return amount;
+  }
   if (graph.past("peak HBM usage (")) return graph.number();
   if (full.past("total:")) {
     const auto amount = full.number();
@@ -329,6 +334,11 @@ void FailureFinder::collect(std::string_view line, Collected& c) {
     if (const auto bytes = scan.number()) tried = *bytes / 0x1p30;
   }
   if (tried) c.failure.tried_gib = std::max(c.failure.tried_gib.value_or(0), *tried);
+  // "Of the allocated memory 60.11 GiB is allocated by PyTorch, and 15.30 GiB is reserved by PyTorch but unallocated."
+  if (line.find(" is reserved by PyTorch but unallocated") != std::string_view::npos) {
+    if (const auto gib = amount_after(line, "is allocated by PyTorch, and "))
+      c.failure.unused_gib = std::max(c.failure.unused_gib.value_or(0), *gib);
+  }
   const auto limit = amount_after(line, "has a total capacity of ");
   if (limit) c.failure.limit_gib = limit;
 }

@@ -68,8 +68,9 @@ struct Failure {
   int last_line = 0;
   std::optional<double> gib;  ///< a graph's peak, or the memory in use when an allocation failed
   std::optional<double> tried_gib,
-      limit_gib;      ///< what was to be allocated, and what the device has, if stated
-  bool cuda = false;  ///< the memory is that of a CUDA device
+      limit_gib;                     ///< what was to be allocated, and what the device has, if stated
+  std::optional<double> unused_gib;  ///< reserved by the allocator, in pieces that no tensor has
+  bool cuda = false;                 ///< the memory is that of a CUDA device
   /// Instructions of the graph, or graphs that failed, and the most or the total of these; nullopt if not
   /// stated.
   std::optional<double> number, of;

@@ -1,5 +1,7 @@
 #include "logs/training/hf_metrics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +12,7 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kMetrics = 100;
+constexpr int kBlocks = 1000;
 constexpr double kWhole = 0.01;  ///< a ratio this near to a whole number is one, printed to three digits
 
 }  // namespace
@@ -82,8 +85,13 @@ void HfMetrics::finish(Samples& out) {
 
 void HfMetrics::finish_block(Samples& out) {
   if (start_ == 0) return;
-  if (auto sample = hf_sample(metrics_, {name_, start_, 1}, last_)) {
-    out.steps.push_back(std::move(*sample));
+  const auto sample = hf_sample(metrics_, {name_, start_, 1}, last_);
+  if (sample && blocks_++ < kBlocks) {
+    out.steps.push_back(*sample);
+  } else if (sample) {
+    if (blocks_ == kBlocks + 1)
+      out.warnings.add({name_, start_, 1}, "",
+                       fmt::format("more than {} runs; the rest is left out", kBlocks), "split the file");
   } else {
     out.warnings.add({name_, start_, 1}, "train_steps_per_second", "these metrics lack it",
                      "give the whole block");

@@ -31,7 +31,15 @@ std::optional<double> stamp_of(std::string_view line) {
 MegatronLines::MegatronLines(const std::string& name)
     : name_(name), log_({"Megatron iterations", "elapsed time per iteration as printed", true}, name) {}
 
+/// "[Rank 8] (after 2 iterations) memory (MB) | ... | max reserved: 23288.0", in MiB.
+void MegatronLines::note_memory(const LogLine& line) {
+  Scan scan(line.text);
+  if (!scan.past(" memory (MB) |") || !scan.past("| max reserved: ")) return;
+  if (const auto mib = scan.number()) memory_.add(*mib * kMiB, line.number);
+}
+
 bool MegatronLines::read(const LogLine& line, Samples& out) {
+  note_memory(line);
   Scan scan(line.text);
   if (!scan.past("iteration ")) return false;
   const auto step = scan.whole();
@@ -85,6 +93,11 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
   record.sequences_per_second = samples_rate;
   log_.add(record, out);
   return true;
+}
+
+void MegatronLines::finish(Samples& out) {
+  log_.finish("megatron", std::nullopt, out);
+  memory_.finish(name_, "Megatron", out);
 }
 
 }  // namespace trnplan::logs

@@ -7,11 +7,13 @@
 // bigscience-workshop/bigscience@9e64edec. The time is a mean over the iterations since the previous line;
 // its unit, ms or s, is in the key. NVIDIA/Megatron-LM@86df799:megatron/training/training.py
 // (training_log) puts the time of the line in front, leaves a loss that is not above 0 out, and counts the iterations
-// since the previous line that had a NaN or were skipped.
+// since the previous line that had a NaN or were skipped. Its first line after a start is followed by the memory of
+// each rank of DP 0, in MiB: NVIDIA/Megatron-LM@00caa53a:megatron/training/utils.py (report_memory).
 #pragma once
 
 #include <string>
 
+#include "logs/training/reserved_memory.h"
 #include "logs/training/step_log.h"
 #include "text/log_lines.h"
 
@@ -22,11 +24,14 @@ class MegatronLines {
   static constexpr const char* kKind = "Megatron iteration";
   explicit MegatronLines(const std::string& name);
   bool read(const LogLine& line, Samples& out);
-  void finish(Samples& out) { log_.finish("megatron", std::nullopt, out); }
+  void finish(Samples& out);
 
  private:
+  void note_memory(const LogLine& line);
+
   std::string name_;
   StepLog log_;
+  ReservedMemory memory_;
 };
 
 }  // namespace trnplan::logs

@@ -28,7 +28,7 @@ struct StepSample {
   /// A tenth of the single steps takes at most `low` s, a tenth at least `high`; 0 with fewer than 10 steps.
   double low = 0, high = 0;
   int count = 0;     ///< steps that the seconds are based on
-  int unlike = 0;    ///< of those left out, steps by the clock that take more or less time than the others
+  int unlike = 0;    ///< steps that take more or less time than most: by the clock they are left out
   int left_out = 0;  ///< steps that were seen and not used: warm-up, and differences that no clock shows
   /// Time from one step to the next with logging, data loading and checkpoints, if the log shows it in
   /// addition to a shorter time of the step itself.
@@ -46,6 +46,7 @@ struct MemorySample {
   SourcePos at;
   std::optional<double> bytes;  ///< at its peak; absent: known only not to fit
   std::optional<int> core;      ///< of its node; absent: any core that runs the graph
+  bool reserved = false;        ///< by the framework on one device, for all that it holds
   std::string where;            ///< the source of the report, and its subject
   int count = 1;                ///< number of reports
 };

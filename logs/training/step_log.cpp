@@ -31,9 +31,13 @@ bool sane(double seconds) {
   return seconds >= kSecondsLeast && seconds <= kSecondsMost;
 }
 
+int seen(const StepSample& s) {
+  return s.by_clock ? s.count + s.unlike : s.count;
+}
+
 /// True if pauses do not explain so many steps that are not like the others.
 bool has_paces(const StepSample& s) {
-  return s.unlike > kMostPauses * (s.count + s.unlike);
+  return s.unlike > kMostPauses * seen(s);
 }
 
 }  // namespace
@@ -265,18 +269,23 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   if (!sane(s.seconds)) return std::nullopt;
   const double tick = by_clock ? kTickToSigma * traits_.tick * static_cast<double>(pairs.size()) / steps : 0;
   s.count = static_cast<int>(std::min(steps, kCountMost));
+  s.by_clock = by_clock;
+  double unlike = 0;
   if (by_clock) {
-    double seen = 0;
-    for (const Value& v : all) seen += v.weight;
-    s.unlike = static_cast<int>(std::min(seen - steps, kCountMost));
+    for (const Value& v : all) unlike += v.weight;
+    unlike -= steps;
+  } else {
+    for (const Value& v : values)
+      unlike += std::abs(v.seconds - s.seconds) > kNear * s.seconds ? v.weight : 0;
   }
+  s.unlike = static_cast<int>(std::min(unlike, kCountMost));
   // A difference of a cut clock may be off by a tick, which says nothing of the pace.
   const auto without_tick = [&](const Value& v) {
     const double off = v.seconds - s.seconds, tick_of = by_clock ? traits_.tick / v.weight : 0;
     return s.seconds + std::copysign(std::max(0.0, std::abs(off) - tick_of), off);
   };
   std::vector<double> tenths;
-  for (const Value& v : has_paces(s) ? all : values) tenths.push_back(without_tick(v));
+  for (const Value& v : by_clock && has_paces(s) ? all : values) tenths.push_back(without_tick(v));
   if (tenths.size() >= kLeastForTenths) {
     std::sort(tenths.begin(), tenths.end());
     s.low = tenths[tenths.size() / 10];
@@ -288,7 +297,6 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
     s.spread = std::max(kDeviationToSigma * weighted_median(std::move(pairs)), tick);
   }
   if (!by_clock && !clock.empty() && sane(mean(clock))) s.wall_seconds = mean(clock);
-  s.by_clock = by_clock;
   s.basis = by_clock ? "differences of the printed clock" : traits_.basis;
   s.left_out = static_cast<int>(std::min(left_out, kCountMost));
   s.at = {name_, run.first_line, 1};
@@ -330,10 +338,10 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
       if (has_paces(*sample) && sample->high > 0)
         out.warnings.add(
             sample->at, "",
-            fmt::format("{} of {} steps take another time than {:.4g} s and are left out: a tenth "
-                        "takes at most {:.4g} s, a tenth at least {:.4g} s",
-                        sample->unlike, sample->count + sample->unlike, sample->seconds, sample->low,
-                        sample->high),
+            fmt::format("{} of {} steps take another time than {:.4g} s{}: a tenth takes at most {:.4g} s, a "
+                        "tenth at least {:.4g} s",
+                        sample->unlike, seen(*sample), sample->seconds,
+                        sample->by_clock ? " and are left out" : "", sample->low, sample->high),
             "if the run has two paces, give the part of the log that is meant");
       if (sequence && sample->sequences_per_second) {
         sample->tokens_per_second = *sample->sequences_per_second * *sequence;

@@ -47,8 +47,9 @@ struct StepRecord {
 /// run that holds compiling and loading is left out (it is step 0 or 1, or takes 20 % more than the median of
 /// the others). Without stated seconds, the time is the mean of the differences of the clock that are within
 /// two ticks of 1 s, or 10 %, of their median (the ticks cancel in a sum; pauses for checkpoints and
-/// validation fall out), without those from the start of the clock or to step 1. If more than a quarter of the
-/// steps falls out, the tenths of the sample are those of all, and a warning says so: the run has two paces.
+/// validation fall out), without those from the start of the clock or to step 1; the tenths of the sample are
+/// those of all where more than a quarter falls out. If more than a quarter of the steps falls out, or is more than
+/// 10 % off the median of stated seconds, a warning says so: the run has two paces.
 ///
 /// At most a million records are kept; further ones are left out, with a warning.
 class StepLog {

@@ -18,7 +18,6 @@ std::optional<double> grouped_number(Scan& scan) {
   return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
-constexpr double kMostGiB = 1e5;
 constexpr double kTick = 1e-3;  ///< s, of the printed clock
 
 }  // namespace
@@ -44,26 +43,14 @@ bool TitanLines::read(const LogLine& line, Samples& out) {
   if (!loss || *loss != -1) record.loss = loss.value_or(std::nan(""));
   if (const auto tokens = grouped_number(rest)) record.device_tokens_per_second = tokens;
   if (scan.past("grad_norm:")) record.gradient_norm = scan.number().value_or(std::nan(""));
-  if (*gib >= 0 && *gib < kMostGiB) {
-    ++memory_lines_;
-    if (memory_lines_ == 1 || *gib > peak_gib_) {
-      peak_gib_ = *gib;
-      peak_line_ = line.number;
-    }
-  }
+  memory_.add(*gib * kGiB, line.number);
   log_.add(record, out);
   return true;
 }
 
 void TitanLines::finish(Samples& out) {
   log_.finish("torchtitan", std::nullopt, out);
-  if (memory_lines_ > 0) {
-    out.memory.push_back({{name_, peak_line_, 1},
-                          peak_gib_ * kGiB,
-                          std::nullopt,
-                          "TorchTitan, the most that PyTorch reserved on a device",
-                          memory_lines_});
-  }
+  memory_.finish(name_, "TorchTitan", out);
 }
 
 }  // namespace trnplan::logs

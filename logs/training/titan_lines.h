@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "logs/training/reserved_memory.h"
 #include "logs/training/step_log.h"
 #include "text/log_lines.h"
 
@@ -26,8 +27,7 @@ class TitanLines {
  private:
   std::string name_;
   StepLog log_;
-  double peak_gib_ = 0;  ///< the largest that was printed
-  int peak_line_ = 0, memory_lines_ = 0;
+  ReservedMemory memory_;
 };
 
 }  // namespace trnplan::logs

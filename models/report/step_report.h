@@ -34,6 +34,9 @@ struct StepReport {
   Seconds step{};
   Seconds low{}, high{};         ///< 90 % interval; over both states of the network if there is a slow one
   std::optional<SlowStep> slow;  ///< absent: the network was measured, or has one state
+  double own_log_sd = 0;         ///< own_spread() of models/uncertainty/spread.h
+  /// Place in the profile's covariance of the factor of this layout; absent: it was not measured.
+  std::optional<std::size_t> learnt;
   /// Seconds along the critical path; they add up to `step`. The bubble is the path's work on other stages,
   /// before its first and after its last visit to its main stage.
   CategorySeconds breakdown{};

@@ -195,6 +195,8 @@ StepReport StepModel::simulate(StepOptions options) const {
   report.tasks = static_cast<std::size_t>(times.tasks);
   report.events = static_cast<std::uint64_t>(times.events);
   charge_report(report, times.path, p.profile[common::node_spread] * slowest_of(p.job.cluster.nodes));
+  report.own_log_sd = own_spread(p.profile, p.job.architecture.causal);
+  report.learnt = learnt_layout(p.profile, p.job, p.strategy);
   const double spread = log_spread(p.profile, p.job, p.strategy, log_gradient(report));
   report.low = report.step * std::exp(-kNinetyPercent * spread);
   report.high = report.step * std::exp(kNinetyPercent * spread);

@@ -8,6 +8,7 @@
 
 #include "models/uncertainty/spread.h"
 #include "units/normal.h"
+#include "units/square.h"
 
 namespace trnplan::models {
 
@@ -30,10 +31,40 @@ bool names_operators(const StepReport& a, const StepReport& b) {
   return !a.by_operator.empty() && !b.by_operator.empty();
 }
 
+/// Correlation of the own errors of two layouts: that by which the variance of their difference, 2 own^2 (1 -
+/// correlation), is that of operators; at least 0.
+double likeness(const StepReport& a, const StepReport& b, const Profile& profile) {
+  const double own = (a.learnt ? b : a).own_log_sd;
+  if (!(own > 0) || !names_operators(a, b)) return 0;
+  return std::max(0.0, 1 - square(profile[common::operator_spread] / own) * breakdown_distance(a, b) / 2);
+}
+
+/// Logarithm of the factor of a layout that was learnt.
+double learnt_log(const StepReport& r, const Profile& profile) {
+  return std::log(profile.calibration->stacks[*r.learnt - profile.schema->places()].median);
+}
+
+/// The difference of the gradients, b's less a's, with the factors of layouts that were learnt. Only the error that a layout does
+/// not have in common with the other counts.
+std::vector<double> difference_of(const StepReport& a, const StepReport& b, const Profile& profile) {
+  std::vector<double> difference = log_gradient(b);
+  const std::vector<double> first = log_gradient(a);
+  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= first[i];
+  const double part = a.learnt && b.learnt ? 1 : 1 - likeness(a, b, profile);
+  const auto add = [&](const StepReport& r, double weight) {
+    if (!r.learnt) return;
+    difference.resize(std::max(difference.size(), *r.learnt + 1), 0);
+    difference[*r.learnt] += weight;
+  };
+  add(a, -part);
+  add(b, part);
+  return difference;
+}
+
 }  // namespace
 
 Dominance dominance(const StepReport& a, const StepReport& b, double scale) {
-  if (!names_operators(a, b)) return Dominance::none;
+  if (!names_operators(a, b) || a.learnt || b.learnt) return Dominance::none;
   const double same = kSame * std::max(a.step.value, scale * b.step.value);
   bool first_has_more = false, second_has_more = false;
   const auto look = [&](double of_a, double of_b) {
@@ -66,12 +97,13 @@ Seconds unshared_seconds(const StepReport& a, const StepReport& b) {
 }
 
 double own_variance(const StepReport& a, const StepReport& b, const Profile& profile) {
-  if (!names_operators(a, b)) {
-    const double own = profile[common::configuration_spread];
-    return 2 * own * own;
+  if (a.learnt && b.learnt) return 0;
+  if (a.learnt || b.learnt) {
+    const double own = square((a.learnt ? b : a).own_log_sd), alike = likeness(a, b, profile);
+    return own * (1 - square(alike)) + square(alike * learnt_log((a.learnt ? a : b), profile));
   }
-  const double spread = profile[common::operator_spread];
-  return spread * spread * breakdown_distance(a, b);
+  if (!names_operators(a, b)) return 2 * square(profile[common::configuration_spread]);
+  return square(profile[common::operator_spread]) * breakdown_distance(a, b);
 }
 
 double LogRatio::positive() const {
@@ -92,12 +124,8 @@ void LogRatio::widen(double variance) {
 }
 
 LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& profile, double scale) {
-  std::vector<double> difference = log_gradient(a);
-  const std::vector<double> other = log_gradient(b);
-  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= other[i];
-  LogRatio ratio{std::log(scale * b.step.value / a.step.value),
-                 std::sqrt(log_variance(profile, difference) + own_variance(a, b, profile)),
-                 dominance(a, b, scale)};
+  const double variance = log_variance(profile, difference_of(a, b, profile)) + own_variance(a, b, profile);
+  LogRatio ratio{std::log(scale * b.step.value / a.step.value), std::sqrt(variance), dominance(a, b, scale)};
   if (a.slow && b.slow) {
     const double slow = a.slow->probability;
     ratio.states = {{1 - slow, ratio.mean, ratio.sd},

@@ -5,6 +5,7 @@
 //   operators   each errs by a factor of its own, exp(N(0, operator_spread^2)), the same for both strategies,
 //               which counts by the difference of the operator's shares of the two steps. So nearly equal
 //               strategies are compared by the parts in which they differ.
+// A layout that was learnt has a factor with a covariance instead.
 // A strategy that spends at least as much on every operator and every parameter as another, and more on one,
 // is certainly slower, whatever these factors are.
 #pragma once
@@ -19,8 +20,8 @@ namespace trnplan::models {
 enum class Dominance { none, first_has_less, second_has_less };
 
 /// Compares seconds of every operator and of every parameter, those of the second step times `scale`. Parts
-/// that differ by less than a billionth of the step are equal. none where all are equal, and for reports that
-/// name no operators. Cost: O(operators log operators).
+/// that differ by less than a billionth of the step are equal. none where all are equal, for reports that name
+/// no operators, and for a layout that was learnt, whose factor is not work. Cost: O(operators log operators).
 [[nodiscard]] Dominance dominance(const StepReport& a, const StepReport& b, double scale = 1);
 
 /// Distance of two cost breakdowns: the sum over operators of the squared difference of their shares of the
@@ -32,7 +33,10 @@ enum class Dominance { none, first_has_less, second_has_less };
 
 /// Variance of log(step of b / step of a) from the model's errors of single operators: operator_spread^2
 /// breakdown_distance(). For reports that name no operators each strategy has a part of its own: 2
-/// configuration_spread^2.
+/// configuration_spread^2. Two layouts that were learnt have none: their factors are in S. Where one was, the
+/// other's is that which remains of its own_log_sd^2 once the first is known, with the correlation of the two
+/// own errors for which the variance of their difference is that of operators; the step of the other is not
+/// moved by what the first taught, so that move counts, squared.
 [[nodiscard]] double own_variance(const StepReport& a, const StepReport& b, const Profile& profile);
 
 /// log(cost of b / cost of a) of two strategies on the real machine: normal, a mixture over the states of the

@@ -47,12 +47,14 @@ double own_spread(const Profile& profile, bool causal) {
   return profile[causal ? common::configuration_spread : common::encoder_spread];
 }
 
-bool has_measured(const Profile& profile, const Job& job, const Strategy& strategy) {
-  if (profile.calibration == nullptr) return false;
+std::optional<std::size_t> learnt_layout(const Profile& profile, const Job& job, const Strategy& strategy) {
+  if (profile.calibration == nullptr) return std::nullopt;
   const std::vector<StackFactor>& known = profile.calibration->stacks;
-  return std::any_of(known.begin(), known.end(), [&](const StackFactor& f) {
+  const auto found = std::find_if(known.begin(), known.end(), [&](const StackFactor& f) {
     return !f.layout.empty() && applies(f, job, &strategy);
   });
+  if (found == known.end()) return std::nullopt;
+  return profile.schema->places() + static_cast<std::size_t>(found - known.begin());
 }
 
 SpreadParts spread_parts(const Profile& profile, const Job& job, const Strategy& strategy,

@@ -14,6 +14,8 @@
 // borrowed, and FactorShares::variance is added.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +37,10 @@ double log_spread(const Profile& profile, const Job& job, const Strategy& strate
 
 /// The unexplained log-sd of a configuration, of a causal network or another.
 double own_spread(const Profile& profile, bool causal);
-/// True if the profile has learnt this layout of the job, on its machine and stack.
-[[nodiscard]] bool has_measured(const Profile& profile, const Job& job, const Strategy& strategy);
+/// Place in the covariance S of the factor of this layout of the job, on its machine and stack; nullopt where the
+/// profile has not learnt it.
+[[nodiscard]] std::optional<std::size_t> learnt_layout(const Profile& profile, const Job& job,
+                                                       const Strategy& strategy);
 
 /// True if the profile was fitted to published steps, and so to the stacks that ran them.
 bool knows_stacks(const Profile& profile);

@@ -21,7 +21,8 @@ class Difference {
  public:
   void ratio(const char* name, double here, double there, double weight = 1) {
     if (here == there) return;
-    add(weight * std::abs(std::log2(here / there)), fmt::format("{} {:.10g} against {:.10g}", name, here, there));
+    add(weight * std::abs(std::log2(here / there)),
+        fmt::format("{} {:.10g} against {:.10g}", name, here, there));
   }
   void other(bool differs, std::string words) {
     if (differs) add(1, std::move(words));

@@ -7,6 +7,7 @@
 
 #include "models/framework/strategy_keys.h"
 #include "units/normal.h"
+#include "units/square.h"
 
 namespace trnplan::planner {
 
@@ -49,6 +50,17 @@ models::LogRatio independent_ratio(const models::StepReport& a, const models::St
   return ratio;
 }
 
+/// The ratio with the doubt of the plan that is less tested. It may have less work, and still not be faster.
+models::LogRatio tested(models::LogRatio ratio, const Plan& a, const Plan& b) {
+  const double more = square(a.untested_log_sd) - square(b.untested_log_sd);
+  ratio.widen(std::abs(more));
+  const models::Dominance first = models::Dominance::first_has_less,
+                          second = models::Dominance::second_has_less;
+  if ((more > 0 && ratio.dominance == first) || (more < 0 && ratio.dominance == second))
+    ratio.dominance = models::Dominance::none;
+  return ratio;
+}
+
 std::vector<PartSeconds> causes(const models::StepReport& a, const models::StepReport& b, double scale) {
   std::vector<PartSeconds> all;
   for (std::size_t i = 0; i < a.breakdown.size(); ++i) {
@@ -84,7 +96,7 @@ PlanComparison compare_plans(std::array<ComparedPlan, 2> plans,
   c.shared = first.plan.instance == second.plan.instance && profiles[0]->name == profiles[1]->name &&
              first.job.software.framework == second.job.software.framework;
   if (c.shared)
-    c.ratio = models::log_ratio(a, b, *profiles[0], c.step_scale);
+    c.ratio = tested(models::log_ratio(a, b, *profiles[0], c.step_scale), first.plan, second.plan);
   else
     c.ratio = independent_ratio(a, b, c.step_scale);
   c.by_cause = causes(a, b, c.step_scale);

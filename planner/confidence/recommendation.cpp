@@ -38,7 +38,7 @@ std::optional<UnmeasuredStack> unmeasured_stack(const models::Job& on, const mod
 }  // namespace
 
 double RiskAdvisor::distance(const models::Job& on, const models::Strategy& s) const {
-  return has_measured(profile_, on, s) ? 0 : known_.value(on, s);
+  return learnt_layout(profile_, on, s) ? 0 : known_.value(on, s);
 }
 
 double RiskAdvisor::time_log_sd(const models::Job& on, const models::Strategy& s, double distance) const {
@@ -96,7 +96,7 @@ Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
   const models::Job on = as_planned(job_, plan);
   Outlook out;
   out.distance = known_.distance(on, plan.strategy);
-  if (has_measured(profile_, on, plan.strategy)) out.distance = {0, out.distance.nearest, {}, {}};
+  if (learnt_layout(profile_, on, plan.strategy)) out.distance = {0, out.distance.nearest, {}, {}};
   const double d = out.distance.value;
   if (out.distance.nearest >= 0) out.nearest = known_.words(out.distance.nearest);
   out.compared = known_.compared(on, plan.strategy);
@@ -117,6 +117,7 @@ void tell_risk(Plan& plan, const Outlook& outlook) {
   plan.compiles = outlook.compiles;
   plan.compared_runs = outlook.compared;
   plan.unmeasured = outlook.unmeasured;
+  plan.untested_log_sd = outlook.log_sd;
   const models::StepReport& r = plan.report;
   if (r.high > r.step && r.step.value > 0) models::widen(plan.report, outlook.log_sd);
 }

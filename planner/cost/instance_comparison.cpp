@@ -120,6 +120,16 @@ std::string compared_with(const WhatIfResult& result, const WhatIfPoint& chosen,
                      p.keeps(q) ? "" : ", which misses the limits");
 }
 
+/// Words on the type that is likelier to be the cheapest though its median is not; "" if none is.
+std::string likelier_words(const std::vector<InstanceStanding>& all, const InstanceStanding& own) {
+  const auto most = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return (a.price ? a.cheapest : -1) < (b.price ? b.cheapest : -1);
+  });
+  const double shown = std::round(100 * most->cheapest);
+  if (shown <= std::round(100 * own.cheapest)) return "";
+  return fmt::format(" ({} {:.0f} %: what it costs is less sure)", most->instance, shown);
+}
+
 }  // namespace
 
 std::optional<double> usd_per_gigatoken(const RunAnswer& run, double tokens) {
@@ -158,7 +168,8 @@ std::string because(const WhatIfResult& result, const WhatIfQuestion& q) {
   const auto priced = std::count_if(result.standings.begin(), result.standings.end(),
                                     [](const InstanceStanding& one) { return one.price.has_value(); });
   if (usd && own != nullptr && priced > 1)
-    sure = fmt::format("its type is {:.0f} % likely to be the cheapest", 100 * own->cheapest);
+    sure = fmt::format("its type is {:.0f} % likely to be the cheapest{}", 100 * own->cheapest,
+                       likelier_words(result.standings, *own));
   if (q.deadline && !q.asks_for_tokens())
     sure += fmt::format("{}it is {:.0f} % likely to be done in time", sure.empty() ? "" : ", and ",
                         100 * p.run.probability_in_time());

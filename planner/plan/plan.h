@@ -64,6 +64,7 @@ struct Plan {
   /// P(it fits, compiles and runs), by its distance from recorded runs; absent: not asked for.
   std::optional<double> works;
   std::optional<double> fits, compiles;  ///< the first two factors of `works`
+  double untested_log_sd = 0;            ///< of its step, part of the interval, by that distance
   /// Recorded runs of its training loop on machines of its family whose steps were compared with predictions.
   /// Absent: not asked for.
   std::optional<int> compared_runs;

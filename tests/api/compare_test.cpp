@@ -1,12 +1,16 @@
 // compare: two plans of one job against each other.
 #include "api/compare.h"
 
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <variant>
 
 #include "api/plan.h"
 #include "api/simulate.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
+#include "tests/models/setup.h"
 
 using namespace trnplan;
 
@@ -70,6 +74,29 @@ TEST_CASE("a strategy against itself, and against the same on a larger batch", "
   CHECK(planner::times_as_long(four.ratio)[1] < 0.3);
 }
 
+// Reported: the interval of the ratio was narrower than those of the two steps allow, where one layout was far from all
+// that is known to have run.
+TEST_CASE("a plan that is less tested is less surely the faster one", "[api]") {
+  planner::ComparedPlan a{"a", job_of("llama3-8b", 1, 8192, 64), {}, {}}, b = a;
+  for (planner::ComparedPlan* p : {&a, &b}) {
+    p->plan.instance = "trn1.32xlarge";
+    p->plan.global_batch = 64;
+    p->plan.report.schema = datasheet().schema;
+    p->plan.report.by_operator = {{"qkv", Seconds(10)}};
+    p->plan.report.step = Seconds(10);
+  }
+  b.plan.report.by_operator = {{"qkv", Seconds(9)}};
+  b.plan.report.step = Seconds(9);
+  const models::Profile profile = datasheet();
+  const auto ratio = [&] { return planner::compare_plans({a, b}, {&profile, &profile}).ratio; };
+  CHECK(ratio().positive() == 0);  // b has less work
+  b.plan.untested_log_sd = 0.3;
+  CHECK(ratio().sd == Approx(0.3));
+  CHECK(ratio().positive() > 0.1);
+  a.plan.untested_log_sd = 0.3;  // what both lack counts for neither
+  CHECK(ratio().sd == Approx(0).margin(1e-12));
+}
+
 TEST_CASE("a folder is compared as it is", "[api]") {
   const TestFolder folder;
   api::PlanRequest plan;
@@ -81,6 +108,22 @@ TEST_CASE("a folder is compared as it is", "[api]") {
   const planner::PlanComparison c = compared(plan.out, "1xtrn1.32xlarge", "llama3-8b");
   CHECK(c.plans[0].plan.report.step == planned.search.recommended_plan()->report.step);
   CHECK(c.plans[0].plan.strategy == planned.search.recommended_plan()->strategy);
+  // Reported: a folder whose script was edited was compared as planned, without a word.
+  const auto remarks_of = [&] {
+    api::CompareRequest r;
+    r.first = plan.out;
+    r.second = "tp=32";
+    r.job.job = kOneNode;
+    Remarks said;
+    (void)api::compare(r, said);
+    std::string all;
+    for (const Remark& x : said.all())
+      if (const auto* text = std::get_if<std::string>(&x)) all += *text + "\n";
+    return all;
+  };
+  CHECK(remarks_of().find("was changed") == std::string::npos);
+  std::ofstream(std::filesystem::path(plan.out) / "node_run.sh", std::ios::app) << "export A=1\n";
+  CHECK(remarks_of().find("node_run.sh was changed since the folder was written") != std::string::npos);
 }
 
 TEST_CASE("faults of both sides come at once, each side with its own", "[api]") {

@@ -1,16 +1,20 @@
 // calibrate: tables, logs and kernels, and the profiles that it writes.
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/catch.h"
+#include "tests/cli/json_of.h"
 #include "tests/cli/run_cli.h"
 #include "text/sha256.h"
 
 using namespace trnplan;
+using cli::json_of;
 using cli::Session;
+using nlohmann::json;
 
 namespace {
 
@@ -107,7 +111,8 @@ TEST_CASE("tables of nccom-test", "[cli]") {
   cli.refuse(R"(inside\.txt: a table of trnplan collective --in-graph)",
              "calibrate $work/inside.txt --op allr --ranks 32");
   // The same point twice; several builds.
-  cli.expect(0, "^trnplan: 2 points given twice are used once", "calibrate $work/r8.txt $work/r8.txt");
+  cli.write("again.txt", cli.read(cli.work("r8.txt")) + "\n");
+  cli.expect(0, "^trnplan: 2 points given twice are used once", "calibrate $work/r8.txt $work/again.txt");
   cli.prints("^2 points: ");
   cli.change("$work/r8.txt", "old.txt",
              {{"time:avg\\(us\\)", "time(us)"}, {" 70\\.0 ", " 71.0 "}, {" 75\\.0 ", " 76.0 "}});
@@ -256,6 +261,19 @@ TEST_CASE("a trace alone, and logs that two numbers of one layout contradict", "
   cli.expect(3, "two.log:7:1: step: 16 s is 1.8 times the 9 s of two.log:1, of the same layout",
              "calibrate $work/two.log --job $work/job.yaml --strategy tp=2 --out $work/two.json");
   cli.says("two.json is not written");
+  cli.write("megatron.yaml", kOnGpus + "software: {framework: megatron}\n");
+  cli.expect(0, "the strategy is one of torchtitan, the job states megatron: predicted as torchtitan runs it",
+             "simulate $work/megatron.yaml --strategy tp=2,framework=fsdp");
+  // Reported: two copies of a log counted as two runs; memory beyond the prediction was read and not said.
+  cli.write("one.log",
+            steps("9000.0") +
+                "[Rank 0] (after 1 iterations) memory (MB) | allocated: 1.0 | max allocated: 1.0 | "
+                "reserved: 80000.0 | max reserved: 80000.0\n");
+  cli.write("copy.log", cli.read(cli.work("one.log")));
+  cli.expect(0, "copy.log holds the same as .*one.log: it is read once",
+             "calibrate $work/one.log $work/copy.log --job $work/job.yaml --strategy tp=2");
+  cli.prints("fitted to 1 step of 1 program");
+  cli.says("one.log: 78.12 GiB of a device were reserved, .* are predicted");
   // Bars of 900 s each that state a throughput of 10 sequences/s: the clock decides.
   std::string bars;
   for (int i = 1; i <= 12; ++i) {
@@ -377,6 +395,33 @@ TEST_CASE("kernels and nccl-tests of a machine", "[cli]") {
   cli.expect(0, R"(step +8\.[0-9]+ s)", "simulate $work/job.yaml --strategy tp=2 --profile $work/mine.json");
   cli.refuse("mine has already learnt this file",
              "calibrate $machine/products.csv --instance p5.48xlarge --profile $work/mine.json");
+  // Reported: tables behind a log counted twice what its steps hold already.
+  std::string log;
+  for (int i = 1; i <= 6; ++i)
+    log += " [2025-03-04 10:05:0" + std::to_string(i) + "] iteration        " + std::to_string(i) +
+           "/     100 | consumed samples:  1000 | elapsed time per iteration (ms): 9000.0 | learning rate: "
+           "1.0E-05 | global batch size:   128 | lm loss: 2.0E+00 |\n";
+  cli.write("ran.log", log);
+  cli.expect(0, "your run ran.log:1: 9 s",
+             "calibrate $work/ran.log --job $work/job.yaml --strategy tp=2 --out $work/ran.json");
+  cli.refuse("ran has learnt steps there, which hold these kernels and collectives already",
+             "calibrate $machine/products.csv --instance p5.48xlarge --profile $work/ran.json");
+  // Reported: a run that was ten times too fast for its GPUs was learnt.
+  cli.write("fast.log", std::regex_replace(log, std::regex("9000.0"), "900.0"));
+  cli.expect(3, "fast.log:1:1: step: 0.9 s would be [0-9]+ % of the peak FLOPS of 16 GPUs",
+             "calibrate $work/fast.log --job $work/job.yaml --strategy tp=2 --out $work/fast.json");
+  // Reported: two runs a quarter apart had an interval that held neither.
+  cli.write("other.log", std::regex_replace(log, std::regex("9000.0"), "11200.0"));
+  cli.expect(
+      0, "your run other.log:1: 11.2 s",
+      "calibrate $work/ran.log $work/other.log --job $work/job.yaml --strategy tp=2 --out $work/two.json");
+  const json two = json_of(cli, "simulate $work/job.yaml --strategy tp=2 --profile $work/two.json");
+  CHECK(two.at("step_seconds_90").at(0).get<double>() < 9);
+  CHECK(two.at("step_seconds_90").at(1).get<double>() > 11.2);
+  // Reported: what ran was called untested.
+  CHECK(json_of(cli, "simulate $work/job.yaml --strategy tp=2,mbs=2 --profile $work/ran.json")
+            .at("works_probability") >
+        json_of(cli, "simulate $work/job.yaml --strategy tp=2,mbs=2").at("works_probability"));
   // All of a request's faults in words of the request.
   cli.refuse("is less than the .* that matmul.* takes at the peak of a core",
              "calibrate $machine/products.csv");

@@ -130,7 +130,8 @@ TEST_CASE("a rule of one target alone that leaves no plan", "[cli]") {
 // Catches: the lack of a target that starts nothing there, though another only needs more memory.
 TEST_CASE("what is lacking is that of the target that lacks least", "[cli]") {
   Session cli;
-  cli.expect(3, "^Nodes +[0-9]+ nodes of trn2\\.3xlarge are enough", "plan llama3-8b --instance trn2.3xlarge");
+  cli.expect(3, "^Nodes +[0-9]+ nodes of trn2\\.3xlarge are enough",
+             "plan llama3-8b --instance trn2.3xlarge");
 }
 
 // Catches: a folder that was planned for four nodes, read as the config.json in it on one.

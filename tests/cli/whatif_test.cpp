@@ -152,6 +152,17 @@ TEST_CASE("whatif of a model alone is about the types that it names", "[cli]") {
         0);
 }
 
+// Reported: a job without a machine was refused although the question names the machines.
+TEST_CASE("whatif of a job without a machine is about the types that it names", "[cli]") {
+  Session cli;
+  cli.write("job.yaml", "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 64, tokens: 1e9}\n");
+  const std::string types = " --instances trn1.32xlarge,trn2.48xlarge --nodes 1,2";
+  const json of_job = json_of(cli, "whatif $work/job.yaml" + types);
+  CHECK(of_job.at("points") ==
+        json_of(cli, "whatif llama3-8b --sequence 8192 --global-batch 64 --tokens 1e9" + types).at("points"));
+  cli.expect(2, "cluster: this key is missing", "whatif $work/job.yaml --nodes 1,2");
+}
+
 // Catches a confidence that is ignored where tokens are asked for, and said to be kept.
 TEST_CASE("the confidence holds where tokens are asked for", "[cli]") {
   Session cli;

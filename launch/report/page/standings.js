@@ -61,6 +61,14 @@ function standingsOf(points, s) {
   });
 }
 
+function likelierWords(standings, own) {
+  const priced = standings.filter((x) => known(x.cheapest_probability));
+  const most = priced.reduce((a, b) => (b.cheapest_probability > a.cheapest_probability ? b : a));
+  const shown = Math.round(100 * most.cheapest_probability);
+  if (shown <= Math.round(100 * own.cheapest_probability)) return "";
+  return ` (${most.instance} ${shown} %: what it costs is less sure)`;
+}
+
 function because(best, reason, standings, points, s) {
   const own = standings.find((x) => x.instance === best.instance), price = best.usd_per_1e9_tokens;
   const other = own && standings.find((x) => x.instance === own.against), far = data.question.asks_for_tokens;
@@ -73,7 +81,8 @@ function because(best, reason, standings, points, s) {
     }
   }
   if (known(price) && own && standings.filter((x) => known(x.cheapest_probability)).length > 1)
-    sure = `its type is ${(100 * own.cheapest_probability).toFixed(0)} % likely to be the cheapest`;
+    sure = `its type is ${(100 * own.cheapest_probability).toFixed(0)} % likely to be the cheapest` +
+      likelierWords(standings, own);
   if (known(s.deadline) && !far)
     sure += `${sure ? ", and " : ""}it is ${(100 * worksOf(best) * best.deadline_probability).toFixed(0)} ` +
       "% likely to be done in time";

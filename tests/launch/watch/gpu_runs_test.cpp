@@ -127,7 +127,9 @@ TEST_CASE("lines that say less than others", "[launch]") {
 TEST_CASE("steps are counted, and steady growth is a drift", "[launch]") {
   const io::WatchReport tenth = watch(iterations(10, 400, kEven, kNine, "", 10), nothing_known());
   CHECK(tenth.timed_steps == 391);  // the first line covers as many as are known
-  CHECK(tenth.recent_steps == 200);
+  CHECK(tenth.recent_steps == 50);  // five lines
+  const auto slower = [](int i) { return 9.0 * (i > 200 ? 1.2 : 1); };
+  CHECK(alarmed(watch(iterations(10, 250, kEven, slower, "", 10), nothing_known()), "drift"));
   const io::WatchReport grows =
       watch(iterations(
                 1, 79, [](int i) { return 15 * i; }, [](int i) { return 9000 * (1 + i / 60.0); }),
@@ -236,6 +238,25 @@ TEST_CASE("a GPU that is full", "[launch]") {
                                               ran.ran, datasheet(), launch::find_fastest)
                                    .at(0);
   CHECK(contains(least.fix, "beyond its prediction"));
+}
+
+// Reported: fragments were called need beyond the prediction, and a process with a number was not read.
+TEST_CASE("a GPU whose memory is in fragments", "[launch]") {
+  const std::string line =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of "
+      "79.10 GiB "
+      "of which 1.20 GiB is free. Process 1234 has 77.89 GiB memory in use. Of the allocated memory 60.11 "
+      "GiB is "
+      "allocated by PyTorch, and 15.30 GiB is reserved by PyTorch but unallocated.\n";
+  const auto ran = planned("tp=8,pp=4");
+  const auto of = [&](const std::string& text) {
+    return launch::advise(logs::find_failures(text, "log"), ran.ran, datasheet(), launch::find_fastest).at(0);
+  };
+  CHECK(contains(of(line).problem, "an allocation of 1.00 GiB failed with 77.89 GiB in use"));
+  CHECK(contains(of(line).fix, "expandable_segments"));
+  std::string larger = line;
+  larger.replace(larger.find("1.00 GiB"), 8, "16.0 GiB");
+  CHECK_FALSE(contains(of(larger).fix, "expandable_segments"));
 }
 
 // Reported: a run of Megatron on GPUs was advised to set keys of NxDT, and to use tools of Neuron.

@@ -199,6 +199,33 @@ TEST_CASE("alarms for drift, stragglers, a wrong prediction and a lost loss", "[
                 "loss"));
 }
 
+// Reported: what was left, and its cost, took the pace of the first steps, and an alarm said that it was over; and where most
+// of the last steps were a quarter longer, a straggler was named besides.
+TEST_CASE("a run that became slower goes on at its last pace", "[launch]") {
+  const io::WatchReport r = watch(bars(
+                                      1, 100, [](int i) { return i > 60 ? 752 + i % 3 : 600; }, 0, 200),
+                                  planned("tp=32"));
+  CHECK(io::drifts(r));
+  CHECK_FALSE(alarmed(r, "straggler"));
+  CHECK(*r.step_seconds == 600);
+  CHECK(*r.recent_seconds == Approx(753).epsilon(1e-3));
+  CHECK(*r.eta_seconds == Approx(100 * 753 * *r.wall_seconds / (100 * 600.0)).epsilon(0.01));
+}
+
+// Catches: a job's tokens that are no whole number of the epochs that the log counts, without a word.
+TEST_CASE("steps of the log and tokens of the job that differ are both said", "[launch]") {
+  launch::WatchContext context = planned("tp=32");
+  context.plan->job.training.tokens = 8192.0 * 1024 * 1000;
+  const std::string log = bars(1, 50, [](int) { return 600; });
+  const io::WatchReport r = watch(log, context);
+  CHECK(r.total == 100);
+  REQUIRE(r.remarks.size() == 1);
+  CHECK(r.remarks[0].find("100 steps") != std::string::npos);
+  CHECK(r.remarks[0].find("1000") != std::string::npos);
+  context.plan->job.training.tokens = 8192.0 * 1024 * 100;
+  CHECK(watch(log, context).remarks.empty());
+}
+
 TEST_CASE("memory of neuron-monitor compared with the prediction", "[launch]") {
   const auto report = [](double tensors) {
     return fmt::format(
@@ -215,6 +242,18 @@ TEST_CASE("memory of neuron-monitor compared with the prediction", "[launch]") {
   CHECK(*below.memory_bytes == Approx(peak * 0.9));
   CHECK_FALSE(alarmed(below, "memory"));
   CHECK(alarmed(above, "memory"));
+  // An allocator reserves up to a tenth more than is counted.
+  const auto reserved = [&](double part) {
+    return watch(
+        fmt::format(
+            "2026-08-21 10:15:30,123 - root - INFO - step: 20  loss:  7.1234  memory: {:.2f}GiB(56.42%)  "
+            "tps: 7,530  tflops: 436.05  mfu: 44.09%\n",
+            part * peak / 0x1p30),
+        context);
+  };
+  CHECK(reserved(1.05).memory_bytes);
+  CHECK_FALSE(alarmed(reserved(1.05), "memory"));
+  CHECK(alarmed(reserved(1.2), "memory"));
 }
 
 TEST_CASE("every published line of a failure is known", "[launch]") {

@@ -11,7 +11,7 @@ using namespace trnplan::logs;
 
 namespace {
 
-constexpr long kMiB = 1 << 20;
+constexpr long kMebibyte = 1 << 20;
 
 FlightDump dump_of(const std::string& entries, int rank) {
   return detect(flight_dump(entries), fmt::format("trace_{}", rank)).dumps.at(0);
@@ -27,18 +27,18 @@ std::string hung_text(const std::vector<FlightDump>& dumps) {
 
 // Faults that this catches: a mean where the least is wanted, input for output, elements for bytes, milliseconds.
 TEST_CASE("durations of a dump are rows as of nccl-tests", "[calibrate]") {
-  const std::string entries = flight_entry(1, "all_reduce", kMiB, kMiB, "0.5") + "," +
-                              flight_entry(2, "all_reduce", kMiB, kMiB, "0.25") + "," +
-                              flight_entry(3, "_all_gather_base", kMiB, 8 * kMiB, "1.5") + "," +
+  const std::string entries = flight_entry(1, "all_reduce", kMebibyte, kMebibyte, "0.5") + "," +
+                              flight_entry(2, "all_reduce", kMebibyte, kMebibyte, "0.25") + "," +
+                              flight_entry(3, "_all_gather_base", kMebibyte, 8 * kMebibyte, "1.5") + "," +
                               flight_entry(4, "broadcast", 64, 64, "0.02") + "," +
-                              flight_entry(5, "all_reduce", kMiB, kMiB, "", "started");
+                              flight_entry(5, "all_reduce", kMebibyte, kMebibyte, "", "started");
   const Detected d = detect(flight_dump(entries), "nccl_trace_rank_3");
   CHECK(d.kinds.at(0).name == "flight recorder dump");
   REQUIRE(d.nccl.size() == 2);
   const NcclTable &gather = d.nccl[0], &reduce = d.nccl[1];
   CHECK(gather.program == "all_gather_perf");
   CHECK_FALSE(gather.reduces);
-  CHECK(gather.times.at(0).bytes == 8 * kMiB);
+  CHECK(gather.times.at(0).bytes == 8 * kMebibyte);
   CHECK(gather.times.at(0).seconds == Approx(0.0015));
   CHECK(gather.times.at(0).bus_factor == Approx(7.0 / 8));
   CHECK(reduce.ranks == 8);
@@ -63,7 +63,8 @@ TEST_CASE("dumps of several ranks are one table", "[calibrate]") {
   const topology::Instance on = io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").instance("p5.48xlarge");
   std::vector<NcclTable> tables;
   for (const char* milliseconds : {"0.5", "0.2", "0.9"}) {
-    const Detected d = detect(flight_dump(flight_entry(1, "all_reduce", kMiB, kMiB, milliseconds)), "x");
+    const Detected d =
+        detect(flight_dump(flight_entry(1, "all_reduce", kMebibyte, kMebibyte, milliseconds)), "x");
     tables.insert(tables.end(), d.nccl.begin(), d.nccl.end());
   }
   const std::vector<MeasuredCollective> points = io::points_of_nccl(tables, on);
@@ -76,15 +77,15 @@ TEST_CASE("dumps of several ranks are one table", "[calibrate]") {
 }
 
 TEST_CASE("a dump without durations says so", "[calibrate]") {
-  const Detected d = detect(flight_dump(flight_entry(1, "all_reduce", kMiB, kMiB, "")), "trace_0");
+  const Detected d = detect(flight_dump(flight_entry(1, "all_reduce", kMebibyte, kMebibyte, "")), "trace_0");
   CHECK(d.nccl.empty());
   CHECK(skips(d, 0, "TORCH_NCCL_ENABLE_TIMING=1"));
 }
 
 TEST_CASE("ranks that a hung collective waits for", "[calibrate]") {
-  const std::string done = flight_entry(3, "all_reduce", kMiB, kMiB, "");
+  const std::string done = flight_entry(3, "all_reduce", kMebibyte, kMebibyte, "");
   const auto at = [&](const char* op, const char* state) {
-    return done + "," + flight_entry(4, op, kMiB, kMiB, "", state);
+    return done + "," + flight_entry(4, op, kMebibyte, kMebibyte, "", state);
   };
   std::vector<FlightDump> dumps;
   for (int rank = 0; rank < 6; ++rank) dumps.push_back(dump_of(at("all_reduce", "started"), rank));
@@ -114,9 +115,9 @@ TEST_CASE("a dump reads the same as a pickle", "[calibrate]") {
   std::string entries;
   for (int i = 1; i <= 300; ++i) {
     const std::string ms = fmt::format("0.{:03}", 100 + i);
-    entries +=
-        flight_entry(i, i % 2 == 0 ? "all_reduce" : "_reduce_scatter_base", kMiB + 64 * i, kMiB, ms.c_str()) +
-        ",";
+    entries += flight_entry(i, i % 2 == 0 ? "all_reduce" : "_reduce_scatter_base", kMebibyte + 64 * i,
+                            kMebibyte, ms.c_str()) +
+               ",";
   }
   const std::string json =
       flight_dump(entries + flight_entry(70'000, "all_reduce", 1L << 40, 1L << 40, "", "started"));
@@ -141,7 +142,8 @@ TEST_CASE("pickles that are cut, hostile or of something else", "[calibrate]") {
                         "\x80\x02"
                         "ctorch.jit._pickle\n",
                     tag = start + "restore_type_tag\n";
-  const std::string whole = TorchPickle::of(flight_dump(flight_entry(1, "all_reduce", kMiB, kMiB, "0.5")));
+  const std::string whole =
+      TorchPickle::of(flight_dump(flight_entry(1, "all_reduce", kMebibyte, kMebibyte, "0.5")));
   for (std::size_t size = tag.size(); size < whole.size(); ++size) {
     INFO(size);
     CHECK(refusal(whole.substr(0, size)).find("a pickle that is not read") != std::string::npos);

@@ -194,6 +194,24 @@ TEST_CASE("iterations of Megatron-LM as it prints them now", "[calibrate]") {
 }
 
 // Reported: they were taken for iterations of Megatron, and dropped.
+// The lines of report_memory() behind the first iteration: the most of any rank counts.
+TEST_CASE("memory that Megatron reserved", "[calibrate]") {
+  const logs::Detected d = logs::detect(
+      " iteration        1/      10 | consumed samples: 8 | elapsed time per iteration (ms): 900.0 | lm "
+      "loss: 9.0E+00 |\n"
+      "[Rank 1] (after 1 iterations) memory (MB) | allocated: 12337.46 | max allocated: 19961.07 | reserved: "
+      "23288.0 | max reserved: 23288.0\n"
+      "[Rank 0] (after 1 iterations) memory (MB) | allocated: 12337.46 | max allocated: 19961.07 | reserved: "
+      "20480.00 | max reserved: 20480.00 | total device memory used: 30000.00\n"
+      "[Rank 2] (after 1 iterations) memory (MB) | allocated: 1 | max reserved: nonsense\n",
+      "log");
+  REQUIRE(d.memory.size() == 1);
+  CHECK(*d.memory[0].bytes == 23288.0 * 1024 * 1024);
+  CHECK(d.memory[0].reserved);
+  CHECK(d.memory[0].at.line == 2);
+  CHECK(d.memory[0].count == 2);
+}
+
 TEST_CASE("iterations of NeMo 2", "[calibrate]") {
   const auto line = [](int iteration, int global_step, const char* seconds) {
     return fmt::format(

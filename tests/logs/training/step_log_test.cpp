@@ -120,6 +120,23 @@ TEST_CASE("a clock: two paces are seen, the ticks of short steps are none", "[ca
   CHECK_FALSE(two.warnings.take().empty());
 }
 
+// Reported: a run that became a quarter slower was learnt at the pace of the larger part without a word.
+TEST_CASE("stated seconds: two paces are seen, jitter is none", "[calibrate]") {
+  const auto of = [](double second) {
+    std::vector<StepRecord> records;
+    for (int i = 0; i < 50; ++i)
+      records.push_back(stated(i + 2, (i < 30 ? 20 : second) + 0.1 * (i % 7), i + 1));
+    return read(records);
+  };
+  Samples two = of(25);
+  CHECK(two.steps.at(0).unlike == 20);
+  CHECK(two.steps[0].count == 50);
+  CHECK_FALSE(two.warnings.take().empty());
+  Samples even = of(21);
+  CHECK(even.steps.at(0).unlike == 0);
+  CHECK(even.warnings.take().empty());
+}
+
 TEST_CASE("a restart begins a run, a repeated step does not", "[calibrate]") {
   const Samples s = read({stated(5, 10, 1), stated(6, 11, 2), stated(6, 12, 3), stated(7, 12, 4),
                           stated(6, 20, 5), stated(7, 21, 6)});

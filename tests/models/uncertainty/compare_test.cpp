@@ -1,6 +1,7 @@
 #include "models/uncertainty/compare.h"
 
 #include <cmath>
+#include <memory>
 
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
@@ -53,6 +54,39 @@ TEST_CASE("strategies are compared by what differs between them", "[models]") {
   const double d = std::pow(0.9 - 90 / 101.0, 2) + 0.01 + std::pow(11 / 101.0, 2);
   CHECK(models::probability_faster(a, longer, profile) ==
         Approx(0.5 + 0.5 * std::erf(std::log(1.01) / (0.3 * std::sqrt(2 * d)))));
+}
+
+// The steps above, d = 0.02: the difference of operators has the variance 0.0018. With own errors of 0.06 the
+// correlation of the two is 1 - 0.0018 / (2 * 0.0036) = 0.75. The factor of the first, 1.04, was learnt with a
+// log-sd of 0.01: 0.0036 (1 - 0.75^2) + (0.75 log 1.04)^2 + (0.25 * 0.01)^2. Where nothing was learnt of it, log-sd
+// 0.06 around 1, this is the variance of operators again. Two that were learnt differ by their factors alone.
+TEST_CASE("a layout that was learnt is compared by what is known of it", "[models]") {
+  StepReport a = report_of({{"qkv", 90}, {"gather", 10}}), b = report_of({{"qkv", 90}, {"send", 10}});
+  Profile profile = of_operators();
+  a.own_log_sd = b.own_log_sd = 0.06;
+  const std::size_t places = profile.schema->places();
+  const auto learn = [&](double median, double sd) {
+    auto c = std::make_shared<models::Calibration>();
+    c->stacks = {{"nxdt", "", median, sd, "trn1.32xlarge", "a"}, {"nxdt", "", 1, 0.02, "trn1.32xlarge", "b"}};
+    c->covariance.assign(places + 2, std::vector<double>(places + 2, 0));
+    c->covariance[places][places] = sd * sd;
+    c->covariance[places + 1][places + 1] = 0.02 * 0.02;
+    profile.calibration = c;
+  };
+  a.learnt = places;
+  learn(1.04, 0.01);
+  const double variance =
+      0.0036 * (1 - 0.75 * 0.75) + std::pow(0.75 * std::log(1.04), 2) + std::pow(0.25 * 0.01, 2);
+  CHECK(models::log_ratio(a, b, profile).sd == Approx(std::sqrt(variance)));
+  CHECK(models::log_ratio(b, a, profile).sd == Approx(std::sqrt(variance)));
+  learn(1, 0.06);
+  CHECK(models::log_ratio(a, b, profile).sd == Approx(std::sqrt(0.0018)));
+  learn(1.04, 0.01);
+  b.learnt = places + 1;
+  CHECK(models::log_ratio(a, b, profile).sd == Approx(std::hypot(0.01, 0.02)));
+  // More of every part is no proof where a factor is part of it.
+  const StepReport more = report_of({{"qkv", 91}, {"gather", 11}});
+  CHECK(models::dominance(more, a) == Dominance::none);
 }
 
 TEST_CASE("a step without operators has an own part, independent of any other's", "[models]") {
