@@ -257,6 +257,27 @@ FlowNetwork::Newcomer FlowNetwork::alone(BundleId b, std::span<const filling::Pa
   return n;
 }
 
+void FlowNetwork::take_uses(const Newcomer& n) {
+  Bundle& b = bundles_[n.bundle];
+  b.bottleneck = n.bottleneck;
+  for (Use& use : b.uses)
+    use.used = filling::Room::use(use.share, n.level, resources_[use.resource].capacity);
+}
+
+void FlowNetwork::settle_alone(Handle h, SimTime since, std::uint64_t sequence) {
+  const BundleId id = flows_[h].bundle;
+  if (newcomers_.empty() || newcomers_.back().bundle != id)
+    throw std::logic_error("a flow that was alone is not");
+  const Newcomer n = newcomers_.back();
+  newcomers_.pop_back();
+  take_uses(n);
+  bundles_[id].level = n.level;
+  clocks_[id].since = since;
+  clocks_[id].sequence = sequence;
+  clocks_[id].settled = n.level;
+  flows_[h].changes = 1;
+}
+
 /// The common case: flows that have their resources to themselves. True when there is nothing else to settle.
 bool FlowNetwork::settle_newcomers() {
   for (const Newcomer& n : newcomers_) {
@@ -264,10 +285,8 @@ bool FlowNetwork::settle_newcomers() {
     if (!touched_.empty() && std::any_of(b.uses.begin(), b.uses.end(),
                                          [&](const Use& use) { return resources_[use.resource].touched; }))
       continue;
-    b.bottleneck = n.bottleneck;
+    take_uses(n);
     note_level(n.bundle, n.level);
-    for (Use& use : b.uses)
-      use.used = filling::Room::use(use.share, n.level, resources_[use.resource].capacity);
   }
   return std::all_of(touched_.begin(), touched_.end(),
                      [&](ResourceId r) { return resources_[r].users.empty(); });
