@@ -105,6 +105,7 @@ class Executor {
         transfers_(constraints_.capacity),
         paces_(program.slowdowns().empty() ? 0 : program.devices().size()),
         rhythm_(program, repeats) {
+    if (!constraints_.recur()) transfers_.reserve(program.flows().size());
     run_.started.resize(program.tasks().size());
     run_.ended.resize(program.tasks().size());
     run_.released_by.assign(program.tasks().size(), Run::kNone);

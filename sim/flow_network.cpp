@@ -21,6 +21,12 @@ FlowNetwork::FlowNetwork(const std::vector<double>& capacity) : resources_(capac
   exponent_ = std::ilogb(most) - 133;
 }
 
+void FlowNetwork::reserve(std::size_t flows) {
+  flows_.reserve(flows);
+  bundles_.reserve(flows);
+  clocks_.reserve(flows);
+}
+
 void FlowNetwork::touch(ResourceId r) {
   if (resources_[r].touched) return;
   resources_[r].touched = true;
@@ -139,6 +145,7 @@ inline void FlowNetwork::visit(ResourceId r) {
 /// resource joins those that it stops, and those at or above the level at which it would be full were all from
 /// `from` on to rise alike, since it stops nobody below.
 void FlowNetwork::gather(double from) {
+  if (touched_.size() > 2 * rooms_.capacity()) rooms_.reserve(touched_.size());
   for (const ResourceId r : touched_) visit(r);
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     const ResourceId id = rooms_[i].resource;
@@ -210,6 +217,7 @@ void FlowNetwork::fill() {
     return a.level != b.level ? a.level < b.level : rooms_[a.room].resource < rooms_[b.room].resource;
   };
   const auto untold = [](const Candidate&, std::size_t) {};
+  if (rooms_.size() > 2 * candidates_.capacity()) candidates_.reserve(rooms_.size());
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     if (rooms_[i].room.rising == 0) continue;
     candidates_.push_back({rooms_[i].room.level(resources_[rooms_[i].resource].capacity), i});

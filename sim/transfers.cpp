@@ -20,6 +20,12 @@ struct Transfers::Placed {
   }
 };
 
+void Transfers::reserve(std::size_t flows) {
+  network_.reserve(flows);
+  ends_.reserve(flows);
+  place_.reserve(flows);
+}
+
 void Transfers::start(std::span<const filling::Part> parts, double scale, std::uint32_t owner) {
   network_.add(parts, scale, owner);
   forecast_reshaped();

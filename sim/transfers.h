@@ -22,6 +22,8 @@ class Transfers {
  public:
   explicit Transfers(const std::vector<double>& capacity) : network_(capacity) {}
 
+  /// Makes room for so many flows at a time.
+  void reserve(std::size_t flows);
   /// `owner` is what finish_next() gives back. The flow must have parts.
   void start(std::span<const filling::Part> parts, double scale, std::uint32_t owner);
   void start(const Flow& flow, std::uint32_t owner);
