@@ -7,10 +7,8 @@ namespace trnplan::sim {
 
 std::vector<TaskId> Run::critical_path() const {
   std::vector<TaskId> path;
-  TaskId t = kNone;
-  for (TaskId i = 0; i < ended.size(); ++i) {
-    if (t == kNone || ended[i] > ended[t]) t = i;
-  }
+  const auto last = std::find(ended.begin(), ended.end(), end);
+  TaskId t = last == ended.end() ? kNone : static_cast<TaskId>(last - ended.begin());
   for (; t != kNone; t = released_by[t]) path.push_back(t);
   std::reverse(path.begin(), path.end());
   return path;

@@ -91,6 +91,7 @@ class EventQueue {
       Event event = std::move(at_once_[taken_]);
       if (++taken_ == at_once_.size()) {
         at_once_.clear();
+        if (taken_ > kMany) at_once_.shrink_to_fit();
         taken_ = 0;
       }
       return event;
@@ -102,6 +103,7 @@ class EventQueue {
   }
 
  private:
+  static constexpr std::size_t kMany = 4096;  ///< events at one time, after which their memory is given back
   static constexpr auto kBefore = [](const Event& a, const Event& b) { return a.moment < b.moment; };
   static constexpr auto kUntold = [](const Event&, std::size_t) {};
 

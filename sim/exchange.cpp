@@ -107,7 +107,7 @@ class Runner {
         transfers_.settle(queue_.now(), queue_.take_sequence());
       } else if (flow_first) {
         queue_.advance(at);
-        sent(transfers_.finish_next());
+        sent(transfers_.finish_next().owner);
       } else if (event != Moment{}) {
         handle(queue_.pop().payload);
       } else {

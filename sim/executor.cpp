@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "sim/constraints.h"
 #include "sim/event_queue.h"
+#include "sim/foresight.h"
 #include "sim/rhythm_finder.h"
 #include "sim/transfers.h"
 
@@ -15,177 +18,68 @@ namespace trnplan::sim {
 
 namespace {
 
-/// Edges of the task graph in compressed form: dependencies, and the order of each device's queue.
-struct Successors {
-  std::vector<std::uint32_t> first;  ///< task -> range in `next`
-  std::vector<TaskId> next;
+/// Edges of the task graph: dependencies, and the order of each device's queue.
+class Successors {
+ public:
+  explicit Successors(const Program& p)
+      : waiting_for(p.tasks().size(), 0),
+        first_(p.tasks().size() + 1, 0),
+        after_(p.tasks().size(), Run::kNone) {
+    const std::vector<std::pair<TaskId, TaskId>> others = follow_queues(p);
+    for (const auto* edges : {&p.dependencies(), &others}) {
+      for (const auto& [from, to] : *edges) ++first_[from + 1];
+    }
+    for (std::size_t t = 1; t < first_.size(); ++t) first_[t] += first_[t - 1];
+    next_.resize(first_.back());
+    std::vector<std::uint32_t> fill(first_.begin(), first_.end() - 1);
+    for (const auto* edges : {&p.dependencies(), &others}) {
+      for (const auto& [from, to] : *edges) {
+        next_[fill[from]++] = to;
+        ++waiting_for[to];
+      }
+    }
+  }
+
   std::vector<std::uint32_t> waiting_for;  ///< number of edges into each task
 
-  explicit Successors(const Program& p) : first(p.tasks().size() + 1, 0), waiting_for(p.tasks().size(), 0) {
-    for_each_edge(p, [&](TaskId from, TaskId) { ++first[from + 1]; });
-    for (std::size_t t = 1; t < first.size(); ++t) first[t] += first[t - 1];
-    next.resize(first.back());
-    std::vector<std::uint32_t> fill(first.begin(), first.end() - 1);
-    for_each_edge(p, [&](TaskId from, TaskId to) {
-      next[fill[from]++] = to;
-      ++waiting_for[to];
-    });
-  }
-
- private:
+  /// Calls `visit` for dependencies in their order, then for the next tasks in the queues.
   template <class Visit>
-  static void for_each_edge(const Program& p, Visit&& visit) {
-    for (const auto& [before, after] : p.dependencies()) visit(before, after);
-    std::vector<TaskId> last(p.devices().size(), Run::kNone);
-    for (TaskId t = 0; t < p.tasks().size(); ++t) {
-      const Task& task = p.tasks()[t];
-      for (std::uint32_t i = 0; i < task.device_count; ++i) {
-        const DeviceId d = p.task_devices()[task.first_device + i];
-        if (last[d] == t) continue;  // the same device named twice
-        if (last[d] != Run::kNone) visit(last[d], t);
-        last[d] = t;
-      }
-    }
+  void each(TaskId t, Visit&& visit) const {
+    for (std::uint32_t e = first_[t]; e < first_[t + 1]; ++e) visit(next_[e]);
+    if (after_[t] != Run::kNone) visit(after_[t]);
   }
-};
-
-/// Flows over distinct constraints. Two resources of equal capacity that every flow loads alike are one
-/// constraint: NICs of a node, links of a ring, replicas. Merging them changes no rate.
-class Constraints {
- public:
-  std::vector<double> capacity;
-
-  explicit Constraints(const Program& p) : first_(p.flows().size() + 1, 0), scale_(p.flows().size()) {
-    const std::vector<ResourceId> same_as = lowest_alike(p);
-    std::vector<ResourceId> constraint(same_as.size());
-    for (ResourceId r = 0; r < same_as.size(); ++r) {
-      if (same_as[r] != r) continue;
-      constraint[r] = static_cast<ResourceId>(capacity.size());
-      capacity.push_back(p.resources()[r].capacity.value);
-    }
-    for (FlowId f = 0; f < p.flows().size(); ++f) {
-      for (const Weight& w : p.flows()[f].weights) first_[f + 1] += same_as[w.resource] == w.resource;
-      first_[f + 1] += first_[f];
-    }
-    parts_.reserve(first_.back());
-    for (FlowId f = 0; f < p.flows().size(); ++f) {
-      scale_[f] = filling::scale_of(p.flows()[f]);  // merging must not change what a flow is fair by
-      for (const Weight& w : p.flows()[f].weights) {
-        if (same_as[w.resource] != w.resource) continue;
-        parts_.push_back({constraint[w.resource], filling::share_of(w.bytes, scale_[f])});
-      }
-    }
-    constexpr std::size_t kOften = 4;  // tasks a flow from which more is worth its cost
-    if (p.tasks().size() < kOften * p.flows().size()) return;
-    for (filling::Part& part : parts_) part = part.with_level(capacity[part.resource]);
-    drop_loose(p);
-  }
-  std::span<const filling::Part> parts(FlowId f) const {
-    return {parts_.data() + first_[f], first_[f + 1] - first_[f]};
-  }
-  double scale(FlowId f) const { return scale_[f]; }
+  /// The next task in the queue of a task of one device, if nothing else waits for that; else kNone.
+  TaskId only(TaskId t) const { return first_[t] == first_[t + 1] ? after_[t] : Run::kNone; }
 
  private:
-  static constexpr ResourceId kUnused = 0xffffffffu;
-  static constexpr DeviceId kSeveral = 0xfffffffeu;
-
-  /// By resource the lowest one that is alike; kUnused where no flow uses it.
-  static std::vector<ResourceId> lowest_alike(const Program& p) {
-    struct Column {  // what flows put on a resource: how many do, and a hash of which and how much
-      std::uint64_t hash = 0;
-      FlowId count = 0;
-    };
-    std::vector<Column> columns(p.resources().size());
-    for (FlowId f = 0; f < p.flows().size(); ++f) {
-      for (const Weight& w : p.flows()[f].weights) {
-        columns[w.resource].hash +=
-            mixed(f * std::uint64_t{0x9e3779b97f4a7c15} ^ std::bit_cast<std::uint64_t>(w.bytes));
-        ++columns[w.resource].count;
+  /// Sets `after_`; returns the edges from tasks of several devices.
+  std::vector<std::pair<TaskId, TaskId>> follow_queues(const Program& p) {
+    std::vector<std::pair<TaskId, TaskId>> others;
+    std::vector<TaskId> last(p.devices().size(), Run::kNone);
+    const std::span<const Task> tasks = p.tasks();
+    const std::span<const DeviceId> devices = p.task_devices();
+    for (TaskId t = 0; t < tasks.size(); ++t) {
+      for (const DeviceId d : devices.subspan(tasks[t].first_device, tasks[t].device_count)) {
+        const TaskId before = std::exchange(last[d], t);
+        if (before == t || before == Run::kNone) continue;  // the same device named twice
+        if (tasks[before].device_count > 1) {
+          others.emplace_back(before, t);
+        } else {
+          after_[before] = t;
+          ++waiting_for[t];
+        }
       }
     }
-    std::vector<ResourceId> lowest(columns.size(), kUnused), by_hash;
-    for (ResourceId r = 0; r < columns.size(); ++r) {
-      if (columns[r].count == 0) continue;
-      columns[r].hash ^= mixed(std::bit_cast<std::uint64_t>(p.resources()[r].capacity.value));
-      by_hash.push_back(r);
-    }
-    std::sort(by_hash.begin(), by_hash.end(), [&](ResourceId a, ResourceId b) {
-      return columns[a].hash != columns[b].hash ? columns[a].hash < columns[b].hash : a < b;
-    });
-    for (std::size_t i = 0, first = 0; i < by_hash.size(); ++i) {
-      const ResourceId r = by_hash[i], other = by_hash[first];
-      const bool alike = columns[r].hash == columns[other].hash && columns[r].count == columns[other].count &&
-                         p.resources()[r].capacity.value == p.resources()[other].capacity.value;
-      if (!alike) first = i;
-      lowest[r] = by_hash[first];
-    }
-    separate(p, lowest);
-    return lowest;
+    return others;
   }
 
-  /// Where a hash has lied: as many flows use both, so they are alike when each that uses one loads the other
-  /// as much.
-  static void separate(const Program& p, std::vector<ResourceId>& lowest) {
-    struct Load {
-      FlowId flow = Task::kNoFlow;
-      double bytes = 0;
-    };
-    std::vector<Load> loads(lowest.size());
-    for (FlowId f = 0; f < p.flows().size(); ++f) {
-      for (const Weight& w : p.flows()[f].weights) {  // ascending by resource: the lowest comes first
-        loads[w.resource] = {f, w.bytes};
-        const Load& other = loads[lowest[w.resource]];
-        if (other.flow != f || other.bytes != w.bytes) lowest[w.resource] = w.resource;
-      }
-    }
-  }
-
-  /// Drops what stops nobody: tasks of one device come one after the other, so where all flows of a resource are of
-  /// such tasks, each has it alone. Then it lets a flow reach the same level at all times, and no more than another
-  /// resource does that lets it reach less alone.
-  void drop_loose(const Program& p) {
-    std::vector<DeviceId> of_flow(scale_.size(), kUnused), of_resource(capacity.size(), kUnused);
-    const auto agree = [](DeviceId& known, DeviceId d) {
-      known = known == kUnused || known == d ? d : kSeveral;
-    };
-    for (const Task& task : p.tasks()) {
-      if (task.flow == Task::kNoFlow) continue;
-      agree(of_flow[task.flow], task.device_count > 0 ? p.task_devices()[task.first_device] : kSeveral);
-    }
-    const auto flows = static_cast<FlowId>(scale_.size());
-    for (FlowId f = 0; f < flows; ++f) {
-      if (of_flow[f] == kUnused) continue;
-      for (const filling::Part& part : parts(f)) agree(of_resource[part.resource], of_flow[f]);
-    }
-    const auto lower = [](const filling::Part& x, const filling::Part& y) { return x.level < y.level; };
-    std::size_t kept = 0, first = 0;
-    for (FlowId f = 0; f < flows; ++f) {
-      const std::size_t beyond = first_[f + 1];
-      const auto begin = parts_.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(beyond);
-      const ResourceId stops = begin == end ? kUnused : std::min_element(begin, end, lower)->resource;
-      first_[f] = kept;
-      for (auto part = begin; part != end; ++part) {
-        if (part->resource == stops || of_resource[part->resource] == kSeveral) parts_[kept++] = *part;
-      }
-      first = beyond;
-    }
-    first_[flows] = kept;
-    parts_.resize(kept);
-  }
-
-  static std::uint64_t mixed(std::uint64_t h) {
-    h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
-    return h ^ h >> 32;
-  }
-
-  std::vector<std::size_t> first_;  ///< flow -> range in `parts_`
-  std::vector<filling::Part> parts_;
-  std::vector<double> scale_;
+  std::vector<std::uint32_t> first_;  ///< task -> range in `next_`
+  std::vector<TaskId> next_;
+  std::vector<TaskId> after_;  ///< by task of one device
 };
 
 struct ExecutorEvent {
-  enum class Kind : std::uint8_t { work_end, flow_start } kind = Kind::work_end;
+  enum class Kind : std::uint8_t { work_end, flow_start, foreseen } kind = Kind::work_end;
   std::uint32_t id = 0;  ///< task
   std::uint32_t version = 0;
 };
@@ -202,14 +96,16 @@ struct Pace {
 
 class Executor {
  public:
-  Executor(const Program& program, const RateObserver& observer, const Repeats& repeats = {})
+  Executor(const Program& program, const RateObserver& observer, const Repeats& repeats, bool foresees)
       : program_(program),
         observer_(observer),
         edges_(program),
         constraints_(program),
+        foresight_(foresees ? Foresight(program, constraints_) : Foresight()),
         transfers_(constraints_.capacity),
         paces_(program.slowdowns().empty() ? 0 : program.devices().size()),
         rhythm_(program, repeats) {
+    if (!constraints_.recur()) transfers_.reserve(program.flows().size());
     run_.started.resize(program.tasks().size());
     run_.ended.resize(program.tasks().size());
     run_.released_by.assign(program.tasks().size(), Run::kNone);
@@ -219,11 +115,13 @@ class Executor {
     }
   }
 
-  Run run() {
+  /// Nothing if what foresight leaves out would decide which of two tasks releases a third.
+  std::optional<Run> run() {
     for (TaskId t = 0; t < program_.tasks().size(); ++t) {
-      if (edges_.waiting_for[t] == 0) start(t, Run::kNone);
+      const bool foreseen = run_.released_by[t] != Run::kNone;
+      if (edges_.waiting_for[t] == 0 && !foreseen) start(t, Run::kNone);
     }
-    while (true) {
+    while (!in_doubt_) {
       const Moment flow = transfers_.next(), event = queue_.next();
       const bool flow_first = flow < event;
       const SimTime at = flow_first ? flow.at : event.at;
@@ -231,7 +129,8 @@ class Executor {
         settle();
       } else if (flow_first) {
         queue_.advance(at);
-        end_flow(transfers_.finish_next());
+        const Transfers::Finished finished = transfers_.finish_next();
+        end_flow(finished.owner, finished.since);
       } else if (event != Moment{}) {
         handle(queue_.pop().payload);
       } else {
@@ -241,14 +140,21 @@ class Executor {
       sharing_due_ = sharing_due_ || transfers_.unsettled();
       if (rhythm_.due() && !transfers_.unsettled()) compare_instants();
     }
+    if (in_doubt_) return std::nullopt;
     if (done_ != program_.tasks().size()) throw_circle();
     return std::move(run_);
   }
 
  private:
   void handle(const ExecutorEvent& p) {
-    if (p.kind == ExecutorEvent::Kind::flow_start) return start_flow(p.id);
-    end_work(p.id, p.version);
+    if (p.kind == ExecutorEvent::Kind::work_end) return end_work(p.id, p.version);
+    if (Foresight::Course* course = course_of(p.id)) {
+      if (course->version != p.version) return;
+      const bool known =
+          length(program_.tasks()[p.id], *course) != Foresight::kUnknown && follower(p.id) != Run::kNone;
+      if (known || p.kind == ExecutorEvent::Kind::foreseen) return foresee(*course, p.id);
+    }
+    start_flow(p.id);
   }
 
   void start(TaskId t, TaskId released_by) {
@@ -256,7 +162,9 @@ class Executor {
     run_.started[t] = queue_.now();
     run_.released_by[t] = released_by;
     if (rhythm_.looks()) rhythm_.starts(t);
-    if (moves(t)) {
+    if (Foresight::Course* course = course_of(t)) {
+      foresee(*course, t);
+    } else if (moves(t)) {
       queue_.schedule(queue_.now() + task.fixed, Phase::completion, {ExecutorEvent::Kind::flow_start, t, 0});
     } else if (Pace* pace = pace_of_work(task)) {
       pace->working = t;
@@ -279,6 +187,105 @@ class Executor {
     return pace.slowdown != nullptr ? &pace : nullptr;
   }
 
+  /// The course of a task's device; nullptr if there is none.
+  Foresight::Course* course_of(TaskId t) {
+    const Task& task = program_.tasks()[t];
+    if (!foresight_.enabled() || task.device_count != 1) return nullptr;
+    return &foresight_.of(program_.task_devices()[task.first_device]);
+  }
+
+  /// The task that comes after this one on its device, if this one's end releases it and nothing else.
+  TaskId follower(TaskId t) const {
+    const TaskId next = edges_.only(t);
+    if (next == Run::kNone || edges_.waiting_for[next] != 1) return Run::kNone;
+    return program_.tasks()[next].device_count == 1 ? next : Run::kNone;
+  }
+
+  /// The length of a task on a device; kUnknown if it is not known before its end.
+  SimTime length(const Task& task, const Foresight::Course& course) const {
+    if (task.flow == Task::kNoFlow) return task.fixed;
+    const SimTime alone = foresight_.alone(task.flow);
+    if (alone == Foresight::kUnknown || (alone != SimTime{} && course.guests > 0)) return Foresight::kUnknown;
+    return task.fixed + alone;
+  }
+
+  /// Writes the times of the tasks from `t` on, which has its start, up to the next of which the end releases others
+  /// or is not known. Of that one the start is an event, so that its end is scheduled when it would be without
+  /// foresight.
+  void foresee(Foresight::Course& course, TaskId t) {
+    constexpr int kFar = 16;  // so that a guest lets little be done once more
+    TaskId last = t;
+    SimTime start = run_.started[t];
+    int n = 0;
+    for (; n < kFar; ++n) {
+      const TaskId next = follower(last);
+      if (next == Run::kNone) break;
+      const SimTime lasts = length(program_.tasks()[last], course);
+      if (lasts == Foresight::kUnknown || start + lasts <= queue_.now())
+        break;  // what ends now does so in turn
+      start += lasts;
+      run_.ended[last] = run_.started[next] = start;
+      run_.released_by[next] = last;
+      edges_.waiting_for[next] = 0;
+      last = next;
+    }
+    done_ += static_cast<std::size_t>(n);
+    course.first = t;
+    course.last = last;
+    ++course.version;
+    const SimTime fixed = program_.tasks()[last].fixed;
+    if (moves(last)) {
+      queue_.schedule(start + fixed, Phase::completion,
+                      {ExecutorEvent::Kind::flow_start, last, course.version});
+    } else if (last != t) {
+      queue_.schedule(start, Phase::completion, {ExecutorEvent::Kind::foreseen, last, course.version});
+    } else {
+      queue_.schedule(start + fixed, Phase::completion, {ExecutorEvent::Kind::work_end, last, 0});
+    }
+  }
+
+  /// A guest comes to the resources of a device: from now on what was foreseen is not so.
+  void welcome(Foresight::Course& course) {
+    if (course.guests++ > 0 || course.first == course.last) return;
+    TaskId t = course.first;
+    while (t != course.last && run_.ended[t] <= queue_.now()) t = edges_.only(t);
+    course.first = t;
+    if (t == course.last) return;
+    for (TaskId i = t; i != course.last; i = edges_.only(i)) {
+      edges_.waiting_for[edges_.only(i)] = 1;
+      --done_;
+    }
+    const Task& task = program_.tasks()[t];
+    const SimTime since = run_.started[t] + task.fixed;
+    if (!moves(t) || since > queue_.now()) return foresee(course, t);
+    course.last = t;
+    ++course.version;
+    const auto parts = constraints_.parts(task.flow);
+    if (since == queue_.now()) {
+      transfers_.start(parts, constraints_.scale(task.flow), t);
+    } else {
+      transfers_.resume(parts, constraints_.scale(task.flow), t, since, queue_.take_sequence());
+    }
+  }
+
+  /// A flow comes to the resources of other devices (+1), or leaves them (-1).
+  void visit_owners(TaskId t, int change) {
+    if (!foresight_.enabled()) return;
+    const Task& task = program_.tasks()[t];
+    const DeviceId own =
+        task.device_count == 1 ? program_.task_devices()[task.first_device] : Constraints::kUnused;
+    for (const filling::Part& part : constraints_.parts(task.flow)) {
+      const DeviceId owner = foresight_.owner(part.resource);
+      if (owner == own || !foresight_.has_course(owner)) continue;
+      Foresight::Course& course = foresight_.of(owner);
+      if (change > 0) {
+        welcome(course);
+      } else {
+        --course.guests;
+      }
+    }
+  }
+
   void forecast_work(Pace& pace) {
     pace.since = queue_.now();
     ++pace.version;
@@ -290,6 +297,7 @@ class Executor {
 
   void start_flow(TaskId t) {
     const FlowId flow = program_.tasks()[t].flow;
+    visit_owners(t, +1);
     transfers_.start(constraints_.parts(flow), constraints_.scale(flow), t);
     disturb(t, +1);
   }
@@ -317,26 +325,45 @@ class Executor {
       if (pace->version != version || pace->working != t) return;
       pace->working = Run::kNone;
     }
-    end_task(t);
+    end_task(t, run_.started[t]);
   }
 
-  void end_flow(TaskId t) {
+  void end_flow(TaskId t, SimTime since) {
     if (observer_) observer_(queue_.now(), t, 0);
     disturb(t, -1);
-    end_task(t);
+    visit_owners(t, -1);
+    end_task(t, since);
   }
 
-  void end_task(TaskId t) {
+  /// `since` is when the event of its end was scheduled.
+  void end_task(TaskId t, SimTime since) {
     run_.ended[t] = queue_.now();
     run_.end = std::max(run_.end, queue_.now());
     ++done_;
     const bool looks = rhythm_.looks();
     if (looks) rhythm_.ends(t);
-    for (std::uint32_t e = edges_.first[t]; e < edges_.first[t + 1]; ++e) {
-      const TaskId next = edges_.next[e];
+    edges_.each(t, [&](TaskId next) {
       if (looks) rhythm_.touches(next);
-      if (--edges_.waiting_for[next] == 0) start(next, t);
-    }
+      if (--edges_.waiting_for[next] > 0) {
+        if (foresight_.enabled()) note_release(next, since);
+        return;
+      }
+      if (!releases_.empty()) look_for_doubt(next, since);
+      start(next, t);
+    });
+  }
+
+  void note_release(TaskId t, SimTime since) {
+    if (releases_at_ != queue_.now()) releases_.clear();
+    releases_at_ = queue_.now();
+    releases_.push_back({t, since});
+  }
+
+  /// A task is released by the last of those it waits for. Of ends at one time those come first that were scheduled
+  /// first. Where two were scheduled at one time too, their order depends on events that foresight leaves out.
+  void look_for_doubt(TaskId t, SimTime since) {
+    if (releases_at_ != queue_.now()) return releases_.clear();
+    for (const Release& r : releases_) in_doubt_ = in_doubt_ || (r.task == t && r.since == since);
   }
 
   void settle() {
@@ -407,11 +434,20 @@ class Executor {
   const RateObserver& observer_;
   Successors edges_;
   Constraints constraints_;
+  Foresight foresight_;
   Transfers transfers_;
   std::vector<Pace> paces_;  ///< by device; empty when nothing slows anything
   EventQueue<ExecutorEvent> queue_;
   bool sharing_due_ = false;
   std::size_t done_ = 0;
+  /// A task that waits for more than one that ends now.
+  struct Release {
+    TaskId task;
+    SimTime since;
+  };
+  std::vector<Release> releases_;  ///< at `releases_at_`, but for the last of a task
+  SimTime releases_at_;
+  bool in_doubt_ = false;
   RhythmFinder rhythm_;
   Run run_;
 };
@@ -419,12 +455,16 @@ class Executor {
 }  // namespace
 
 Run execute(const Program& program, const RateObserver& observer) {
-  return Executor(program, observer).run();
+  if (!observer) {
+    Executor ahead(program, observer, {}, true);
+    if (auto run = ahead.run()) return std::move(*run);
+  }
+  return *Executor(program, observer, {}, false).run();
 }
 
 Run execute(const Program& program, const Repeats& repeats) {
   const RateObserver nobody;
-  return Executor(program, nobody, repeats).run();
+  return *Executor(program, nobody, repeats, false).run();
 }
 
 }  // namespace trnplan::sim

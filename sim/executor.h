@@ -41,8 +41,8 @@ struct Run {
   SimTime end;                          ///< when the last task ended; zero for an empty program
   std::vector<SimTime> started, ended;  ///< per task
   std::vector<TaskId> released_by;  ///< per task: the task whose end let it start; kNone for the first ones
-  std::uint64_t events = 0;
-  std::optional<Rhythm> rhythm;  ///< the first one, where it was looked for and there is one
+  std::uint64_t events = 0;         ///< that were handled
+  std::optional<Rhythm> rhythm;     ///< the first one, where it was looked for and there is one
 
   static constexpr TaskId kNone = 0xffffffffu;
 
@@ -65,7 +65,9 @@ using RateObserver = std::function<void(SimTime at, TaskId task, double rate)>;
 /// Errors   std::logic_error when tasks wait for each other in a circle (says which), std::overflow_error
 ///          beyond the clock (106 days), or for capacities more than 2^80 apart (sim/flow_network.h).
 /// Threads  Any number of runs at once: nothing is shared.
-/// Cost     O(tasks log tasks) plus the solves.
+/// Cost     O(tasks log tasks) plus the solves. Less where nobody observes: tasks of a device that has the resources
+///          of its flows to itself, and of which each waits for the one before only, take no events while no other
+///          flow comes there (sim/foresight.h).
 Run execute(const Program& program, const RateObserver& observer = {});
 
 /// The same, and looks for a rhythm in the part that repeats. Cost: besides, O(tasks in the window of what is

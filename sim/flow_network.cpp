@@ -21,6 +21,12 @@ FlowNetwork::FlowNetwork(const std::vector<double>& capacity) : resources_(capac
   exponent_ = std::ilogb(most) - 133;
 }
 
+void FlowNetwork::reserve(std::size_t flows) {
+  flows_.reserve(flows);
+  bundles_.reserve(flows);
+  clocks_.reserve(flows);
+}
+
 void FlowNetwork::touch(ResourceId r) {
   if (resources_[r].touched) return;
   resources_[r].touched = true;
@@ -139,6 +145,7 @@ inline void FlowNetwork::visit(ResourceId r) {
 /// resource joins those that it stops, and those at or above the level at which it would be full were all from
 /// `from` on to rise alike, since it stops nobody below.
 void FlowNetwork::gather(double from) {
+  if (touched_.size() > 2 * rooms_.capacity()) rooms_.reserve(touched_.size());
   for (const ResourceId r : touched_) visit(r);
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     const ResourceId id = rooms_[i].resource;
@@ -210,6 +217,7 @@ void FlowNetwork::fill() {
     return a.level != b.level ? a.level < b.level : rooms_[a.room].resource < rooms_[b.room].resource;
   };
   const auto untold = [](const Candidate&, std::size_t) {};
+  if (rooms_.size() > 2 * candidates_.capacity()) candidates_.reserve(rooms_.size());
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     if (rooms_[i].room.rising == 0) continue;
     candidates_.push_back({rooms_[i].room.level(resources_[rooms_[i].resource].capacity), i});
@@ -257,6 +265,27 @@ FlowNetwork::Newcomer FlowNetwork::alone(BundleId b, std::span<const filling::Pa
   return n;
 }
 
+void FlowNetwork::take_uses(const Newcomer& n) {
+  Bundle& b = bundles_[n.bundle];
+  b.bottleneck = n.bottleneck;
+  for (Use& use : b.uses)
+    use.used = filling::Room::use(use.share, n.level, resources_[use.resource].capacity);
+}
+
+void FlowNetwork::settle_alone(Handle h, SimTime since, std::uint64_t sequence) {
+  const BundleId id = flows_[h].bundle;
+  if (newcomers_.empty() || newcomers_.back().bundle != id)
+    throw std::logic_error("a flow that was alone is not");
+  const Newcomer n = newcomers_.back();
+  newcomers_.pop_back();
+  take_uses(n);
+  bundles_[id].level = n.level;
+  clocks_[id].since = since;
+  clocks_[id].sequence = sequence;
+  clocks_[id].settled = n.level;
+  flows_[h].changes = 1;
+}
+
 /// The common case: flows that have their resources to themselves. True when there is nothing else to settle.
 bool FlowNetwork::settle_newcomers() {
   for (const Newcomer& n : newcomers_) {
@@ -264,10 +293,8 @@ bool FlowNetwork::settle_newcomers() {
     if (!touched_.empty() && std::any_of(b.uses.begin(), b.uses.end(),
                                          [&](const Use& use) { return resources_[use.resource].touched; }))
       continue;
-    b.bottleneck = n.bottleneck;
+    take_uses(n);
     note_level(n.bundle, n.level);
-    for (Use& use : b.uses)
-      use.used = filling::Room::use(use.share, n.level, resources_[use.resource].capacity);
   }
   return std::all_of(touched_.begin(), touched_.end(),
                      [&](ResourceId r) { return resources_[r].users.empty(); });

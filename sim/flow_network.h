@@ -41,6 +41,8 @@ class FlowNetwork {
   /// 2^80 times the smallest: clocks would lose bits of low levels.
   explicit FlowNetwork(const std::vector<double>& capacity);
 
+  /// Makes room for so many flows at a time, which takes less memory than room made as they come.
+  void reserve(std::size_t flows);
   /// A flow with weights, all on resources of this network. It has no rate before settle(). Handles of
   /// removed flows are used again. `owner` orders flows that end together.
   Handle add(const Flow& flow, std::uint32_t owner = 0);
@@ -50,6 +52,9 @@ class FlowNetwork {
   /// Brings the rates up to date after any number of changes; returns the bundles whose rate changed, new
   /// ones included. The list is valid until the next call. `sequence` is kept with them.
   const std::vector<BundleId>& settle(SimTime now = {}, std::uint64_t sequence = 0);
+  /// Brings a flow that was added last up to date as settle() would have done at an earlier time. Nobody has used its
+  /// resources since. Throws std::logic_error if somebody does.
+  void settle_alone(Handle h, SimTime since, std::uint64_t sequence);
   /// Bundles that have other flows than at the last call, gone ones included, new ones not, in no order.
   template <class Visit>
   void visit_reshaped(Visit&& visit) {
@@ -186,6 +191,7 @@ class FlowNetwork {
 
   void touch(ResourceId r);
   Newcomer alone(BundleId b, std::span<const filling::Part> parts) const;
+  void take_uses(const Newcomer& n);
   bool settle_newcomers();
   double level_felt(const Resource& r) const;
   void solve(double from);

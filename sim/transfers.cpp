@@ -20,6 +20,12 @@ struct Transfers::Placed {
   }
 };
 
+void Transfers::reserve(std::size_t flows) {
+  network_.reserve(flows);
+  ends_.reserve(flows);
+  place_.reserve(flows);
+}
+
 void Transfers::start(std::span<const filling::Part> parts, double scale, std::uint32_t owner) {
   network_.add(parts, scale, owner);
   forecast_reshaped();
@@ -30,6 +36,14 @@ void Transfers::start(const Flow& flow, std::uint32_t owner) {
   forecast_reshaped();
 }
 
+void Transfers::resume(std::span<const filling::Part> parts, double scale, std::uint32_t owner, SimTime since,
+                       std::uint64_t sequence) {
+  const FlowNetwork::Handle flow = network_.add(parts, scale, owner);
+  network_.settle_alone(flow, since, sequence);
+  forecast_reshaped();
+  forecast(network_.bundle(flow));
+}
+
 Moment Transfers::next() const {
   Moment first;
   if (!due_.empty()) first = {due_time_, Phase::completion, due_sequence_};
@@ -37,13 +51,8 @@ Moment Transfers::next() const {
   return std::min(first, {ends_.front().at, Phase::completion, ends_.front().sequence});
 }
 
-std::uint32_t Transfers::finish_next() {
-  if (const auto only = take_only()) {
-    const std::uint32_t owner = network_.owner(*only);
-    network_.remove(*only);
-    forecast_reshaped();
-    return owner;
-  }
+Transfers::Finished Transfers::finish_next() {
+  if (const auto only = take_only()) return finish(*only);
   // Bundles whose turn has come give up what ends now, which then goes by owner.
   while (!ends_.empty() &&
          (due_.empty() || (ends_.front().at == due_time_ && ends_.front().sequence == due_sequence_)))
@@ -52,9 +61,14 @@ std::uint32_t Transfers::finish_next() {
   std::pop_heap(due_.begin(), due_.end(), Due::later);
   const Due first = due_.back();
   due_.pop_back();
-  network_.remove(first.flow);
+  return finish(first.flow);
+}
+
+Transfers::Finished Transfers::finish(FlowNetwork::Handle flow) {
+  const Finished finished{network_.owner(flow), network_.since(network_.bundle(flow))};
+  network_.remove(flow);
   forecast_reshaped();
-  return first.owner;
+  return finished;
 }
 
 /// The common case: takes the entry of a bundle of one flow with which no other ends. Its flow, or nothing.

@@ -22,13 +22,22 @@ class Transfers {
  public:
   explicit Transfers(const std::vector<double>& capacity) : network_(capacity) {}
 
+  /// Makes room for so many flows at a time.
+  void reserve(std::size_t flows);
   /// `owner` is what finish_next() gives back. The flow must have parts.
   void start(std::span<const filling::Part> parts, double scale, std::uint32_t owner);
   void start(const Flow& flow, std::uint32_t owner);
+  /// The same for a flow that started before now, and has had its resources to itself since.
+  void resume(std::span<const filling::Part> parts, double scale, std::uint32_t owner, SimTime since,
+              std::uint64_t sequence);
   /// Moment at which the next flow ends; Moment{} if none does.
   Moment next() const;
-  /// Removes the flow that ends next; returns its owner. Throws std::overflow_error at the end of the clock.
-  std::uint32_t finish_next();
+  struct Finished {
+    std::uint32_t owner;
+    SimTime since;  ///< when its rate changed last
+  };
+  /// Removes the flow that ends next. Throws std::overflow_error at the end of the clock.
+  Finished finish_next();
 
   /// True when settle() has something to do.
   bool unsettled() const { return network_.unsettled(); }
@@ -72,6 +81,7 @@ class Transfers {
   void forecast(FlowNetwork::BundleId b);
   void forecast_reshaped();
   void take_due();
+  Finished finish(FlowNetwork::Handle flow);
   std::optional<FlowNetwork::Handle> take_only();
 
   FlowNetwork network_;

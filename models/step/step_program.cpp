@@ -187,6 +187,27 @@ StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& l
   return program;
 }
 
+sim::Repeats period_in_actions(int micro_batches, const StepParts& parts) {
+  class Actions : public ActionVisitor {
+   public:
+    explicit Actions(const StepParts& p) : parts_(p) {}
+    void start(const StageActions& actions) override {
+      period.start(actions, parts_.round(), parts_.gathers_ahead());
+    }
+    void wave(const std::vector<std::size_t>& places) override { period.wave(places, count_); }
+    void action(int /*stage*/, const StageAction& /*action*/) override { ++count_; }
+
+    PeriodFinder period;
+
+   private:
+    const StepParts& parts_;
+    std::size_t count_ = 0;
+  };
+  Actions actions(parts);
+  each_action(parts, micro_batches, actions);
+  return actions.period.find().first;
+}
+
 SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::TaskId t) {
   return run.ended[t] - run.started[t] - program.tasks()[t].fixed;
 }

@@ -115,6 +115,9 @@ StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bo
 StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
                             bool segments);
 
+/// The period of that program in actions in place of tasks, which takes no program.
+sim::Repeats period_in_actions(int micro_batches, const StepParts& parts);
+
 /// Time of a task beyond its fixed part.
 SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::TaskId t);
 

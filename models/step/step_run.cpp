@@ -50,6 +50,40 @@ std::int64_t random_tasks(const StepParts& p, const Layout& layout, bool expand)
   return saturating_product({passes_of(p, p.micro_batches), layout.lanes(0), each});
 }
 
+/// At least as many tasks as the step has where every operator is a task; the most there are where some collectives
+/// overlap work.
+std::int64_t most_tasks(const StepParts& p, Layout& layout) {
+  if (p.overlaps() || p.reduces_early() || p.framework().units(p.strategy))
+    return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t lanes = layout.lanes(0);
+  std::int64_t of_micro_batch = 0, once = 1;
+  for (int s = 0; s < p.stages; ++s) {
+    const auto tasks_of = [&](const Items& items) {
+      std::int64_t tasks = 0;
+      for (const Item& item : items)
+        tasks += item.is_transfer() ? static_cast<std::int64_t>(layout.shares(s, item).size()) : lanes;
+      return tasks;
+    };
+    for (const Chunk& chunk : p.work(s).chunks) {
+      for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
+        of_micro_batch += lanes;  // its launch
+        for (const Chain& c : pass->chains) of_micro_batch += tasks_of(*c.items) * c.times;
+      }
+    }
+    for (const Items* items : p.work(s).collectives_of_step()) once += tasks_of(*items);
+    once += 3 * lanes;  // a late start, the optimizer, the end
+  }
+  for (std::size_t b = 0; b < p.boundaries.size(); ++b) {
+    for (const Items* items : {p.boundaries[b].activation.get(), p.boundaries[b].gradient.get()}) {
+      std::int64_t message = 4 * lanes;  // a launch and a hold at both ends
+      for (const Item& item : *items)
+        message += static_cast<std::int64_t>(layout.pair_shares(static_cast<int>(b), item).size());
+      of_micro_batch += message * p.chunks();
+    }
+  }
+  return saturating_product({of_micro_batch + once, p.micro_batches});
+}
+
 /// Number of micro-batches that are run first: the rounds, and those that fill the pipeline.
 int unit_of(const StepParts& p) {
   return p.round() > 1 ? kFewRounds * p.round() : 2 * kFewRounds + 3 * p.stages;
@@ -100,12 +134,15 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
   if (m < first + 2 * unit) return std::nullopt;
   const int rest = first + (m - first) % unit;  // so that whole units are left
   std::int64_t most_in_vain = kTasksInVain;
+  // A step that is not extrapolated needs no program to see that it comes to no rhythm.
+  const bool few_tasks = expand && most_tasks(p, layout) <= kTasksRunWhole;
   // Without a rhythm, at most half of the micro-batches are run in vain.
   for (std::int64_t few = unit; (few == unit ? 2 : 4) * few <= m - rest; few *= 2) {
     int tried = static_cast<int>(rest + few);
     if (tasks / m * tried > most_in_vain || passes_of(p, tried) > kMostPasses) break;
     for (int spare = 0; tried + spare < m;) {
       tried += spare;
+      if (few_tasks && !may_repeat(period_in_actions(tried, p))) break;
       StepRun r{make_program_of(tried, p, layout, expand, segments), {}};
       keep_whole(r.step, whole);
       tasks = static_cast<std::int64_t>(r.step.program.tasks().size()) / tried * m;

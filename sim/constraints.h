@@ -1,0 +1,161 @@
+// Resources that can stop the flows of a program. Internal to the executor.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/fair_share.h"
+#include "sim/program.h"
+
+namespace trnplan::sim {
+
+/// Flows over distinct constraints. Two resources of equal capacity that every flow loads alike are one
+/// constraint: NICs of a node, links of a ring, replicas. Merging them changes no rate.
+class Constraints {
+ public:
+  std::vector<double> capacity;
+
+  explicit Constraints(const Program& p) : first_(p.flows().size() + 1, 0), scale_(p.flows().size()) {
+    const std::vector<ResourceId> same_as = lowest_alike(p);
+    std::vector<ResourceId> constraint(same_as.size());
+    for (ResourceId r = 0; r < same_as.size(); ++r) {
+      if (same_as[r] != r) continue;
+      constraint[r] = static_cast<ResourceId>(capacity.size());
+      capacity.push_back(p.resources()[r].capacity.value);
+    }
+    for (FlowId f = 0; f < p.flows().size(); ++f) {
+      for (const Weight& w : p.flows()[f].weights) first_[f + 1] += same_as[w.resource] == w.resource;
+      first_[f + 1] += first_[f];
+    }
+    parts_.reserve(first_.back());
+    for (FlowId f = 0; f < p.flows().size(); ++f) {
+      scale_[f] = filling::scale_of(p.flows()[f]);  // merging must not change what a flow is fair by
+      for (const Weight& w : p.flows()[f].weights) {
+        if (same_as[w.resource] != w.resource) continue;
+        parts_.push_back({constraint[w.resource], filling::share_of(w.bytes, scale_[f])});
+      }
+    }
+    if (p.tasks().size() < kOften * p.flows().size()) return;
+    for (filling::Part& part : parts_) part = part.with_level(capacity[part.resource]);
+    device_ = devices_of_flows(p);
+    drop_loose();
+  }
+  std::span<const filling::Part> parts(FlowId f) const {
+    return {parts_.data() + first_[f], first_[f + 1] - first_[f]};
+  }
+  double scale(FlowId f) const { return scale_[f]; }
+  /// True if tasks have the same flows again and again, so that what is known of a flow beforehand pays.
+  bool recur() const { return !device_.empty(); }
+  /// The device in whose queue all tasks of a flow are, if they recur(); kUnused without tasks, kSeveral without such a
+  /// device.
+  DeviceId device(FlowId f) const { return device_[f]; }
+  static constexpr DeviceId kUnused = 0xffffffffu, kSeveral = 0xfffffffeu;
+  /// Adds a user to those of something.
+  static void agree(DeviceId& known, DeviceId d) { known = known == kUnused || known == d ? d : kSeveral; }
+
+ private:
+  static constexpr std::size_t kOften = 4;  ///< tasks a flow
+  static constexpr ResourceId kNoResource = 0xffffffffu;
+
+  /// The lowest resource that is like each; kNoResource where no flow uses it.
+  static std::vector<ResourceId> lowest_alike(const Program& p) {
+    struct Column {  // what flows put on a resource: how many do, and a hash of which and how much
+      std::uint64_t hash = 0;
+      FlowId count = 0;
+    };
+    std::vector<Column> columns(p.resources().size());
+    for (FlowId f = 0; f < p.flows().size(); ++f) {
+      for (const Weight& w : p.flows()[f].weights) {
+        columns[w.resource].hash +=
+            mixed(f * std::uint64_t{0x9e3779b97f4a7c15} ^ std::bit_cast<std::uint64_t>(w.bytes));
+        ++columns[w.resource].count;
+      }
+    }
+    std::vector<ResourceId> lowest(columns.size(), kNoResource), by_hash;
+    for (ResourceId r = 0; r < columns.size(); ++r) {
+      if (columns[r].count == 0) continue;
+      columns[r].hash ^= mixed(std::bit_cast<std::uint64_t>(p.resources()[r].capacity.value));
+      by_hash.push_back(r);
+    }
+    std::sort(by_hash.begin(), by_hash.end(), [&](ResourceId a, ResourceId b) {
+      return columns[a].hash != columns[b].hash ? columns[a].hash < columns[b].hash : a < b;
+    });
+    for (std::size_t i = 0, first = 0; i < by_hash.size(); ++i) {
+      const ResourceId r = by_hash[i], other = by_hash[first];
+      const bool alike = columns[r].hash == columns[other].hash && columns[r].count == columns[other].count &&
+                         p.resources()[r].capacity.value == p.resources()[other].capacity.value;
+      if (!alike) first = i;
+      lowest[r] = by_hash[first];
+    }
+    separate(p, lowest);
+    return lowest;
+  }
+
+  /// Parts those of which a hash has lied: as many flows use both, so they are alike when each that uses one loads the other
+  /// as much.
+  static void separate(const Program& p, std::vector<ResourceId>& lowest) {
+    struct Load {
+      FlowId flow = Task::kNoFlow;
+      double bytes = 0;
+    };
+    std::vector<Load> loads(lowest.size());
+    for (FlowId f = 0; f < p.flows().size(); ++f) {
+      for (const Weight& w : p.flows()[f].weights) {  // ascending by resource: the lowest comes first
+        loads[w.resource] = {f, w.bytes};
+        const Load& other = loads[lowest[w.resource]];
+        if (other.flow != f || other.bytes != w.bytes) lowest[w.resource] = w.resource;
+      }
+    }
+  }
+
+  static std::vector<DeviceId> devices_of_flows(const Program& p) {
+    std::vector<DeviceId> devices(p.flows().size(), kUnused);
+    for (const Task& task : p.tasks()) {
+      if (task.flow == Task::kNoFlow) continue;
+      agree(devices[task.flow], task.device_count > 0 ? p.task_devices()[task.first_device] : kSeveral);
+    }
+    return devices;
+  }
+
+  /// Drops what stops nobody: tasks of one device come one after the other, so where all flows of a resource are of
+  /// such tasks, each has it alone. Then it lets a flow reach the same level at all times, and no more than another
+  /// resource does that lets it reach less alone.
+  void drop_loose() {
+    std::vector<DeviceId> of_resource(capacity.size(), kUnused);
+    const auto flows = static_cast<FlowId>(scale_.size());
+    for (FlowId f = 0; f < flows; ++f) {
+      if (device_[f] == kUnused) continue;
+      for (const filling::Part& part : parts(f)) agree(of_resource[part.resource], device_[f]);
+    }
+    const auto lower = [](const filling::Part& x, const filling::Part& y) { return x.level < y.level; };
+    std::size_t kept = 0, first = 0;
+    for (FlowId f = 0; f < flows; ++f) {
+      const std::size_t beyond = first_[f + 1];
+      const auto begin = parts_.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(beyond);
+      const ResourceId stops = begin == end ? kNoResource : std::min_element(begin, end, lower)->resource;
+      first_[f] = kept;
+      for (auto part = begin; part != end; ++part) {
+        if (part->resource == stops || of_resource[part->resource] == kSeveral) parts_[kept++] = *part;
+      }
+      first = beyond;
+    }
+    first_[flows] = kept;
+    parts_.resize(kept);
+  }
+
+  static std::uint64_t mixed(std::uint64_t h) {
+    h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
+    return h ^ h >> 32;
+  }
+
+  std::vector<std::size_t> first_;  ///< flow -> range in `parts_`
+  std::vector<filling::Part> parts_;
+  std::vector<double> scale_;
+  std::vector<DeviceId> device_;  ///< by flow; empty if they do not recur
+};
+
+}  // namespace trnplan::sim
