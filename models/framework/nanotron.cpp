@@ -96,10 +96,13 @@ ScalarReduces Nanotron::scalars(const Strategy&) const {
   return {3, 3};
 }
 
-/// One group of calls (all_gather_coalesced).
+/// One call, for which each rank's piece of each tensor is cut out, and from whose result it is copied back, one
+/// by one (optim/zero.py, _all_gather_params; distributed.py, all_gather_coalesced).
 std::optional<Exchange> Nanotron::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kOneCall)};
+  Exchange e{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kOneCall)};
+  e.in_pieces = true;
+  return e;
 }
 
 Bytes Nanotron::optimizer_buffers(const Strategy&, double largest_weight) const {
