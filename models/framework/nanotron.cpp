@@ -24,7 +24,7 @@ PassLaunches Nanotron::launches(const Strategy& s) const {
 }
 
 std::optional<TensorOverlap> Nanotron::tensor_overlap(const Strategy& s) const {
-  if (!s.sequence_parallel || s.tensor_parallel == 1) return std::nullopt;
+  if (!options_.overlaps_tensor || !s.sequence_parallel || s.tensor_parallel == 1) return std::nullopt;
   return TensorOverlap{.between_gradients = true, .own_piece = true, .across_nodes = true};
 }
 
