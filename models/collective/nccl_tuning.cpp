@@ -31,6 +31,11 @@ constexpr double kLl[] = {0.38, 0.115, 0.09};
 /// 240 of 300, 371 of 450, 722 of 900.
 constexpr double kCounted = 0.81;
 
+/// Nodes from which on some node of the two trees of an all-reduce, each with half the bytes, has two children and a
+/// parent in one and a parent in the other: four halves leave it, of three nodes three, of two nodes two
+/// (NVIDIA/nccl@5067397c src/graph/trees.cc, ncclGetDtree).
+constexpr double kMostTreeNodes = 4;
+
 /// Share of their rate that trees of an all-reduce reach, by size: 64 bytes times a power of two. The library
 /// uses steps; here the share is interpolated between two sizes, so that more bytes never take less time.
 constexpr double kTreeBySize[3][23] = {
@@ -197,7 +202,8 @@ double Tuning::network_bytes(Method method) const {
   const double nodes = shape_.node_count();
   if (nodes < 2) return 0;
   if (method == Method::ring) return link_bytes(method);
-  return (op_ == CollectiveOp::all_reduce ? 2 : 1) * bytes_ * (nodes - 1) / nodes;
+  if (op_ != CollectiveOp::all_reduce) return bytes_ * (nodes - 1) / nodes;
+  return bytes_ * std::min(nodes, kMostTreeNodes) / 2;
 }
 
 }  // namespace trnplan::models::nccl

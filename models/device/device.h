@@ -113,6 +113,9 @@ class Device {
                                                           double /*experts*/) const {
     return std::nullopt;
   }
+  /// Time that the host takes to copy `pieces` pieces of tensors. Nothing where it does not launch
+  /// single kernels.
+  [[nodiscard]] virtual Work host_pieces(const DeviceContext& /*on*/, double /*pieces*/) const { return {}; }
   /// Parameter for the spread of a pass's time between cores and between passes; none where there is no
   /// spread.
   [[nodiscard]] virtual Parameter spread_of_passes() const { return {}; }

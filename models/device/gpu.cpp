@@ -141,6 +141,10 @@ std::optional<Work> Gpu::host_launches(const DeviceContext& on, double layers, d
               .parameter = single > whole ? gpu::host_expert : gpu::host_layer};
 }
 
+Work Gpu::host_pieces(const DeviceContext& on, double pieces) const {
+  return {.seconds = Seconds(on.profile[gpu::host_piece] * pieces), .parameter = gpu::host_piece};
+}
+
 Parameter Gpu::spread_of_dispatch() const {
   return gpu::dispatch_spread;
 }

@@ -45,6 +45,7 @@ class Gpu final : public Device {
   Work plain_attention(const DeviceContext& on, const AttentionShape& shape, Bytes traffic) const override;
   Work layer_start(const DeviceContext& on) const override;
   std::optional<Work> host_launches(const DeviceContext& on, double layers, double experts) const override;
+  Work host_pieces(const DeviceContext& on, double pieces) const override;
   Parameter spread_of_passes() const override;
   Parameter spread_of_dispatch() const override;
   Rate message_memory(const topology::Core& core, const Profile& profile) const override;

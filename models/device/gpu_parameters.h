@@ -109,6 +109,13 @@ inline constexpr ParameterInfo kDeviceParameters[] = {
                 "their releases differ, and none is modelled",
      .sign = TimeSign::none,
      .when_absent = 1e-30},
+    {.place = 47,
+     .name = "host_piece",
+     .unit = "s",
+     .meaning = "time the host takes to copy one rank's piece of a tensor, where a loop gathers weights so; "
+                "hidden while they are gathered",
+     .resource = Resource::launch,
+     .when_absent = 1e-30},
 };
 
 inline constexpr Parameter gemm_share = parameter_of(kDeviceParameters, "gemm_share");
@@ -124,6 +131,7 @@ inline constexpr Parameter attention_ramp = parameter_of(kDeviceParameters, "att
 inline constexpr Parameter score_traffic = parameter_of(kDeviceParameters, "score_traffic");
 inline constexpr Parameter fp8_share = parameter_of(kDeviceParameters, "fp8_share");
 inline constexpr Parameter dispatch_spread = parameter_of(kDeviceParameters, "dispatch_spread");
+inline constexpr Parameter host_piece = parameter_of(kDeviceParameters, "host_piece");
 inline constexpr Parameter host_expert = parameter_of(kDeviceParameters, "host_expert");
 inline constexpr Parameter kernel_pace = parameter_of(kDeviceParameters, "kernel_pace");
 inline constexpr Parameter pass_spread = parameter_of(kDeviceParameters, "pass_spread");

@@ -48,6 +48,8 @@ struct Exchange {
   /// True if a bucket takes whole tensors, those that are ready first, until it holds `bucket` or more. Only of
   /// gradients that are reduced with the backward pass.
   bool whole_tensors = false;
+  /// True if the host copies each rank's piece of each tensor from the result by an operator of its own.
+  bool in_pieces = false;
 };
 
 /// Sharding in which weights are gathered unit by unit before they are used, and their gradients are reduced

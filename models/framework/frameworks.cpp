@@ -26,16 +26,18 @@ constinit const MegatronDeepSpeed kMegatronDeepSpeed;
 constinit const MegatronDeepSpeed kMegatronDeepSpeedFp16({.name = "megatron-deepspeed-fp16",
                                                           .sums_in_fp32 = false});
 constinit const Nanotron kNanotron;
+constinit const Nanotron kNanotronSync({.name = "nanotron-sync", .overlaps_tensor = false});
 constinit const Fsdp kFsdp({.native_pytorch = true});
 constinit const Fsdp kFsdpAsyncTp({.name = "fsdp-async-tp", .async_tensor = true});
 constinit const Fsdp kFsdpEager({.name = "fsdp-eager", .compiled = false});
 constinit const Fsdp kFsdp1(kFsdp1Options);
+constinit const Fsdp kFsdp1Compiled(kFsdp1CompiledOptions);
 
 /// All frameworks, the default first; on a machine that the default does not train on, the first that does is
 /// used.
 constexpr auto kFrameworks = std::to_array<const Framework*>(
     {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
-     &kNanotron, &kMegatronDeepSpeed, &kMegatronDeepSpeedFp16, &kFsdp1});
+     &kNanotron, &kMegatronDeepSpeed, &kMegatronDeepSpeedFp16, &kFsdp1, &kFsdp1Compiled, &kNanotronSync});
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {

@@ -32,7 +32,8 @@ RecomputeUnits Fsdp::recomputed(const Strategy& s) const {
 
 std::optional<UnitSharding> Fsdp::units(const Strategy& s) const {
   if (!s.zero1 || s.pipeline_parallel > 1 || !has_replicas(s)) return std::nullopt;
-  return UnitSharding{.again = s.sharding == Sharding::parameters,
+  return UnitSharding{.reduced = options_.reduced,
+                      .again = s.sharding == Sharding::parameters,
                       .keeps_last = options_.keeps_last,
                       .buffered = options_.buffered};
 }
@@ -73,8 +74,9 @@ StateBytes Fsdp::state_bytes(const Strategy& s) const {
 }
 
 Exchange Fsdp::gradients(const Strategy& s) const {
-  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kFsdpBucket)};
-  return {CollectiveOp::reduce_scatter, ProcessGroup::data, 4, Bytes(kFsdpBucket)};
+  if (!s.zero1)
+    return {CollectiveOp::all_reduce, ProcessGroup::replicas, options_.reduced, Bytes(kFsdpBucket)};
+  return {CollectiveOp::reduce_scatter, ProcessGroup::data, options_.reduced, Bytes(kFsdpBucket)};
 }
 
 /// Scalars: the norm of the gradients, and the loss.

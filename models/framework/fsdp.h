@@ -8,6 +8,7 @@
 //                for nothing and are not hidden
 //   reductions   of a unit's gradients in fp32 after its backward pass, during that of the unit before, every
 //                micro-batch; with shard groups then an all-reduce between the groups
+//                fms-fsdp reduces them in bf16
 //   reshard      zero3 drops gathered weights after the forward pass; FSDP2 keeps the last layer's, and both
 //                keep the root's; zero2 keeps all
 //   recompute    stops as soon as the last tensor that is needed is there (early stop of
@@ -41,6 +42,7 @@ struct FsdpOptions {
   bool recomputes_parts = true;
   bool keeps_last = true;  ///< as in UnitSharding
   double buffered = 3;
+  double reduced = 4;             ///< bytes of a gradient on the wire
   std::optional<FusedLoss> loss;  ///< absent: NxD's
   /// PyTorch's scaled_dot_product_attention runs FlashAttention 2 (pytorch/pytorch
   /// aten/src/ATen/native/transformers/cuda/flash_attn).
@@ -57,6 +59,12 @@ inline constexpr FsdpOptions kFsdp1Options{.name = "fsdp1",
                                            .buffered = 4,
                                            .loss = FusedLoss{{2, 4}, {2, 4}},
                                            .attention = "flash-attention-triton"};
+
+/// Options of FSDP1 as IBM's fms-fsdp drives it: blocks are compiled, one in so many is recomputed, gradients are
+/// reduced in bf16, and attention is PyTorch's own (foundation-model-stack/fms-fsdp@5a296af
+/// main_training_llama.py, fms_fsdp/policies/mixed_precision.py, bfSixteen, fms_fsdp/policies/ac_handler.py).
+inline constexpr FsdpOptions kFsdp1CompiledOptions{
+    .name = "fsdp1-compiled", .keeps_last = false, .buffered = 4, .reduced = 2};
 
 class Fsdp : public Nxd {
  public:

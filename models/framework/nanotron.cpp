@@ -24,7 +24,7 @@ PassLaunches Nanotron::launches(const Strategy& s) const {
 }
 
 std::optional<TensorOverlap> Nanotron::tensor_overlap(const Strategy& s) const {
-  if (!s.sequence_parallel || s.tensor_parallel == 1) return std::nullopt;
+  if (!options_.overlaps_tensor || !s.sequence_parallel || s.tensor_parallel == 1) return std::nullopt;
   return TensorOverlap{.between_gradients = true, .own_piece = true, .across_nodes = true};
 }
 
@@ -72,12 +72,19 @@ SavedBytes Nanotron::saved(const Architecture& a, const Strategy& s) const {
 /// Bytes of gradients: the fp32 sums, 4, and with replicas the buckets of DistributedDataParallel, 2, which
 /// ZeRO-1 does without (trainer.py, make_ddp). The gradients of a pass, 2, are all alive at its end, when its
 /// activations are gone; then they are added up and dropped (optim/gradient_accumulator.py, backward).
-/// Bytes moved: adding a gradient up reads it and reads and writes the sum. The optimizer reads the sum, 4,
-/// reads and writes master weights and moments, 24, and writes the weight, 2.
+/// Bytes moved: adding a gradient up reads it and reads and writes the sum. Of all sums the norm is taken, 4; they are
+/// scaled, 8, and set to zero, 4 (optim/clip_grads.py; zero_grad). The optimizer reads the sum, 4, reads and writes
+/// master weights and moments, 24; then a master weight is read, 4, and written as a weight, 2
+/// (optim/gradient_accumulator.py, step). ZeRO-1's gather copies weights into its buffers, from its result into these,
+/// and back, 4 each (distributed.py, all_gather_coalesced; pytorch/pytorch@cf1380df
+/// torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, allgather). DistributedDataParallel copies gradients into its
+/// buckets and back, 4 each (torch/csrc/distributed/c10d/reducer.cpp, mark_variable_ready_dense and
+/// finalize_bucket_dense, without gradient_as_bucket_view).
 StateBytes Nanotron::state_bytes(const Strategy& s) const {
-  const double sums = s.data_ranks() > 1 && !s.zero1 ? 6 : 4;
-  if (s.zero1) return {2, sums, 12, 0, 10, 6, 28, 0, 0, 2};
-  return {2, sums, 12, 0, 10, 34, 0, 0, 0, 2};
+  const bool replicas = s.data_ranks() > 1;
+  constexpr double kOfAllSums = 16, kOfShard = 34, kGather = 12, kBuckets = 8;
+  if (s.zero1) return {2, 4, 12, 0, 10, kOfAllSums + (replicas ? kGather : 0), kOfShard, 0, 0, 2};
+  return {2, replicas ? 6.0 : 4.0, 12, 0, 10, kOfAllSums + kOfShard + (replicas ? kBuckets : 0), 0, 0, 0, 2};
 }
 
 /// The sums of all parameters lie in one buffer, which ZeRO-1 reduces as it is (optim/gradient_accumulator.py,
@@ -96,10 +103,13 @@ ScalarReduces Nanotron::scalars(const Strategy&) const {
   return {3, 3};
 }
 
-/// One group of calls (all_gather_coalesced).
+/// One call, for which each rank's piece of each tensor is cut out, and from whose result it is copied back, one
+/// by one (optim/zero.py, _all_gather_params; distributed.py, all_gather_coalesced).
 std::optional<Exchange> Nanotron::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kOneCall)};
+  Exchange e{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kOneCall)};
+  e.in_pieces = true;
+  return e;
 }
 
 Bytes Nanotron::optimizer_buffers(const Strategy&, double largest_weight) const {

@@ -1,7 +1,7 @@
 // nanotron: PyTorch without a compiler. Tensor parallel is sequence parallel. Source:
 // huggingface/nanotron@2411b022 src/nanotron.
 //
-//   tensor       with tp_linear_async_communication (parallel/tensor_parallel/functional.py): a gather runs
+//   tensor       nanotron-sync: in turn with the products. Else, with tp_linear_async_communication (parallel/tensor_parallel/functional.py): a gather runs
 //                during the product of the rank's own piece, and those of the other ranks' pieces follow;
 //                nothing hides the reduce-scatters of the forward pass; in the backward pass of a
 //                column-parallel product its input is gathered again during the input's gradient, which is
@@ -30,9 +30,15 @@
 
 namespace trnplan::models {
 
+struct NanotronOptions {
+  std::string_view name = "nanotron";
+  bool overlaps_tensor = true;  ///< tp_linear_async_communication
+};
+
 class Nanotron : public Nxd {
  public:
-  std::string_view name() const override { return "nanotron"; }
+  explicit constexpr Nanotron(const NanotronOptions& options = {}) : options_(options) {}
+  std::string_view name() const override { return options_.name; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;
   }
@@ -62,6 +68,9 @@ class Nanotron : public Nxd {
   std::optional<Exchange> weights(const Strategy& s) const override;
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
   Bytes backward_buffers(const Strategy& s) const override;
+
+ private:
+  NanotronOptions options_;
 };
 
 }  // namespace trnplan::models

@@ -338,6 +338,14 @@ double stage_parameters(const Architecture& a, const Strategy& s, int stage, int
   return n;
 }
 
+int stage_weights(const Architecture& a, const Strategy& s, int stage, int layers, bool of_experts) {
+  int n = 0;
+  for (const Tensor& w : local_tensors(a, s, ends_of(s, stage), layers)) {
+    if (w.expert == of_experts) n += w.count;
+  }
+  return n;
+}
+
 std::vector<double> layer_weights(const Architecture& a, const Strategy& s, bool of_experts) {
   std::vector<double> all;
   for (const Tensor& w : local_tensors(a, s, {.first = false, .last = false}, 1)) {

@@ -96,6 +96,9 @@ double local_parameters(const Architecture& a, const Strategy& s, int stage);
 /// Parameters of a stage of `layers` layers, whatever the strategy's cuts.
 double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers);
 
+/// Number of the weights of a core on a stage of `layers` layers, of experts or all others.
+int stage_weights(const Architecture& a, const Strategy& s, int stage, int layers, bool of_experts);
+
 /// Elements of each weight of a layer on a core, of experts or all others, the last used first.
 std::vector<double> layer_weights(const Architecture& a, const Strategy& s, bool of_experts);
 

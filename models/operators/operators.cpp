@@ -294,6 +294,10 @@ Operator LayerModel::collective_calls(double ranks) const {
   return operator_of("collective calls", work, Category::overhead);
 }
 
+Operator LayerModel::copied_pieces(double pieces) const {
+  return operator_of("copies of pieces", device_.host_pieces(on_, pieces), Category::data_parallel);
+}
+
 void LayerModel::add_launches(OperatorList& list, double passes, double before_counts, double ranks) const {
   if (waits_ > 0) {
     list.push_back({.name = "waiting for the slowest",

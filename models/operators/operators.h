@@ -95,6 +95,8 @@ class LayerModel {
   OperatorList optimizer(double parameters, int shards) const;
   /// The host's time in collective calls of `ranks` ranks in all (NetworkState::call_per_rank).
   Operator collective_calls(double ranks) const;
+  /// The host's time to copy `pieces` pieces of gathered weights (Exchange::in_pieces).
+  Operator copied_pieces(double pieces) const;
 
   /// HBM bytes per attention score without flash attention.
   struct ScoreBytes {

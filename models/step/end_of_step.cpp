@@ -136,6 +136,15 @@ class EndCalls {
   const Framework& framework_;
 };
 
+/// Pieces in which a stage's weights are gathered and copied: one of each tensor and rank.
+double gathered_pieces(const Architecture& a, const Strategy& s, int stage, int layers) {
+  const std::optional<Exchange> weights = framework_of(s).weights(s);
+  const int ranks = s.data_ranks();
+  if (!weights || !weights->in_pieces || ranks == 1) return 0;
+  const double experts = 1.0 * stage_weights(a, s, stage, layers, true) * ranks / s.expert_parallel;
+  return 1.0 * stage_weights(a, s, stage, layers, false) * ranks + experts;
+}
+
 }  // namespace
 
 EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
@@ -168,6 +177,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   } else {
     calls.gather(end.gather, {rest, expert});
   }
+  end.pieces = model.copied_pieces(gathered_pieces(a, s, stage, layers));
   const int shards = s.zero1 ? shard_degree(s) : s.data_ranks();
   end.optimizer = model.optimizer(rest, shards).front();
   if (expert > 0) {

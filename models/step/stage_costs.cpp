@@ -250,8 +250,9 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   const SimTime update = to_sim_time(end.optimizer.seconds) +
                          to_sim_time(Seconds(shared_.profile[common::step_overhead])) +
                          to_sim_time(model_.collective_calls(ranks).seconds);
+  const SimTime gather = time(end.gather);
   const Finish f{time(end.norms) + time(end.context) + time(end.reduce),
-                 update + time(end.gather),
+                 update + gather + end.copied_beyond(gather),
                  {time(end.early_layer), time(end.early_head), time(end.early_embedding)},
                  {time(end.ahead_layer), time(end.ahead_head), time(end.ahead_embedding)}};
   return ranks_.finish.emplace(key, f).first->second;

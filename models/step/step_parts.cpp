@@ -161,6 +161,8 @@ class StageBuilder {
         called_ranks(end, layers(), [&](ProcessGroup of) -> const Groups& { return groups_.of(of); });
     const Operator calls = p_.layer_model.collective_calls(ranks);
     work.end.fixed.add(calls.name, calls.category, calls.parameter, to_sim_time(calls.seconds));
+    work.end.fixed.add(end.pieces.name, end.pieces.category, end.pieces.parameter,
+                       end.copied_beyond(uncontended(work.gather)));
     work.end.length = work.end.fixed.total();
   }
 

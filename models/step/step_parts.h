@@ -5,6 +5,7 @@
 // class has the same loads, shifted by the difference of their node classes (`shift`).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -148,6 +149,12 @@ struct EndOfStep {
   std::vector<EndCall> early_layer, early_head, early_embedding;  ///< of StageWork::early
   std::vector<EndCall> ahead_layer, ahead_head, ahead_embedding;  ///< of StageWork::ahead
   Operator optimizer;
+  Operator pieces;  ///< the host's copies of gathered weights, which the gather hides (Exchange::in_pieces)
+
+  /// Time of `pieces` that a gather of that time leaves.
+  [[nodiscard]] SimTime copied_beyond(SimTime gathered) const {
+    return std::max(SimTime{}, to_sim_time(pieces.seconds) - gathered);
+  }
 };
 /// The end of a step of a stage with `layers` layers.
 EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,

@@ -223,7 +223,7 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
         layer.kept * held.layers + of_a_pass * held.passes + of_a_deferred * held.deferred,
         layer.kept * held.late_layers + of_a_pass * held.late_passes + of_a_deferred * held.late_deferred);
     backward.passing = product + layer.remade + ring + gathered.backward + backward_buffers(loop, s);
-    if (loop.name == "nanotron") {
+    if (loop.name.starts_with("nanotron")) {
       // At a pass's end its gradients, of two bytes, have replaced its activations.
       const int others = held.layers - held.layers / held.passes;
       const double left = layer.kept * others + of_a_pass * (held.passes - 1);
@@ -299,8 +299,8 @@ double integral(std::array<Term, 3> terms, const models::Value& fragments, doubl
 Pool pool_of(const models::Job& job, const Strategy& s) {
   if (job.cluster.instance.traits.accelerator != topology::Accelerator::gpu) return {};
   const std::string_view loop = training_loop(s.framework).name;
-  const bool plain = loop == "nanotron" || loop == "megatron" || loop.starts_with("megatron-deepspeed") ||
-                     loop == "nxd" || loop == "overlapped";
+  const bool plain = loop.starts_with("nanotron") || loop == "megatron" ||
+                     loop.starts_with("megatron-deepspeed") || loop == "nxd" || loop == "overlapped";
   return {true, plain && s.tensor_parallel > 1};
 }
 

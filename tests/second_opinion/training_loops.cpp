@@ -35,6 +35,15 @@ constexpr TrainingLoop megatron(std::string_view name, double logits) {
           .copies_states = true};
 }
 
+constexpr TrainingLoop nanotron(std::string_view name) {
+  return {.name = name,
+          .logits_forward = 8,
+          .logits_backward = 6,
+          .kernels = Kernels::eager,
+          .messages = 1,
+          .reduces_after_with_zero1 = true};
+}
+
 constexpr std::array kLoops = {
     TrainingLoop{.name = "nxd", .reduces_with_backward = false, .capacity = 2},
     TrainingLoop{.name = "overlapped", .capacity = 2},
@@ -50,12 +59,7 @@ constexpr std::array kLoops = {
                  .messages = 1,
                  .reduces_with_backward = false,
                  .capacity = 1},
-    TrainingLoop{.name = "nanotron",
-                 .logits_forward = 8,
-                 .logits_backward = 6,
-                 .kernels = Kernels::eager,
-                 .messages = 1,
-                 .reduces_after_with_zero1 = true},
+    nanotron("nanotron"),
     fsdp("fsdp"),
     fsdp("fsdp-async-tp"),
     fsdp("fsdp-eager"),
@@ -67,6 +71,14 @@ constexpr std::array kLoops = {
                  .copies = 4,  // one more that another stream still holds
                  .reduced = 4,
                  .shards_gradients_alone = true},
+    TrainingLoop{.name = "fsdp1-compiled",
+                 .kernels = Kernels::fused,
+                 .messages = 1,
+                 .copies = 4,
+                 .reduced = 2,
+                 .shards_gradients_alone = true,
+                 .recomputes_parts = true},
+    nanotron("nanotron-sync"),
     TrainingLoop{.name = "megatron-fsdp",
                  .logits_forward = 2,
                  .logits_backward = 2,
@@ -171,12 +183,12 @@ StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
     // The fp32 sum, the last pass's gradients and, while they are reduced, a copy of the sum in bf16.
     return s.zero1 ? StateBytes{2 + 4 + 2, 12, 0, 2} : StateBytes{2 + 2, 12, 0};
   }
-  if (loop.name == "nanotron") return {2 + 4 + (replicas(s) > 1 && !s.zero1 ? 2.0 : 0.0), 12, 0};
+  if (loop.name.starts_with("nanotron")) return {2 + 4 + (replicas(s) > 1 && !s.zero1 ? 2.0 : 0.0), 12, 0};
   return nxd_states(s);
 }
 
 double step_buffers(const TrainingLoop& loop, const Strategy& s, double largest_weight) {
-  if (loop.name == "nanotron") return 4 * largest_weight;
+  if (loop.name.starts_with("nanotron")) return 4 * largest_weight;
   if (!s.zero1) return 0;
   if (loop.name.starts_with("megatron-deepspeed")) return 2 * 5e8;
   if (loop.kernels != Kernels::nxd) return 0;
@@ -186,14 +198,14 @@ double step_buffers(const TrainingLoop& loop, const Strategy& s, double largest_
 
 double backward_buffers(const TrainingLoop& loop, const Strategy& s) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
-  if (loop.name == "nanotron") return 25 * kMebibyte;
+  if (loop.name.starts_with("nanotron")) return 25 * kMebibyte;
   if (loop.name == "overlapped") return s.zero1 ? nxd_buckets(s).scattered : 512e6;
   return 0;
 }
 
 std::vector<int> even_parts(const TrainingLoop& loop, const Architecture& a, int parts) {
   const int layers = a.layers;
-  if (loop.name == "nanotron") return parts_by_cost(a, parts);
+  if (loop.name.starts_with("nanotron")) return parts_by_cost(a, parts);
   if (layers % parts == 0) return spread(layers, parts, false);
   if (loop.name.starts_with("megatron-deepspeed")) {
     const bool room = 2 * parts <= layers + 2;  // for a block in addition to embedding and head

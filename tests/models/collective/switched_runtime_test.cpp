@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "models/collective/collective.h"
 #include "models/collective/collective_timing.h"
@@ -200,6 +201,20 @@ TEST_CASE("a tree over nodes whose switches reduce works links and NICs at once"
   CHECK(bed.of(CollectiveOp::all_reduce, s).algorithm == "nvls-tree");
   CHECK(bed.seconds(CollectiveOp::all_reduce, s) ==
         Approx(28e-6 + 2 * (10e-6 * 20.9 / 14 + 10e-6) + s * 9 / 8 / 0.85 / 2e11));
+}
+
+// Each of two trees carries half of S. From 4 nodes on a node that has two children and a parent in one and a parent
+// in the other sends four halves, of three nodes one sends three, an eighth of it through each NIC of 2.5e10. Catches
+// that a node of a tree sent 2 (N - 1) / N S as in a ring.
+TEST_CASE("the busiest node of two trees sends every byte twice from four nodes on", "[models][collective]") {
+  const double s = 8e9;
+  for (const auto& [nodes, levels, halves] :
+       {std::tuple(3, 2, 3), std::tuple(4, 2, 4), std::tuple(8, 3, 4), std::tuple(9, 4, 4)}) {
+    CAPTURE(nodes);
+    CHECK(
+        SwitchedBed(nodes, reducing_machine()).seconds(CollectiveOp::all_reduce, s, Algorithm("nvls-tree")) ==
+        Approx(28e-6 + 2 * levels * 10e-6 * 20.9 / 14 + halves * s / 2 / 8 / 2.5e10));
+  }
 }
 
 // One rank on each of 64 nodes with a NIC of 50 GB/s. A ring of LL takes 6.6 + 63 * 2.7 us and half the NIC;

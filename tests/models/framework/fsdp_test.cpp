@@ -69,6 +69,9 @@ TEST_CASE("bytes of a unit's gather and reduction", "[models][fsdp]") {
 
   const Strategy first = strategy_of(job, "framework=fsdp1");
   CHECK(bytes(LayerModel(job, first, profile).head_backward(), CollectiveOp::all_gather) == 2 * kLayer);
+  const Strategy narrow = strategy_of(job, "framework=fsdp1-compiled");
+  CHECK(bytes(LayerModel(job, narrow, profile).layer_backward(LayerTurn::last),
+              CollectiveOp::reduce_scatter) == 2 * kLayer);
   const Strategy kept = strategy_of(job, "framework=fsdp,shard=zero2");
   CHECK(bytes(LayerModel(job, kept, profile).layer_backward(LayerTurn::inner), CollectiveOp::all_gather) ==
         0);
