@@ -172,10 +172,10 @@ class Calibration {
  private:
   void read() {
     Seen seen;
+    out_.folders = read_folders(r_, catalog_, seen, remarks_);  // first: they know what ran
     out_.files = read_files(r_.files, r_, seen, remarks_);
     out_.own_files = out_.files.size();
     out_.ran = what_ran(stated_run(), catalog_, remarks_);
-    out_.folders = read_folders(r_, catalog_, seen, remarks_);
     for (const RunFolder& f : out_.folders)
       out_.files.insert(out_.files.end(), f.files.begin(), f.files.end());
     std::vector<logs::FlightDump> dumps;
@@ -310,7 +310,8 @@ class Calibration {
       throw InputError(
           {{"command line", 0, 0},
            "--profile",
-           prior.name + " has learnt steps there, which hold these kernels and collectives already",
+           fmt::format("{} has learnt steps on {}, which hold these kernels and collectives already",
+                       prior.name, machine.name),
            "start from the profile before them: the tables first, then the logs"});
     out_.profile = prior.name;
     calibrate::MachineInputs rows{{}, {}, inputs.files, inputs.tool};
@@ -381,7 +382,7 @@ class Calibration {
     remark_left_out(calibrate::causes_of(c.data->left_out));
     remark_stacks(c);
     out_.refused = refuses(c.doubts.empty());
-    if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, catalog_); });
+    if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, out_.files, catalog_); });
   }
 
   /// Adds a remark on runs whose stack the words of a log say, if plan takes another one for the same job.

@@ -60,7 +60,7 @@ std::optional<io::ShownChange> shown_change(const std::optional<MachineChange>& 
     if (!s) return std::nullopt;
     return io::ShownSide{s->strategy, s->step.value, s->low.value, s->high.value};
   };
-  return io::ShownChange{change->job, side(change->before), side(change->after)};
+  return io::ShownChange{change->job, side(change->before), side(change->held), side(change->after)};
 }
 
 }  // namespace

@@ -57,15 +57,18 @@ std::string collective_profile_json(const calibrate::CollectiveFit& fit, const i
 
 namespace {
 
-/// The user's own layouts as observations that they had enough memory: plans near them are tested.
-std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibration& c) {
+/// The user's own layouts as observations that they had enough memory: plans near them are tested. Runs that can hardly be
+/// of their job are none.
+std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibration& c,
+                                                   const std::vector<calibrate::LogFile>& files) {
   std::vector<planner::Observation> all;
   for (const calibrate::MeasuredStep& s : c.data->runs.steps) {
-    if (!s.own) continue;
-    const std::string file = std::filesystem::path(s.at.file).filename().string();
-    const auto& files = c.fit.profile.calibration->files;
-    const auto read = std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.name == file; });
-    if (read == files.end()) continue;
+    const bool doubtful = std::any_of(c.doubts.begin(), c.doubts.end(), [&](const Diagnostic& d) {
+      return d.at.file == s.at.file && d.at.line == s.at.line;
+    });
+    const auto read =
+        std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.path == s.at.file; });
+    if (!s.own || doubtful || read == files.end()) continue;
     planner::Observation o;
     o.rule = "memory";
     o.accepted = true;
@@ -75,7 +78,7 @@ std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibrat
     o.parameters = models::parameters(s.job.architecture);
     o.strategy = models::canonical(s.strategy);
     o.sequence = s.job.training.sequence;
-    o.file = file;
+    o.file = std::filesystem::path(s.at.file).filename().string();
     o.sha256 = read->sha256;
     o.line = s.at.line;
     all.push_back(std::move(o));
@@ -85,7 +88,8 @@ std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibrat
 
 }  // namespace
 
-std::string step_profile_json(const calibrate::StepCalibration& c, const io::Catalog& catalog) {
+std::string step_profile_json(const calibrate::StepCalibration& c,
+                              const std::vector<calibrate::LogFile>& files, const io::Catalog& catalog) {
   const models::Profile& profile = c.fit.profile;
   std::optional<models::Profile> base;
   if (!profile.base.empty()) base = catalog.profile(profile.base);
@@ -102,7 +106,7 @@ std::string step_profile_json(const calibrate::StepCalibration& c, const io::Cat
                   profile.calibration->prior),
       "Effective values for this model, not measurements of hardware. The covariance shows how fitted "
       "parameters depend on each other.");
-  const std::vector<planner::Observation> ran = layouts_that_ran(c);
+  const std::vector<planner::Observation> ran = layouts_that_ran(c, files);
   return ran.empty() ? text : io::with_observations(text, ran);
 }
 

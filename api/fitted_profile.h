@@ -6,6 +6,7 @@
 
 #include "calibrate/session/collective_points.h"
 #include "calibrate/session/machine_calibration.h"
+#include "calibrate/session/samples.h"
 #include "calibrate/session/step_calibration.h"
 #include "io/catalog/catalog.h"
 
@@ -16,7 +17,10 @@ namespace trnplan::api {
                                                   const io::Catalog& catalog,
                                                   const std::vector<calibrate::CollectiveReading>& readings,
                                                   const std::string& name, const std::string& instance);
-[[nodiscard]] std::string step_profile_json(const calibrate::StepCalibration& c, const io::Catalog& catalog);
+/// `files`: those that were read.
+[[nodiscard]] std::string step_profile_json(const calibrate::StepCalibration& c,
+                                            const std::vector<calibrate::LogFile>& files,
+                                            const io::Catalog& catalog);
 [[nodiscard]] std::string machine_profile_json(const calibrate::MachineCalibration& c,
                                                const io::Catalog& catalog);
 

@@ -51,7 +51,7 @@ MachineChange machine_change(const calibrate::WhatRan& ran, const models::Profil
   calibrate::WhatRan held = ran;
   change.before = side_of(ran, before, &held.strategy);
   change.after = side_of(ran, after);
-  if (held.strategy) change.held = side_of(held, after);
+  change.held = ran.strategy ? change.after : held.strategy ? side_of(held, after) : std::nullopt;
   return change;
 }
 

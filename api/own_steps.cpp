@@ -16,7 +16,8 @@ namespace trnplan::api {
 
 namespace {
 
-/// Relative difference of two predictions that are the same: a factor on a step, or on each of its parts in whole ticks.
+/// Two predictions of one step may differ by this part: a factor is applied to the step in one, and to each of its parts,
+/// in whole ticks, in the other.
 constexpr double kSameStep = 1e-3;
 
 /// Returns the predicted memory of the fullest device; 0: not predicted.

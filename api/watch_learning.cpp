@@ -115,7 +115,8 @@ std::string learn_from_run(const WatchRequest& o, const FollowedLog& log, const 
   if (!o.force && !(c.doubts.empty() && c.fit.converged))
     return o.calibrate + " is not written, for the reasons in the remarks; --force writes it all the same";
   io::update_file(o.calibrate, o.force, [&] {
-    return keep_observations(step_profile_json(c, catalog), o.profile, o.calibrate, remarks);
+    return keep_observations(step_profile_json(c, {{log.name(), log.sha256(), {}}}, catalog), o.profile,
+                             o.calibrate, remarks);
   });
   const calibrate::OwnStep& last = c.own.back();
   return fmt::format("{} written: {}; the plan's step goes from {:.4g} to {:.4g} s{}", o.calibrate, said,

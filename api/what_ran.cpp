@@ -136,33 +136,28 @@ std::string logged_stack(const std::vector<logs::StepSample>& steps) {
 }
 
 io::PlanFile plan_of_folder(const std::string& path, const io::Catalog& catalog, Remarks& remarks) {
-  std::error_code none;
-  const bool whole = std::filesystem::is_directory(path, none);
-  std::filesystem::path file = path;
-  if (whole) file /= io::kPlanFile;
+  const std::filesystem::path file = path;
   io::PlanFile plan = io::read_plan_file(file, catalog);
-  const launch::HeldFolder folder(file.parent_path());
-  if (plan.version != program_version() || file.filename() != io::kPlanFile ||
-      !folder.holds(launch::kSettingsFile))
-    return plan;
-  const std::vector<Diagnostic> changed = launch::check_folder(folder, plan, {}).faults;
-  if (changed.empty()) return plan;
-  const SourcePos& at = changed.front().at;
-  remarks.add(
-      fmt::format("{} was changed since the folder was written ({}). This answer is of its {}, as planned: "
-                  "trnplan check judges the "
-                  "changed file",
-                  printable(at.file), at.line > 0 ? fmt::format("line {}", at.line) : changed.front().problem,
-                  io::kPlanFile));
+  if (plan.version != program_version() || !plan.unchanged || file.filename() != io::kPlanFile) return plan;
+  const launch::HeldFolder folder(file.parent_path().empty() ? "." : file.parent_path());
+  if (!folder.holds(launch::kSettingsFile)) return plan;
+  for (const Diagnostic& d : launch::check_folder(folder, plan, {}).faults) {
+    if (d.at.line == 0) continue;  // a file that is missing, or that is not of the plan
+    remarks.add(fmt::format(
+        "{}:{} is not as the folder was written. This answer is of its {}: trnplan check judges the file",
+        printable(d.at.file), d.at.line, io::kPlanFile));
+    break;
+  }
   return plan;
 }
 
 WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog, Remarks& remarks) {
-  const io::PlanFile plan = plan_of_folder(folder, catalog, remarks);
+  const std::string file = (std::filesystem::path(folder) / io::kPlanFile).string();
+  const io::PlanFile plan = plan_of_folder(file, catalog, remarks);
   WhatRan ran;
   ran.job = plan.job;
   ran.strategy = plan.strategy;
-  ran.from = (std::filesystem::path(folder) / io::kPlanFile).string();
+  ran.from = file;
   return ran;
 }
 

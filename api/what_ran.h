@@ -40,7 +40,7 @@ struct StatedRun {
 /// changed since.
 [[nodiscard]] calibrate::WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog,
                                                Remarks& remarks);
-/// The same of a plan.json, or of the folder that has it.
+/// The same of the path of a plan.json.
 [[nodiscard]] io::PlanFile plan_of_folder(const std::string& path, const io::Catalog& catalog,
                                           Remarks& remarks);
 /// Paths of its train-*.out, named as in its train.sbatch. Throws InputError if there is none.

@@ -94,7 +94,7 @@ class Constraints {
     return lowest;
   }
 
-  /// Parts those of which a hash has lied: as many flows use both, so they are alike when each that uses one loads the other
+  /// Undoes merges that a collision of hashes caused: as many flows use both, so they are alike when each that uses one loads the other
   /// as much.
   static void separate(const Program& p, std::vector<ResourceId>& lowest) {
     struct Load {

@@ -363,7 +363,7 @@ class Executor {
   /// first. Where two were scheduled at one time too, their order depends on events that foresight leaves out.
   void look_for_doubt(TaskId t, SimTime since) {
     if (releases_at_ != queue_.now()) return releases_.clear();
-    for (const Release& r : releases_) in_doubt_ = in_doubt_ || (r.task == t && r.since == since);
+    for (const Release& r : releases_) in_doubt_ = in_doubt_ || (r.task == t && r.since >= since);
   }
 
   void settle() {

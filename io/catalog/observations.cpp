@@ -78,6 +78,7 @@ Observation one_from(const Node& node, std::vector<Diagnostic>& faults) {
       e.parameters = static_cast<std::int64_t>(map.number("parameters", 0, 1, kMostParameters));
     read_strategy(map, e, faults);
     e.sequence = map.required_whole("sequence", 1, kMostStatedSequence);
+    e.nodes = map.whole("nodes", 1, 1, topology::kMostNodes);
     e.bytes = map.number("bytes", 0, 0, kMostBytes);
   } else if (one_of(map, "rule", e.rule, {"replica-group", "memory"})) {
     e.kind = map.text("kind", "");
@@ -104,6 +105,7 @@ Json object_of(const Observation& e) {
     if (e.parameters > 0) j["parameters"] = e.parameters;
     j["strategy"] = strategy_tree(e.strategy, e.strategy_whole ? Known::whole : Known::layout);
     j["sequence"] = e.sequence;
+    if (e.nodes > 1) j["nodes"] = e.nodes;
     if (e.bytes > 0) j["bytes"] = e.bytes;
   } else {
     if (!e.kind.empty()) j["kind"] = e.kind;

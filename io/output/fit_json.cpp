@@ -205,6 +205,7 @@ const Record<ShownChange>& record() {
       "MachineChange", "What a machine's learnt values change for the job: its strategy or its best plan.",
       {{"job", &ShownChange::job},
        {"before", &ShownChange::before, "absent: no plan", Absent::left_out},
+       {"held", &ShownChange::held, "that plan, by what was learnt", Absent::left_out},
        {"after", &ShownChange::after, "likewise", Absent::left_out}});
   return described;
 }

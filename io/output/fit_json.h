@@ -41,7 +41,7 @@ struct ShownSide {
 };
 struct ShownChange {
   std::string job;
-  std::optional<ShownSide> before, after;
+  std::optional<ShownSide> before, held, after;
 };
 std::string machine_fit_json(const calibrate::MachineFit& fit, const std::string& prior,
                              const std::string& instance, const std::optional<ShownChange>& change,

@@ -106,6 +106,10 @@ std::vector<double> last_of(const std::vector<double>& values, std::size_t count
   return {values.end() - static_cast<std::ptrdiff_t>(n), values.end()};
 }
 
+std::vector<double> steady_recent(const std::vector<double>& recent, double level) {
+  return recent.empty() ? recent : steady(recent, std::max(level, median(recent)));
+}
+
 void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r) {
   const std::vector<double> seconds = log.seconds();
   const std::size_t lines = recent_lines(log);
@@ -116,9 +120,8 @@ void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchRepor
   const bool restarted = pace.size() < seconds.size();
   const double level = restarted ? median(first_of(pace, lines)) : first;
   const std::vector<double> recent = last_of(pace, lines);
-  // Where most of them are slow, all have become slower: that is no straggler.
-  const std::vector<double> even = steady(recent, std::max(level, median(recent)));
-  const auto slow = static_cast<int>(recent.size() - even.size());
+  const std::vector<double> even = steady_recent(recent, level), looked = last_of(pace, kRecentSteps);
+  const auto slow = static_cast<int>(looked.size() - steady_recent(looked, level).size());
   const bool grows = pace.size() >= 2 * lines && grows_steadily(pace);
   const std::int64_t shown = static_cast<std::int64_t>(recent.size()) * log.interval;
   const std::string compare = fmt::format("compare {} on the nodes", setting.words().monitor);
@@ -126,14 +129,13 @@ void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchRepor
     r.alarms.push_back(
         {"straggler",
          fmt::format("{} of the last {} {} took more than {:.0f} % longer than the first{}", slow,
-                     recent.size(), log.interval == 1 ? "steps" : "means over several steps",
+                     looked.size(), log.interval == 1 ? "steps" : "means over several steps",
                      (kSlowStep - 1) * 100, restarted ? " since the restart" : fmt::format(" {}", lines)),
          "something slows single steps: loading of data, a checkpoint, an evaluation, or a node that is slow "
          "at times",
          "look at what the run does at these steps; " + compare + ", and take a slow one out", std::nullopt,
          0});
   }
-  if (even.empty() && !grows) return;
   const double last = mean_of(grows ? recent : even), change = last / first - 1;
   if (std::abs(change) <= kDrift) return;
   const std::string said = fmt::format("the last {} steps took {:.4g} s, the first {} took {:.4g}: {:+.1f} %",

@@ -34,8 +34,7 @@ void time_steps(const RunLog& log, io::WatchReport& r) {
       std::min({steps, static_cast<std::int64_t>(lines) * log.interval, std::int64_t{kMostCounted}}));
   if (seconds.empty()) return;
   r.step_seconds = median(seconds);
-  const std::vector<double> recent = last_of(seconds, lines), even = steady(recent, *r.step_seconds);
-  r.recent_seconds = mean_of(even.empty() ? recent : even);
+  r.recent_seconds = mean_of(steady_recent(last_of(seconds, lines), *r.step_seconds));
 }
 
 void alarm(io::WatchReport& r, std::string kind, std::string message, std::string cause, std::string fix) {
@@ -131,6 +130,17 @@ double count_steps(const RunLog& log, double step, std::int64_t& lost) {
   return seconds;
 }
 
+/// Seconds of the steps at their own pace, where that has changed: slow steps are then no losses. Else 0.
+double paced(const RunLog& log, const io::WatchReport& r) {
+  if (!io::drifts(r)) return 0;
+  const double most = kSlowStep * std::max(*r.step_seconds, *r.recent_seconds);
+  double seconds = -static_cast<double>(r.lost_steps) * *r.step_seconds;
+  for (const Stretch& s : log.stretches)
+    for (const StepTime& t : s.steps)
+      seconds += std::min(t.seconds, most) * static_cast<double>(std::min(t.steps, log.interval));
+  return seconds;
+}
+
 void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
   if (log.stretches.empty() || !r.step_seconds) return;
   const double useful = count_steps(log, *r.step_seconds, r.lost_steps);
@@ -139,7 +149,8 @@ void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::Wat
   if (wall > 0) r.goodput = std::min(1.0, useful / wall);
   const std::int64_t left = std::max<std::int64_t>(0, r.total - r.step);
   if (r.total > 0 && useful > 0 && wall > 0) {
-    const double losses = std::max(1.0, (wall - first_start(log, *r.step_seconds)) / useful);
+    const double losses =
+        std::max(1.0, (wall - first_start(log, *r.step_seconds)) / std::max(useful, paced(log, r)));
     // What is left is done at the pace of the last steps, if that has changed.
     r.eta_seconds =
         static_cast<double>(left) * (io::drifts(r) ? *r.recent_seconds : *r.step_seconds) * losses;

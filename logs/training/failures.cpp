@@ -335,9 +335,11 @@ void FailureFinder::collect(std::string_view line, Collected& c) {
   }
   if (tried) c.failure.tried_gib = std::max(c.failure.tried_gib.value_or(0), *tried);
   // "Of the allocated memory 60.11 GiB is allocated by PyTorch, and 15.30 GiB is reserved by PyTorch but unallocated."
-  if (line.find(" is reserved by PyTorch but unallocated") != std::string_view::npos) {
-    if (const auto gib = amount_after(line, "is allocated by PyTorch, and "))
-      c.failure.unused_gib = std::max(c.failure.unused_gib.value_or(0), *gib);
+  if (const std::size_t end = line.find(" is reserved by PyTorch but unallocated");
+      end != std::string_view::npos) {
+    const std::size_t from = line.substr(0, end).rfind("and ");
+    const auto gib = from == std::string_view::npos ? std::nullopt : amount_after(line.substr(from), "and ");
+    if (gib) c.failure.unused_gib = std::max(c.failure.unused_gib.value_or(0), *gib);
   }
   const auto limit = amount_after(line, "has a total capacity of ");
   if (limit) c.failure.limit_gib = limit;

@@ -31,9 +31,9 @@ constexpr double kLl[] = {0.38, 0.115, 0.09};
 /// 240 of 300, 371 of 450, 722 of 900.
 constexpr double kCounted = 0.81;
 
-/// Nodes from which on some node of the two trees of an all-reduce, each with half the bytes, has two children and a
-/// parent in one and a parent in the other: four halves leave it, of three nodes three, of two nodes two
-/// (NVIDIA/nccl@5067397c src/graph/trees.cc, ncclGetDtree).
+/// Nodes from which on every byte leaves some node twice. An all-reduce sends half of its bytes over each of two trees;
+/// that node has two children and a parent in one tree and a parent in the other, so four halves leave it. Of three
+/// nodes three halves do, of two nodes two (NVIDIA/nccl@5067397c src/graph/trees.cc, ncclGetDtree).
 constexpr double kMostTreeNodes = 4;
 
 /// Share of their rate that trees of an all-reduce reach, by size: 64 bytes times a power of two. The library

@@ -50,8 +50,8 @@ std::int64_t random_tasks(const StepParts& p, const Layout& layout, bool expand)
   return saturating_product({passes_of(p, p.micro_batches), layout.lanes(0), each});
 }
 
-/// At least as many tasks as the step has where every operator is a task; the most there are where some collectives
-/// overlap work.
+/// An upper bound of the step's tasks where every operator is a task. Where collectives overlap work it is not known:
+/// the largest integer.
 std::int64_t most_tasks(const StepParts& p, Layout& layout) {
   if (p.overlaps() || p.reduces_early() || p.framework().units(p.strategy))
     return std::numeric_limits<std::int64_t>::max();

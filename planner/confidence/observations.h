@@ -22,7 +22,7 @@ struct Observation {
   std::string kind;        ///< "tp", "pp", "dp", "cp", "kv"; "" if the log does not say: any
   std::vector<int> ranks;  ///< ascending
   std::vector<int> chips;  ///< of the group's local part, ascending
-  int nodes = 1;           ///< that the group touches
+  int nodes = 1;           ///< that the group touches; of "memory": of the run, 1 if it was not recorded
   // memory
   std::string model;            ///< its name
   std::int64_t parameters = 0;  ///< of the model; 0: not recorded

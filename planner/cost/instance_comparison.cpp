@@ -121,12 +121,16 @@ std::string compared_with(const WhatIfResult& result, const WhatIfPoint& chosen,
 }
 
 /// Words on the type that is likelier to be the cheapest though its median is not; "" if none is.
-std::string likelier_words(const std::vector<InstanceStanding>& all, const InstanceStanding& own) {
+std::string likelier_words(const WhatIfResult& result, const WhatIfQuestion& q, const InstanceStanding& own) {
+  const std::vector<InstanceStanding>& all = result.standings;
   const auto most = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return (a.price ? a.cheapest : -1) < (b.price ? b.cheapest : -1);
   });
   const double shown = std::round(100 * most->cheapest);
-  if (shown <= std::round(100 * own.cheapest)) return "";
+  const auto usd = [&](const InstanceStanding& one) {
+    return price_of_token(result.points[at(one.point)], q);
+  };
+  if (shown <= std::round(100 * own.cheapest) || usd(*most) < usd(own)) return "";
   return fmt::format(" ({} {:.0f} %: what it costs is less sure)", most->instance, shown);
 }
 
@@ -169,7 +173,7 @@ std::string because(const WhatIfResult& result, const WhatIfQuestion& q) {
                                     [](const InstanceStanding& one) { return one.price.has_value(); });
   if (usd && own != nullptr && priced > 1)
     sure = fmt::format("its type is {:.0f} % likely to be the cheapest{}", 100 * own->cheapest,
-                       likelier_words(result.standings, *own));
+                       likelier_words(result, q, *own));
   if (q.deadline && !q.asks_for_tokens())
     sure += fmt::format("{}it is {:.0f} % likely to be done in time", sure.empty() ? "" : ", and ",
                         100 * p.run.probability_in_time());

@@ -1019,6 +1019,7 @@ class MachinePlan(Record):
 class MachineChange(Record):
     job: str
     before: Optional[MachinePlan]
+    held: Optional[MachinePlan]
     after: Optional[MachinePlan]
 
 @dataclass(frozen=True, repr=False)

@@ -404,7 +404,7 @@ TEST_CASE("kernels and nccl-tests of a machine", "[cli]") {
   cli.write("ran.log", log);
   cli.expect(0, "your run ran.log:1: 9 s",
              "calibrate $work/ran.log --job $work/job.yaml --strategy tp=2 --out $work/ran.json");
-  cli.refuse("ran has learnt steps there, which hold these kernels and collectives already",
+  cli.refuse("ran has learnt steps on p5.48xlarge, which hold these kernels and collectives already",
              "calibrate $machine/products.csv --instance p5.48xlarge --profile $work/ran.json");
   // Reported: a run that was ten times too fast for its GPUs was learnt.
   cli.write("fast.log", std::regex_replace(log, std::regex("9000.0"), "900.0"));

@@ -175,7 +175,7 @@ TEST_CASE("the confidence holds where tokens are asked for", "[cli]") {
 TEST_CASE("only the limit that is missed is blamed", "[cli]") {
   Session cli;
   cli.expect(3, "^Too slow",
-             "plan llama3-8b --nodes 4,8 --instance p5.48xlarge --tokens 2T --deadline 30d --budget 400000");
+             "plan llama3-8b --nodes 4,8 --instance p5.48xlarge --tokens 2T --deadline 30d --budget 420000");
   cli.prints_no("^Too costly");
 }
 

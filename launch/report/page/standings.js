@@ -61,11 +61,12 @@ function standingsOf(points, s) {
   });
 }
 
-function likelierWords(standings, own) {
+function likelierWords(standings, own, points) {
   const priced = standings.filter((x) => known(x.cheapest_probability));
   const most = priced.reduce((a, b) => (b.cheapest_probability > a.cheapest_probability ? b : a));
   const shown = Math.round(100 * most.cheapest_probability);
-  if (shown <= Math.round(100 * own.cheapest_probability)) return "";
+  const price = (x) => points[x.point].usd_per_1e9_tokens;
+  if (shown <= Math.round(100 * own.cheapest_probability) || price(most) < price(own)) return "";
   return ` (${most.instance} ${shown} %: what it costs is less sure)`;
 }
 
@@ -82,7 +83,7 @@ function because(best, reason, standings, points, s) {
   }
   if (known(price) && own && standings.filter((x) => known(x.cheapest_probability)).length > 1)
     sure = `its type is ${(100 * own.cheapest_probability).toFixed(0)} % likely to be the cheapest` +
-      likelierWords(standings, own);
+      likelierWords(standings, own, points);
   if (known(s.deadline) && !far)
     sure += `${sure ? ", and " : ""}it is ${(100 * worksOf(best) * best.deadline_probability).toFixed(0)} ` +
       "% likely to be done in time";
