@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "io/input/plan_file.h"
 #include "io/output/emit_kubernetes.h"
 #include "io/output/launch_json.h"
 #include "launch/submit/schedulers.h"
@@ -44,7 +45,7 @@ std::string what_flavours() {
 std::string next_line(const io::LaunchStory& story, const std::string& folder) {
   const launch::Scheduler* scheduler = launch::find_scheduler(story.scheduler);
   if (story.jobs.empty() || scheduler == nullptr) return "";
-  const std::string plan = (std::filesystem::path(folder) / "plan.json").string();
+  const std::string plan = (std::filesystem::path(folder) / io::kPlanFile).string();
   const std::string& id = story.jobs.back().second;
   if (scheduler->can_watch())
     return fmt::format("next: {}\n", command_line({"trnplan", "watch", id, "--plan", plan}));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -71,25 +72,33 @@ std::vector<OwnStep> own_steps(const StepData& data, const models::Profile& befo
   return steps;
 }
 
+constexpr const char* kOfThisLog = "check that nodes, batch and strategy of the job are those of this log";
+
+/// Doubt about a step whose 6N FLOPs are more than its devices have; nullopt if they have them.
+std::optional<Diagnostic> beyond_peak(const MeasuredStep& step) {
+  const models::Training& training = step.job.training;
+  const topology::Cluster& cluster = step.job.cluster;
+  const topology::Core& core = cluster.instance.core;
+  const FlopsPerSecond peak = models::is_fp8(step.strategy.precision) ? core.fp8 : core.bf16;
+  const double tokens = static_cast<double>(training.sequence) * training.global_batch;
+  const double share = models::six_n_flops_per_token(step.job.architecture) * tokens /
+                       (step.seconds * peak.value * cluster.cores());
+  if (share <= 1) return std::nullopt;
+  return Diagnostic{
+      step.at, "step",
+      fmt::format("{:.4g} s would be {:.0f} % of the peak FLOPS of {}", step.seconds, 100 * share,
+                  counted(cluster.cores(), topology::device_word(cluster.instance.traits.accelerator))),
+      kOfThisLog};
+}
+
 /// Doubts about the user's own steps that are far from the prediction for the given job: most likely they are
 /// of another job.
 std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& profile) {
   const auto v = own_rows(data, profile);
   std::vector<Diagnostic> doubts;
   for (const auto& row : v.rows) {
-    const models::Training& training = row.step->job.training;
-    const topology::Cluster& cluster = row.step->job.cluster;
-    const topology::Core& core = cluster.instance.core;
-    const FlopsPerSecond peak = models::is_fp8(row.step->strategy.precision) ? core.fp8 : core.bf16;
-    const double tokens = static_cast<double>(training.sequence) * training.global_batch;
-    const double most = models::six_n_flops_per_token(row.step->job.architecture) * tokens /
-                        (row.step->seconds * peak.value * cluster.cores());
-    if (most > 1) {
-      doubts.push_back(
-          {row.step->at, "step",
-           fmt::format("{:.4g} s would be {:.0f} % of the peak FLOPS of {}", row.step->seconds, 100 * most,
-                       counted(cluster.cores(), topology::device_word(cluster.instance.traits.accelerator))),
-           "check that nodes, batch and strategy of the job are those of this log"});
+    if (auto doubt = beyond_peak(*row.step)) {
+      doubts.push_back(std::move(*doubt));
       continue;
     }
     const double ratio = row.step->seconds / row.predicted;
@@ -102,7 +111,7 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
                      "says of {}",
                      row.step->seconds, factor_text(ratio), row.predicted, row.low, row.high, profile.name,
                      row.step->configuration),
-         "check that nodes, batch and strategy of the job are those of this log"});
+         kOfThisLog});
   }
   return doubts;
 }

@@ -17,6 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Keys of the files that describe a whole cluster, and their readers.
+using ClusterReader = ClusterReading (*)(const fs::path&, const Catalog&, const std::string&, const Files&);
+constexpr std::pair<const char*, ClusterReader> kClusterFiles[] = {
+    {"hyperpod", read_hyperpod}, {"parallelcluster", read_parallelcluster}, {"sinfo", read_sinfo}};
+
 bool is_known(const Catalog& catalog, const std::string& instance) {
   const std::vector<std::string> names = catalog.instances();
   return std::find(names.begin(), names.end(), instance) != names.end();
@@ -72,12 +77,9 @@ void take_cluster(JobDraft& d, MapReader& fields, const ClusterReading& read, co
 /// Reads type and number of nodes from a file that describes the cluster. True if a file is named, good or
 /// not.
 bool read_cluster_file(JobDraft& d, MapReader& fields, std::string& instance, bool nodes_stated) {
-  using Reader = ClusterReading (*)(const fs::path&, const Catalog&, const std::string&, const Files&);
-  const std::pair<const char*, Reader> kinds[] = {
-      {"hyperpod", read_hyperpod}, {"parallelcluster", read_parallelcluster}, {"sinfo", read_sinfo}};
   const std::string group = fields.text("group", "");
   std::string key;
-  for (const auto& [kind, reads] : kinds) {
+  for (const auto& [kind, reads] : kClusterFiles) {
     if (!fields.has(kind)) {
       fields.ignore({kind});
       continue;
@@ -178,6 +180,15 @@ void nodes_of_hosts(JobDraft& d, MapReader& fields) {
 }
 
 }  // namespace
+
+bool states_machine(const Node& job) {
+  const Node* cluster = job.find("cluster");
+  if (cluster == nullptr || !cluster->is_map()) return cluster != nullptr && !cluster->is_null();
+  const auto stated = [&](const char* key) { return cluster->find(key) != nullptr; };
+  return stated("instance") || stated("neuron_ls") ||
+         std::any_of(std::begin(kClusterFiles), std::end(kClusterFiles),
+                     [&](const auto& kind) { return stated(kind.first); });
+}
 
 void read_job_cluster(JobDraft& d, MapReader& map) {
   const Node* node = map.raw("cluster");

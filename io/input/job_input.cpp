@@ -274,15 +274,6 @@ JobSource source_of(const Node& root) {
   return looks_like_hf_config(root) ? JobSource::hf_config : JobSource::job;
 }
 
-/// True for a job that states its machine, or a file that describes it.
-bool states_machine(const Node& root) {
-  const Node* cluster = root.find("cluster");
-  if (cluster == nullptr || !cluster->is_map()) return cluster != nullptr && !cluster->is_null();
-  constexpr std::array kKeys = {"instance", "neuron_ls", "hyperpod", "parallelcluster", "sinfo"};
-  return std::any_of(kKeys.begin(), kKeys.end(),
-                     [&](const char* key) { return cluster->find(key) != nullptr; });
-}
-
 JobReading read_job_file(Node root, const std::string& file, JobOptions options, const Catalog& catalog,
                          const Files& files) {
   // A question about several machines starts from the first of them where the job states none.

@@ -54,6 +54,8 @@ struct JobDraft {
 void read_job_model(JobDraft& d, MapReader& map);
 void read_job_training(JobDraft& d, MapReader& map);
 void read_job_cluster(JobDraft& d, MapReader& map);
+/// True for a job whose cluster states its machine, or a file that describes it.
+[[nodiscard]] bool states_machine(const Node& job);
 /// Reads the measured all-reduce among the keys of the cluster, whose type and nodes are known.
 void read_job_network(JobDraft& d, MapReader& cluster);
 void read_job_pin(JobDraft& d, MapReader& map);

@@ -216,7 +216,7 @@ std::string plan_file_json(const models::Job& job, const planner::Plan& plan, co
 
 std::string plan_version(const std::string& text) {
   try {
-    const Node root = parse_document(text, "plan.json");
+    const Node root = parse_document(text, kPlanFile);
     const Node* version = root.find(kVersionKey);
     return version == nullptr ? "" : version->scalar;
   } catch (const InputError&) {

@@ -119,7 +119,7 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   std::vector<io::OutputFile> files = bundle_beside_plan(searched, plan, target);
   const models::Job job = planned_job(searched, plan);
   const io::PlanStory story{std::string(target.name()), target.support_on(job.cluster.instance.traits)};
-  files.push_back({"plan.json", io::plan_file_json(job, plan, story), false});
+  files.push_back({io::kPlanFile, io::plan_file_json(job, plan, story), false});
   return files;
 }
 
@@ -159,7 +159,7 @@ std::vector<std::string> bundle_names(const planner::Target& target) {
                                     "install_neuron.sh", "provisioning_parameters.json",
                                     "hyperpod-eks.json", "parallelcluster.yaml",
                                     "hyperpod.json",     "fsx-claim.yaml",
-                                    "plan.json",         "health.sh",
+                                    io::kPlanFile,       "health.sh",
                                     "setup_env.sh"};
   if (target.compiles_ahead()) {
     names.insert(names.end(), {"compile.sbatch", "mpi_launch.sh"});

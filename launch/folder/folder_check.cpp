@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/input/plan_file.h"
 #include "io/output/emit_cluster.h"
 #include "launch/folder/again.h"
 #include "launch/folder/bundle.h"
@@ -26,7 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPlan = "plan.json";
 constexpr const char* kConfig = "config.json";
 
 /// Plan from which the folder's files are written.
@@ -64,7 +64,7 @@ class FolderCheck {
     check_plan();
     if (target_ != nullptr && possible_) check_files();
     if (plan_.version != program_version() && !result_.faults.empty())
-      result_.faults = {of_another_version(path_of(kPlan), plan_.version, result_.faults.front())};
+      result_.faults = {of_another_version(path_of(io::kPlanFile), plan_.version, result_.faults.front())};
     return std::move(result_);
   }
 
@@ -79,10 +79,10 @@ class FolderCheck {
 
   void check_plan() {
     if (target_ == nullptr)
-      return fault(kPlan, "target", in_quotes(plan_.target) + " is not known", plan_again());
-    if (plan_.config.is_null()) fault(kPlan, "job.config", "is missing", plan_again());
+      return fault(io::kPlanFile, "target", in_quotes(plan_.target) + " is not known", plan_again());
+    if (plan_.config.is_null()) fault(io::kPlanFile, "job.config", "is missing", plan_again());
     if (!plan_.unchanged)
-      fault(kPlan, "", "is not as trnplan wrote it: its sha256 differs", undo_or_plan_again());
+      fault(io::kPlanFile, "", "is not as trnplan wrote it: its sha256 differs", undo_or_plan_again());
     for (const planner::Violation& v : planner::rule_violations(plan_.job, plan_.strategy, target_)) {
       if (!v.doubtful) impossible(v.message);
     }
@@ -93,14 +93,14 @@ class FolderCheck {
 
   void impossible(std::string why) {
     possible_ = false;
-    fault(kPlan, "strategy", std::move(why), undo_or_plan_again());
+    fault(io::kPlanFile, "strategy", std::move(why), undo_or_plan_again());
   }
 
   // ---- the other files
 
   void check_files() {
     const std::vector<io::OutputFile> written = bundle_beside_plan(plan_.job, plan_of(plan_), *target_);
-    std::set<std::string> names = {kPlan};
+    std::set<std::string> names = {io::kPlanFile};
     for (const io::OutputFile& file : written) {
       names.insert(file.name);
       check_file(file);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "io/input/plan_file.h"
 #include "targets/registry.h"
 #include "text/document.h"
 #include "text/lines.h"
@@ -77,7 +78,7 @@ std::vector<std::string> modes_of(const planner::Target& target) {
 std::vector<std::string> modes_of(const HeldFolder& folder) {
   const planner::Target* target = nullptr;
   try {
-    const Node plan = parse_document(folder.read("plan.json"), "plan.json");
+    const Node plan = parse_document(folder.read(io::kPlanFile), io::kPlanFile);
     if (const Node* name = plan.find("target")) target = targets::find(name->scalar);
   } catch (const InputError&) {
     target = nullptr;

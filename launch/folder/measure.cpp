@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "io/input/plan_file.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
 #include "launch/folder/templates.h"
@@ -19,7 +20,7 @@ namespace {
 /// Files of a bundle that a short run needs in addition to the target's configs, if the bundle has them.
 constexpr std::array<std::string_view, 7> kNeeded = {"config.json", "settings.env",   "setup_env.sh",
                                                      "node_run.sh", "compile.sbatch", "train.sbatch",
-                                                     "plan.json"};
+                                                     io::kPlanFile};
 
 bool has_runs(const planner::Experiment& m) {
   return m.tables.empty();

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "io/input/plan_file.h"
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/again.h"
 #include "launch/folder/cluster_kinds.h"
@@ -108,7 +109,7 @@ class Eks : public Scheduler {
     std::string others;
     for (const io::KubernetesFlavour& f : cluster_kinds(machine, *target).kubernetes)
       others += (others.empty() ? "use --cluster-flavour " : " or ") + std::string(f.name);
-    return Diagnostic{{(order.folder / "plan.json").string(), 0, 0},
+    return Diagnostic{{(order.folder / io::kPlanFile).string(), 0, 0},
                       "strategy.instance",
                       why,
                       others.empty() ? "submit the folder to Slurm: leave --scheduler out" : others};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/input/plan_file.h"
 #include "io/output/emit_cluster.h"
 
 namespace trnplan::launch {
@@ -32,11 +33,11 @@ class Local : public Scheduler {
     if (checked.plan == nullptr || checked.plan->job.cluster.hosts() <= 1) return;
     const topology::Cluster& cluster = checked.plan->job.cluster;
     if (cluster.instance.hosts > 1) {
-      return checked.fault((checked.order.folder / "plan.json").string(), "strategy.nodes",
+      return checked.fault((checked.order.folder / io::kPlanFile).string(), "strategy.nodes",
                            fmt::format("the plan needs {}, and this is one", io::hosts_text(cluster)),
                            "submit it to Slurm: leave --scheduler out");
     }
-    checked.fault((checked.order.folder / "plan.json").string(), "strategy.nodes",
+    checked.fault((checked.order.folder / io::kPlanFile).string(), "strategy.nodes",
                   fmt::format("the plan needs {} nodes, and this is one", checked.plan->job.cluster.nodes),
                   "plan with --nodes 1 for a smoke test");
   }

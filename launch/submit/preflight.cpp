@@ -66,7 +66,7 @@ class Preflight {
       fault(folder_.string(), "", "the path contains characters that are special to the training script",
             "use a path of letters, digits and / _ . - + @");
     }
-    for (const char* name : {"plan.json", "config.json", kSettingsFile, "setup_env.sh", "node_run.sh"})
+    for (const char* name : {io::kPlanFile, "config.json", kSettingsFile, "setup_env.sh", "node_run.sh"})
       need_file(name);
   }
 
@@ -89,7 +89,7 @@ class Preflight {
     if (own == request_.scheduler.name() ||
         std::all_of(needed.begin(), needed.end(), [&](const auto& name) { return has_file(name); }))
       return std::nullopt;
-    return Diagnostic{{(folder_ / "plan.json").string(), 0, 0},
+    return Diagnostic{{(folder_ / io::kPlanFile).string(), 0, 0},
                       "job.run.scheduler",
                       fmt::format("the folder was written for {} only", own),
                       fmt::format("plan again without --scheduler (run.scheduler of the job), or launch with "
@@ -98,9 +98,9 @@ class Preflight {
   }
 
   void read_plan() {
-    const fs::path path = folder_ / "plan.json";
+    const fs::path path = folder_ / io::kPlanFile;
     try {
-      const std::string version = io::plan_version(request_.folder.read("plan.json"));
+      const std::string version = io::plan_version(request_.folder.read(io::kPlanFile));
       try {
         plan_ = io::read_plan_file(path, catalog_, request_.folder);
       } catch (const InputError& e) {

@@ -62,8 +62,8 @@ void look_for_silence(double silent, const std::vector<double>& seconds, const R
 /// Values that are not pauses.
 [[nodiscard]] std::vector<double> steady(const std::vector<double>& values, double typical);
 [[nodiscard]] std::vector<double> first_of(const std::vector<double>& values, std::size_t count);
-/// The last times that are no pauses: where most of them are long, all have become so.
-[[nodiscard]] std::vector<double> steady_recent(const std::vector<double>& recent, double level);
 [[nodiscard]] std::vector<double> last_of(const std::vector<double>& values, std::size_t count);
+/// Times of the last ones that are no pauses; all of them where most are long.
+[[nodiscard]] std::vector<double> steady_recent(const std::vector<double>& recent, double level);
 
 }  // namespace trnplan::launch

@@ -12,7 +12,6 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kMetrics = 100;
-constexpr int kBlocks = 1000;
 constexpr double kWhole = 0.01;  ///< a ratio this near to a whole number is one, printed to three digits
 
 }  // namespace
@@ -86,12 +85,12 @@ void HfMetrics::finish(Samples& out) {
 void HfMetrics::finish_block(Samples& out) {
   if (start_ == 0) return;
   const auto sample = hf_sample(metrics_, {name_, start_, 1}, last_);
-  if (sample && blocks_++ < kBlocks) {
+  if (sample && blocks_++ < kMostRuns) {
     out.steps.push_back(*sample);
   } else if (sample) {
-    if (blocks_ == kBlocks + 1)
+    if (blocks_ == kMostRuns + 1)
       out.warnings.add({name_, start_, 1}, "",
-                       fmt::format("more than {} runs; the rest is left out", kBlocks), "split the file");
+                       fmt::format("more than {} runs; the rest is left out", kMostRuns), "split the file");
   } else {
     out.warnings.add({name_, start_, 1}, "train_steps_per_second", "these metrics lack it",
                      "give the whole block");

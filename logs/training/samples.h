@@ -1,6 +1,7 @@
 // Samples from logs and profiles of real runs, whatever tool wrote them.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,9 @@
 #include "text/warnings.h"
 
 namespace trnplan::logs {
+
+/// Runs of one file that are read; the rest of it has a warning. Our own value: memory stays bounded.
+inline constexpr std::size_t kMostRuns = 1000;
 
 /// The time of an optimizer step of one run in a log.
 struct StepSample {

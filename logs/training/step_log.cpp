@@ -14,7 +14,6 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kRecords = 1'000'000;
-constexpr std::size_t kRuns = 1000;
 constexpr std::size_t kRanks = 4096;
 constexpr std::size_t kEchoes = 8;    ///< steps by which ranks lag
 constexpr double kStart = 1;          ///< s: a clock below has just been started
@@ -118,9 +117,9 @@ void StepLog::add(const StepRecord& record, Samples& out) {
   std::vector<Run>& runs = rank->second;
   if (runs.empty() || !goes_on(runs.back(), record)) {
     if (!runs.empty() && echoes(runs.back(), record)) return;
-    if (runs.size() == kRuns) {
+    if (runs.size() == kMostRuns) {
       out.warnings.add({name_, record.line, 1}, "",
-                       fmt::format("more than {} runs; the line is left out", kRuns), "split the file");
+                       fmt::format("more than {} runs; the line is left out", kMostRuns), "split the file");
       return;
     }
     runs.emplace_back().name = record.run;
@@ -285,7 +284,7 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
     return s.seconds + std::copysign(std::max(0.0, std::abs(off) - tick_of), off);
   };
   std::vector<double> tenths;
-  for (const Value& v : by_clock && has_paces(s) ? all : values) tenths.push_back(without_tick(v));
+  for (const Value& v : by_clock&& has_paces(s) ? all : values) tenths.push_back(without_tick(v));
   if (tenths.size() >= kLeastForTenths) {
     std::sort(tenths.begin(), tenths.end());
     s.low = tenths[tenths.size() / 10];
