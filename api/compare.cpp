@@ -10,6 +10,7 @@
 
 #include "api/check.h"
 #include "api/predictor.h"
+#include "api/prices.h"
 #include "api/what_ran.h"
 #include "io/input/plan_file.h"
 #include "io/input/strategy_text.h"
@@ -65,8 +66,11 @@ Side on_cluster(const CompareRequest& r, const std::string& name, const ClusterW
   asked.job.options.nodes = words.nodes;
   asked.job.options.instance = words.instance;
   const bool one = !words.strategy.empty();
-  const ResolvedJob resolved =
-      resolve(asked, {.one_strategy = one, .loop_stated = io::states_loop(words.strategy)}, remarks);
+  const ResolvedJob resolved = resolve(asked,
+                                       {.one_strategy = one,
+                                        .loop_stated = io::states_loop(words.strategy),
+                                        .amend = with_prices(r.price, false)},
+                                       remarks);
   if (one) return predicted(name, resolved, io::parse_strategy(words.strategy, resolved.job()), remarks);
   Recommendation best =
       Predictor(resolved).recommend(resolved.job(), {.layouts = 0, .explain = false, .why_nothing = false});
@@ -105,17 +109,22 @@ Side of_config(const CompareRequest& r, const std::string& name) {
 Side read_side(const CompareRequest& r, const std::string& name, Remarks& remarks) {
   std::error_code none;
   const std::filesystem::path path = name;
+  const bool exists = std::filesystem::exists(path, none);
+  if (exists && (!r.hardware.empty() || !r.price.empty()))
+    throw fault(name, "--set and --price change the machine of a job, and this states its own",
+                "leave them out, or compare strategies and clusters of --job");
   if (std::filesystem::exists(path / io::kPlanFile, none)) {
     const calibrate::WhatRan ran = ran_of_folder(name, io::Catalog::standard(), remarks);
     return predicted(name, resolve(ran.job, r, {.one_strategy = true}, remarks), *ran.strategy, remarks);
   }
-  if (std::filesystem::exists(path, none)) return of_config(r, name);
+  if (exists) return of_config(r, name);
   if (r.job.job.empty())
     throw fault(name, "it is no file, and a strategy or a cluster needs a job",
                 "add --job JOB, or correct the path");
   if (const auto words = cluster_words(name)) return on_cluster(r, name, *words, remarks);
-  const ResolvedJob resolved =
-      resolve(r, {.one_strategy = true, .loop_stated = io::states_loop(name)}, remarks);
+  const ResolvedJob resolved = resolve(
+      r, {.one_strategy = true, .loop_stated = io::states_loop(name), .amend = with_prices(r.price, false)},
+      remarks);
   return predicted(name, resolved, io::parse_strategy(name, resolved.job()), remarks);
 }
 
@@ -138,6 +147,9 @@ planner::PlanComparison compare(const CompareRequest& r, Remarks& remarks) {
         if (said.insert(to_string(d)).second) faults.push_back(d);
     }
   }
+  if (sides.size() == 2)
+    (void)stated_prices(r.price, {sides[0].plan.job.cluster.instance, sides[1].plan.job.cluster.instance},
+                        "compare a cluster of it, or leave its price out", io::Catalog::standard(), faults);
   if (!faults.empty()) throw InputError(std::move(faults));
   for (const Side& side : sides) remark_site(*side.profile, side.plan.job, once);
   const ComparedPlan &first = sides[0].plan, &second = sides[1].plan;

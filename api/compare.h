@@ -15,9 +15,11 @@ namespace trnplan::api {
 ///   tp=8,pp=4                   this strategy on the job's cluster
 ///   my-plan                     a folder of plan --out
 ///   nxdt.yaml                   a config or a start script, as check reads it
-/// The job is needed for the first three, and gives the machine of a script.
+/// The job is needed for the first three, and gives the machine of a script. `hardware` and `price` change the
+/// machines of the job, and are refused for the last two.
 struct CompareRequest : Asked {
   std::string first, second;
+  std::string price;  ///< of nodes by type, instead of the catalogue's; see stated_prices()
 };
 
 /// Throws InputError with the faults of both sides: also if a side cannot be simulated, or if they train

@@ -34,6 +34,7 @@ std::string collective_profile_json(const calibrate::CollectiveFit& fit, const i
     if (!row.point->build.empty()) builds.insert(row.point->build);
   }
   const std::string build = builds.empty() ? "" : fmt::format(", build {}", fmt::join(builds, " and "));
+  profile.of_collectives = true;
   std::vector<models::Parameter> stated;
   for (const calibrate::CollectiveFit::Estimate& e : fit.estimates) {
     stated.push_back(e.parameter);

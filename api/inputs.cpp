@@ -181,7 +181,7 @@ void remark_stack(const models::Profile& profile, const models::Software& softwa
               "profile");
 }
 
-/// Remark on a job that borrows from other stacks on its machine.
+/// Remark on a job that borrows from other stacks on its machine, or from its stack on others.
 void remark_borrowed(const models::Profile& profile, const models::Job& job,
                      const models::FactorShares& shares, Remarks& remarks) {
   std::vector<std::string> learnt;
@@ -197,12 +197,13 @@ void remark_borrowed(const models::Profile& profile, const models::Job& job,
   }
   const std::string stack = models::stack_name(job.software.framework, job.software.release);
   const double spread = std::sqrt(shares.variance + log_variance(profile, gradient));
-  remarks.add(fmt::format("{} has learnt {}; how much of that is the machine's is unknown, so {} there is "
-                          "predicted {:.3g} times as long, give or take {:.0f} %",
-                          profile.name, printable(fmt::format("{}", fmt::join(learnt, ", ")), 300),
-                          stack.empty() ? "another stack" : printable(stack, 50), std::exp(moved),
-                          100 * std::expm1(spread)),
-              "profile");
+  remarks.add(
+      fmt::format("{} has learnt {}; how much of that holds for {} on {} is unknown, so it is predicted "
+                  "{:.3g} times as long, give or take {:.0f} %",
+                  profile.name, printable(fmt::format("{}", fmt::join(learnt, ", ")), 300),
+                  stack.empty() ? "another stack" : printable(stack, 50),
+                  printable(job.cluster.instance.name, 40), std::exp(moved), 100 * std::expm1(spread)),
+      "profile");
 }
 
 }  // namespace
@@ -226,6 +227,12 @@ void remark_site(const models::Profile& profile, const models::Job& job, Remarks
 
 void remark_release(const models::Profile& profile, const models::Job& job, Remarks& remarks) {
   const models::Software& software = job.software;
+  if (profile.of_collectives)
+    remarks.add(
+        fmt::format("{} is for collectives, not for planning: its launches and barriers are those of one "
+                    "build of a benchmark",
+                    profile.name),
+        "profile");
   remark_stack(profile, software, remarks);
   remark_site(profile, job, remarks);
   if (software.release.empty()) return;

@@ -67,19 +67,23 @@ class PriceReader {
 
 }  // namespace
 
+io::PriceList stated_prices(const std::string& price, const io::Catalog& catalog,
+                            std::vector<Diagnostic>& faults) {
+  if (price.empty()) return {};
+  if (!is_price_file(price)) return io::prices_from_list(price, catalog, faults);
+  try {
+    return io::prices_from_text(read_text(price), price, catalog);
+  } catch (const InputError& e) {
+    faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+    return {};
+  }
+}
+
 io::PriceList stated_prices(const std::string& price, const std::vector<topology::Instance>& types,
                             const std::string& add, const io::Catalog& catalog,
                             std::vector<Diagnostic>& faults) {
-  if (price.empty()) return {};
-  if (is_price_file(price)) {
-    try {
-      return io::prices_from_text(read_text(price), price, catalog);
-    } catch (const InputError& e) {
-      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
-      return {};
-    }
-  }
-  io::PriceList stated = io::prices_from_list(price, catalog, faults);
+  io::PriceList stated = stated_prices(price, catalog, faults);
+  if (is_price_file(price)) return stated;
   for (const auto& [name, usd] : stated) {
     const auto is_it = [&name = name](const topology::Instance& i) { return i.name == name; };
     if (std::none_of(types.begin(), types.end(), is_it))
@@ -89,15 +93,16 @@ io::PriceList stated_prices(const std::string& price, const std::vector<topology
   return stated;
 }
 
-std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::string& price) {
-  return [&price](io::JobReading& reading, const io::Catalog& catalog) {
+std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::string& price, bool alone) {
+  return [&price, alone](io::JobReading& reading, const io::Catalog& catalog) {
     if (price.empty()) return;
     models::Job& job = reading.job;
     const std::vector<topology::Instance> types =
         job.space.instances.empty() ? std::vector{job.cluster.instance} : job.space.instances;
     std::vector<Diagnostic> faults;
     const io::PriceList stated =
-        stated_prices(price, types, "name it as --instance, or leave its price out", catalog, faults);
+        alone ? stated_prices(price, types, "name it as --instance, or leave its price out", catalog, faults)
+              : stated_prices(price, catalog, faults);
     if (!faults.empty()) throw InputError(std::move(faults));
     const auto set = [&](topology::Instance& instance) {
       const auto own = stated.find(instance.name);

@@ -42,11 +42,6 @@ RecordedRun of_case(const logs::MemoryCase& c, models::Architecture model) {
           c.nodes, c.sequence, c.strategy,       !c.shipped};
 }
 
-bool is_model(const planner::Observation& o, const models::Architecture& a) {
-  const auto parameters = static_cast<std::int64_t>(models::parameters(a));
-  return o.model == a.name && (o.parameters == 0 || o.parameters == parameters);
-}
-
 }  // namespace
 
 std::vector<RecordedRun> recorded_runs(const io::Catalog& catalog,
@@ -60,7 +55,7 @@ std::vector<RecordedRun> recorded_runs(const io::Catalog& catalog,
   const auto table = [&](const char* name) { return read_text(catalog.file(name)); };
   std::vector<RecordedRun> all;
   for (const planner::Observation& o : observations) {
-    if (o.rule != "memory" || !o.accepted || !is_model(o, own_model)) continue;
+    if (o.rule != "memory" || !o.accepted || !planner::is_of(o, own_model)) continue;
     all.push_back({o.file, o.model, own_model, o.instance, accelerator_of(o.instance), o.nodes, o.sequence,
                    o.strategy, true});
   }

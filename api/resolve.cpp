@@ -127,9 +127,35 @@ void ResolvedJob::refuse(const Asked& asked, const ResolveOptions& options) {
   }
 }
 
+void ResolvedJob::remark_sites(Remarks& remarks) const {
+  models::Job at = reading_.job;
+  for (const topology::Instance& type : types_of(reading_.job)) {
+    at.cluster.instance = type;
+    for (const Stack& stack : machine(type).stacks) {
+      const models::Profile& profile = profile_on(type);
+      const models::Job runs = on_stack(at, stack, choice_, profile);
+      if (!at_known_site(profile, runs)) continue;
+      const std::string& release = runs.software.release;
+      if (release != at.software.release)
+        remarks.add(fmt::format("the release of {} is not stated: {}, which {} has learnt on {}, is assumed",
+                                printable(runs.software.framework, 30), printable(release, 20), profile.name,
+                                type.name),
+                    "release");
+      if (runs.all_reduce)
+        remarks.add(
+            fmt::format("the measured all-reduce is not used: {} has learnt steps of {} on {}, which hold "
+                        "the network of that cluster",
+                        profile.name, printable(models::stack_name(runs.software.framework, release), 50),
+                        type.name),
+            "network");
+    }
+  }
+}
+
 void ResolvedJob::remark_choice(const ResolveOptions& options, Remarks& remarks) const {
   const std::string& software = reading_.job.software.framework;
   if (!options.compares) remark_prices(reading_.job, remarks);
+  remark_sites(remarks);
   for (const auto& [name, machine] : machines_) {
     if (machine.stacks.front().stated || options.loop_stated) continue;
     const std::string on = machines_.size() > 1 ? name + ": " : "";
@@ -157,7 +183,10 @@ const models::Profile& ResolvedJob::profile_on(const topology::Instance& type) c
 
 std::shared_ptr<const models::Profile> ResolvedJob::profile_of(const models::Job& on_stack) const {
   const std::shared_ptr<const models::Profile>& usual = machine(on_stack.cluster.instance).profile;
-  if (!on_stack.all_reduce || !planner::times_steps_on(on_stack.cluster.instance)) return usual;
+  // The network of a cluster is in the steps that ran there already.
+  if (!on_stack.all_reduce || !planner::times_steps_on(on_stack.cluster.instance) ||
+      at_known_site(*usual, on_stack))
+    return usual;
   try {
     return std::make_shared<const models::Profile>(models::in_measured_network(*usual, on_stack));
   } catch (const models::UnusableMeasurement& e) {

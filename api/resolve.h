@@ -94,6 +94,9 @@ class ResolvedJob {
   void resolve_machines(const Asked& asked, const ResolveOptions& options, Remarks& remarks);
   void refuse(const Asked& asked, const ResolveOptions& options);
   void remark_choice(const ResolveOptions& options, Remarks& remarks) const;
+  /// Adds a remark for each release that is assumed, and each measured network that is not used, because the
+  /// profile has learnt steps there.
+  void remark_sites(Remarks& remarks) const;
 
   io::Catalog catalog_;
   io::JobReading reading_;

@@ -28,6 +28,7 @@ models::Job on_stack(models::Job job, const Stack& stack, const StackChoice& cho
   } else if (elsewhere || (profile.factors && job.software.framework.empty())) {
     job.software.framework = stack.loop;  // profiles use it to identify loops that no target writes
   }
+  if (job.software.release.empty()) job.software.release = models::site_release(profile, job);
   return job;
 }
 

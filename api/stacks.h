@@ -15,7 +15,7 @@ using targets::StackChoice;
 using targets::stacks_on;
 
 /// The job as the stack trains it: with its loop, and with its software and defaults where the job states
-/// none.
+/// none. A release that the profile has learnt is that of a job without one.
 [[nodiscard]] models::Job on_stack(models::Job job, const Stack& stack, const StackChoice& choice,
                                    const models::Profile& profile);
 

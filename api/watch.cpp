@@ -63,13 +63,13 @@ std::string record_observations(const WatchRequest& o, const FollowedLog& log,
   return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
 }
 
-/// Remark of the report on the profile of --calibrate.
-std::string learn_from(const WatchRequest& o, const io::WatchReport& r, const FollowedLog& log,
-                       const launch::LogReading& reading, const launch::WatchContext& context,
-                       const models::Profile& profile, const launch::FindPlans& find,
-                       const io::Catalog& catalog, Remarks& remarks) {
-  if (!context.plan) return "nothing to learn: there is no prediction";
-  if (!r.predicted) return "nothing to learn: the log is of another job";
+/// Outcome of --calibrate.
+Learnt learn_from(const WatchRequest& o, const io::WatchReport& r, const FollowedLog& log,
+                  const launch::LogReading& reading, const launch::WatchContext& context,
+                  const models::Profile& profile, const launch::FindPlans& find, const io::Catalog& catalog,
+                  Remarks& remarks) {
+  if (!context.plan) return {"nothing to learn: there is no prediction"};
+  if (!r.predicted) return {"nothing to learn: the log is of another job"};
   return learn_from_run(o, log, reading, context, profile, find, catalog, remarks);
 }
 
@@ -153,9 +153,10 @@ class Watcher {
     }
   }
 
+  /// True if the run failed, or taught nothing that was to be learnt.
   bool run() {
-    if (o_.once) return once();
-    return o_.targets.front() == io::kStandardInput ? listen() : follow();
+    const bool failed = o_.once ? once() : o_.targets.front() == io::kStandardInput ? listen() : follow();
+    return failed || lacks_profile_;
   }
 
  private:
@@ -195,8 +196,11 @@ class Watcher {
     silence_.step_seen(reading.run.last, reading.run.seconds());
     io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
     slow_run_.explain(reading.run, context_, r);
-    if (learn && !o_.calibrate.empty())
-      r.remarks.push_back(learn_from(o_, r, log, reading, context_, profile_, find_, catalog_, remarks_));
+    if (learn && !o_.calibrate.empty()) {
+      Learnt learnt = learn_from(o_, r, log, reading, context_, profile_, find_, catalog_, remarks_);
+      r.remarks.push_back(std::move(learnt.said));
+      lacks_profile_ = !learnt.written;
+    }
     if (learn && !o_.record.empty())
       r.remarks.push_back(record_observations(o_, log, reading, advice_, context_, catalog_));
     if (!report_.path.empty()) {
@@ -331,6 +335,7 @@ class Watcher {
   launch::FindPlans find_;
   std::vector<launch::Advice> advice_;
   Silence silence_;
+  bool lacks_profile_ = false;  ///< --calibrate wrote none
 };
 
 void check_request(const WatchRequest& o) {

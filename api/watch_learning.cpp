@@ -47,7 +47,7 @@ std::vector<logs::StepSample> of_pace(std::vector<logs::StepSample> samples, con
   one.low = sorted[sorted.size() / 10];
   one.high = sorted[sorted.size() - 1 - sorted.size() / 10];
   one.count = static_cast<int>(pace.size());
-  one.wall_seconds.reset();
+  if (one.wall_seconds) *one.wall_seconds *= middle / samples.back().seconds;
   return {one};
 }
 
@@ -94,33 +94,34 @@ std::string best_with(const models::Profile& profile, const io::PlanFile& plan, 
 
 }  // namespace
 
-std::string learn_from_run(const WatchRequest& o, const FollowedLog& log, const launch::LogReading& reading,
-                           const launch::WatchContext& context, const models::Profile& profile,
-                           const launch::FindPlans& find, const io::Catalog& catalog, Remarks& remarks) {
-  if (reading.run.timed_steps() < launch::kStepsToCalibrate)
-    return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
+Learnt learn_from_run(const WatchRequest& o, const FollowedLog& log, const launch::LogReading& reading,
+                      const launch::WatchContext& context, const models::Profile& profile,
+                      const launch::FindPlans& find, const io::Catalog& catalog, Remarks& remarks) {
+  if (reading.run.timed_steps() < logs::kFewestSteps)
+    return {fmt::format("too few steps to learn from: {} are needed", logs::kFewestSteps)};
   const io::PlanFile& plan = *context.plan;
   const calibrate::StepInputs inputs = inputs_of(o, log, reading, plan, remarks);
   const std::string said = steps_text(inputs);
-  if (!calibrate::has_own_steps(inputs)) return "nothing to learn: no step of the log is of this job";
+  if (!calibrate::has_own_steps(inputs)) return {"nothing to learn: no step of the log is of this job"};
   try {
     calibrate::refuse_learnt(inputs.files, profile);
   } catch (const InputError& e) {
     remarks.add(e.faults().front());
-    return o.calibrate + " is not written, for the reason in the remarks";
+    return {o.calibrate + " is not written, for the reason in the remarks"};
   }
   const calibrate::StepCalibration c = calibrate::calibrate_steps(
       inputs, profile, published(catalog), fs::path(o.calibrate).stem().string(), remarks);
-  if (c.own.empty()) return "nothing to learn: no step of the log can be timed";
+  if (c.own.empty()) return {"nothing to learn: no step of the log can be timed"};
   if (!o.force && !(c.doubts.empty() && c.fit.converged))
-    return o.calibrate + " is not written, for the reasons in the remarks; --force writes it all the same";
+    return {o.calibrate + " is not written, for the reasons in the remarks; --force writes it all the same"};
   io::update_file(o.calibrate, o.force, [&] {
     return keep_observations(step_profile_json(c, {{log.name(), log.sha256(), {}}}, catalog), o.profile,
                              o.calibrate, remarks);
   });
   const calibrate::OwnStep& last = c.own.back();
-  return fmt::format("{} written: {}; the plan's step goes from {:.4g} to {:.4g} s{}", o.calibrate, said,
-                     last.before, last.after, best_with(c.fit.profile, plan, last.after, find));
+  return {fmt::format("{} written: {}; the plan's step goes from {:.4g} to {:.4g} s{}", o.calibrate, said,
+                      last.before, last.after, best_with(c.fit.profile, plan, last.after, find)),
+          true};
 }
 
 }  // namespace trnplan::api

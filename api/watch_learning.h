@@ -11,13 +11,18 @@
 
 namespace trnplan::api {
 
-/// Writes the profile of WatchRequest::calibrate, unless calibrate would refuse to; returns a remark on it for
-/// the report, and on the plan that is the best with it. `profile`: the prior. Adds remarks on doubts. Throws
+/// Outcome of --calibrate.
+struct Learnt {
+  std::string
+      said;  ///< for the report: what was written, and the plan that is the best with it; or why nothing was
+  bool written = false;
+};
+
+/// Writes the profile of WatchRequest::calibrate, unless calibrate would refuse to. `profile`: the prior. Adds remarks on doubts. Throws
 /// InputError if the file cannot be written. Cost: some ten simulations and a search.
-[[nodiscard]] std::string learn_from_run(const WatchRequest& request, const FollowedLog& log,
-                                         const launch::LogReading& reading,
-                                         const launch::WatchContext& context, const models::Profile& profile,
-                                         const launch::FindPlans& find, const io::Catalog& catalog,
-                                         Remarks& remarks);
+[[nodiscard]] Learnt learn_from_run(const WatchRequest& request, const FollowedLog& log,
+                                    const launch::LogReading& reading, const launch::WatchContext& context,
+                                    const models::Profile& profile, const launch::FindPlans& find,
+                                    const io::Catalog& catalog, Remarks& remarks);
 
 }  // namespace trnplan::api

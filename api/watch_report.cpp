@@ -119,7 +119,7 @@ JsonValue commands_part(const ReportFile& file, const std::vector<std::string>& 
   if (!r.predicted)
     all.add(command_part("state what ran, to compare it with a prediction",
                          with({"--once", "--config", "NXDT.yaml"})));
-  else if (r.timed_steps >= launch::kStepsToCalibrate)
+  else if (r.timed_steps >= logs::kFewestSteps)
     all.add(command_part("learn from these steps: write a profile that explains them",
                          with({"--once", "--calibrate", "mine.json"})));
   return all;

@@ -55,6 +55,8 @@ void add_compare(CLI::App& app, Run& chosen) {
   command->add_option("--format", o->common.format, "text, json or markdown (for a pull request)")
       ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str();
+  add_hardware(*command, o->request.hardware);
+  add_price(*command, o->request.price);
   add_profile(*command, o->common);
   command->footer(
       "Times are for the same tokens. Exit code 3: a rule refuses one of the two.\n"

@@ -109,7 +109,8 @@ void add_watch(CLI::App& app, Run& chosen) {
   add_common(*command, o->common);
   command->footer(
       "--format json prints one JSON object per line. Exit code 3: the run failed: a failure with no step "
-      "after it, a loss that is NaN, steps that are all skipped, or a job that Slurm ended early.\n"
+      "after it, a loss that is NaN, steps that are all skipped, or a job that Slurm ended early; or "
+      "--calibrate wrote nothing.\n"
       "Examples:\n"
       "  trnplan watch 1742 --plan my-plan/plan.json\n"
       "  trnplan watch train-1742.out --plan my-plan/plan.json --once --calibrate mine.json\n"

@@ -40,6 +40,8 @@ struct MeasuredStep {
   bool by_rate = false;      ///< the seconds follow from a stated throughput
   double log_sd = 0;         ///< of the seconds, besides that of repeated runs
   double low = 0, high = 0;  ///< of single steps in such a log, as StepSample's
+  double trend = 1;          ///< likewise
+  int count = 0;             ///< likewise
   bool at_most = false;      ///< only a bound is known: the step took at most this long
 };
 

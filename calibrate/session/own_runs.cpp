@@ -24,11 +24,26 @@ bool is_uneven(const MeasuredStep& s) {
   return s.low > 0 && s.high > kUneven * s.low;
 }
 
+/// Log-sd of single steps where too few are seen to show it: the upper end of healthy runs.
+constexpr double kUnseenJitter = 0.05;
+/// Change of the pace within a log from which it is said. Our own value.
+constexpr double kTrend = 0.1;
+
+bool is_short(const MeasuredStep& s) {
+  return s.count < logs::kFewestSteps;
+}
+
+bool has_trend(const MeasuredStep& s) {
+  return std::abs(std::log(s.trend)) > std::log1p(kTrend);
+}
+
 /// Log-sd of the step that a log shows. Steps without a common pace leave half of their range open, however
-/// many there are.
+/// many there are; so does a pace that changes.
 double spread_of(const logs::StepSample& s, const MeasuredStep& step) {
   if (is_uneven(step)) return std::log(step.high / step.low) / 2;
-  return spread_of_median(s.spread.value_or(0) / s.seconds, static_cast<std::size_t>(std::max(1, s.count)));
+  const double single = std::max(s.spread.value_or(0) / s.seconds, is_short(step) ? kUnseenJitter : 0);
+  return std::hypot(spread_of_median(single, static_cast<std::size_t>(std::max(1, s.count))),
+                    has_trend(step) ? std::log(s.trend) / 2 : 0);
 }
 
 }  // namespace
@@ -55,6 +70,8 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     step.by_rate = s.wall_by_rate;
     step.low = s.low;
     step.high = s.high;
+    step.trend = s.trend;
+    step.count = s.count;
     step.log_sd = spread_of(s, step);
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
     if (!reason.empty()) {
@@ -125,14 +142,37 @@ std::vector<Diagnostic> uneven_runs(const StepData& data) {
   });
   for (const MeasuredStep& s : data.runs.steps) {
     if (!s.own || !is_uneven(s)) continue;
-    doubts.push_back({s.at, "step",
-                      fmt::format("the steps have no common pace: a tenth of them takes at most {:.4g} s, a "
-                                  "tenth at least {:.4g} s",
-                                  s.low, s.high),
-                      "find what slows a part of the steps (data loading, checkpoints, a slow node), and "
-                      "calibrate with the steps of one pace"});
+    const char* part = s.count < 10 ? "a part" : "a tenth";
+    doubts.push_back(
+        {s.at, "step",
+         fmt::format("the steps have no common pace: {} of them takes at most {:.4g} s, {} at least "
+                     "{:.4g} s",
+                     part, s.low, part, s.high),
+         "find what slows a part of the steps (data loading, checkpoints, a slow node), and "
+         "calibrate with the steps of one pace"});
   }
   return doubts;
+}
+
+void remark_paces(const StepData& data, Remarks& remarks) {
+  for (const MeasuredStep& s : data.runs.steps) {
+    if (!s.own || is_uneven(s)) continue;
+    if (is_short(s)) {
+      remarks.add(Diagnostic{
+          s.at, "step",
+          fmt::format("{} to learn from: the pace of a run shows from {} on",
+                      s.count == 1 ? "one step is little" : counted(s.count, "step") + " are little",
+                      logs::kFewestSteps),
+          "give a longer log of the run"});
+    } else if (has_trend(s)) {
+      remarks.add(Diagnostic{
+          s.at, "step",
+          fmt::format("the last third of the steps takes {:.3g} times as long as the first: what is "
+                      "learnt is the pace between them",
+                      s.trend),
+          "find what changes (memory, heat, the data loader), or give the steps of one pace"});
+    }
+  }
 }
 
 void tell_misses(const std::vector<SiteRun>& runs, const std::vector<SiteRow>& rows,

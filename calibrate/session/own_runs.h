@@ -17,6 +17,8 @@ void add_samples(const RanSamples& log, MappedRuns& runs);
 [[nodiscard]] std::vector<SiteRun> site_runs(const StepData& data, double repeat);
 /// Doubts about logs, and about logs of one layout, whose steps no single pace describes.
 [[nodiscard]] std::vector<Diagnostic> uneven_runs(const StepData& data);
+/// Remarks on the user's logs with few steps, or with a pace that changes.
+void remark_paces(const StepData& data, Remarks& remarks);
 /// Remarks on layouts that do not agree with the others of their site.
 void tell_misses(const std::vector<SiteRun>& runs, const std::vector<SiteRow>& rows,
                  const models::Profile& fitted, Remarks& remarks);

@@ -41,7 +41,8 @@ void take_rate(double seconds, StepSample& s, Remarks& remarks) {
                  "check the log, and the global batch of the job"});
 }
 
-/// The sample with the job's values; nullopt, with a remark, if it is of another job.
+}  // namespace
+
 std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& remarks) {
   const models::Training& training = ran.job.training;
   for (const auto& [stated, wanted, what] :
@@ -71,8 +72,6 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
   return s;
 }
 
-}  // namespace
-
 std::vector<StepSample> step_samples(const std::vector<LogFile>& files, const std::optional<WhatRan>& ran,
                                      Remarks& remarks) {
   std::vector<StepSample> samples;
@@ -86,6 +85,12 @@ std::vector<StepSample> step_samples(const std::vector<LogFile>& files, const st
     }
   }
   return samples;
+}
+
+std::string measured_as(bool by_rate, double printed) {
+  const char* as = by_rate ? "by the throughput in the log" : "from step to step";
+  if (printed > 0) return fmt::format(" {} ({:.4g} by the step time in the log)", as, printed);
+  return by_rate ? fmt::format(" {}", as) : "";
 }
 
 std::string other_tokens(const StepSample& s, const models::Job& job) {

@@ -32,11 +32,20 @@ struct RanSamples {
   std::string folder;  ///< distinguishes logs of one name; may be empty
 };
 
+/// The sample with the job's values, and with the seconds of a step by the throughput that it states; nullopt, with
+/// a remark, if it is of another job.
+[[nodiscard]] std::optional<logs::StepSample> completed(logs::StepSample sample, const WhatRan& ran,
+                                                        Remarks& remarks);
+
 /// The step samples of all files that can be compared with a prediction, in the order of files and lines. If
 /// `ran` is known, it sets their framework, release, batch and sequence; a sample that states another batch
 /// or sequence, or other tokens a step, is excluded, with a remark.
 [[nodiscard]] std::vector<logs::StepSample> step_samples(const std::vector<LogFile>& files,
                                                          const std::optional<WhatRan>& ran, Remarks& remarks);
+
+/// Words on the seconds of a run whose log shows two times of a step: " from step to step (3.5 by the step time in
+/// the log)"; `printed`: that step time, 0 = none.
+[[nodiscard]] std::string measured_as(bool by_rate, double printed);
 
 /// Log and job disagree if the tokens of a step that the log implies differ by more: above the noise of a rate.
 inline constexpr double kSameTokens = 0.1;

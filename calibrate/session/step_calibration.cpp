@@ -267,12 +267,6 @@ void add_files(models::Calibration& c, const std::vector<models::CalibrationFile
   c.files.erase(std::unique(c.files.begin(), c.files.end(), same), c.files.end());
 }
 
-std::string measured_as(bool by_rate, double printed) {
-  const char* as = by_rate ? "by the throughput in the log" : "from step to step";
-  if (printed > 0) return fmt::format(" {} ({:.4g} by the step time in the log)", as, printed);
-  return by_rate ? fmt::format(" {}", as) : "";
-}
-
 bool has_own_steps(const StepInputs& inputs) {
   return std::any_of(inputs.logs.begin(), inputs.logs.end(), [](const RanSamples& log) {
     return !log.samples.empty() && log.ran && log.ran->strategy;
@@ -318,6 +312,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   out.doubts = doubts_of(*out.data, profile);
   const std::vector<Diagnostic> uneven = uneven_runs(*out.data);
   out.doubts.insert(out.doubts.end(), uneven.begin(), uneven.end());
+  remark_paces(*out.data, remarks);
   tell_kernels(inputs, profile, out, remarks);
   const KernelBench kernels(inputs.kernels, inputs.core);
   if (out.refitted) {

@@ -38,10 +38,6 @@ struct OwnStep {
   double peak = 0;  ///< predicted bytes of the fullest device; 0: not predicted
 };
 
-/// Words on the seconds of a run whose log shows two times of a step: " from step to step (3.5 by the step time in
-/// the log)"; `printed`: that step time, 0 = none.
-[[nodiscard]] std::string measured_as(bool by_rate, double printed);
-
 struct StepCalibration {
   std::unique_ptr<StepData> data;
   std::vector<Diagnostic> doubts;  ///< steps of the user that can hardly be of the job they are given for,

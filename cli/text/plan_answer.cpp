@@ -342,10 +342,9 @@ std::string unknown_text(const Plan& p) {
   if (p.unmeasured) {
     all.push_back(
         fmt::format("{} was not measured on your {}, but {} was: how much of what that showed holds "
-                    "for {} is unknown",
+                    "here is unknown",
                     printable(p.unmeasured->name, 50), printable(p.instance),
-                    printable(fmt::format("{}", fmt::join(p.unmeasured->measured, ", ")), 100),
-                    printable(p.unmeasured->name, 50)));
+                    printable(fmt::format("{}", fmt::join(p.unmeasured->measured, ", ")), 100)));
   }
   return fmt::format("{}", fmt::join(all, "; "));
 }

@@ -21,6 +21,7 @@ models::StackFactor stack_from(const Node& node, const std::string& where, std::
   s.release = fields.text("release", "");
   s.instance = fields.text("instance", "");
   s.layout = fields.text("layout", "");
+  s.parameters = static_cast<std::int64_t>(fields.number("parameters", 0, 0, 1e15));
   s.median = fields.required_number("median", 1e-3, 1e3);
   s.log_sd = fields.required_number("log_sd", 0, most_log_sd);
   fields.finish();

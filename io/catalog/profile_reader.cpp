@@ -207,6 +207,7 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   profile.name = map.required_text("name");
   profile.instance = map.text("instance", profile.instance);
   profile.transferred = map.boolean("transferred", profile.transferred);
+  profile.of_collectives = map.boolean("of_collectives", profile.of_collectives);
   check_schema(map);
   map.ignore({"description", "note", "source"});
   read_schema(map, profile);

@@ -32,6 +32,7 @@ nlohmann::ordered_json calibration_object(const models::Calibration& c,
     if (!s.release.empty()) stack["release"] = s.release;
     if (!s.instance.empty()) stack["instance"] = s.instance;
     if (!s.layout.empty()) stack["layout"] = s.layout;
+    if (s.parameters > 0) stack["parameters"] = s.parameters;
     stack["median"] = s.median;
     stack["log_sd"] = s.log_sd;
     j["stacks"].push_back(std::move(stack));
@@ -124,6 +125,7 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
   if (base) j["base"] = base->name;
   if (!profile.instance.empty()) j["instance"] = profile.instance;
   if (profile.transferred && !(base && base->transferred)) j["transferred"] = true;
+  if (profile.of_collectives && !(base && base->of_collectives)) j["of_collectives"] = true;
   // Without the key it is the default, as in files that were written before there was a second schema.
   if (profile.schema->name() != models::kDefaultSchema) j["schema"] = profile.schema->name();
   j["description"] = description;

@@ -342,7 +342,7 @@ std::int64_t RunLog::timed_steps() const {
 }
 
 Pace RunLog::pace() const {
-  const auto least = static_cast<std::size_t>(kStepsToCalibrate);
+  const auto least = static_cast<std::size_t>(logs::kFewestSteps);
   std::size_t from = stretches.size();
   while (from > 0 && stretches[from - 1].steps.size() < least) --from;
   if (from > 0) --from;  // else no stretch has enough

@@ -67,9 +67,6 @@ struct Pace {
   std::int64_t steps = 0;  ///< that these are of
 };
 
-/// Fewest times of steps by which a stretch is judged on its own, and a run calibrates.
-inline constexpr int kStepsToCalibrate = 5;
-
 struct RunLog {
   std::vector<Stretch> stretches;
   std::vector<RunEvent> events;
@@ -93,7 +90,7 @@ struct RunLog {
   std::vector<double> seconds() const;
   /// Steps that these times are of. Steps that an excerpt leaves out are not timed.
   std::int64_t timed_steps() const;
-  /// Steps of the last stretch with kStepsToCalibrate times, and after it; of the whole run if none has. A
+  /// Steps of the last stretch with logs::kFewestSteps times, and after it; of the whole run if none has. A
   /// restart may change the speed, and what is left is done at the new one.
   Pace pace() const;
 };

@@ -15,6 +15,9 @@ namespace trnplan::logs {
 /// Runs of one file that are read; the rest of it has a warning. Our own value: memory stays bounded.
 inline constexpr std::size_t kMostRuns = 1000;
 
+/// Fewest steps by which the pace of a run is judged, and a run teaches. Our own value.
+inline constexpr int kFewestSteps = 5;
+
 /// The time of an optimizer step of one run in a log.
 struct StepSample {
   SourcePos at;        ///< the first line that it was read from
@@ -29,8 +32,11 @@ struct StepSample {
   /// Standard deviation of a single step, from the median absolute deviation, and at least that of the tick
   /// of the clock; absent with fewer than two values and no such tick.
   std::optional<double> spread;
-  /// A tenth of the single steps takes at most `low` s, a tenth at least `high`; 0 with fewer than 10 steps.
+  /// A tenth of the single steps, one at least, takes at most `low` s, a tenth at least `high`; 0 with fewer than
+  /// kFewestSteps steps.
   double low = 0, high = 0;
+  /// Median of the last third of the steps over that of the first; 1 with fewer than 3 kFewestSteps steps.
+  double trend = 1;
   int count = 0;     ///< steps that the seconds are based on
   int unlike = 0;    ///< steps that take more or less time than most: by the clock they are left out
   int left_out = 0;  ///< steps that were seen and not used: warm-up, and differences that no clock shows

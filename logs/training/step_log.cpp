@@ -22,7 +22,6 @@ constexpr double kMostPauses = 0.25;  ///< part of the steps in which a run save
 constexpr double kWarmUp = 0.2;       ///< over the median of the steps that follow: after a restart
 constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * kDay;
 constexpr double kCountMost = 1e9, kRateMost = 1e9;
-constexpr std::size_t kLeastForTenths = 10;
 const double kTickToSigma = std::sqrt(1.0 / 6);  ///< of the difference of two cut clocks: 2 / 12
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
@@ -37,6 +36,20 @@ int seen(const StepSample& s) {
 /// True if pauses do not explain so many steps that are not like the others.
 bool has_paces(const StepSample& s) {
   return s.unlike > kMostPauses * seen(s);
+}
+
+/// Sets trend, low and high by the times of single steps in the order of the log.
+void set_range(std::vector<double> single, StepSample& s) {
+  constexpr auto least = static_cast<std::size_t>(kFewestSteps);
+  if (single.size() < least) return;
+  if (const std::size_t third = single.size() / 3; third >= least) {
+    const auto end = static_cast<std::ptrdiff_t>(third);
+    s.trend = median({single.end() - end, single.end()}) / median({single.begin(), single.begin() + end});
+  }
+  std::sort(single.begin(), single.end());
+  const std::size_t tenth = std::max<std::size_t>(1, single.size() / 10);
+  s.low = single[tenth];
+  s.high = single[single.size() - 1 - tenth];
 }
 
 }  // namespace
@@ -283,13 +296,9 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
     const double off = v.seconds - s.seconds, tick_of = by_clock ? traits_.tick / v.weight : 0;
     return s.seconds + std::copysign(std::max(0.0, std::abs(off) - tick_of), off);
   };
-  std::vector<double> tenths;
-  for (const Value& v : by_clock&& has_paces(s) ? all : values) tenths.push_back(without_tick(v));
-  if (tenths.size() >= kLeastForTenths) {
-    std::sort(tenths.begin(), tenths.end());
-    s.low = tenths[tenths.size() / 10];
-    s.high = tenths[tenths.size() - 1 - tenths.size() / 10];
-  }
+  std::vector<double> single;
+  for (const Value& v : by_clock&& has_paces(s) ? all : values) single.push_back(without_tick(v));
+  set_range(std::move(single), s);
   if (pairs.size() > 1 || tick > 0) {
     const double middle = weighted_median(pairs);
     for (auto& [value, weight] : pairs) value = std::abs(value - middle);

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -85,21 +86,39 @@ Seconds call_per_rank(const Profile& profile) {
   return profile.network ? profile.network->call_per_rank : Seconds(0);
 }
 
+namespace {
+
+/// Name of a layout after that of its network.
+std::string after_network(const Job& job, const Strategy& strategy) {
+  return fmt::format(", {} x {}, sequence {}, batch {}: {}", job.cluster.nodes, job.cluster.instance.name,
+                     job.training.sequence, job.training.global_batch, describe(canonical(strategy)));
+}
+
+bool is_layout(const StackFactor& f, const Job& job, const Strategy& strategy) {
+  if (f.parameters == 0) return f.layout == layout_name(job, strategy);
+  return f.parameters == static_cast<std::int64_t>(parameters(job.architecture)) &&
+         f.layout.ends_with(after_network(job, strategy));
+}
+
+}  // namespace
+
 std::string layout_name(const Job& job, const Strategy& strategy) {
-  return fmt::format("{}, {} x {}, sequence {}, batch {}: {}", job.architecture.name, job.cluster.nodes,
-                     job.cluster.instance.name, job.training.sequence, job.training.global_batch,
-                     describe(canonical(strategy)));
+  return job.architecture.name + after_network(job, strategy);
 }
 
 std::string stack_name(std::string_view framework, std::string_view release) {
   return fmt::format("{}{}{}", framework, release.empty() ? "" : " ", release);
 }
 
-bool applies(const StackFactor& f, const Job& job, const Strategy* strategy) {
+bool is_of_stack(const StackFactor& f, const Job& job) {
   if (job.software.framework.empty() || f.framework != job.software.framework) return false;
-  if (!f.release.empty() && f.release != job.software.release) return false;
+  return f.release.empty() || f.release == job.software.release;
+}
+
+bool applies(const StackFactor& f, const Job& job, const Strategy* strategy) {
+  if (!is_of_stack(f, job)) return false;
   if (!f.instance.empty() && f.instance != job.cluster.instance.name) return false;
-  return f.layout.empty() || (strategy != nullptr && f.layout == layout_name(job, *strategy));
+  return f.layout.empty() || (strategy != nullptr && is_layout(f, job, *strategy));
 }
 
 bool at_known_site(const Profile& profile, const Job& job) {
@@ -107,6 +126,16 @@ bool at_known_site(const Profile& profile, const Job& job) {
   const auto& all = profile.calibration->stacks;
   return std::any_of(all.begin(), all.end(),
                      [&](const StackFactor& f) { return f.is_site() && applies(f, job); });
+}
+
+std::string site_release(const Profile& profile, const Job& job) {
+  if (profile.calibration == nullptr || job.software.framework.empty()) return "";
+  std::set<std::string_view> found;
+  for (const StackFactor& f : profile.calibration->stacks) {
+    if (f.is_site() && f.framework == job.software.framework && f.instance == job.cluster.instance.name)
+      found.insert(f.release);
+  }
+  return found.size() == 1 ? std::string(*found.begin()) : "";
 }
 
 FactorShares factor_shares(const Profile& profile, const Job& job, const Strategy* strategy) {
@@ -117,7 +146,8 @@ FactorShares factor_shares(const Profile& profile, const Job& job, const Strateg
   if (at_known_site(profile, job)) return out;
   double sum = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].is_site() || all[i].instance != job.cluster.instance.name) continue;
+    const bool on_machine = all[i].instance == job.cluster.instance.name;
+    if (!all[i].is_site() || (!on_machine && !is_of_stack(all[i], job))) continue;
     out.borrowed.push_back(i);
     sum += std::log(all[i].median);
   }

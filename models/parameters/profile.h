@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -46,6 +47,9 @@ struct StackFactor {
   double log_sd = 0;
   std::string instance = {};  ///< type of the site's nodes; "" = published runs, of any
   std::string layout = {};    ///< layout_name() of what ran there; "" = any
+  /// Parameters of the layout's network, which has one name in a job and another in a config; 0 = not stated, the
+  /// name counts.
+  std::int64_t parameters = 0;
 
   bool is_site() const { return !instance.empty() && layout.empty(); }
 };
@@ -122,12 +126,15 @@ struct Job;
 struct Strategy;
 
 /// Name of a job and strategy by which a measured layout is found again: network, machine, nodes, sequence,
-/// batch and describe(canonical(strategy)).
+/// batch and describe(canonical(strategy)). applies() takes networks of one size for one.
 std::string layout_name(const Job& job, const Strategy& strategy);
 
 /// True if the factor is one of the steps of that job. Without a strategy, factors of a layout are not. Cost:
 /// that of layout_name() for a factor of a layout on the job's machine and stack.
 bool applies(const StackFactor& factor, const Job& job, const Strategy* strategy = nullptr);
+
+/// True if the factor is one of the job's framework and release, on any machine.
+bool is_of_stack(const StackFactor& factor, const Job& job);
 
 /// Name of a stack: "nxdt 2.23", or "nxdt" without a release.
 std::string stack_name(std::string_view framework, std::string_view release);
@@ -136,12 +143,17 @@ struct Profile;
 /// True if the profile has learnt the site of the job.
 bool at_known_site(const Profile& profile, const Job& job);
 
+/// Release of the job's stack that the profile has learnt on its machine; "" where it has learnt none, or
+/// several. A job that states no release is one of it.
+std::string site_release(const Profile& profile, const Job& job);
+
 /// The part that each factor of a profile has in a step. Factors that apply have their whole part.
 ///
-/// A job whose own site is unknown borrows from the sites of n other stacks on its machine. A slow network,
-/// hot nodes or a slow file system slow every stack, a wrong flag or an old release only one; which it was is
-/// unknown. The share u of the logarithm of what was seen that all stacks have in common is assumed uniform
-/// between none and all for one stack; each further one counts as one more that shows it: Beta(n, 1).
+/// A job whose own site is unknown borrows from n sites that share its machine, with another stack, or its
+/// stack, on another machine. A slow network, hot nodes or a slow file system slow every stack of a machine, a
+/// wrong flag or an old release slows one stack everywhere; which it was is unknown. The share u of the
+/// logarithm of what was seen that the job has in common with the sites is assumed uniform between none and all
+/// for one site; each further one counts as one more that shows it: Beta(n, 1).
 ///   log step += mean of u * mean of log f = sum of log f / (n + 1)
 ///   variance  = (mean of log f)^2 * variance of u = (mean of log f)^2 n / ((n + 1)^2 (n + 2))
 struct FactorShares {
@@ -160,6 +172,8 @@ struct Profile {
   /// True if the spreads of its parameters include the differences between the machine of the runs and this
   /// one, so that the distance between the machines adds nothing to the uncertainty of a step.
   bool transferred = false;
+  bool of_collectives =
+      false;  ///< fitted to collectives alone, by one build of a benchmark: not for planning
   const ParameterSchema* schema = &kNoSchema;  ///< the parameters that it states; outlives the profile
   std::array<Value, kMostParameters> values;   ///< by place
   AlgorithmLimits algorithms;

@@ -75,12 +75,16 @@ bool same_parameters(std::int64_t a, std::int64_t b) {
 }
 
 bool is_of(const Observation& e, const models::Job& job, const models::Strategy& strategy) {
-  return e.rule == "memory" && e.instance == job.cluster.instance.name && e.model == job.architecture.name &&
-         same_parameters(e.parameters, models::parameters(job.architecture)) &&
+  return e.rule == "memory" && e.instance == job.cluster.instance.name && is_of(e, job.architecture) &&
          e.sequence == job.training.sequence && same_strategy(e, strategy);
 }
 
 }  // namespace
+
+bool is_of(const Observation& e, const models::Architecture& network) {
+  if (e.parameters == 0) return e.model == network.name;
+  return e.parameters == static_cast<std::int64_t>(models::parameters(network));
+}
 
 bool same_case(const Observation& a, const Observation& b) {
   return a.rule == b.rule && a.accepted == b.accepted && a.instance == b.instance && a.kind == b.kind &&

@@ -42,6 +42,10 @@ struct Observation {
 /// not record counts as equal.
 bool same_case(const Observation& a, const Observation& b);
 
+/// True if the observation is of this network. Its name counts only where its size was not recorded: a config names it
+/// otherwise than a job.
+bool is_of(const Observation& observation, const models::Architecture& network);
+
 /// Remark on a group's verdict from observations of a group of this kind on the same chips, with as many
 /// ranks on as many nodes of the type. "" without any. "observed in FILE:LINE" if they agree or the verdict
 /// was doubtful; "but FILE:LINE shows that the runtime refused|accepted it" if they contradict each other.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/framework/strategy_keys.h"
+#include "models/uncertainty/spread.h"
 #include "units/normal.h"
 #include "units/square.h"
 
@@ -36,18 +37,32 @@ double log_sd(const models::StepReport& r) {
   return std::log(r.high / r.low) / (2 * kNinetyPercent);
 }
 
-/// log(scale * b / a) of two independent steps.
-models::LogRatio independent_ratio(const models::StepReport& a, const models::StepReport& b, double scale) {
-  models::LogRatio ratio{std::log(scale * b.step / a.step), std::hypot(log_sd(a), log_sd(b))};
-  if (!a.slow && !b.slow) return ratio;
-  ratio.sd = std::hypot(models::mixture_of(a).front().sd, models::mixture_of(b).front().sd);
+/// log(scale * b / a) of two steps in networks of their own. `apart(sd of a, sd of b)`: the sd of the ratio.
+template <class Apart>
+models::LogRatio ratio_across(const models::StepReport& a, const models::StepReport& b, double scale,
+                              const Apart& apart) {
+  if (!a.slow && !b.slow) return {std::log(scale * b.step / a.step), apart(log_sd(a), log_sd(b))};
+  models::LogRatio ratio{std::log(scale * b.step / a.step),
+                         apart(models::mixture_of(a).front().sd, models::mixture_of(b).front().sd)};
   for (const models::MixturePart& x : models::mixture_of(a)) {
-    for (const models::MixturePart& y : models::mixture_of(b)) {
-      ratio.states.push_back(
-          {x.weight * y.weight, std::log(scale) + y.mean - x.mean, std::hypot(x.sd, y.sd)});
-    }
+    for (const models::MixturePart& y : models::mixture_of(b))
+      ratio.states.push_back({x.weight * y.weight, std::log(scale) + y.mean - x.mean, apart(x.sd, y.sd)});
   }
   return ratio;
+}
+
+/// Sd of the log of the ratio of two steps of one stack on two machines with one set of parameters: what these
+/// leave open of it, the two layouts' own errors, and what is unknown of sites that were learnt elsewhere.
+double related_log_sd(const ComparedPlan& a, const ComparedPlan& b, const models::Profile& profile) {
+  const auto parts = [&](const ComparedPlan& p) {
+    return models::spread_parts(profile, p.job, p.plan.strategy, models::log_gradient(p.plan.report));
+  };
+  const models::SpreadParts of_a = parts(a), of_b = parts(b);
+  std::vector<double> difference = of_b.gradient;
+  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= of_a.gradient[i];
+  const double borrowed =
+      models::factor_shares(profile, a.job).variance + models::factor_shares(profile, b.job).variance;
+  return std::sqrt(models::log_variance(profile, difference) + of_a.own + of_b.own + borrowed);
 }
 
 /// The ratio with the doubt of the plan that is less tested. It may have less work, and still not be faster.
@@ -93,12 +108,18 @@ PlanComparison compare_plans(std::array<ComparedPlan, 2> plans,
   const models::StepReport &a = first.plan.report, &b = second.plan.report;
   c.differs = differences(first, second);
   c.step_scale = tokens_of(first) / tokens_of(second);
-  c.shared = first.plan.instance == second.plan.instance && profiles[0]->name == profiles[1]->name &&
-             first.job.software.framework == second.job.software.framework;
-  if (c.shared)
+  const bool one_stack =
+      profiles[0]->name == profiles[1]->name && first.job.software.framework == second.job.software.framework;
+  c.shared = one_stack && first.plan.instance == second.plan.instance;
+  if (c.shared) {
     c.ratio = tested(models::log_ratio(a, b, *profiles[0], c.step_scale), first.plan, second.plan);
-  else
-    c.ratio = independent_ratio(a, b, c.step_scale);
+  } else if (one_stack && !profiles[0]->network && !profiles[1]->network) {
+    const double sd = related_log_sd(first, second, *profiles[0]);
+    c.ratio = tested(ratio_across(a, b, c.step_scale, [sd](double, double) { return sd; }), first.plan,
+                     second.plan);
+  } else {
+    c.ratio = ratio_across(a, b, c.step_scale, [](double x, double y) { return std::hypot(x, y); });
+  }
   c.by_cause = causes(a, b, c.step_scale);
   c.by_operator = operators(a, b, c.step_scale);
   return c;

@@ -30,7 +30,8 @@ std::optional<UnmeasuredStack> unmeasured_stack(const models::Job& on, const mod
   UnmeasuredStack out{models::stack_name(own.framework, own.release), {}};
   for (const std::size_t i : borrowed) {
     const models::StackFactor& f = profile.calibration->stacks[i];
-    out.measured.push_back(models::stack_name(f.framework, f.release));
+    const bool here = f.instance == on.cluster.instance.name;
+    out.measured.push_back(models::stack_name(f.framework, f.release) + (here ? "" : " on " + f.instance));
   }
   return out;
 }

@@ -38,10 +38,12 @@ struct Violation {
   bool doubtful = false;  ///< the runtime may or may not accept it
 };
 
-/// A stack that the profile has not learnt on the plan's machine, while it has learnt others there.
+/// A stack that the profile has not learnt on the plan's machine, while it has learnt others there, or this one
+/// on other machines.
 struct UnmeasuredStack {
   std::string name;
-  std::vector<std::string> measured;
+  std::vector<std::string>
+      measured;  ///< "nxdt 2.23", or "nxdt 2.23 on trn1.32xlarge" where that is another machine
 };
 
 /// A strategy that was simulated. It fits in memory. The search makes sure that it is legal;

@@ -1,8 +1,10 @@
 // compare: two plans of one job against each other.
 #include "api/compare.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <variant>
 
@@ -95,6 +97,52 @@ TEST_CASE("a plan that is less tested is less surely the faster one", "[api]") {
   CHECK(ratio().positive() > 0.1);
   a.plan.untested_log_sd = 0.3;  // what both lack counts for neither
   CHECK(ratio().sd == Approx(0).margin(1e-12));
+}
+
+// Reported: two types of one family counted as independent, though one set of parameters times both. Of equal steps the
+// sd is that of the two layouts' own errors c. A site learnt on one of them, with variance v, has its whole part there
+// and half on the other, where (log f)^2 / 12 is unknown: 2 c^2 + v / 4 + (log f)^2 / 12.
+TEST_CASE("what is uncertain of a family counts by the difference of its types", "[api]") {
+  planner::ComparedPlan a{"a", job_of("llama3-8b", 1, 8192, 64), {}, {}}, b = a;
+  b.job.cluster.instance.name = "trn1n.32xlarge";
+  for (planner::ComparedPlan* p : {&a, &b}) {
+    p->job.software = {"nxdt", "2.22"};
+    p->plan.instance = p->job.cluster.instance.name;
+    p->plan.global_batch = 64;
+    p->plan.strategy = strategy_of(p->job, "tp=8");
+    p->plan.report.schema = datasheet().schema;
+    p->plan.report.step = p->plan.report.low = p->plan.report.high = Seconds(10);
+  }
+  models::Profile profile = datasheet();
+  const auto sd = [&] { return planner::compare_plans({a, b}, {&profile, &profile}).ratio.sd; };
+  const double own = profile[models::common::configuration_spread];
+  CHECK(sd() == Approx(std::sqrt(2) * own));
+  models::Calibration c;
+  c.stacks = {{"nxdt", "2.22", 1.5, 0.1, "trn1.32xlarge"}};
+  const std::size_t places = profile.schema->places();
+  c.covariance.assign(places + 1, std::vector<double>(places + 1, 0));
+  c.covariance[places][places] = 0.01;
+  profile.calibration = std::make_shared<const models::Calibration>(c);
+  CHECK(sd() == Approx(std::sqrt(2 * own * own + 0.01 / 4 + std::pow(std::log(1.5), 2) / 12)));
+}
+
+TEST_CASE("prices and hardware of the machines that are compared", "[api]") {
+  api::CompareRequest r;
+  r.first = "1xtrn1.32xlarge:tp=8";
+  r.second = "1xtrn1n.32xlarge:tp=8";
+  r.job.job = kOneNode;
+  r.price = "trn1=20,trn1n=1";
+  r.hardware = {"core.memory=32GiB"};
+  Remarks remarks;
+  const planner::PlanComparison c = api::compare(r, remarks);
+  CHECK(c.plans[0].plan.usd_per_hour == 20);
+  CHECK(c.plans[1].plan.usd_per_hour == 1);
+  CHECK(c.plans[1].job.cluster.instance.core.memory.value == 32.0 * (1 << 30));
+  r.price = "trn1=20,p5=1";
+  CHECK_THROWS_AS(api::compare(r, remarks), InputError);  // no side is a p5
+  r.price.clear();
+  r.second = "tests/planner/fixtures/oom.yaml";
+  CHECK_THROWS_AS(api::compare(r, remarks), InputError);  // a file states its own machine
 }
 
 TEST_CASE("a folder is compared as it is", "[api]") {

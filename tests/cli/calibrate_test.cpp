@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/catch.h"
 #include "tests/cli/json_of.h"
 #include "tests/cli/run_cli.h"
@@ -22,14 +24,19 @@ const std::string kOnGpus =
     "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
     "cluster: {instance: p5.48xlarge, nodes: 2}\n";
 
+/// One of Megatron-LM's log.
+std::string iteration(int i, const std::string& milliseconds) {
+  return fmt::format(
+      " [2025-03-04 10:05:{:02}] iteration        {}/     100 | consumed samples:  1000 | elapsed time "
+      "per iteration (ms): {} | learning rate: 1.0E-05 | global batch size:   128 | lm loss: 2.0E+00 "
+      "|\n",
+      i, i, milliseconds);
+}
+
 /// Six iterations of Megatron-LM's log, each of so many milliseconds.
 std::string iterations(const char* milliseconds) {
   std::string text;
-  for (int i = 1; i <= 6; ++i) {
-    text += " [2025-03-04 10:05:0" + std::to_string(i) + "] iteration        " + std::to_string(i) +
-            "/     100 | consumed samples:  1000 | elapsed time per iteration (ms): " + milliseconds +
-            " | learning rate: 1.0E-05 | global batch size:   128 | lm loss: 2.0E+00 |\n";
-  }
+  for (int i = 1; i <= 6; ++i) text += iteration(i, milliseconds);
   return text;
 }
 
@@ -263,12 +270,30 @@ TEST_CASE("a trace alone, and logs that two numbers of one layout contradict", "
   cli.expect(3, "two.log:7:1: step: 16 s is 1.8 times the 9 s of two.log:1, of the same layout",
              "calibrate $work/two.log --job $work/job.yaml --strategy tp=2 --out $work/two.json");
   cli.says("two.json is not written");
+  // Reported: two steps taught as much as sixty, and steps that were still warming up, or growing, as steady ones.
+  const auto paces = [](const std::vector<std::string>& milliseconds) {
+    std::string text;
+    for (std::size_t i = 0; i < milliseconds.size(); ++i)
+      text += iteration(static_cast<int>(i) + 1, milliseconds[i]);
+    return text;
+  };
+  cli.write("short.log", paces({"9000.0", "9000.0", "9000.0"}));
+  cli.expect(0, "short.log:1:1: step: 2 steps are little to learn from: the pace of a run shows from 5 on",
+             "calibrate $work/short.log --job $work/job.yaml --strategy tp=2 --out $work/short.json");
+  cli.write("warm.log", paces({"90000.0", "13200.0", "13100.0", "9000.0", "9000.0", "9000.0"}));
+  cli.expect(3, "warm.log:1:1: step: the steps have no common pace: a part of them takes at most 9 s",
+             "calibrate $work/warm.log --job $work/job.yaml --strategy tp=2 --out $work/warm.json");
+  std::vector<std::string> growing;
+  for (int i = 0; i < 40; ++i) growing.push_back(std::to_string(8000 + 60 * i) + ".0");
+  cli.write("growing.log", paces(growing));
+  cli.expect(0, "the last third of the steps takes 1.1[0-9]+ times as long as the first",
+             "calibrate $work/growing.log --job $work/job.yaml --strategy tp=2 --out $work/growing.json");
   cli.write("megatron.yaml", kOnGpus + "software: {framework: megatron}\n");
   cli.expect(0, "the strategy is one of torchtitan, the job states megatron: predicted as torchtitan runs it",
              "simulate $work/megatron.yaml --strategy tp=2,framework=fsdp");
   // Reported: two copies of a log counted as two runs; memory beyond the prediction was read and not said.
   cli.write("one.log",
-            steps("9000.0") +
+            iterations("9000.0") +
                 "[Rank 0] (after 1 iterations) memory (MB) | allocated: 1.0 | max allocated: 1.0 | "
                 "reserved: 80000.0 | max reserved: 80000.0\n");
   cli.write("copy.log", cli.read(cli.work("one.log")));
@@ -415,6 +440,15 @@ TEST_CASE("kernels and nccl-tests of a machine", "[cli]") {
   const json two = json_of(cli, "simulate $work/job.yaml --strategy tp=2 --profile $work/two.json");
   CHECK(two.at("step_seconds_90").at(0).get<double>() < 9);
   CHECK(two.at("step_seconds_90").at(1).get<double>() > 11.2);
+  // Reported: the network of the cluster counted twice, in the steps that ran there and in an all-reduce.
+  const auto step_of = [&](const char* more) {
+    return json_of(cli,
+                   std::string("simulate $work/job.yaml --strategy tp=2 --profile $work/ran.json") + more)
+        .at("step_seconds");
+  };
+  CHECK(step_of("") == step_of(" --all-reduce-gbps 100"));
+  cli.expect(0, "the measured all-reduce is not used: ran has learnt steps of megatron on p5.48xlarge",
+             "simulate $work/job.yaml --strategy tp=2 --profile $work/ran.json --all-reduce-gbps 100");
   // Reported: what ran was called untested.
   CHECK(json_of(cli, "simulate $work/job.yaml --strategy tp=2,mbs=2 --profile $work/ran.json")
             .at("works_probability") >
@@ -446,7 +480,7 @@ TEST_CASE("an answer names the stack that was measured in place of its own", "[c
       cli.run_with("COLUMNS", "100", "plan $work/job.yaml --profile $work/mine.json").out;
   cli.prints("^Unknown +torchtitan was not measured on your p5.48xlarge, but megatron was: ");
   CHECK(std::count(answer.begin(), answer.end(), '\n') <= 16);
-  cli.says("so torchtitan there is predicted 1.2[0-9] times as long, give or take ");
+  cli.says("so it is predicted 1.2[0-9] times as long, give or take ");
   cli.run("plan $work/job.yaml --profile $work/mine.json --target megatron");
   cli.prints_no("was not measured");
   cli.run("plan $work/job.yaml");

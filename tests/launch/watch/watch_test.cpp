@@ -54,6 +54,21 @@ TEST_CASE("the refused group of the tutorial, and the next plan", "[launch]") {
   CHECK_FALSE(contains(known.fix, "assumed"));
 }
 
+// Reported: the step time of such a log leaves out what happens between two steps, which a prediction, and calibrate,
+// count. 1024 sequences at 80 a second are 12.8 s.
+TEST_CASE("a run is compared by whole steps where its log states their rate", "[launch]") {
+  std::string text;
+  for (int i = 1; i <= 40; ++i)
+    text += fmt::format("step {} step_time 12.0s throughput 80 seq/s loss 2.5 grad norm 1\n", i);
+  const io::WatchReport r = watch(text, planned("tp=8,recompute=CoreAttention+LlamaMLP"));
+  CHECK(*r.step_seconds == Approx(12.8));
+  CHECK(*r.recent_seconds == Approx(12.8));
+  CHECK(*r.tokens_per_second == Approx(1024 * 8192 / 12.8));
+  REQUIRE(r.remarks.size() == 1);
+  CHECK(r.remarks[0] == "a step takes 12.8 s by the throughput in the log (12 by the step time in the log)");
+  CHECK(*watch(text).step_seconds == Approx(12));  // the batch is unknown
+}
+
 TEST_CASE("a graph that is too large leads to a plan that needs less", "[launch]") {
   auto ran = planned("tp=8,recompute=CoreAttention+LlamaMLP");
   const std::string line =

@@ -135,8 +135,8 @@ TEST_CASE("the spread of a step is that of covariance, stack and configuration",
 }
 
 // Catches parts of factors that pace and spread count differently, and what borrows though it must not: the
-// own stack, another machine, a factor of published runs or of a layout.
-TEST_CASE("a stack borrows from the sites of others on its machine", "[models][uncertainty]") {
+// own stack, another stack on another machine, a factor of published runs or of a layout.
+TEST_CASE("a stack borrows from others on its machine, and from itself on others", "[models][uncertainty]") {
   models::Job job = job_of("llama2-7b", 4, 4096, 64);
   const std::string machine = job.cluster.instance.name;
   Profile p = sure();
@@ -178,6 +178,44 @@ TEST_CASE("a stack borrows from the sites of others on its machine", "[models][u
   CHECK(weights("nxd", "2.20") == Weights{0, 0, 0, 0, 0.5});
   job.cluster.instance.name = "unknown";
   CHECK(weights("nxd", "2.20") == Weights{0, 0, 0, 0, 0});
+  CHECK(weights("nxdt", "2.20") == Weights{1, third, 0, 0, third});
+}
+
+// Catches a config that states no release and takes half of what its own cluster has shown.
+TEST_CASE("a job without a release is of the one that was learnt", "[models][uncertainty]") {
+  models::Job job = job_of("llama2-7b", 4, 4096, 64);
+  const std::string machine = job.cluster.instance.name;
+  Profile p = sure();
+  const auto release = [&](std::vector<models::StackFactor> stacks) {
+    p.calibration = calibration(std::move(stacks));
+    return models::site_release(p, job);
+  };
+  job.software = {"nxdt", ""};
+  CHECK(release({{"nxdt", "2.19", 1.1, 0},
+                 {"nxdt", "2.20", 2, 0, machine},
+                 {"nxdt", "2.21", 2, 0, "elsewhere"}}) == "2.20");
+  CHECK(release({{"nxdt", "2.20", 2, 0, machine}, {"nxdt", "2.21", 1, 0, machine}}).empty());
+  CHECK(release({{"nxd", "2.20", 2, 0, machine}}).empty());
+}
+
+// Reported: a layout learnt from a log was not found in its own config, which names the network otherwise.
+TEST_CASE("a learnt layout is that of a network of one size, whatever its name", "[models][uncertainty]") {
+  models::Job job = job_of("llama2-7b", 4, 4096, 64);
+  job.software = {"nxdt", ""};
+  const models::Strategy s = strategy_of(job, "tp=8");
+  models::StackFactor f{"nxdt", "", 1.2, 0, job.cluster.instance.name, layout_name(job, s)};
+  f.parameters = static_cast<std::int64_t>(models::parameters(job.architecture));
+  CHECK(applies(f, job, &s));
+  job.architecture.name = "config";
+  CHECK(applies(f, job, &s));
+  models::Job deeper = job;
+  ++deeper.architecture.layers;
+  CHECK_FALSE(applies(f, deeper, &s));
+  ++job.training.global_batch;
+  CHECK_FALSE(applies(f, job, &s));
+  --job.training.global_batch;
+  f.parameters = 0;  // of an older profile
+  CHECK_FALSE(applies(f, job, &s));
 }
 
 // A log-sd of 0.3 of all steps whose tokens are dispatched: not of a dense model, nor of experts with places.
