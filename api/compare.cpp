@@ -69,7 +69,7 @@ Side on_cluster(const CompareRequest& r, const std::string& name, const ClusterW
   const ResolvedJob resolved = resolve(asked,
                                        {.one_strategy = one,
                                         .loop_stated = io::states_loop(words.strategy),
-                                        .amend = with_prices(r.price, false)},
+                                        .amend = with_prices(r.price, OtherTypes::left_out)},
                                        remarks);
   if (one) return predicted(name, resolved, io::parse_strategy(words.strategy, resolved.job()), remarks);
   Recommendation best =
@@ -122,9 +122,11 @@ Side read_side(const CompareRequest& r, const std::string& name, Remarks& remark
     throw fault(name, "it is no file, and a strategy or a cluster needs a job",
                 "add --job JOB, or correct the path");
   if (const auto words = cluster_words(name)) return on_cluster(r, name, *words, remarks);
-  const ResolvedJob resolved = resolve(
-      r, {.one_strategy = true, .loop_stated = io::states_loop(name), .amend = with_prices(r.price, false)},
-      remarks);
+  const ResolvedJob resolved = resolve(r,
+                                       {.one_strategy = true,
+                                        .loop_stated = io::states_loop(name),
+                                        .amend = with_prices(r.price, OtherTypes::left_out)},
+                                       remarks);
   return predicted(name, resolved, io::parse_strategy(name, resolved.job()), remarks);
 }
 
@@ -153,7 +155,8 @@ planner::PlanComparison compare(const CompareRequest& r, Remarks& remarks) {
   if (!faults.empty()) throw InputError(std::move(faults));
   for (const Side& side : sides) remark_site(*side.profile, side.plan.job, once);
   const ComparedPlan &first = sides[0].plan, &second = sides[1].plan;
-  if (first.job.architecture.name != second.job.architecture.name)
+  if (first.job.architecture.name != second.job.architecture.name &&
+      models::parameters(first.job.architecture) != models::parameters(second.job.architecture))
     throw fault(r.second,
                 fmt::format("it trains {}, and {} trains {}", second.job.architecture.name, r.first,
                             first.job.architecture.name),

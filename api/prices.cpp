@@ -93,16 +93,18 @@ io::PriceList stated_prices(const std::string& price, const std::vector<topology
   return stated;
 }
 
-std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::string& price, bool alone) {
-  return [&price, alone](io::JobReading& reading, const io::Catalog& catalog) {
+std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::string& price,
+                                                                     OtherTypes others) {
+  return [&price, others](io::JobReading& reading, const io::Catalog& catalog) {
     if (price.empty()) return;
     models::Job& job = reading.job;
     const std::vector<topology::Instance> types =
         job.space.instances.empty() ? std::vector{job.cluster.instance} : job.space.instances;
     std::vector<Diagnostic> faults;
     const io::PriceList stated =
-        alone ? stated_prices(price, types, "name it as --instance, or leave its price out", catalog, faults)
-              : stated_prices(price, catalog, faults);
+        others == OtherTypes::refused
+            ? stated_prices(price, types, "name it as --instance, or leave its price out", catalog, faults)
+            : stated_prices(price, catalog, faults);
     if (!faults.empty()) throw InputError(std::move(faults));
     const auto set = [&](topology::Instance& instance) {
       const auto own = stated.find(instance.name);

@@ -21,13 +21,16 @@ using io::is_price_file;
                                           const std::vector<topology::Instance>& types,
                                           const std::string& add, const io::Catalog& catalog,
                                           std::vector<Diagnostic>& faults);
+/// Types of a list that a job does not ask about.
+enum class OtherTypes { refused, left_out };
+
 /// The same, of any types.
 [[nodiscard]] io::PriceList stated_prices(const std::string& price, const io::Catalog& catalog,
                                           std::vector<Diagnostic>& faults);
 /// Gives the machines of a job the prices of --price instead of the catalogue's (ResolveOptions::amend), which throws
-/// InputError with every fault. `alone`: a list may name no other types. Refers to `price`.
-[[nodiscard]] std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::string& price,
-                                                                                   bool alone = true);
+/// InputError with every fault. Refers to `price`.
+[[nodiscard]] std::function<void(io::JobReading&, const io::Catalog&)> with_prices(
+    const std::string& price, OtherTypes others = OtherTypes::refused);
 
 /// Adds a fault for each option that is wrong, and those of the file of --price. `types`: those compared.
 [[nodiscard]] planner::PriceOptions price_options(const WhatIfRequest& request,

@@ -134,14 +134,15 @@ void ResolvedJob::remark_sites(Remarks& remarks) const {
     for (const Stack& stack : machine(type).stacks) {
       const models::Profile& profile = profile_on(type);
       const models::Job runs = on_stack(at, stack, choice_, profile);
-      if (!at_known_site(profile, runs)) continue;
       const std::string& release = runs.software.release;
       if (release != at.software.release)
-        remarks.add(fmt::format("the release of {} is not stated: {}, which {} has learnt on {}, is assumed",
-                                printable(runs.software.framework, 30), printable(release, 20), profile.name,
-                                type.name),
-                    "release");
-      if (runs.all_reduce)
+        remarks.add(
+            fmt::format("the release of {} is not stated: {}, which {} has learnt, is assumed on {}; state "
+                        "another with --release",
+                        printable(runs.software.framework, 30), printable(release, 20), profile.name,
+                        type.name),
+            "release");
+      if (runs.all_reduce && at_known_site(profile, runs))
         remarks.add(
             fmt::format("the measured all-reduce is not used: {} has learnt steps of {} on {}, which hold "
                         "the network of that cluster",

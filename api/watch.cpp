@@ -189,8 +189,9 @@ class Watcher {
 
   /// Report on the log as read so far.
   io::WatchReport report(const FollowedLog& log, const std::string& state, bool learn) {
-    const launch::LogReading reading = log.now();
+    launch::LogReading reading = log.now();
     refer_to_stack(reading.content.steps);
+    launch::take_whole_steps(reading, context_.plan);
     context_.state = state;
     advise(reading.failures);
     silence_.step_seen(reading.run.last, reading.run.seconds());

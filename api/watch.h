@@ -27,7 +27,8 @@ struct WatchRequest {
 /// Receives each report: `whole` at the end, else the changes; `assumed` if the plan that ran is unknown.
 using ShowReport = std::function<void(const io::WatchReport&, bool whole, bool assumed)>;
 
-/// True if a log shows a failure and no step after it, or if no profile could be written to `calibrate`. Returns once the run is over. Throws InputError.
+/// True if a log shows a failure and no step after it, or if no profile could be written to `calibrate`. Returns
+/// once the run is over. Throws InputError.
 [[nodiscard]] bool watch(const WatchRequest& request, const ShowReport& show, Remarks& remarks);
 
 }  // namespace trnplan::api

@@ -39,10 +39,12 @@ std::optional<Predicted> predicted(const models::Job& job, const models::Strateg
   Remarks unsaid;
   const ResolvedJob resolved =
       resolve(job, {{}, "", profile}, {.one_strategy = true, .refuses = false}, unsaid);
-  for (const Remark& r :
-       unsaid.all()) {  // what is assumed of the software, and what the profile does not know
+  // What is assumed of the software, and what the profile knows or does not know.
+  for (const Remark& r : unsaid.all()) {
     const auto* text = std::get_if<std::string>(&r);
-    if (text != nullptr && (text->ends_with("[stack]") || text->ends_with("[profile]"))) remarks.add(*text);
+    if (text == nullptr) continue;
+    for (const char* id : {"[stack]", "[profile]", "[release]", "[network]"})
+      if (text->ends_with(id)) remarks.add(*text);
   }
   resolved.remark_other_loop(strategy, remarks);
   const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(strategy));

@@ -35,19 +35,17 @@ std::vector<logs::StepSample> of_pace(std::vector<logs::StepSample> samples, con
   if (samples.empty() || pace.empty()) return samples;
   const double middle = median(pace);
   if (std::all_of(samples.begin(), samples.end(), [&](const logs::StepSample& s) {
-        return std::abs(std::log(s.seconds / middle)) <= kSamePace;
+        return std::abs(std::log(s.wall_seconds.value_or(s.seconds) / middle)) <= kSamePace;
       }))
     return samples;
   logs::StepSample one = samples.back();
-  std::vector<double> off = pace, sorted = pace;
+  std::vector<double> off = pace;
   for (double& s : off) s = std::abs(s - middle);
-  std::sort(sorted.begin(), sorted.end());
   one.seconds = middle;
   one.spread = kDeviationToSigma * median(std::move(off));
-  one.low = sorted[sorted.size() / 10];
-  one.high = sorted[sorted.size() - 1 - sorted.size() / 10];
   one.count = static_cast<int>(pace.size());
-  if (one.wall_seconds) *one.wall_seconds *= middle / samples.back().seconds;
+  one.wall_seconds.reset();
+  set_range(pace, one);
   return {one};
 }
 
@@ -97,8 +95,6 @@ std::string best_with(const models::Profile& profile, const io::PlanFile& plan, 
 Learnt learn_from_run(const WatchRequest& o, const FollowedLog& log, const launch::LogReading& reading,
                       const launch::WatchContext& context, const models::Profile& profile,
                       const launch::FindPlans& find, const io::Catalog& catalog, Remarks& remarks) {
-  if (reading.run.timed_steps() < logs::kFewestSteps)
-    return {fmt::format("too few steps to learn from: {} are needed", logs::kFewestSteps)};
   const io::PlanFile& plan = *context.plan;
   const calibrate::StepInputs inputs = inputs_of(o, log, reading, plan, remarks);
   const std::string said = steps_text(inputs);

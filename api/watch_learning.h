@@ -13,13 +13,13 @@ namespace trnplan::api {
 
 /// Outcome of --calibrate.
 struct Learnt {
-  std::string
-      said;  ///< for the report: what was written, and the plan that is the best with it; or why nothing was
+  /// For the report: what was written, and the plan that is the best with it; or why nothing was.
+  std::string said;
   bool written = false;
 };
 
-/// Writes the profile of WatchRequest::calibrate, unless calibrate would refuse to. `profile`: the prior. Adds remarks on doubts. Throws
-/// InputError if the file cannot be written. Cost: some ten simulations and a search.
+/// Writes the profile of WatchRequest::calibrate, unless calibrate would refuse to. `profile`: the prior. Adds
+/// remarks on doubts. Throws InputError if the file cannot be written. Cost: some ten simulations and a search.
 [[nodiscard]] Learnt learn_from_run(const WatchRequest& request, const FollowedLog& log,
                                     const launch::LogReading& reading, const launch::WatchContext& context,
                                     const models::Profile& profile, const launch::FindPlans& find,

@@ -61,7 +61,7 @@ models::Profile with_sites(const models::Profile& prior, const std::vector<SiteR
     }
     if (!has([](const auto& f) { return !f.layout.empty(); })) {
       add({software.framework, software.release, 1, 0, instance, layout_name(run.job, run.strategy),
-           static_cast<std::int64_t>(models::parameters(run.job.architecture))},
+           models::parameters(run.job.architecture)},
           square(models::own_spread(prior, run.job.architecture.causal)));
     }
   }

@@ -30,7 +30,7 @@ constexpr double kUnseenJitter = 0.05;
 constexpr double kTrend = 0.1;
 
 bool is_short(const MeasuredStep& s) {
-  return s.count < logs::kFewestSteps;
+  return s.count > 0 && s.count < logs::kFewestSteps;  // 0: the log does not say
 }
 
 bool has_trend(const MeasuredStep& s) {
@@ -48,7 +48,7 @@ double spread_of(const logs::StepSample& s, const MeasuredStep& step) {
 
 }  // namespace
 
-void add_samples(const RanSamples& log, MappedRuns& runs) {
+void add_samples(const RanSamples& log, const models::Profile& profile, MappedRuns& runs) {
   if (!log.ran || !log.ran->strategy) return;
   for (const logs::StepSample& s : log.samples) {
     MeasuredStep step;
@@ -62,7 +62,7 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     step.kind = log.ran->job.architecture.causal ? "decoder" : "bert";
     step.job = log.ran->job;
     if (!s.framework.empty()) step.job.software.framework = s.framework;
-    step.job.software.release = s.release;
+    step.job.software.release = s.release.empty() ? models::site_release(profile, step.job) : s.release;
     step.strategy = *log.ran->strategy;
     step.configuration = layout_name(step.job, step.strategy);
     step.seconds = s.wall_seconds.value_or(s.seconds);
@@ -72,6 +72,7 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     step.high = s.high;
     step.trend = s.trend;
     step.count = s.count;
+    step.range = range_words(s);
     step.log_sd = spread_of(s, step);
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
     if (!reason.empty()) {
@@ -89,7 +90,7 @@ namespace {
 void widen_unlike(std::vector<SiteRun>& runs, double repeat) {
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<SiteRun*>> layouts;
   for (SiteRun& run : runs)
-    layouts[{layout_name(run.job, run.strategy), run.job.software.framework, run.job.software.release}]
+    layouts[{layout_key(run.job, run.strategy), run.job.software.framework, run.job.software.release}]
         .push_back(&run);
   for (auto& [name, same] : layouts) {
     const auto n = static_cast<double>(same.size());
@@ -142,14 +143,9 @@ std::vector<Diagnostic> uneven_runs(const StepData& data) {
   });
   for (const MeasuredStep& s : data.runs.steps) {
     if (!s.own || !is_uneven(s)) continue;
-    const char* part = s.count < 10 ? "a part" : "a tenth";
-    doubts.push_back(
-        {s.at, "step",
-         fmt::format("the steps have no common pace: {} of them takes at most {:.4g} s, {} at least "
-                     "{:.4g} s",
-                     part, s.low, part, s.high),
-         "find what slows a part of the steps (data loading, checkpoints, a slow node), and "
-         "calibrate with the steps of one pace"});
+    doubts.push_back({s.at, "step", "the steps have no common pace: " + s.range,
+                      "find what slows a part of the steps (data loading, checkpoints, a slow node), and "
+                      "calibrate with the steps of one pace"});
   }
   return doubts;
 }

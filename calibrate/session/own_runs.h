@@ -12,7 +12,7 @@
 namespace trnplan::calibrate {
 
 /// Adds steps of the user's own logs to the published ones.
-void add_samples(const RanSamples& log, MappedRuns& runs);
+void add_samples(const RanSamples& log, const models::Profile& profile, MappedRuns& runs);
 /// Runs of the user in the data, one for each log. `repeat`: log-sd of one run from the next.
 [[nodiscard]] std::vector<SiteRun> site_runs(const StepData& data, double repeat);
 /// Doubts about logs, and about logs of one layout, whose steps no single pace describes.

@@ -64,8 +64,11 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
   // The user's statement outweighs hints in the words of a log.
   if (!ran.job.software.framework.empty()) s.framework = ran.job.software.framework;
   if (s.release.empty()) s.release = ran.job.software.release;
-  if (s.sequences_per_second && s.global_batch)
-    take_rate(*s.global_batch / *s.sequences_per_second, s, remarks);
+  if (s.sequences_per_second && s.global_batch) {
+    take_rate(s.sequences_a_step ? s.seconds * *s.global_batch / *s.sequences_a_step
+                                 : *s.global_batch / *s.sequences_per_second,
+              s, remarks);
+  }
   if (!s.tokens_per_second && s.sequences_per_second && s.sequence) {
     s.tokens_per_second = *s.sequences_per_second * *s.sequence;
   }

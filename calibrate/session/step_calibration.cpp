@@ -291,7 +291,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   }
   const models::Profile prior = out.refitted ? prior_of(published, profile) : profile;
   out.data = step_data(published, inputs.runs, inputs.points, prior, remarks, [&](MappedRuns& runs) {
-    for (const RanSamples& log : inputs.logs) add_samples(log, runs);
+    for (const RanSamples& log : inputs.logs) add_samples(log, profile, runs);
   });
   name_kernels(inputs.runs, out.data->runs.excluded);
   if (out.data->runs.steps.empty() && inputs.kernels.empty()) {
@@ -326,6 +326,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   fitted.name = name;
   fitted.base = prior.base;
   fitted.instance = prior.instance;
+  fitted.of_collectives = false;
   std::vector<models::Parameter> fit_to;
   for (const StepFit::Estimate& e : out.fit.estimates) fit_to.push_back(e.parameter);
   round_values(fitted, fit_to);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace trnplan::io {
 
 namespace {
@@ -136,6 +138,7 @@ std::vector<std::string> covariance_names(const models::Calibration& calibration
     std::string name = s.release.empty() ? s.framework : s.framework + " " + s.release;
     if (!s.instance.empty()) name += " on " + s.instance;
     if (!s.layout.empty()) name += ": " + s.layout;
+    if (s.parameters > 0) name += fmt::format(" ({} parameters)", s.parameters);
     names.push_back(std::move(name));
   }
   return names;

@@ -27,32 +27,15 @@ double tokens_a_step(const models::Job& job) {
   return static_cast<double>(job.training.sequence) * job.training.global_batch;
 }
 
-/// Seconds from one step to the next over the step time in the log, where that is less than the whole step: what the
-/// run takes, and what is predicted. A remark says so.
-double whole_of(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
-  if (content.steps.empty()) return 1;
-  std::optional<logs::StepSample> s = content.steps.back();
-  Remarks unsaid;
-  if (plan) s = calibrate::completed(*std::move(s), {plan->job, std::nullopt, ""}, unsaid);
-  if (!s || !(s->wall_seconds > s->seconds)) return 1;
-  const double whole = *s->wall_seconds / s->seconds;
-  if (whole > 1 + kWorthSaying)
-    r.remarks.push_back(fmt::format("a step takes {:.4g} s{}", *s->wall_seconds,
-                                    calibrate::measured_as(s->wall_by_rate, s->seconds)));
-  return whole;
-}
-
-/// `whole`: whole_of().
-void time_steps(const RunLog& log, double whole, io::WatchReport& r) {
+void time_steps(const RunLog& log, io::WatchReport& r) {
   const auto [seconds, steps] = log.pace();
   r.timed_steps = static_cast<int>(std::min<std::int64_t>(log.timed_steps(), kMostCounted));
   const std::size_t lines = recent_lines(log);
   r.recent_steps = static_cast<int>(
       std::min({steps, static_cast<std::int64_t>(lines) * log.interval, std::int64_t{kMostCounted}}));
   if (seconds.empty()) return;
-  const double middle = median(seconds);
-  r.step_seconds = whole * middle;
-  r.recent_seconds = whole * mean_of(steady_recent(last_of(seconds, lines), middle));
+  r.step_seconds = median(seconds);
+  r.recent_seconds = mean_of(steady_recent(last_of(seconds, lines), *r.step_seconds));
 }
 
 void alarm(io::WatchReport& r, std::string kind, std::string message, std::string cause, std::string fix) {
@@ -149,26 +132,26 @@ double count_steps(const RunLog& log, double step, std::int64_t& lost) {
 }
 
 /// Seconds of the steps at their own pace, where that has changed: slow steps are then no losses. Else 0.
-double paced(const RunLog& log, double whole, const io::WatchReport& r) {
+double paced(const RunLog& log, const io::WatchReport& r) {
   if (!io::drifts(r)) return 0;
   const double most = kSlowStep * std::max(*r.step_seconds, *r.recent_seconds);
   double seconds = -static_cast<double>(r.lost_steps) * *r.step_seconds;
   for (const Stretch& s : log.stretches)
     for (const StepTime& t : s.steps)
-      seconds += std::min(whole * t.seconds, most) * static_cast<double>(std::min(t.steps, log.interval));
+      seconds += std::min(t.seconds, most) * static_cast<double>(std::min(t.steps, log.interval));
   return seconds;
 }
 
-void account(const RunLog& log, const std::optional<io::PlanFile>& plan, double whole, io::WatchReport& r) {
+void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
   if (log.stretches.empty() || !r.step_seconds) return;
-  const double useful = whole * count_steps(log, *r.step_seconds / whole, r.lost_steps);
+  const double useful = count_steps(log, *r.step_seconds, r.lost_steps);
   const double wall = wall_of(log.stretches);
   r.wall_seconds = wall;
   if (wall > 0) r.goodput = std::min(1.0, useful / wall);
   const std::int64_t left = std::max<std::int64_t>(0, r.total - r.step);
   if (r.total > 0 && useful > 0 && wall > 0) {
     const double losses =
-        std::max(1.0, (wall - first_start(log, *r.step_seconds)) / std::max(useful, paced(log, whole, r)));
+        std::max(1.0, (wall - first_start(log, *r.step_seconds)) / std::max(useful, paced(log, r)));
     // What is left is done at the pace of the last steps, if that has changed.
     r.eta_seconds =
         static_cast<double>(left) * (io::drifts(r) ? *r.recent_seconds : *r.step_seconds) * losses;
@@ -277,6 +260,23 @@ void tell_end(const std::string& name, const RunSetting& setting, io::WatchRepor
 
 }  // namespace
 
+void take_whole_steps(LogReading& reading, const std::optional<io::PlanFile>& plan) {
+  if (reading.content.steps.empty()) return;
+  std::optional<logs::StepSample> s = reading.content.steps.back();
+  Remarks unsaid;
+  if (plan) s = calibrate::completed(*std::move(s), {plan->job, std::nullopt, ""}, unsaid);
+  if (!s || !(s->wall_seconds > s->seconds)) return;
+  const double whole = *s->wall_seconds / s->seconds;
+  for (Stretch& stretch : reading.run.stretches) {
+    for (StepTime& step : stretch.steps) step.seconds *= whole;
+    if (!s->wall_by_rate) continue;  // a clock shows all of the run
+    for (double* seconds : {&stretch.elapsed, &stretch.before_first, &stretch.with_first}) *seconds *= whole;
+  }
+  if (whole > 1 + kWorthSaying)
+    reading.whole_steps = fmt::format("a step takes {:.4g} s{}", *s->wall_seconds,
+                                      calibrate::measured_as(s->wall_by_rate, s->seconds));
+}
+
 io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
                       const WatchContext& context) {
   const RunLog& log = reading.run;
@@ -293,8 +293,8 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   r.finished = log.finished || (r.total > 0 && r.step >= r.total);
   r.loss = log.loss;
   const std::vector<double> seconds = log.seconds();
-  const double whole = whole_of(reading.content, plan, r);
-  time_steps(log, whole, r);
+  if (!reading.whole_steps.empty()) r.remarks.push_back(reading.whole_steps);
+  time_steps(log, r);
   if (log.mean) take_mean(*log.mean, r);
   if (plan) compare(*plan, setting, r);
   look_for_drift(log, setting, r);
@@ -302,7 +302,7 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   look_for_gaps(log, r);
   if (context.silent) look_for_silence(*context.silent, seconds, setting, r);
   read_memory(reading.content, plan, r);
-  account(log, plan, whole, r);
+  account(log, plan, r);
   look_for_pause(log, r);
   r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1;
   for (const RunEvent& e : log.events) {
@@ -317,7 +317,8 @@ io::WatchReport watch(std::string_view text, const std::string& name, const Watc
                       const models::Profile& profile, const FindPlans& find) {
   WatchedLog log(name);
   log.feed(text);
-  const LogReading reading = log.now();
+  LogReading reading = log.now();
+  take_whole_steps(reading, context.plan);
   return watch(reading, advise(reading.failures, context.ran, profile, find), name, context);
 }
 

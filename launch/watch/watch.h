@@ -27,8 +27,12 @@ struct WatchContext {
   std::optional<double> silent;  ///< s since the last step, of a run in progress
 };
 
+/// Makes the times of the run those of whole steps, from one to the next, where the log shows that they are longer than
+/// the step times in it: by its clock, or by the throughput, for the batch of the plan. A log of another job stays.
+void take_whole_steps(LogReading& reading, const std::optional<io::PlanFile>& plan);
+
 /// Reports progress, step time against the plan, alarms, memory, interruptions, goodput, remaining time,
-/// money, and failures with advice. `advice`: advise() on the failures of the reading.
+/// money, and failures with advice. `reading`: with take_whole_steps(); `advice`: advise() on its failures.
 ///
 /// goodput = steps that count x median step of their stretch / wall time
 /// Wall time: for each stretch the time on its clock, or the time to the next one, by starts that the log

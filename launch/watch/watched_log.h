@@ -20,7 +20,8 @@ namespace trnplan::launch {
 struct LogReading {
   RunLog run;
   std::vector<logs::Failure> failures;
-  logs::Detected content;  ///< as calibrate reads it; without kinds if nothing is known yet
+  logs::Detected content;   ///< as calibrate reads it; without kinds if nothing is known yet
+  std::string whole_steps;  ///< words of take_whole_steps() on the times of the run, if it changed them
 };
 
 /// Reads bytes as they are written, with the readers of calibrate/: logs, and event files of TensorBoard.

@@ -15,7 +15,7 @@ namespace trnplan::logs {
 /// Runs of one file that are read; the rest of it has a warning. Our own value: memory stays bounded.
 inline constexpr std::size_t kMostRuns = 1000;
 
-/// Fewest steps by which the pace of a run is judged, and a run teaches. Our own value.
+/// Fewest steps by which the pace of a run is judged. Our own value.
 inline constexpr int kFewestSteps = 5;
 
 /// The time of an optimizer step of one run in a log.
@@ -32,7 +32,7 @@ struct StepSample {
   /// Standard deviation of a single step, from the median absolute deviation, and at least that of the tick
   /// of the clock; absent with fewer than two values and no such tick.
   std::optional<double> spread;
-  /// A tenth of the single steps, one at least, takes at most `low` s, a tenth at least `high`; 0 with fewer than
+  /// A tenth of the single steps, two at least, takes at most `low` s, as many at least `high`; 0 with fewer than
   /// kFewestSteps steps.
   double low = 0, high = 0;
   /// Median of the last third of the steps over that of the first; 1 with fewer than 3 kFewestSteps steps.
@@ -47,9 +47,17 @@ struct StepSample {
   std::optional<double> global_batch;  ///< sequences of a step
   std::optional<double> sequence;      ///< tokens of a sequence
   std::optional<double> sequences_per_second;  ///< the last one that the log states, often a moving average
+  /// Sequences by that throughput in `seconds`; median over the lines. Fewer than those of a step where the seconds are
+  /// not the whole of it.
+  std::optional<double> sequences_a_step;
   std::optional<double> tokens_per_second;
   std::optional<double> device_tokens_per_second;  ///< of one device; median over the lines
 };
+
+/// Sets low, high and trend by the times of single steps in the order of the log.
+void set_range(std::vector<double> single, StepSample& sample);
+/// "a tenth takes at most 9 s, a tenth at least 13 s", or "a part" of few steps.
+[[nodiscard]] std::string range_words(const StepSample& sample);
 
 /// Memory of one core.
 struct MemorySample {

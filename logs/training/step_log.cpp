@@ -38,13 +38,18 @@ bool has_paces(const StepSample& s) {
   return s.unlike > kMostPauses * seen(s);
 }
 
-/// Sets trend, low and high by the times of single steps in the order of the log.
+}  // namespace
+
 void set_range(std::vector<double> single, StepSample& s) {
   constexpr auto least = static_cast<std::size_t>(kFewestSteps);
+  s.low = s.high = 0;
+  s.trend = 1;
   if (single.size() < least) return;
   if (const std::size_t third = single.size() / 3; third >= least) {
     const auto end = static_cast<std::ptrdiff_t>(third);
-    s.trend = median({single.end() - end, single.end()}) / median({single.begin(), single.begin() + end});
+    const double first = median({single.begin(), single.begin() + end}),
+                 last = median({single.end() - end, single.end()});
+    if (first > 0 && last > 0) s.trend = last / first;
   }
   std::sort(single.begin(), single.end());
   const std::size_t tenth = std::max<std::size_t>(1, single.size() / 10);
@@ -52,7 +57,10 @@ void set_range(std::vector<double> single, StepSample& s) {
   s.high = single[single.size() - 1 - tenth];
 }
 
-}  // namespace
+std::string range_words(const StepSample& s) {
+  const char* part = s.count < 10 ? "a part" : "a tenth";
+  return fmt::format("{} takes at most {:.4g} s, {} at least {:.4g} s", part, s.low, part, s.high);
+}
 
 double weighted_median(std::vector<std::pair<double, double>> values) {
   std::sort(values.begin(), values.end());
@@ -143,7 +151,7 @@ void StepLog::add(const StepRecord& record, Samples& out) {
                   record.clock.value_or(kAbsent),
                   record.seconds.value_or(kAbsent),
                   record.line,
-                  record.device_tokens_per_second.value_or(kAbsent)};
+                  record.device_tokens_per_second.value_or(record.sequences_per_second.value_or(kAbsent))};
   const bool again =
       !run.steps.empty() && run.steps.back().epoch == record.epoch && run.steps.back().step == record.step;
   if (again) {
@@ -206,19 +214,19 @@ std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, doubl
   return values;
 }
 
-/// Median over the lines of what the device does in a step of that line: a rate and a step of different paces
-/// would not belong together.
-std::optional<double> StepLog::device_tokens_a_step(const Run& run) {
-  std::vector<double> tokens;
+/// Median over the lines of the work in a step of that line, by the rate that it states: a rate and a step of different
+/// paces would not belong together.
+std::optional<double> StepLog::work_a_step(const Run& run) {
+  std::vector<double> work;
   const Kept* before = nullptr;
   for (const Kept& k : run.steps) {
     double seconds = k.seconds;
     if (std::isnan(seconds) && before != nullptr && before->epoch == k.epoch)
       seconds = (k.clock - before->clock) / static_cast<double>(k.step - before->step);
     before = &k;
-    if (sane(seconds) && !std::isnan(k.device_tokens)) tokens.push_back(k.device_tokens * seconds);
+    if (sane(seconds) && k.rate > 0 && k.rate < kRateMost) work.push_back(k.rate * seconds);
   }
-  return tokens.size() > 1 ? std::optional(median(std::move(tokens))) : std::nullopt;
+  return work.size() > 1 ? std::optional(median(std::move(work))) : std::nullopt;
 }
 
 std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_out,
@@ -296,8 +304,9 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
     const double off = v.seconds - s.seconds, tick_of = by_clock ? traits_.tick / v.weight : 0;
     return s.seconds + std::copysign(std::max(0.0, std::abs(off) - tick_of), off);
   };
+  const bool paces = by_clock && has_paces(s);
   std::vector<double> single;
-  for (const Value& v : by_clock&& has_paces(s) ? all : values) single.push_back(without_tick(v));
+  for (const Value& v : paces ? all : values) single.push_back(without_tick(v));
   set_range(std::move(single), s);
   if (pairs.size() > 1 || tick > 0) {
     const double middle = weighted_median(pairs);
@@ -315,7 +324,9 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   if (batch && *batch >= 1 && *batch <= kCountMost && *batch == std::floor(*batch)) s.global_batch = batch;
   const auto rate = run.sequences_per_second;
   if (rate && *rate > 0 && *rate < kRateMost) s.sequences_per_second = rate;
-  if (const auto tokens = device_tokens_a_step(run)) s.device_tokens_per_second = *tokens / s.seconds;
+  const auto work = work_a_step(run);
+  if (work && s.sequences_per_second) s.sequences_a_step = work;
+  if (work && !run.sequences_per_second) s.device_tokens_per_second = *work / s.seconds;
   return s;
 }
 
@@ -346,10 +357,8 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
       if (has_paces(*sample) && sample->high > 0)
         out.warnings.add(
             sample->at, "",
-            fmt::format("{} of {} steps take another time than {:.4g} s{}: a tenth takes at most {:.4g} s, a "
-                        "tenth at least {:.4g} s",
-                        sample->unlike, seen(*sample), sample->seconds,
-                        sample->by_clock ? " and are left out" : "", sample->low, sample->high),
+            fmt::format("{} of {} steps take another time than {:.4g} s{}: {}", sample->unlike, seen(*sample),
+                        sample->seconds, sample->by_clock ? " and are left out" : "", range_words(*sample)),
             "if the run has two paces, give the part of the log that is meant");
       if (sequence && sample->sequences_per_second) {
         sample->tokens_per_second = *sample->sequences_per_second * *sequence;

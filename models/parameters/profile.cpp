@@ -95,15 +95,20 @@ std::string after_network(const Job& job, const Strategy& strategy) {
 }
 
 bool is_layout(const StackFactor& f, const Job& job, const Strategy& strategy) {
-  if (f.parameters == 0) return f.layout == layout_name(job, strategy);
-  return f.parameters == static_cast<std::int64_t>(parameters(job.architecture)) &&
-         f.layout.ends_with(after_network(job, strategy));
+  if (f.parameters > 0 && f.parameters != parameters(job.architecture)) return false;
+  if (f.parameters > 0 && job.architecture.experts == 0)
+    return f.layout.ends_with(after_network(job, strategy));
+  return f.layout == layout_name(job, strategy);
 }
 
 }  // namespace
 
 std::string layout_name(const Job& job, const Strategy& strategy) {
   return job.architecture.name + after_network(job, strategy);
+}
+
+std::string layout_key(const Job& job, const Strategy& strategy) {
+  return fmt::format("{}{}", parameters(job.architecture), after_network(job, strategy));
 }
 
 std::string stack_name(std::string_view framework, std::string_view release) {
@@ -130,31 +135,62 @@ bool at_known_site(const Profile& profile, const Job& job) {
 
 std::string site_release(const Profile& profile, const Job& job) {
   if (profile.calibration == nullptr || job.software.framework.empty()) return "";
-  std::set<std::string_view> found;
+  std::set<std::string_view> here, anywhere;
   for (const StackFactor& f : profile.calibration->stacks) {
-    if (f.is_site() && f.framework == job.software.framework && f.instance == job.cluster.instance.name)
-      found.insert(f.release);
+    if (!f.is_site() || f.framework != job.software.framework) continue;
+    anywhere.insert(f.release);
+    if (f.instance == job.cluster.instance.name) here.insert(f.release);
   }
+  const auto& found = here.empty() ? anywhere : here;
   return found.size() == 1 ? std::string(*found.begin()) : "";
 }
+
+namespace {
+
+/// Borrows from sites of one kind: their places are in `from`.
+void borrow(const std::vector<StackFactor>& all, const std::vector<std::size_t>& from, FactorShares& out) {
+  const auto n = static_cast<double>(from.size());
+  double squares = 0;
+  for (const std::size_t i : from) {
+    out.weights[i] = 1 / (n + 1);
+    squares += square(std::log(all[i].median));
+  }
+  if (n > 0) out.variance += squares / (square(n + 1) * (n + 2));
+  out.borrowed.insert(out.borrowed.end(), from.begin(), from.end());
+}
+
+/// Takes the weight of sites of any release where one of the job's own has it.
+void prefer_release(const std::vector<StackFactor>& all, FactorShares& shares) {
+  const auto counts = [&](std::size_t i, bool released) {
+    return all[i].is_site() && shares.weights[i] > 0 && all[i].release.empty() != released;
+  };
+  bool released = false;
+  for (std::size_t i = 0; i < all.size(); ++i) released = released || counts(i, true);
+  for (std::size_t i = 0; released && i < all.size(); ++i)
+    if (counts(i, false)) shares.weights[i] = 0;
+}
+
+}  // namespace
 
 FactorShares factor_shares(const Profile& profile, const Job& job, const Strategy* strategy) {
   FactorShares out;
   if (profile.calibration == nullptr) return out;
   const std::vector<StackFactor>& all = profile.calibration->stacks;
   for (const StackFactor& f : all) out.weights.push_back(applies(f, job, strategy) ? 1 : 0);
-  if (at_known_site(profile, job)) return out;
-  double sum = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool on_machine = all[i].instance == job.cluster.instance.name;
-    if (!all[i].is_site() || (!on_machine && !is_of_stack(all[i], job))) continue;
-    out.borrowed.push_back(i);
-    sum += std::log(all[i].median);
+  if (at_known_site(profile, job)) {
+    prefer_release(all, out);
+    return out;
   }
-  if (out.borrowed.empty()) return out;
-  const auto n = static_cast<double>(out.borrowed.size());
-  for (const std::size_t i : out.borrowed) out.weights[i] = 1 / (n + 1);
-  out.variance = square(sum / n) * n / (square(n + 1) * (n + 2));
+  std::vector<std::size_t> on_machine, of_stack;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].is_site()) continue;
+    if (all[i].instance == job.cluster.instance.name)
+      on_machine.push_back(i);
+    else if (is_of_stack(all[i], job))
+      of_stack.push_back(i);
+  }
+  borrow(all, on_machine, out);
+  borrow(all, of_stack, out);
   return out;
 }
 

@@ -126,8 +126,11 @@ struct Job;
 struct Strategy;
 
 /// Name of a job and strategy by which a measured layout is found again: network, machine, nodes, sequence,
-/// batch and describe(canonical(strategy)). applies() takes networks of one size for one.
+/// batch and describe(canonical(strategy)). applies() takes networks of one size for one, but for those with experts.
 std::string layout_name(const Job& job, const Strategy& strategy);
+
+/// The same with the size of the network in place of its name.
+std::string layout_key(const Job& job, const Strategy& strategy);
 
 /// True if the factor is one of the steps of that job. Without a strategy, factors of a layout are not. Cost:
 /// that of layout_name() for a factor of a layout on the job's machine and stack.
@@ -143,22 +146,23 @@ struct Profile;
 /// True if the profile has learnt the site of the job.
 bool at_known_site(const Profile& profile, const Job& job);
 
-/// Release of the job's stack that the profile has learnt on its machine; "" where it has learnt none, or
-/// several. A job that states no release is one of it.
+/// Release of the job's stack that the profile has learnt on its machine, else on others; "" where it has learnt none
+/// there, or several. A job that states no release is one of it.
 std::string site_release(const Profile& profile, const Job& job);
 
-/// The part that each factor of a profile has in a step. Factors that apply have their whole part.
+/// The part that each factor of a profile has in a step. Factors that apply have their whole part; of two sites of the
+/// stack on the machine the one of the job's release.
 ///
-/// A job whose own site is unknown borrows from n sites that share its machine, with another stack, or its
-/// stack, on another machine. A slow network, hot nodes or a slow file system slow every stack of a machine, a
-/// wrong flag or an old release slows one stack everywhere; which it was is unknown. The share u of the
-/// logarithm of what was seen that the job has in common with the sites is assumed uniform between none and all
-/// for one site; each further one counts as one more that shows it: Beta(n, 1).
-///   log step += mean of u * mean of log f = sum of log f / (n + 1)
-///   variance  = (mean of log f)^2 * variance of u = (mean of log f)^2 n / ((n + 1)^2 (n + 2))
+/// A job whose own site is unknown borrows from the sites of other stacks on its machine, and from those of its stack on
+/// other machines. A slow network, hot nodes or a slow file system slow every stack of a machine, a wrong flag or an old
+/// release slows one stack everywhere; which it was is unknown. The share u of the logarithm of what was seen that the
+/// job has in common with such sites is assumed uniform between none and all for one site; each further one counts as
+/// one more that shows it: Beta(n, 1). What machine and stack have in common adds up:
+///   log step += sum over both of mean of u * mean of log f = sum of log f / (n + 1)
+///   variance  = sum over both of mean of (log f)^2 * variance of u = sum of (log f)^2 / ((n + 1)^2 (n + 2))
 struct FactorShares {
   std::vector<double> weights;        ///< of the logarithm of each factor: 1, 1 / (n + 1) if borrowed, else 0
-  std::vector<std::size_t> borrowed;  ///< the places of the n sites
+  std::vector<std::size_t> borrowed;  ///< the places of these sites
   double variance = 0;                ///< as above; the same for all steps of the stack
 };
 FactorShares factor_shares(const Profile& profile, const Job& job, const Strategy* strategy = nullptr);

@@ -10,8 +10,8 @@
 // measured there its own factor stands for configuration_spread^2. Where a cluster's law of network states
 // was applied, (NetworkState::step_spread log2(nodes))^2 is added. Where tokens are dispatched to experts
 // and no run of the site was measured, the device's spread_of_dispatch^2 is added, which all steps on a
-// stack share. Where only other stacks were measured on the machine, S counts with the part that is
-// borrowed, and FactorShares::variance is added.
+// stack share. Where only other stacks were measured on the machine, or the stack on other machines, S
+// counts with the part that is borrowed, and FactorShares::variance is added.
 #pragma once
 
 #include <cstddef>

@@ -82,15 +82,16 @@ bool is_of(const Observation& e, const models::Job& job, const models::Strategy&
 }  // namespace
 
 bool is_of(const Observation& e, const models::Architecture& network) {
-  if (e.parameters == 0) return e.model == network.name;
-  return e.parameters == static_cast<std::int64_t>(models::parameters(network));
+  if (!same_parameters(e.parameters, models::parameters(network))) return false;
+  return (e.parameters > 0 && network.experts == 0) || e.model == network.name;
 }
 
 bool same_case(const Observation& a, const Observation& b) {
+  const bool same_network =
+      a.parameters > 0 && b.parameters > 0 ? a.parameters == b.parameters : a.model == b.model;
   return a.rule == b.rule && a.accepted == b.accepted && a.instance == b.instance && a.kind == b.kind &&
-         a.ranks == b.ranks && a.chips == b.chips && a.nodes == b.nodes && a.model == b.model &&
-         same_parameters(a.parameters, b.parameters) && same_strategy(a, b.strategy, b.strategy_whole) &&
-         a.sequence == b.sequence && a.file == b.file;
+         a.ranks == b.ranks && a.chips == b.chips && a.nodes == b.nodes && same_network &&
+         same_strategy(a, b.strategy, b.strategy_whole) && a.sequence == b.sequence && a.file == b.file;
 }
 
 std::string observed(const std::vector<Observation>& observations, const topology::Instance& instance,

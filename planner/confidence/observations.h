@@ -42,8 +42,8 @@ struct Observation {
 /// not record counts as equal.
 bool same_case(const Observation& a, const Observation& b);
 
-/// True if the observation is of this network. Its name counts only where its size was not recorded: a config names it
-/// otherwise than a job.
+/// True if the observation is of this network. Its name counts where its size was not recorded, and for experts, which
+/// differ without a difference in size: a config names a network otherwise than a job.
 bool is_of(const Observation& observation, const models::Architecture& network);
 
 /// Remark on a group's verdict from observations of a group of this kind on the same chips, with as many

@@ -52,7 +52,8 @@ models::LogRatio ratio_across(const models::StepReport& a, const models::StepRep
 }
 
 /// Sd of the log of the ratio of two steps of one stack on two machines with one set of parameters: what these
-/// leave open of it, the two layouts' own errors, and what is unknown of sites that were learnt elsewhere.
+/// leave open of it, the two layouts' own errors and how little each is tested, and what is unknown of sites that were
+/// learnt elsewhere.
 double related_log_sd(const ComparedPlan& a, const ComparedPlan& b, const models::Profile& profile) {
   const auto parts = [&](const ComparedPlan& p) {
     return models::spread_parts(profile, p.job, p.plan.strategy, models::log_gradient(p.plan.report));
@@ -60,9 +61,13 @@ double related_log_sd(const ComparedPlan& a, const ComparedPlan& b, const models
   const models::SpreadParts of_a = parts(a), of_b = parts(b);
   std::vector<double> difference = of_b.gradient;
   for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= of_a.gradient[i];
-  const double borrowed =
-      models::factor_shares(profile, a.job).variance + models::factor_shares(profile, b.job).variance;
-  return std::sqrt(models::log_variance(profile, difference) + of_a.own + of_b.own + borrowed);
+  const double in_a = models::factor_shares(profile, a.job).variance,
+               in_b = models::factor_shares(profile, b.job).variance;
+  // What is unknown of the stack on both sides counts for neither.
+  const double rest = std::abs((of_a.shared - in_a) - (of_b.shared - in_b));
+  const double untested = square(a.plan.untested_log_sd) + square(b.plan.untested_log_sd);
+  return std::sqrt(models::log_variance(profile, difference) + of_a.own + of_b.own + in_a + in_b + rest +
+                   untested);
 }
 
 /// The ratio with the doubt of the plan that is less tested. It may have less work, and still not be faster.
@@ -115,8 +120,7 @@ PlanComparison compare_plans(std::array<ComparedPlan, 2> plans,
     c.ratio = tested(models::log_ratio(a, b, *profiles[0], c.step_scale), first.plan, second.plan);
   } else if (one_stack && !profiles[0]->network && !profiles[1]->network) {
     const double sd = related_log_sd(first, second, *profiles[0]);
-    c.ratio = tested(ratio_across(a, b, c.step_scale, [sd](double, double) { return sd; }), first.plan,
-                     second.plan);
+    c.ratio = ratio_across(a, b, c.step_scale, [sd](double, double) { return sd; });
   } else {
     c.ratio = ratio_across(a, b, c.step_scale, [](double x, double y) { return std::hypot(x, y); });
   }

@@ -42,8 +42,8 @@ struct Violation {
 /// on other machines.
 struct UnmeasuredStack {
   std::string name;
-  std::vector<std::string>
-      measured;  ///< "nxdt 2.23", or "nxdt 2.23 on trn1.32xlarge" where that is another machine
+  /// "nxdt 2.23", or "nxdt 2.23 on trn1.32xlarge" where that is another machine.
+  std::vector<std::string> measured;
 };
 
 /// A strategy that was simulated. It fits in memory. The search makes sure that it is legal;

@@ -123,7 +123,24 @@ TEST_CASE("what is uncertain of a family counts by the difference of its types",
   c.covariance.assign(places + 1, std::vector<double>(places + 1, 0));
   c.covariance[places][places] = 0.01;
   profile.calibration = std::make_shared<const models::Calibration>(c);
-  CHECK(sd() == Approx(std::sqrt(2 * own * own + 0.01 / 4 + std::pow(std::log(1.5), 2) / 12)));
+  const double borrowed = 0.01 / 4 + std::pow(std::log(1.5), 2) / 12,
+               stack = profile[models::common::stack_spread];
+  CHECK(sd() == Approx(std::sqrt(2 * own * own + borrowed)));
+  // Where runs of other stacks are known, the spread of an unknown stack is that of the side without a site.
+  c.stacks.push_back({"nxd", "", 1, 0});
+  c.covariance.assign(places + 2, std::vector<double>(places + 2, 0));
+  c.covariance[places][places] = 0.01;
+  profile.calibration = std::make_shared<const models::Calibration>(c);
+  const double release = profile[models::common::release_spread];
+  CHECK(sd() == Approx(std::sqrt(2 * own * own + borrowed + stack * stack + release * release)));
+  // Half of a second of a parameter that is certain to a tenth: the difference of the two shares counts.
+  const models::Parameter p = profile.schema->parameters().front();
+  a.plan.report.by_parameter[p.place()] = Seconds(5);
+  b.plan.report.by_parameter[p.place()] = Seconds(3);
+  c.covariance[p.place()][p.place()] = 0.01;
+  profile.calibration = std::make_shared<const models::Calibration>(c);
+  CHECK(sd() ==
+        Approx(std::sqrt(2 * own * own + borrowed + stack * stack + release * release + 0.2 * 0.2 * 0.01)));
 }
 
 TEST_CASE("prices and hardware of the machines that are compared", "[api]") {

@@ -98,7 +98,7 @@ TEST_CASE("another stack on the machine is half as much slower, and less sure", 
 }
 
 // Catches n stacks counted as one, and a run that borrows from others though its own site is fitted with it.
-// Of two stacks 2/3 of the mean logarithm m is the machine's, give or take m / sqrt(18).
+// Of two stacks 2/3 of the mean logarithm is the machine's, give or take the root of the mean square / 18.
 TEST_CASE("a third stack borrows from both that were measured", "[calibrate]") {
   const models::Job a = job_at_site(), b = job_at_site("trn1.32xlarge", "nemo-megatron"),
                     other = job_at_site("trn1.32xlarge", "nxd");
@@ -106,12 +106,13 @@ TEST_CASE("a third stack borrows from both that were measured", "[calibrate]") {
                 of_b = run_of(b, "tp=8", 1.2 * step_of(b, "tp=8", certain()).step.value);
   const SiteFit fit = calibrate::fit_site({of_a, of_b}, certain());
   const double s = 0.09, c = 0.0064, r = 0.0025, all = s + c + r;
-  const double mean = (std::log(1.5) + std::log(1.2)) / 2 * s / all;
+  const double mean = (std::log(1.5) + std::log(1.2)) / 2 * s / all,
+               squares = (std::pow(std::log(1.5), 2) + std::pow(std::log(1.2), 2)) / 2 * std::pow(s / all, 2);
   const models::StepReport borrowed = step_of(other, "tp=8", fit.profile);
   CHECK(std::log(borrowed.step.value / step_of(other, "tp=8", certain()).step.value) ==
         Approx(2 * mean / 3).epsilon(1e-6));
   CHECK(std::log(borrowed.high.value / borrowed.step.value) ==
-        Approx(1.644854 * std::sqrt(c + mean * mean / 18 + 2 * s * (c + r) / all / 9)).epsilon(1e-4));
+        Approx(1.644854 * std::sqrt(c + squares / 18 + 2 * s * (c + r) / all / 9)).epsilon(1e-4));
   CHECK(std::log(fit.rows[1].after / std::exp(of_b.log_seconds)) ==
         Approx(-std::log(1.2) * r / all).epsilon(1e-6));
   const Profile by_one = calibrate::fit_site({of_b}, calibrate::fit_site({of_a}, certain()).profile).profile;

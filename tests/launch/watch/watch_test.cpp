@@ -55,18 +55,29 @@ TEST_CASE("the refused group of the tutorial, and the next plan", "[launch]") {
 }
 
 // Reported: the step time of such a log leaves out what happens between two steps, which a prediction, and calibrate,
-// count. 1024 sequences at 80 a second are 12.8 s.
+// count. 1024 sequences at 80 a second are 12.8 s for 12; steps a quarter slower have a rate of 64.
 TEST_CASE("a run is compared by whole steps where its log states their rate", "[launch]") {
-  std::string text;
-  for (int i = 1; i <= 40; ++i)
-    text += fmt::format("step {} step_time 12.0s throughput 80 seq/s loss 2.5 grad norm 1\n", i);
-  const io::WatchReport r = watch(text, planned("tp=8,recompute=CoreAttention+LlamaMLP"));
+  const auto log = [](int steady, int slow) {
+    std::string text;
+    for (int i = 1; i <= steady + slow; ++i)
+      text += fmt::format("step {} step_time {}.0s throughput {} seq/s loss 2.5 grad norm 1\n", i,
+                          i > steady ? 15 : 12, i > steady ? 64 : 80);
+    return text;
+  };
+  const launch::WatchContext plan = planned("tp=8,recompute=CoreAttention+LlamaMLP");
+  const io::WatchReport r = watch(log(40, 0), plan);
   CHECK(*r.step_seconds == Approx(12.8));
   CHECK(*r.recent_seconds == Approx(12.8));
   CHECK(*r.tokens_per_second == Approx(1024 * 8192 / 12.8));
+  CHECK(*r.wall_seconds == Approx(40 * 12.8));
+  CHECK(*r.goodput == Approx(1));
+  CHECK(*r.usd_so_far == Approx(40 * 12.8 / 3600 * 21.5));
   REQUIRE(r.remarks.size() == 1);
   CHECK(r.remarks[0] == "a step takes 12.8 s by the throughput in the log (12 by the step time in the log)");
-  CHECK(*watch(text).step_seconds == Approx(12));  // the batch is unknown
+  CHECK(*watch(log(40, 0)).step_seconds == Approx(12));  // the batch is unknown
+  const io::WatchReport slower = watch(log(40, 30), plan);
+  CHECK(*slower.recent_seconds == Approx(16));
+  CHECK(*slower.wall_seconds == Approx(40 * 12.8 + 30 * 16));
 }
 
 TEST_CASE("a graph that is too large leads to a plan that needs less", "[launch]") {

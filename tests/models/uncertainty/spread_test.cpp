@@ -172,10 +172,12 @@ TEST_CASE("a stack borrows from others on its machine, and from itself on others
   CHECK(weights("nemo-megatron", "2.21") == Weights{0, 0, 0, 1, 0});
   CHECK(weights("nxd", "2.20") == Weights{0, third, 0, third, 0});
   CHECK(weights("nxdt", "2.21") == Weights{1, third, 0, third, 0});  // a release that did not run there
-  // The mean of log 2 and log 1, and the variance of Beta(2, 1), 1 / 18.
-  CHECK(models::factor_shares(p, job).variance == Approx(std::log(2) * std::log(2) / 4 / 18));
+  // The mean of (log 2)^2 and (log 1)^2, and the variance of Beta(2, 1), 1 / 18.
+  CHECK(models::factor_shares(p, job).variance == Approx(std::log(2) * std::log(2) / 2 / 18));
   job.cluster.instance.name = "elsewhere";
   CHECK(weights("nxd", "2.20") == Weights{0, 0, 0, 0, 0.5});
+  CHECK(weights("nemo-megatron", "2.20") ==
+        Weights{0, 0, 0, 0.5, 0.5});  // the stack's share and the machine's
   job.cluster.instance.name = "unknown";
   CHECK(weights("nxd", "2.20") == Weights{0, 0, 0, 0, 0});
   CHECK(weights("nxdt", "2.20") == Weights{1, third, 0, 0, third});
@@ -195,6 +197,7 @@ TEST_CASE("a job without a release is of the one that was learnt", "[models][unc
                  {"nxdt", "2.20", 2, 0, machine},
                  {"nxdt", "2.21", 2, 0, "elsewhere"}}) == "2.20");
   CHECK(release({{"nxdt", "2.20", 2, 0, machine}, {"nxdt", "2.21", 1, 0, machine}}).empty());
+  CHECK(release({{"nxdt", "2.21", 2, 0, "elsewhere"}}) == "2.21");  // of which it borrows
   CHECK(release({{"nxd", "2.20", 2, 0, machine}}).empty());
 }
 
