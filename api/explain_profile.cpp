@@ -31,7 +31,7 @@ std::optional<calibrate::WhatRan> plan_of(const ExplainProfileRequest& r, const 
                       "leave one of the two out"});
   if (!r.run.empty()) return ran_of_folder(r.run, catalog, remarks);
   std::optional<calibrate::WhatRan> ran =
-      what_ran({r.job, r.strategy, r.config, r.instance}, catalog, remarks);
+      what_ran({r.job, r.strategy, r.config, r.instance, r.nodes}, catalog, remarks);
   if (ran && !ran->strategy)
     throw InputError(
         {kCommandLine, "--job", "a job alone is no plan", "add --strategy, for example tp=8,pp=4"});

@@ -16,6 +16,7 @@ struct ExplainProfileRequest {
   std::string job, strategy, config;  ///< the plan at hand, as for calibrate; may be empty
   std::string run;                    ///< instead of it a folder of plan --out
   std::string instance;               ///< of it; "" = the job's own, the default for `config`
+  int nodes = 0;                      ///< on which the job ran; 0 = as it states
 };
 
 /// Adds remarks where the plan is outside of what the profile holds for. Throws InputError: also if the plan

@@ -248,7 +248,7 @@ void remark_release(const models::Profile& profile, const models::Job& job, Rema
     if (!s.release.empty() && (software.framework.empty() || s.framework == software.framework))
       known.push_back(s.release);
   }
-  if (known.empty()) return;
+  if (known.empty() || !factor_shares(profile, job).borrowed.empty()) return;
   std::sort(known.begin(), known.end(),
             [](const std::string& a, const std::string& b) { return release_order(a) < release_order(b); });
   known.erase(std::unique(known.begin(), known.end()), known.end());

@@ -22,10 +22,12 @@ constexpr double kSameStep = 1e-3;
 
 /// Returns the predicted memory of the fullest device; 0: not predicted.
 double state_interval(const calibrate::MeasuredStep& run, std::shared_ptr<const models::Profile> profile,
-                      double& step, double& low, double& high) {
+                      const std::string& named, double& step, double& low, double& high) {
   Remarks unsaid;
-  const ResolvedJob resolved =
-      resolve(run.job, {}, {.one_strategy = true, .refuses = false, .profile = std::move(profile)}, unsaid);
+  Asked asked;
+  asked.profile = named;
+  const ResolvedJob resolved = resolve(
+      run.job, asked, {.one_strategy = true, .refuses = false, .profile = std::move(profile)}, unsaid);
   const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run.strategy));
   if (!p.judgement.plan || std::abs(p.judgement.plan->report.step.value / step - 1) > kSameStep) return 0;
   step = p.judgement.plan->report.step.value;
@@ -42,15 +44,15 @@ std::string planned_loop(const models::Job& job, const models::Strategy& strateg
   return resolved.stack_of(resolved.job(), strategy)->job.software.framework;
 }
 
-void state_intervals(calibrate::StepCalibration& c, const models::Profile& prior) {
+void state_intervals(calibrate::StepCalibration& c, const models::Profile& prior, const std::string& named) {
   const auto before = std::make_shared<const models::Profile>(prior);
   const auto after = std::make_shared<const models::Profile>(c.fit.profile);
   const auto& steps = c.data->runs.steps;
   for (calibrate::OwnStep& own : c.own) {
     const auto run = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return s.id == own.id; });
     if (run == steps.end()) continue;
-    state_interval(*run, before, own.before, own.before_low, own.before_high);
-    own.peak = state_interval(*run, after, own.after, own.after_low, own.after_high);
+    state_interval(*run, before, named, own.before, own.before_low, own.before_high);
+    own.peak = state_interval(*run, after, named, own.after, own.after_low, own.after_high);
     own.file = run->at.file;
   }
 }

@@ -16,8 +16,9 @@ namespace trnplan::api {
 [[nodiscard]] std::string planned_loop(const models::Job& job, const models::Strategy& strategy);
 
 /// Gives the user's own steps the predictions that simulate states before and after the fit, where it predicts the
-/// same step, their logs and memory. `prior`: the profile before. Cost: two simulations a step.
-void state_intervals(calibrate::StepCalibration& c, const models::Profile& prior);
+/// same step, their logs and memory. `prior`: the profile before, asked for as `named`, which may hold observations.
+/// Cost: two simulations a step.
+void state_intervals(calibrate::StepCalibration& c, const models::Profile& prior, const std::string& named);
 
 /// Adds a remark on logs that state more memory than is predicted, which is not learnt. Requires: state_intervals().
 void remark_memory(const calibrate::StepCalibration& c, const std::vector<calibrate::LogFile>& files,

@@ -148,7 +148,7 @@ void ResolvedJob::remark_sites(Remarks& remarks) const {
                         "the network of that cluster",
                         profile.name, printable(models::stack_name(runs.software.framework, release), 50),
                         type.name),
-            "network");
+            "profile");
     }
   }
 }
@@ -184,12 +184,11 @@ const models::Profile& ResolvedJob::profile_on(const topology::Instance& type) c
 
 std::shared_ptr<const models::Profile> ResolvedJob::profile_of(const models::Job& on_stack) const {
   const std::shared_ptr<const models::Profile>& usual = machine(on_stack.cluster.instance).profile;
-  // The network of a cluster is in the steps that ran there already.
-  if (!on_stack.all_reduce || !planner::times_steps_on(on_stack.cluster.instance) ||
-      at_known_site(*usual, on_stack))
-    return usual;
+  if (!on_stack.all_reduce || !planner::times_steps_on(on_stack.cluster.instance)) return usual;
   try {
-    return std::make_shared<const models::Profile>(models::in_measured_network(*usual, on_stack));
+    auto measured = std::make_shared<const models::Profile>(models::in_measured_network(*usual, on_stack));
+    // The network of a cluster is in the steps that ran there already.
+    return at_known_site(*usual, on_stack) ? usual : std::move(measured);
   } catch (const models::UnusableMeasurement& e) {
     Diagnostic fault{{}, "network", e.what(), e.fix};
     for (const char* key : {"cluster.all_reduce_gbps", "cluster.measured"}) {

@@ -9,17 +9,19 @@ namespace trnplan::api {
 
 namespace {
 
-/// True if the job states software for other machines.
-bool runs_elsewhere(const models::Job& job) {
+/// True if the job states software for other machines, or with another training loop than that of the stack.
+bool runs_elsewhere(const models::Job& job, const Stack& stack) {
   const planner::Target* target = targets::find(job.software.framework);
-  return target != nullptr && !target->trains_on(job.cluster.instance.traits);
+  if (target == nullptr || target == stack.target) return false;
+  return !target->trains_on(job.cluster.instance.traits) ||
+         (!target->framework().empty() && models::stated_framework(target->framework()) != stack.loop);
 }
 
 }  // namespace
 
 models::Job on_stack(models::Job job, const Stack& stack, const StackChoice& choice,
                      const models::Profile& profile) {
-  const bool elsewhere = runs_elsewhere(job);
+  const bool elsewhere = runs_elsewhere(job, stack);
   if (!choice.loop_pinned) job.pin.framework.reset();
   if (stack.loop != models::usual_framework(job.cluster.instance.traits)) job.pin.framework = stack.loop;
   if (stack.target != nullptr) {

@@ -43,7 +43,7 @@ std::optional<Predicted> predicted(const models::Job& job, const models::Strateg
   for (const Remark& r : unsaid.all()) {
     const auto* text = std::get_if<std::string>(&r);
     if (text == nullptr) continue;
-    for (const char* id : {"[stack]", "[profile]", "[release]", "[network]"})
+    for (const char* id : {"[stack]", "[profile]", "[release]"})
       if (text->ends_with(id)) remarks.add(*text);
   }
   resolved.remark_other_loop(strategy, remarks);
@@ -69,8 +69,9 @@ std::optional<Predicted> predicted(const models::Job& job, const models::Strateg
 }
 
 /// Remarks on doubtful parts of plan.json; returns its profile here, if it can be timed. The run is compared with
-/// its prediction, by a profile that the file does not name, so another profile is not a fault, only a remark.
-std::shared_ptr<const models::Profile> doubt(const io::PlanFile& plan, const std::string& file,
+/// the prediction of a profile that is asked for, else with that of the file, which names none: another one is then
+/// not a fault, only a remark.
+std::shared_ptr<const models::Profile> doubt(io::PlanFile& plan, const std::string& file,
                                              const std::string& profile, Remarks& remarks) {
   if (!plan.version.empty() && !plan.unchanged)
     remarks.add(fmt::format("{} has been changed since trnplan {} wrote it", file, plan.version));
@@ -78,6 +79,17 @@ std::shared_ptr<const models::Profile> doubt(const io::PlanFile& plan, const std
   const std::optional<Predicted> anew = predicted(plan.job, plan.strategy, profile, unsaid);
   if (!anew) return nullptr;
   const Seconds step = anew->plan.step;
+  if (!profile.empty()) {
+    if (step.value != plan.step.value)
+      remarks.add(
+          fmt::format("{} says {:.4g} s a step, {} says {:.4g} s: the run is compared with the latter", file,
+                      plan.step.value, anew->profile->name, step.value));
+    plan.step = step;
+    plan.low = anew->plan.low;
+    plan.high = anew->plan.high;
+    plan.peak = anew->plan.peak;
+    return anew->profile;
+  }
   if (step >= plan.low && step <= plan.high) return anew->profile;
   remarks.add(
       fmt::format("{} says {:.4g} s a step ({:.4g} to {:.4g}), but {:.4g} s is predicted here: it was made "

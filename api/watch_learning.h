@@ -13,7 +13,7 @@ namespace trnplan::api {
 
 /// Outcome of --calibrate.
 struct Learnt {
-  /// For the report: what was written, and the plan that is the best with it; or why nothing was.
+  /// Words for the report: what was written, and the plan that is the best with it; or why nothing was.
   std::string said;
   bool written = false;
 };

@@ -126,8 +126,9 @@ int run_explain(const CalibrateOptions& o) {
       r.runs.size() > 1)
     throw InputError({place, "--explain", "a profile is explained on its own, nothing is fitted",
                       "leave out files, --kernel, --out and --profile, and give --run once"});
-  const api::ExplainProfileRequest request{
-      o.explain, o.against, r.job, r.strategy, r.config, r.runs.empty() ? "" : r.runs.front(), r.instance};
+  const api::ExplainProfileRequest request{o.explain,  o.against,     r.job,
+                                           r.strategy, r.config,      r.runs.empty() ? "" : r.runs.front(),
+                                           r.instance, r.points.nodes};
   check_document(o.common, r.force, {o.explain, o.against, r.job, r.config});
   Remarks remarks = printed_remarks();
   const models::ExplainedProfile result = api::explain_profile(request, remarks);

@@ -105,13 +105,10 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
     const bool known = at_known_site(profile, row.step->job);
     const double spread = std::hypot(row.spread, known ? 0 : profile[models::common::site_spread]);
     if (std::abs(std::log(ratio)) <= kDoubtful * spread) continue;
-    doubts.push_back(
-        {row.step->at, "step",
-         fmt::format("{:.4g} s is {} times the {:.4g} s (90 % between {:.4g} and {:.4g}) that {} "
-                     "says of {}",
-                     row.step->seconds, factor_text(ratio), row.predicted, row.low, row.high, profile.name,
-                     row.step->configuration),
-         kOfThisLog});
+    doubts.push_back({row.step->at, "step",
+                      fmt::format("{:.4g} s is {} times the {:.4g} s that {} says of {}", row.step->seconds,
+                                  factor_text(ratio), row.predicted, profile.name, row.step->configuration),
+                      kOfThisLog});
   }
   return doubts;
 }
