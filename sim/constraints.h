@@ -40,7 +40,7 @@ class Constraints {
     }
     if (p.tasks().size() < kOften * p.flows().size()) return;
     for (filling::Part& part : parts_) part = part.with_level(capacity[part.resource]);
-    device_ = devices_of_flows(p);
+    find_devices(p);
     drop_loose();
   }
   std::span<const filling::Part> parts(FlowId f) const {
@@ -52,6 +52,8 @@ class Constraints {
   /// The device in whose queue all tasks of a flow are, if they recur(); kUnused without tasks, kSeveral without such a
   /// device.
   DeviceId device(FlowId f) const { return device_[f]; }
+  /// Number of tasks of a flow, if they recur().
+  std::size_t tasks(FlowId f) const { return tasks_[f]; }
   static constexpr DeviceId kUnused = 0xffffffffu, kSeveral = 0xfffffffeu;
   /// Adds a user to those of something.
   static void agree(DeviceId& known, DeviceId d) { known = known == kUnused || known == d ? d : kSeveral; }
@@ -111,13 +113,14 @@ class Constraints {
     }
   }
 
-  static std::vector<DeviceId> devices_of_flows(const Program& p) {
-    std::vector<DeviceId> devices(p.flows().size(), kUnused);
+  void find_devices(const Program& p) {
+    device_.assign(p.flows().size(), kUnused);
+    tasks_.assign(p.flows().size(), 0);
     for (const Task& task : p.tasks()) {
       if (task.flow == Task::kNoFlow) continue;
-      agree(devices[task.flow], task.device_count > 0 ? p.task_devices()[task.first_device] : kSeveral);
+      ++tasks_[task.flow];
+      agree(device_[task.flow], task.device_count > 0 ? p.task_devices()[task.first_device] : kSeveral);
     }
-    return devices;
   }
 
   /// Drops what stops nobody: tasks of one device come one after the other, so where all flows of a resource are of
@@ -156,6 +159,7 @@ class Constraints {
   std::vector<filling::Part> parts_;
   std::vector<double> scale_;
   std::vector<DeviceId> device_;  ///< by flow; empty if they do not recur
+  std::vector<std::uint32_t> tasks_;
 };
 
 }  // namespace trnplan::sim

@@ -91,7 +91,10 @@ struct Pace {
   int disturbed_by = 0;                         ///< transfers that slow it now
   TaskId working = Run::kNone;
   SimTime left, since;  ///< undisturbed length still to work, as of `since`
+  SimTime end;          ///< forecast
   std::uint32_t version = 0;
+  DeviceId changed_by = 0;  ///< the device of the transfer that disturbed it, or ceased to, last
+  SimTime changed_at{-1};
 };
 
 class Executor {
@@ -166,12 +169,20 @@ class Executor {
       foresee(*course, t);
     } else if (moves(t)) {
       queue_.schedule(queue_.now() + task.fixed, Phase::completion, {ExecutorEvent::Kind::flow_start, t, 0});
-    } else if (Pace* pace = pace_of_work(task)) {
+    } else {
+      work(t);
+    }
+  }
+
+  /// Schedules the end of a task that moves nothing.
+  void work(TaskId t) {
+    const Task& task = program_.tasks()[t];
+    if (Pace* pace = pace_of_work(task)) {
       pace->working = t;
       pace->left = task.fixed;
-      forecast_work(*pace);
+      forecast_work(*pace, run_.started[t]);
     } else {
-      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {ExecutorEvent::Kind::work_end, t, 0});
+      queue_.schedule(run_.started[t] + task.fixed, Phase::completion, {ExecutorEvent::Kind::work_end, t, 0});
     }
   }
 
@@ -203,7 +214,7 @@ class Executor {
 
   /// The length of a task on a device; kUnknown if it is not known before its end.
   SimTime length(const Task& task, const Foresight::Course& course) const {
-    if (task.flow == Task::kNoFlow) return task.fixed;
+    if (task.flow == Task::kNoFlow) return course.slowed ? Foresight::kUnknown : task.fixed;
     const SimTime alone = foresight_.alone(task.flow);
     if (alone == Foresight::kUnknown || (alone != SimTime{} && course.guests > 0)) return Foresight::kUnknown;
     return task.fixed + alone;
@@ -233,20 +244,19 @@ class Executor {
     course.first = t;
     course.last = last;
     ++course.version;
-    const SimTime fixed = program_.tasks()[last].fixed;
     if (moves(last)) {
-      queue_.schedule(start + fixed, Phase::completion,
+      queue_.schedule(start + program_.tasks()[last].fixed, Phase::completion,
                       {ExecutorEvent::Kind::flow_start, last, course.version});
     } else if (last != t) {
       queue_.schedule(start, Phase::completion, {ExecutorEvent::Kind::foreseen, last, course.version});
     } else {
-      queue_.schedule(start + fixed, Phase::completion, {ExecutorEvent::Kind::work_end, last, 0});
+      work(last);
     }
   }
 
-  /// A guest comes to the resources of a device: from now on what was foreseen is not so.
-  void welcome(Foresight::Course& course) {
-    if (course.guests++ > 0 || course.first == course.last) return;
+  /// Brings a device to now: from now on what was foreseen is not so.
+  void take_back(Foresight::Course& course) {
+    if (course.first == course.last) return;
     TaskId t = course.first;
     while (t != course.last && run_.ended[t] <= queue_.now()) t = edges_.only(t);
     course.first = t;
@@ -278,21 +288,21 @@ class Executor {
       const DeviceId owner = foresight_.owner(part.resource);
       if (owner == own || !foresight_.has_course(owner)) continue;
       Foresight::Course& course = foresight_.of(owner);
-      if (change > 0) {
-        welcome(course);
-      } else {
+      if (change < 0) {
         --course.guests;
+      } else if (course.guests++ == 0) {
+        take_back(course);
       }
     }
   }
 
-  void forecast_work(Pace& pace) {
-    pace.since = queue_.now();
+  void forecast_work(Pace& pace, SimTime since) {
+    pace.since = since;
     ++pace.version;
     const double factor = pace.disturbed_by > 0 ? pace.slowdown->factor : 1;
     const SimTime length = factor == 1 ? pace.left : to_sim_time(to_seconds(pace.left) * factor);
-    queue_.schedule(queue_.now() + length, Phase::completion,
-                    {ExecutorEvent::Kind::work_end, pace.working, pace.version});
+    pace.end = since + length;
+    queue_.schedule(pace.end, Phase::completion, {ExecutorEvent::Kind::work_end, pace.working, pace.version});
   }
 
   void start_flow(TaskId t) {
@@ -307,25 +317,44 @@ class Executor {
     if (paces_.empty()) return;
     const Task& task = program_.tasks()[t];
     for (std::uint32_t i = 0; i < task.device_count; ++i) {
-      for (const DeviceId d : paces_[program_.task_devices()[task.first_device + i]].slows) {
+      const DeviceId by = program_.task_devices()[task.first_device + i];
+      for (const DeviceId d : paces_[by].slows) {
         Pace& pace = paces_[d];
         const bool before = pace.disturbed_by > 0;
         pace.disturbed_by += change;
+        if (foresight_.enabled()) note_disturbance(d, by);
         if (before == (pace.disturbed_by > 0) || pace.working == Run::kNone) continue;
         const double factor = before ? pace.slowdown->factor : 1;
         const SimTime worked = to_sim_time(to_seconds(queue_.now() - pace.since) / factor);
         pace.left = std::max(SimTime{}, pace.left - worked);
-        forecast_work(pace);
+        forecast_work(pace, queue_.now());
       }
     }
   }
 
+  /// Brings a device to now if its pace changes. Where work ends when it is disturbed, or two devices disturb it at one time,
+  /// the order of the two depends on events that foresight leaves out.
+  void note_disturbance(DeviceId d, DeviceId by) {
+    Pace& pace = paces_[d];
+    in_doubt_ = in_doubt_ || (pace.changed_at == queue_.now() && pace.changed_by != by);
+    pace.changed_at = queue_.now();
+    pace.changed_by = by;
+    Foresight::Course& course = foresight_.of(d);
+    if (course.slowed == (pace.disturbed_by > 0)) return;
+    course.slowed = pace.disturbed_by > 0;
+    if (!course.slowed) return;
+    take_back(course);
+    in_doubt_ = in_doubt_ || (pace.working != Run::kNone && pace.end == queue_.now());
+  }
+
   void end_work(TaskId t, std::uint32_t version) {
+    SimTime since = run_.started[t];
     if (Pace* pace = pace_of_work(program_.tasks()[t])) {
       if (pace->version != version || pace->working != t) return;
       pace->working = Run::kNone;
+      since = pace->since;
     }
-    end_task(t, run_.started[t]);
+    end_task(t, since);
   }
 
   void end_flow(TaskId t, SimTime since) {

@@ -17,7 +17,8 @@
 
 namespace trnplan::sim {
 
-/// The resources that a device has to itself but for guests: flows of other devices, of several, or of none.
+/// The resources that a device has to itself but for guests: flows of other devices, of several, or of none. A resource
+/// is the device's of which the most tasks use it.
 class Foresight {
  public:
   /// The course of a device: the times of its tasks from `first` on up to the start of `last` are known.
@@ -25,20 +26,25 @@ class Foresight {
     TaskId first = Run::kNone, last = Run::kNone;
     std::uint32_t version = 0;  ///< counts courses: an event of an earlier one is void
     std::uint32_t guests = 0;   ///< parts of flows that use the device's resources now
+    bool slowed = false;        ///< transfers slow its work now
   };
 
   /// Knows nothing.
   Foresight() = default;
-  /// Knows nothing where flows seldom recur, or where transfers slow work.
+  /// Knows nothing where flows seldom recur. Ends of transfers that slow work are never known beforehand.
   Foresight(const Program& p, const Constraints& constraints) {
-    if (!constraints.recur() || !p.slowdowns().empty()) return;
+    if (!constraints.recur()) return;
     courses_.resize(p.devices().size());
+    std::vector<bool> slows(courses_.size());
+    for (const Program::Slowdown& s : p.slowdowns()) slows[s.transfers] = true;
     owner_.assign(constraints.capacity.size(), Constraints::kUnused);
+    std::vector<std::size_t> lead(owner_.size());  // of the owner's tasks over those of others
     const auto flows = static_cast<FlowId>(p.flows().size());
     for (FlowId f = 0; f < flows; ++f) {
-      if (!has_course(constraints.device(f))) continue;
+      const DeviceId d = constraints.device(f);
+      if (!has_course(d) || slows[d]) continue;
       for (const filling::Part& part : constraints.parts(f))
-        Constraints::agree(owner_[part.resource], constraints.device(f));
+        claim(part.resource, d, constraints.tasks(f), lead);
     }
     alone_.reserve(flows);
     for (FlowId f = 0; f < flows; ++f) alone_.push_back(alone(constraints, f));
@@ -55,6 +61,18 @@ class Foresight {
   static constexpr SimTime kUnknown{-1};
 
  private:
+  /// Counts the tasks of a flow of a device for it (R. Boyer, J. Moore, MJRTY, 1981).
+  void claim(ResourceId r, DeviceId d, std::size_t tasks, std::vector<std::size_t>& lead) {
+    if (owner_[r] == d) {
+      lead[r] += tasks;
+    } else if (lead[r] >= tasks) {
+      lead[r] -= tasks;
+    } else {
+      owner_[r] = d;
+      lead[r] = tasks - lead[r];
+    }
+  }
+
   /// Computes it as FlowNetwork and Transfers do.
   SimTime alone(const Constraints& constraints, FlowId f) const {
     const auto parts = constraints.parts(f);
