@@ -24,7 +24,7 @@ class Emitter : public ActionVisitor {
   Emitter(const StepParts& parts, Layout& layout, bool expand, bool segments, int micro_batches,
           PeriodFinder* period, Jitter* jitter)
       : p_(parts),
-        to_(parts, layout, expand),
+        to_(parts, layout, expand, !segments && period == nullptr && jitter == nullptr),
         segments_(segments),
         micro_batches_(micro_batches),
         last_(parts, micro_batches),

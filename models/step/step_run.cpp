@@ -205,7 +205,7 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
   StepTimes times;
   times.end = r.end();
   times.folded = r.repeats > 0;
-  times.tasks = static_cast<std::int64_t>(step.program.tasks().size());
+  times.tasks = static_cast<std::int64_t>(step.program.expanded_tasks());
   times.events = static_cast<std::int64_t>(run.events);
   if (r.repeats > 0) {
     times.tasks += r.repeats * run.rhythm->tasks;
@@ -223,13 +223,20 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
     const std::int64_t n = path[at.first].times;
     for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
       const sim::TaskId task = path[at.first].tasks[at.second];
-      TagTimes& t = tags[step.program.tasks()[task].tag];
       const bool fills = step.of(task).is<task::PassPart>() && (at < first || last < at);
-      Spent& spent = fills ? t.bubble : t.normal;
-      spent.times += n;
-      spent.beyond += beyond_fixed(step.program, run, task) * n;
-      if (const Item* item = step.of(task).item)
-        spent.stretch += (step.program.tasks()[task].fixed - item->length) * n;
+      const auto spend = [&](std::uint32_t tag, SimTime fixed, SimTime length) {
+        Spent& spent = fills ? tags[tag].bubble : tags[tag].normal;
+        spent.times += n;
+        spent.beyond += (length - fixed) * n;
+        if (const Item* item = step.sources[tag].item) spent.stretch += (fixed - item->length) * n;
+      };
+      const sim::Task& t = step.program.tasks()[task];
+      if (t.series == sim::Task::kNoSeries) {
+        spend(t.tag, t.fixed, run.ended[task] - run.started[task]);
+      } else {
+        run.each_element(step.program, task,
+                         [&](const sim::Element& e, SimTime length) { spend(e.tag, e.fixed, length); });
+      }
     }
   }
   const auto attribute = [&](Attribution& to, const Item& item, const Spent& spent) {

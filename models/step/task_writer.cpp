@@ -1,5 +1,6 @@
 #include "models/step/task_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "units/index.h"
@@ -48,10 +49,11 @@ std::size_t TaskWriter::TagHash::operator()(const Source& source) const {
   return mix(mix(mix(0, reinterpret_cast<std::size_t>(source.item)), source.what.index()), number);
 }
 
-TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
+TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand, bool series)
     : p_(parts),
       layout_(layout),
       expand_(expand),
+      series_(series),
       expanded_(static_cast<std::size_t>(parts.stages), expand || parts.gathers_ahead()),
       passes_(at(parts.parts_of_model()) * kKinds * 2),
       launches_(at(parts.stages)),
@@ -269,6 +271,7 @@ void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const Be
     }
     return;
   }
+  if (early == nullptr && series_ && can_be_series(stage, pass)) return write_series(stage, pass, source);
   if (pass.launch) {
     source.item = &*pass.launch;
     work(stage, *pass.launch, source);
@@ -280,6 +283,44 @@ void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const Be
       if (early != nullptr) reduce(stage, early->of(c.part), start);
     }
   }
+}
+
+/// True if a pass can be a series of one lane: each transfer is one, none is in the background, and what overlaps is one.
+bool TaskWriter::can_be_series(int stage, const Pass& pass) {
+  const auto fits = [&](const Item& item) {
+    return !item.background && (item.is_transfer() ? layout_.shares(stage, item).size() == 1 : !item.overlapped);
+  };
+  return layout_.lanes(stage) == 1 &&
+         std::all_of(pass.chains.begin(), pass.chains.end(),
+                     [&](const Chain& c) { return std::all_of(c.items->begin(), c.items->end(), fits); });
+}
+
+/// Adds what chain() adds, as a series.
+void TaskWriter::write_series(int stage, const Pass& pass, Source source) {
+  const double times = layout_.factor(stage, 0);
+  std::vector<std::vector<sim::Element>> beats;
+  std::vector<sim::Element> meanwhile;
+  const auto element_of = [&](const Item& item) {
+    source.item = &item;
+    const std::uint32_t t = tag(source);
+    if (!item.is_transfer()) return sim::Element{stretched(item, times), sim::Task::kNoFlow, t};
+    return sim::Element{item.length, flow_of(layout_.shares(stage, item).front()), t};
+  };
+  if (pass.launch) beats.push_back({element_of(*pass.launch)});
+  for (const Chain& c : pass.chains) {
+    for (int i = 0; i < c.times; ++i) {
+      for (const Item& item : *c.items) {
+        if (item.overlapped && &item != &c.items->back()) {
+          meanwhile.push_back(element_of(item));
+          continue;
+        }
+        beats.push_back({element_of(item)});
+        beats.back().insert(beats.back().end(), meanwhile.begin(), meanwhile.end());
+        meanwhile.clear();
+      }
+    }
+  }
+  if (!beats.empty()) out.program.add_series(device(stage, 0), device(stage, 0) + engines_, beats);
 }
 
 void TaskWriter::meeting(const Items& items, const task::Message& message) {
