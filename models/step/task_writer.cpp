@@ -194,7 +194,8 @@ void TaskWriter::chain(int stage, const Items& items, Source source) {
 /// have ended.
 void TaskWriter::reduce(int stage, const Items& items, TaskId since) {
   if (items.empty()) return;
-  const std::vector<TaskId> made = last_of_lanes(stage, since);
+  std::vector<TaskId> made(at(layout_.lanes(stage)));
+  last_of_lanes(stage, since, made);
   for (const Item& item : items) {
     const std::uint32_t t = tag({&item, task::Reduction{stage}});
     for (const Layout::Share& share : layout_.shares(stage, item)) {
@@ -288,7 +289,8 @@ void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const Be
 /// True if a pass can be a series of one lane: each transfer is one, none is in the background, and what overlaps is one.
 bool TaskWriter::can_be_series(int stage, const Pass& pass) {
   const auto fits = [&](const Item& item) {
-    return !item.background && (item.is_transfer() ? layout_.shares(stage, item).size() == 1 : !item.overlapped);
+    return !item.background &&
+           (item.is_transfer() ? layout_.shares(stage, item).size() == 1 : !item.overlapped);
   };
   return layout_.lanes(stage) == 1 &&
          std::all_of(pass.chains.begin(), pass.chains.end(),
@@ -365,8 +367,8 @@ void TaskWriter::write_messages(const Items& items, const task::Message& message
   }
 }
 
-void TaskWriter::message(const Items& items, const task::Message& message, const std::vector<TaskId>& before,
-                         const std::vector<TaskId>& after) {
+void TaskWriter::message(const Items& items, const task::Message& message, std::span<const TaskId> before,
+                         std::span<const TaskId> after) {
   WrittenMessages& written = messages_[place_of(message.boundary, message.up, message.activation)];
   TaskId sent = tasks();
   write_or_repeat(written, [&] { write_messages(items, message, written); });
@@ -387,11 +389,11 @@ void TaskWriter::barrier(const Item& item) {
 
 namespace {
 
-/// For each of the `lanes` of a stage, from device `first` on, the first in which it takes part of the tasks that
-/// `next` goes through, until there is none.
+/// Sets `tasks`, for each lane of a stage, from device `first` on, to the first in which it takes part of those that `next`
+/// goes through, until there is none.
 template <class Next>
-std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, int lanes, const Next& next) {
-  std::vector<TaskId> tasks(at(lanes), sim::Run::kNone);
+void of_lanes(const sim::Program& program, sim::DeviceId first, std::span<TaskId> tasks, const Next& next) {
+  std::fill(tasks.begin(), tasks.end(), sim::Run::kNone);
   std::size_t left = tasks.size();
   for (TaskId t = next(); left > 0 && t != sim::Run::kNone; t = next()) {
     const sim::Task& task = program.tasks()[t];
@@ -402,21 +404,19 @@ std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, i
       --left;
     }
   }
-  return tasks;
 }
 
 }  // namespace
 
-std::vector<TaskId> TaskWriter::last_of_lanes(int stage, TaskId start) const {
-  TaskId end = tasks();
-  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage),
-                  [&] { return end > start ? --end : sim::Run::kNone; });
+void TaskWriter::last_of_lanes(int stage, TaskId start, std::span<TaskId> tasks) const {
+  TaskId end = this->tasks();
+  of_lanes(out.program, device(stage, 0), tasks, [&] { return end > start ? --end : sim::Run::kNone; });
 }
 
-std::vector<TaskId> TaskWriter::first_of_lanes(int stage, TaskId start) const {
+void TaskWriter::first_of_lanes(int stage, TaskId start, std::span<TaskId> tasks) const {
   TaskId next = start;
-  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage),
-                  [&] { return next < tasks() ? next++ : sim::Run::kNone; });
+  of_lanes(out.program, device(stage, 0), tasks,
+           [&] { return next < this->tasks() ? next++ : sim::Run::kNone; });
 }
 
 }  // namespace trnplan::models

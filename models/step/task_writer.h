@@ -2,6 +2,7 @@
 // step's program (step_program.h).
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -43,14 +44,14 @@ class TaskWriter {
   void meeting(const Items& items, const task::Message& message);
   /// Adds a message outside the queues: after the tasks `before`, one for each lane at the sending end, and
   /// before the tasks `after` at the receiving end.
-  void message(const Items& items, const task::Message& message, const std::vector<sim::TaskId>& before,
-               const std::vector<sim::TaskId>& after);
+  void message(const Items& items, const task::Message& message, std::span<const sim::TaskId> before,
+               std::span<const sim::TaskId> after);
   /// Makes all compute queues wait for each other.
   void barrier(const Item& item);
 
-  /// The first, or the last, task of each lane of a stage among those from `start` on.
-  std::vector<sim::TaskId> first_of_lanes(int stage, sim::TaskId start) const;
-  std::vector<sim::TaskId> last_of_lanes(int stage, sim::TaskId start) const;
+  /// Sets `tasks` to the first, or the last, task of each lane of a stage among those from `start` on.
+  void first_of_lanes(int stage, sim::TaskId start, std::span<sim::TaskId> tasks) const;
+  void last_of_lanes(int stage, sim::TaskId start, std::span<sim::TaskId> tasks) const;
 
   sim::TaskId tasks() const { return static_cast<sim::TaskId>(out.program.tasks().size()); }
 
