@@ -430,30 +430,40 @@ class Executor {
     return paces_[d].slows;
   }
 
-  /// Notes the end of an element, if it is not as without company.
-  void note_end(TaskId t, std::uint32_t element, SimTime at) {
+  /// The number of the first element of a series in the program.
+  std::uint32_t first_element(TaskId t) const { return program_.beats()[series_of(t).first_beat].first; }
+
+  /// The ends of the elements of a series, as without company if they are new.
+  SimTime* ends_of(TaskId t) {
+    std::vector<SimTime>& ends = run_.elements.ends;
     std::uint32_t& place = run_.elements.place[t];
-    const std::uint32_t first = program_.beats()[series_of(t).first_beat].first;
     if (place == ElementTimes::kAlone) {
-      const bool known = foresight_.known(program_.tasks()[t].series);
-      if (known && at == run_.started[t] + foresight_.end(element)) return;
-      place = static_cast<std::uint32_t>(run_.elements.ends.size());
-      for (std::uint32_t e = first; e < first + series_of(t).elements; ++e)
-        run_.elements.ends.push_back(run_.started[t] + foresight_.end(e));
+      place = static_cast<std::uint32_t>(ends.size());
+      const std::uint32_t first = first_element(t), count = series_of(t).elements;
+      ends.resize(ends.size() + count);
+      for (std::uint32_t e = 0; e < count; ++e) ends[place + e] = run_.started[t] + foresight_.end(first + e);
     }
-    run_.elements.ends[place + element - first] = at;
+    return ends.data() + place;
+  }
+  /// True if all of a series has been as without company, and an element too that ends, or should end, then.
+  bool as_alone(TaskId t, SimTime end, SimTime alone) const {
+    return run_.elements.place[t] == ElementTimes::kAlone && end == run_.started[t] + alone &&
+           foresight_.known(program_.tasks()[t].series);
   }
 
-  /// The same for the beats from one that started at `start` up to another, each as without company.
+  void note_end(TaskId t, std::uint32_t element, SimTime at) {
+    if (!as_alone(t, at, foresight_.end(element))) ends_of(t)[element - first_element(t)] = at;
+  }
+
+  /// Notes the ends of the beats from one that started at `start` up to another, each as without company.
   void note_ends(TaskId t, std::uint32_t from, std::uint32_t beyond, SimTime start) {
-    if (from == beyond) return;
-    const SimTime since_start = start - foresight_.start(beat_of(t, from));
-    if (run_.elements.place[t] == ElementTimes::kAlone && since_start == run_.started[t] &&
-        foresight_.known(program_.tasks()[t].series))
-      return;
+    const SimTime alone = foresight_.start(beat_of(t, from));
+    if (from == beyond || as_alone(t, start, alone)) return;
+    SimTime* const ends = ends_of(t);
+    const std::uint32_t first = first_element(t);
     const Beat& last = program_.beats()[beat_of(t, beyond - 1)];
     for (std::uint32_t e = program_.beats()[beat_of(t, from)].first; e < last.first + last.count; ++e)
-      note_end(t, e, since_start + foresight_.end(e));
+      ends[e - first] = start - alone + foresight_.end(e);
   }
 
   /// A flow comes to the resources of other devices (+1), or leaves them (-1).

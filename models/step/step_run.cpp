@@ -248,6 +248,7 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
     const Item* item = step.sources[tag].item;
     if (item == nullptr) continue;
     attribute(times.path, *item, tags[tag].normal);
+    if (tags[tag].bubble.times == 0) continue;
     Attribution filling;
     attribute(filling, *item, tags[tag].bubble);
     const SimTime all = filling.total();
