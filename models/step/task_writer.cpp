@@ -278,9 +278,15 @@ void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const Be
     work(stage, *pass.launch, source);
   }
   for (const Chain& c : pass.chains) {
+    Written written;
     for (int i = 0; i < c.times; ++i) {
       const TaskId start = tasks();
-      chain(stage, *c.items, source);
+      if (written.first < written.beyond) {
+        out.program.add_again(written.first, written.beyond);
+      } else {
+        chain(stage, *c.items, source);
+        written = {start, tasks()};
+      }
       if (early != nullptr) reduce(stage, early->of(c.part), start);
     }
   }
@@ -301,7 +307,6 @@ bool TaskWriter::can_be_series(int stage, const Pass& pass) {
 void TaskWriter::write_series(int stage, const Pass& pass, Source source) {
   const double times = layout_.factor(stage, 0);
   std::vector<std::vector<sim::Element>> beats;
-  std::vector<sim::Element> meanwhile;
   const auto element_of = [&](const Item& item) {
     source.item = &item;
     const std::uint32_t t = tag(source);
@@ -310,16 +315,20 @@ void TaskWriter::write_series(int stage, const Pass& pass, Source source) {
   };
   if (pass.launch) beats.push_back({element_of(*pass.launch)});
   for (const Chain& c : pass.chains) {
-    for (int i = 0; i < c.times; ++i) {
-      for (const Item& item : *c.items) {
-        if (item.overlapped && &item != &c.items->back()) {
-          meanwhile.push_back(element_of(item));
-          continue;
-        }
-        beats.push_back({element_of(item)});
-        beats.back().insert(beats.back().end(), meanwhile.begin(), meanwhile.end());
-        meanwhile.clear();
+    const std::size_t first = beats.size();
+    std::vector<sim::Element> meanwhile;
+    for (const Item& item : *c.items) {
+      if (item.overlapped && &item != &c.items->back()) {
+        meanwhile.push_back(element_of(item));
+        continue;
       }
+      beats.push_back({element_of(item)});
+      beats.back().insert(beats.back().end(), meanwhile.begin(), meanwhile.end());
+      meanwhile.clear();
+    }
+    const std::size_t each = beats.size() - first;
+    for (int i = 1; i < c.times; ++i) {
+      for (std::size_t b = 0; b < each; ++b) beats.push_back(std::vector(beats[first + b]));
     }
   }
   if (!beats.empty()) out.program.add_series(device(stage, 0), device(stage, 0) + engines_, beats);
