@@ -394,16 +394,15 @@ class Executor {
   void take_back_sides(Foresight::Course& course, TaskId t) {
     stop_at(course, t);
     const Beat& beat = program_.beats()[beat_of(t, course.beat)];
-    const Foresight::Sides sides =
-        foresight_.sides(program_.tasks()[t].series, beat, course.at, queue_.now());
+    const Sides sides = foresight_.sides(program_.tasks()[t].series, beat, course.at, queue_.now());
     const SimTime since_start = course.at - foresight_.start(beat_of(t, course.beat));
     course.open = 0;
-    course.engine_at = sides.engine_at;
+    course.engine_at = static_cast<std::uint32_t>(sides.engine_at) + 1;
     course.engine_since = sides.engine_since;
-    course.closed = sides.engine_at == beat.count ? sides.engine_since : sides.end;
-    for (std::uint32_t e = 1; e < sides.engine_at; ++e)
+    course.closed = course.engine_at == beat.count ? sides.engine_since : sides.end;
+    for (std::uint32_t e = 1; e < course.engine_at; ++e)
       note_end(t, beat.first + e, since_start + foresight_.end(beat.first + e));
-    if (sides.engine_at < beat.count) {
+    if (course.engine_at < beat.count) {
       ++course.open;
       const Element e = element(t + tasks_);
       if (sides.flows) {

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "sim/fair_share.h"
-#include "units/quantity.h"
 
 namespace trnplan::sim {
 
@@ -122,30 +121,13 @@ double Foresight::find_factor(const Series& series) const {
   return factor;
 }
 
-Foresight::Sides Foresight::sides(const Beat& beat, double slowdown, SimTime start, SimTime now) const {
+Sides Foresight::sides(const Beat& beat, double factor, SimTime start, SimTime now) const {
   const Element* elements = program_->elements().data() + beat.first;
-  const double factor = elements[0].flow == Task::kNoFlow ? slowdown : 1;
-  Sides s{.left = elements[0].fixed, .since = start, .end = start + elements[0].fixed, .engine_since = start};
-  const auto change_pace = [&](SimTime at, double before, double after) {
-    if (factor == 1 || s.end < at) return;
-    s.tied = s.tied || s.end == at;
-    s.left = std::max(SimTime{}, s.left - to_sim_time(to_seconds(at - s.since) / before));
-    s.since = at;
-    s.end = at + (after == 1 ? s.left : to_sim_time(to_seconds(s.left) * after));
+  const auto transfer = [&](std::size_t i) {
+    return LoneTransfer{elements[i + 1].fixed, alone_of(elements[i + 1])};
   };
-  for (; s.engine_at < beat.count; ++s.engine_at) {
-    const Element& e = elements[s.engine_at];
-    const SimTime alone = alone_of(e);
-    s.flow_at = s.engine_since + e.fixed;
-    const SimTime end = s.flow_at + alone;
-    s.flows = alone != SimTime{} && s.flow_at < now;
-    if (s.flows) change_pace(s.flow_at, 1, factor);
-    if (end > now) break;
-    if (s.flows) change_pace(end, factor, 1);
-    s.flows = false;
-    s.engine_since = end;
-  }
-  return s;
+  const bool works = elements[0].flow == Task::kNoFlow;
+  return sides_at(elements[0].fixed, works ? factor : 1, beat.count - 1, transfer, start, now);
 }
 
 }  // namespace trnplan::sim

@@ -10,6 +10,7 @@
 #include "sim/constraints.h"
 #include "sim/executor.h"
 #include "sim/program.h"
+#include "sim/sides.h"
 #include "units/sim_time.h"
 
 namespace trnplan::sim {
@@ -31,17 +32,6 @@ class Foresight {
     std::uint32_t open = 0;        ///< sides of the last beat that are under way, where it has an engine
     std::uint32_t engine_at = 0;   ///< the element that is under way on the engine, in the beat
     SimTime engine_since, closed;  ///< when that started; when the first side ended
-  };
-
-  /// A beat with an engine some time after its start.
-  struct Sides {
-    SimTime left, since,
-        end;  ///< of the device's work, by the engine's last disturbance: undisturbed length; its end
-    std::uint32_t engine_at = 1;  ///< under way on the engine; the number of elements if it has ended
-    SimTime engine_since;         ///< start of that, or the engine's end
-    SimTime flow_at{};            ///< start of its flow
-    bool flows = false;           ///< that has started and not ended
-    bool tied = false;            ///< two things fell on one tick, of which the order is not known
   };
 
   /// Knows nothing.
@@ -68,8 +58,7 @@ class Foresight {
   /// End of an element since the start of the series, if that is known().
   SimTime end(std::uint32_t element) const { return end_[element]; }
   std::vector<SimTime> take_ends() { return std::move(end_); }
-  /// The state at `now` of a beat that started then and has its resources to itself, of known length. What happens at
-  /// `now` has happened, but for flows that start.
+  /// The state at `now` of a beat with an engine that began at `start`, of known length().
   Sides sides(SeriesId s, const Beat& beat, SimTime start, SimTime now) const {
     return sides(beat, factor_[s], start, now);
   }
