@@ -12,7 +12,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// The most passes and tasks that are run one by one; a task takes some 90 bytes.
+/// The most passes and tasks that are run one by one; a task takes some 100 bytes.
 constexpr std::int64_t kMostPasses = 4'000'000, kMostTasks = 60'000'000;
 
 /// The most tasks that are run in full rather than extrapolated, and the most that a search for a rhythm may

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "sim/executor.h"
+#include "sim/sides.h"
 #include "tests/catch.h"
 #include "tests/seeds.h"
 #include "tests/sim/random_flows.h"
@@ -180,6 +181,39 @@ TEST_CASE("a series is its elements", "[sim][property]") {
   CAPTURE(fewer, mixed);
   CHECK(fewer > at_least(300));
   CHECK(mixed > at_least(300));
+}
+
+// Catches work that is slowed before or after its engine's flow, and one whose state on the way is not that of its end.
+// Work of 100 ticks, half as fast from tick 10, after the latency, to tick 50: it has done 10 + 20, and ends 70 later.
+TEST_CASE("work during a transfer of its engine, at any time", "[sim]") {
+  const auto at = [](std::int64_t now) {
+    return sides_at(
+        SimTime{100}, 2, 1,
+        [](std::size_t) {
+          return LoneTransfer{{10}, {40}};
+        },
+        {}, SimTime{now});
+  };
+  const Sides end = at(1000), before = at(10), during = at(30);
+  CHECK(end.end == SimTime{120});
+  CHECK(end.engine_since == SimTime{50});
+  CHECK(end.engine_at == 1);
+  CHECK_FALSE(end.flows);
+  CHECK_FALSE(before.flows);
+  CHECK(before.flow_at == SimTime{10});
+  CHECK(before.left == SimTime{100});
+  CHECK(during.flows);
+  CHECK(during.since == SimTime{10});
+  CHECK(during.left == SimTime{90});
+  CHECK(during.end == SimTime{190});
+  CHECK_FALSE(end.tied);
+  CHECK(sides_at(
+            SimTime{30}, 2, 1,
+            [](std::size_t) {
+              return LoneTransfer{{10}, {40}};
+            },
+            {}, SimTime{99})
+            .tied);
 }
 
 // Catches a run that looks ahead where that hides which of two tasks ends first: both last tasks start and end at one time,
