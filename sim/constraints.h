@@ -38,9 +38,9 @@ class Constraints {
         parts_.push_back({constraint[w.resource], filling::share_of(w.bytes, scale_[f])});
       }
     }
-    if (p.tasks().size() < kOften * p.flows().size()) return;
+    if (p.expanded_tasks() < kOften * p.flows().size()) return;
     for (filling::Part& part : parts_) part = part.with_level(capacity[part.resource]);
-    device_ = devices_of_flows(p);
+    find_devices(p);
     drop_loose();
   }
   std::span<const filling::Part> parts(FlowId f) const {
@@ -52,6 +52,8 @@ class Constraints {
   /// The device in whose queue all tasks of a flow are, if they recur(); kUnused without tasks, kSeveral without such a
   /// device.
   DeviceId device(FlowId f) const { return device_[f]; }
+  /// Number of tasks and elements of a flow, if they recur().
+  std::size_t tasks(FlowId f) const { return tasks_[f]; }
   static constexpr DeviceId kUnused = 0xffffffffu, kSeveral = 0xfffffffeu;
   /// Adds a user to those of something.
   static void agree(DeviceId& known, DeviceId d) { known = known == kUnused || known == d ? d : kSeveral; }
@@ -111,13 +113,29 @@ class Constraints {
     }
   }
 
-  static std::vector<DeviceId> devices_of_flows(const Program& p) {
-    std::vector<DeviceId> devices(p.flows().size(), kUnused);
+  void find_devices(const Program& p) {
+    device_.assign(p.flows().size(), kUnused);
+    tasks_.assign(p.flows().size(), 0);
+    const auto use = [&](FlowId flow, DeviceId device, std::uint32_t times) {
+      if (flow == Task::kNoFlow || times == 0) return;
+      tasks_[flow] += times;
+      agree(device_[flow], device);
+    };
+    std::vector<std::uint32_t> times(p.series().size());
     for (const Task& task : p.tasks()) {
-      if (task.flow == Task::kNoFlow) continue;
-      agree(devices[task.flow], task.device_count > 0 ? p.task_devices()[task.first_device] : kSeveral);
+      if (task.series != Task::kNoSeries) {
+        ++times[task.series];
+      } else {
+        use(task.flow, task.device_count > 0 ? p.task_devices()[task.first_device] : kSeveral, 1);
+      }
     }
-    return devices;
+    for (SeriesId s = 0; s < times.size(); ++s) {
+      const Series& series = p.series()[s];
+      for (const Beat& beat : std::span(p.beats()).subspan(series.first_beat, series.beats)) {
+        for (std::uint32_t e = 0; e < beat.count; ++e)
+          use(p.elements()[beat.first + e].flow, e == 0 ? series.device : series.engine, times[s]);
+      }
+    }
   }
 
   /// Drops what stops nobody: tasks of one device come one after the other, so where all flows of a resource are of
@@ -155,7 +173,8 @@ class Constraints {
   std::vector<std::size_t> first_;  ///< flow -> range in `parts_`
   std::vector<filling::Part> parts_;
   std::vector<double> scale_;
-  std::vector<DeviceId> device_;  ///< by flow; empty if they do not recur
+  std::vector<DeviceId> device_;      ///< by flow; empty if they do not recur
+  std::vector<std::uint32_t> tasks_;  ///< likewise
 };
 
 }  // namespace trnplan::sim

@@ -91,7 +91,10 @@ struct Pace {
   int disturbed_by = 0;                         ///< transfers that slow it now
   TaskId working = Run::kNone;
   SimTime left, since;  ///< undisturbed length still to work, as of `since`
+  SimTime end;          ///< forecast
   std::uint32_t version = 0;
+  DeviceId changed_by = 0;  ///< the device of the transfer that disturbed it, or ceased to, last
+  SimTime changed_at{-1};
 };
 
 class Executor {
@@ -104,19 +107,23 @@ class Executor {
         foresight_(foresees ? Foresight(program, constraints_) : Foresight()),
         transfers_(constraints_.capacity),
         paces_(program.slowdowns().empty() ? 0 : program.devices().size()),
-        rhythm_(program, repeats) {
+        rhythm_(program, repeats),
+        tasks_(static_cast<TaskId>(program.tasks().size())) {
     if (!constraints_.recur()) transfers_.reserve(program.flows().size());
     run_.started.resize(program.tasks().size());
     run_.ended.resize(program.tasks().size());
     run_.released_by.assign(program.tasks().size(), Run::kNone);
+    if (!program.series().empty()) run_.elements.place.assign(tasks_, ElementTimes::kAlone);
     for (const Program::Slowdown& s : program.slowdowns()) {
       paces_[s.work].slowdown = &s;
       paces_[s.transfers].slows.push_back(s.work);
     }
   }
 
-  /// Nothing if what foresight leaves out would decide which of two tasks releases a third.
+  /// Nothing if what foresight leaves out would decide which of two tasks releases a third, or if there are series but
+  /// no foresight.
   std::optional<Run> run() {
+    if (!program_.series().empty() && !foresight_.enabled()) return std::nullopt;
     for (TaskId t = 0; t < program_.tasks().size(); ++t) {
       const bool foreseen = run_.released_by[t] != Run::kNone;
       if (edges_.waiting_for[t] == 0 && !foreseen) start(t, Run::kNone);
@@ -142,6 +149,7 @@ class Executor {
     }
     if (in_doubt_) return std::nullopt;
     if (done_ != program_.tasks().size()) throw_circle();
+    if (!program_.series().empty()) run_.elements.alone = foresight_.take_ends();
     return std::move(run_);
   }
 
@@ -150,48 +158,82 @@ class Executor {
     if (p.kind == ExecutorEvent::Kind::work_end) return end_work(p.id, p.version);
     if (Foresight::Course* course = course_of(p.id)) {
       if (course->version != p.version) return;
-      const bool known =
-          length(program_.tasks()[p.id], *course) != Foresight::kUnknown && follower(p.id) != Run::kNone;
-      if (known || p.kind == ExecutorEvent::Kind::foreseen) return foresee(*course, p.id);
+      if (course->open == 0 && (p.kind == ExecutorEvent::Kind::foreseen || goes_on(*course)))
+        return foresee(*course, course->last, course->last_beat, course->at);
     }
     start_flow(p.id);
   }
 
   void start(TaskId t, TaskId released_by) {
-    const Task& task = program_.tasks()[t];
     run_.started[t] = queue_.now();
     run_.released_by[t] = released_by;
     if (rhythm_.looks()) rhythm_.starts(t);
     if (Foresight::Course* course = course_of(t)) {
-      foresee(*course, t);
-    } else if (moves(t)) {
-      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {ExecutorEvent::Kind::flow_start, t, 0});
-    } else if (Pace* pace = pace_of_work(task)) {
-      pace->working = t;
-      pace->left = task.fixed;
-      forecast_work(*pace);
+      foresee(*course, t, 0, queue_.now());
     } else {
-      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {ExecutorEvent::Kind::work_end, t, 0});
+      const Task& task = program_.tasks()[t];
+      begin(t, {task.fixed, task.flow}, queue_.now(), 0);
     }
   }
 
-  bool moves(TaskId t) const {
-    const FlowId flow = program_.tasks()[t].flow;
-    return flow != Task::kNoFlow && !constraints_.parts(flow).empty();
+  /// Schedules what comes next of an element or a task that started at `start`.
+  void begin(TaskId id, const Element& e, SimTime start, std::uint32_t version) {
+    Pace* pace = nullptr;
+    if (moves(e.flow)) {
+      queue_.schedule(start + e.fixed, Phase::completion, {ExecutorEvent::Kind::flow_start, id, version});
+    } else if (e.flow == Task::kNoFlow && (pace = pace_of(id)) != nullptr) {
+      pace->working = id;
+      pace->left = e.fixed;
+      forecast_work(*pace, start);
+    } else {
+      queue_.schedule(start + e.fixed, Phase::completion, {ExecutorEvent::Kind::work_end, id, 0});
+    }
   }
 
-  /// The pace of a task that is work on a device that can be slowed.
-  Pace* pace_of_work(const Task& task) {
-    if (paces_.empty() || task.flow != Task::kNoFlow || task.device_count != 1) return nullptr;
+  bool moves(FlowId flow) const { return flow != Task::kNoFlow && !constraints_.parts(flow).empty(); }
+
+  /// What is under way on the engine of a series has the number of its task and all tasks.
+  bool on_engine(TaskId id) const { return id >= tasks_; }
+  const Task& task_of(TaskId id) const { return program_.tasks()[on_engine(id) ? id - tasks_ : id]; }
+  bool is_series(TaskId t) const { return program_.tasks()[t].series != Task::kNoSeries; }
+  const Series& series_of(TaskId t) const { return program_.series()[program_.tasks()[t].series]; }
+
+  /// The pace of the device on which a task or an element works, if that can be slowed.
+  Pace* pace_of(TaskId id) {
+    if (paces_.empty() || on_engine(id)) return nullptr;
+    const Task& task = program_.tasks()[id];
+    if (task.device_count != 1 && task.series == Task::kNoSeries) return nullptr;
     Pace& pace = paces_[program_.task_devices()[task.first_device]];
     return pace.slowdown != nullptr ? &pace : nullptr;
   }
-
-  /// The course of a task's device; nullptr if there is none.
-  Foresight::Course* course_of(TaskId t) {
-    const Task& task = program_.tasks()[t];
-    if (!foresight_.enabled() || task.device_count != 1) return nullptr;
+  /// The course of the device of a task or an element; nullptr if there is none.
+  Foresight::Course* course_of(TaskId id) {
+    if (!foresight_.enabled()) return nullptr;
+    const Task& task = task_of(id);
+    if (task.device_count != 1 && task.series == Task::kNoSeries) return nullptr;
     return &foresight_.of(program_.task_devices()[task.first_device]);
+  }
+
+  std::uint32_t beats_of(TaskId t) const { return is_series(t) ? series_of(t).beats : 1; }
+  /// The number of a beat of a series in the program.
+  std::uint32_t beat_of(TaskId t, std::uint32_t beat) const { return series_of(t).first_beat + beat; }
+  bool has_engine(TaskId t, std::uint32_t beat) const {
+    return is_series(t) && program_.beats()[beat_of(t, beat)].count > 1;
+  }
+  /// The element of a beat on the device.
+  Element element(TaskId t, std::uint32_t beat) const {
+    const Task& task = program_.tasks()[t];
+    if (task.series == Task::kNoSeries) return {task.fixed, task.flow};
+    return program_.elements()[program_.beats()[beat_of(t, beat)].first];
+  }
+  /// What is under way.
+  Element element(TaskId id) {
+    const Task& task = task_of(id);
+    if (task.series == Task::kNoSeries) return {task.fixed, task.flow};
+    const Foresight::Course& c = *course_of(id);
+    const std::uint32_t first =
+        program_.beats()[program_.series()[task.series].first_beat + c.last_beat].first;
+    return program_.elements()[first + (on_engine(id) ? c.engine_at : 0)];
   }
 
   /// The task that comes after this one on its device, if this one's end releases it and nothing else.
@@ -201,137 +243,339 @@ class Executor {
     return program_.tasks()[next].device_count == 1 ? next : Run::kNone;
   }
 
-  /// The length of a task on a device; kUnknown if it is not known before its end.
-  SimTime length(const Task& task, const Foresight::Course& course) const {
-    if (task.flow == Task::kNoFlow) return task.fixed;
-    const SimTime alone = foresight_.alone(task.flow);
+  /// The length of a beat on a device; kUnknown if it is not known before its end.
+  SimTime length(TaskId t, std::uint32_t beat, const Foresight::Course& course) const {
+    if (has_engine(t, beat)) {
+      const bool disturbed = course.guests > 0 || course.slowed;
+      return disturbed ? Foresight::kUnknown : foresight_.length(beat_of(t, beat));
+    }
+    const Element e = element(t, beat);
+    if (e.flow == Task::kNoFlow) return course.slowed ? Foresight::kUnknown : e.fixed;
+    const SimTime alone = course.is_engine ? Foresight::kUnknown : foresight_.alone(e.flow);
     if (alone == Foresight::kUnknown || (alone != SimTime{} && course.guests > 0)) return Foresight::kUnknown;
-    return task.fixed + alone;
+    return e.fixed + alone;
   }
 
-  /// Writes the times of the tasks from `t` on, which has its start, up to the next of which the end releases others
-  /// or is not known. Of that one the start is an event, so that its end is scheduled when it would be without
+  /// True if more is known behind the last beat of a course.
+  bool goes_on(const Foresight::Course& c) const {
+    return length(c.last, c.last_beat, c) != Foresight::kUnknown &&
+           (c.last_beat + 1 < beats_of(c.last) || follower(c.last) != Run::kNone);
+  }
+
+  /// Writes the times of the beats from one of `t` on, which has its start, up to the next of which the end releases
+  /// others or is not known. Of that one the start is an event, so that its end is scheduled when it would be without
   /// foresight.
-  void foresee(Foresight::Course& course, TaskId t) {
-    constexpr int kFar = 16;  // so that a guest lets little be done once more
-    TaskId last = t;
-    SimTime start = run_.started[t];
-    int n = 0;
-    for (; n < kFar; ++n) {
-      const TaskId next = follower(last);
+  void foresee(Foresight::Course& course, TaskId t, std::uint32_t beat, SimTime start) {
+    constexpr std::size_t kFar = 16;  // so that a guest lets little be done once more
+    course.first = t;
+    course.beat = beat;
+    course.since = start;
+    std::size_t n = 0;
+    for (; skip_beats(course, t, beat, start) && n < kFar; ++n) {
+      const TaskId next = follower(t);
       if (next == Run::kNone) break;
-      const SimTime lasts = length(program_.tasks()[last], course);
+      const SimTime lasts = length(t, beat, course);
       if (lasts == Foresight::kUnknown || start + lasts <= queue_.now())
         break;  // what ends now does so in turn
       start += lasts;
-      run_.ended[last] = run_.started[next] = start;
-      run_.released_by[next] = last;
+      if (is_series(t)) note_ends(t, beat, beat + 1, start - lasts);
+      run_.ended[t] = run_.started[next] = start;
+      run_.released_by[next] = t;
       edges_.waiting_for[next] = 0;
-      last = next;
+      t = next;
+      beat = 0;
     }
-    done_ += static_cast<std::size_t>(n);
-    course.first = t;
-    course.last = last;
+    done_ += n;
+    course.last = t;
+    course.last_beat = beat;
+    course.at = start;
     ++course.version;
-    const SimTime fixed = program_.tasks()[last].fixed;
-    if (moves(last)) {
-      queue_.schedule(start + fixed, Phase::completion,
-                      {ExecutorEvent::Kind::flow_start, last, course.version});
-    } else if (last != t) {
-      queue_.schedule(start, Phase::completion, {ExecutorEvent::Kind::foreseen, last, course.version});
+    const bool here = t == course.first && beat == course.beat;
+    if (has_engine(t, beat) && here) {
+      begin_sides(course);
+    } else if (const Element e = element(t, beat); here || (moves(e.flow) && !has_engine(t, beat))) {
+      begin(t, e, start, course.version);
     } else {
-      queue_.schedule(start + fixed, Phase::completion, {ExecutorEvent::Kind::work_end, last, 0});
+      queue_.schedule(start, Phase::completion, {ExecutorEvent::Kind::foreseen, t, course.version});
     }
   }
 
-  /// A guest comes to the resources of a device: from now on what was foreseen is not so.
-  void welcome(Foresight::Course& course) {
-    if (course.guests++ > 0 || course.first == course.last) return;
+  /// Moves on to the last beat of which the start is known; true if it is the task's last.
+  bool skip_beats(const Foresight::Course& course, TaskId t, std::uint32_t& beat, SimTime& start) {
+    if (!is_series(t)) return true;
+    const std::uint32_t last = series_of(t).beats - 1, from = beat;
+    const SimTime began = start;
+    if (beat < last && course.guests == 0 && !course.slowed && foresight_.known(program_.tasks()[t].series)) {
+      start += foresight_.start(beat_of(t, last)) - foresight_.start(beat_of(t, beat));
+      beat = last;
+    } else {
+      for (; beat < last; ++beat) {
+        const SimTime lasts = length(t, beat, course);
+        if (lasts == Foresight::kUnknown) break;
+        start += lasts;
+      }
+    }
+    note_ends(t, from, beat, began);
+    return beat == last;
+  }
+
+  /// Brings a device to now: from now on what was foreseen is not so.
+  void take_back(Foresight::Course& course) {
+    if (course.at <= queue_.now()) {
+      course.first = course.last;
+      course.beat = course.last_beat;
+      course.since = course.at;
+      return;
+    }
     TaskId t = course.first;
-    while (t != course.last && run_.ended[t] <= queue_.now()) t = edges_.only(t);
-    course.first = t;
-    if (t == course.last) return;
+    while (t != course.last && run_.ended[t] <= queue_.now()) {
+      t = edges_.only(t);
+      course.beat = 0;
+      course.since = run_.started[t];
+    }
     for (TaskId i = t; i != course.last; i = edges_.only(i)) {
       edges_.waiting_for[edges_.only(i)] = 1;
       --done_;
     }
-    const Task& task = program_.tasks()[t];
-    const SimTime since = run_.started[t] + task.fixed;
-    if (!moves(t) || since > queue_.now()) return foresee(course, t);
-    course.last = t;
-    ++course.version;
-    const auto parts = constraints_.parts(task.flow);
+    find_beat(course, t);
+    const std::uint32_t beat = course.beat;
+    const SimTime start = course.since;
+    if (has_engine(t, beat)) return take_back_sides(course, t);
+    const Element e = element(t, beat);
+    const SimTime since = start + e.fixed;
+    if (!moves(e.flow) || since > queue_.now()) return foresee(course, t, beat, start);
+    stop_at(course, t);
     if (since == queue_.now()) {
-      transfers_.start(parts, constraints_.scale(task.flow), t);
+      transfers_.start(constraints_.parts(e.flow), constraints_.scale(e.flow), t);
     } else {
-      transfers_.resume(parts, constraints_.scale(task.flow), t, since, queue_.take_sequence());
+      resume(t, e.flow, since);
     }
+  }
+
+  /// Moves the start of a course to the beat of its task `t` that is under way.
+  void find_beat(Foresight::Course& course, TaskId t) {
+    if (!is_series(t)) return;
+    const std::uint32_t beats = series_of(t).beats;
+    const auto start = [&](std::uint32_t beat) {
+      return course.since + (foresight_.start(beat_of(t, beat)) - foresight_.start(beat_of(t, course.beat)));
+    };
+    std::uint32_t low = course.beat, beyond = t == course.last ? course.last_beat : beats;
+    while (beyond - low > 1) {
+      const std::uint32_t middle = low + (beyond - low) / 2;
+      (start(middle) <= queue_.now() ? low : beyond) = middle;
+    }
+    course.since = start(low);
+    course.beat = low;
+  }
+
+  /// Lets a course end with the beat of `t` that it starts with.
+  void stop_at(Foresight::Course& course, TaskId t) {
+    course.first = course.last = t;
+    course.last_beat = course.beat;
+    course.at = course.since;
+    ++course.version;
+  }
+
+  void resume(TaskId id, FlowId flow, SimTime since) {
+    transfers_.resume(constraints_.parts(flow), constraints_.scale(flow), id, since, queue_.take_sequence());
+  }
+
+  /// Begins a beat with an engine.
+  void begin_sides(Foresight::Course& course) {
+    course.open = 2;
+    course.engine_at = 1;
+    course.engine_since = course.at;
+    const TaskId t = course.last;
+    begin(t + tasks_, element(t + tasks_), course.at, course.version);
+    begin(t, element(t), course.at, course.version);
+  }
+
+  /// Brings a beat with an engine to now.
+  void take_back_sides(Foresight::Course& course, TaskId t) {
+    stop_at(course, t);
+    const Beat& beat = program_.beats()[beat_of(t, course.beat)];
+    const Sides sides = foresight_.sides(program_.tasks()[t].series, beat, course.at, queue_.now());
+    const SimTime since_start = course.at - foresight_.start(beat_of(t, course.beat));
+    course.open = 0;
+    course.engine_at = static_cast<std::uint32_t>(sides.engine_at) + 1;
+    course.engine_since = sides.engine_since;
+    course.closed = course.engine_at == beat.count ? sides.engine_since : sides.end;
+    for (std::uint32_t e = 1; e < course.engine_at; ++e)
+      note_end(t, beat.first + e, since_start + foresight_.end(beat.first + e));
+    if (course.engine_at < beat.count) {
+      ++course.open;
+      const Element e = element(t + tasks_);
+      if (sides.flows) {
+        resume(t + tasks_, e.flow, sides.flow_at);
+        for (const DeviceId d : slowed_by(series_of(t).engine)) {
+          ++paces_[d].disturbed_by;
+          foresight_.of(d).slowed = true;
+        }
+      } else {
+        begin(t + tasks_, e, sides.engine_since, course.version);
+      }
+    }
+    if (sides.end <= queue_.now()) return note_end(t, beat.first, sides.end);
+    ++course.open;
+    Pace* pace = element(t).flow == Task::kNoFlow ? pace_of(t) : nullptr;
+    if (pace == nullptr) return begin(t, element(t), course.at, course.version);
+    pace->working = t;
+    pace->left = sides.left;
+    forecast_work(*pace, sides.since);
+  }
+
+  std::span<const DeviceId> slowed_by(DeviceId d) const {
+    if (paces_.empty()) return {};
+    return paces_[d].slows;
+  }
+
+  /// The number of the first element of a series in the program.
+  std::uint32_t first_element(TaskId t) const { return program_.beats()[series_of(t).first_beat].first; }
+
+  /// The ends of the elements of a series, as without company if they are new.
+  SimTime* ends_of(TaskId t) {
+    std::vector<SimTime>& ends = run_.elements.ends;
+    std::uint32_t& place = run_.elements.place[t];
+    if (place == ElementTimes::kAlone) {
+      place = static_cast<std::uint32_t>(ends.size());
+      const std::uint32_t first = first_element(t), count = series_of(t).elements;
+      ends.resize(ends.size() + count);
+      for (std::uint32_t e = 0; e < count; ++e) ends[place + e] = run_.started[t] + foresight_.end(first + e);
+    }
+    return ends.data() + place;
+  }
+  /// True if all of a series has been as without company, and an element too that ends, or should end, then.
+  bool as_alone(TaskId t, SimTime end, SimTime alone) const {
+    return run_.elements.place[t] == ElementTimes::kAlone && end == run_.started[t] + alone &&
+           foresight_.known(program_.tasks()[t].series);
+  }
+
+  void note_end(TaskId t, std::uint32_t element, SimTime at) {
+    if (!as_alone(t, at, foresight_.end(element))) ends_of(t)[element - first_element(t)] = at;
+  }
+
+  /// Notes the ends of the beats from one that started at `start` up to another, each as without company.
+  void note_ends(TaskId t, std::uint32_t from, std::uint32_t beyond, SimTime start) {
+    const SimTime alone = foresight_.start(beat_of(t, from));
+    if (from == beyond || as_alone(t, start, alone)) return;
+    SimTime* const ends = ends_of(t);
+    const std::uint32_t first = first_element(t);
+    const Beat& last = program_.beats()[beat_of(t, beyond - 1)];
+    for (std::uint32_t e = program_.beats()[beat_of(t, from)].first; e < last.first + last.count; ++e)
+      ends[e - first] = start - alone + foresight_.end(e);
   }
 
   /// A flow comes to the resources of other devices (+1), or leaves them (-1).
-  void visit_owners(TaskId t, int change) {
+  void visit_owners(TaskId id, FlowId flow, int change) {
     if (!foresight_.enabled()) return;
-    const Task& task = program_.tasks()[t];
-    const DeviceId own =
-        task.device_count == 1 ? program_.task_devices()[task.first_device] : Constraints::kUnused;
-    for (const filling::Part& part : constraints_.parts(task.flow)) {
+    const Task& task = task_of(id);
+    const bool has_device = task.device_count == 1 || task.series != Task::kNoSeries;
+    const DeviceId own = has_device ? program_.task_devices()[task.first_device] : Constraints::kUnused;
+    for (const filling::Part& part : constraints_.parts(flow)) {
       const DeviceId owner = foresight_.owner(part.resource);
       if (owner == own || !foresight_.has_course(owner)) continue;
       Foresight::Course& course = foresight_.of(owner);
-      if (change > 0) {
-        welcome(course);
-      } else {
+      if (change < 0) {
         --course.guests;
+      } else if (course.guests++ == 0) {
+        take_back(course);
       }
     }
   }
 
-  void forecast_work(Pace& pace) {
-    pace.since = queue_.now();
+  void forecast_work(Pace& pace, SimTime since) {
+    pace.since = since;
     ++pace.version;
     const double factor = pace.disturbed_by > 0 ? pace.slowdown->factor : 1;
     const SimTime length = factor == 1 ? pace.left : to_sim_time(to_seconds(pace.left) * factor);
-    queue_.schedule(queue_.now() + length, Phase::completion,
-                    {ExecutorEvent::Kind::work_end, pace.working, pace.version});
+    pace.end = since + length;
+    queue_.schedule(pace.end, Phase::completion, {ExecutorEvent::Kind::work_end, pace.working, pace.version});
   }
 
-  void start_flow(TaskId t) {
-    const FlowId flow = program_.tasks()[t].flow;
-    visit_owners(t, +1);
-    transfers_.start(constraints_.parts(flow), constraints_.scale(flow), t);
-    disturb(t, +1);
+  void start_flow(TaskId id) {
+    const FlowId flow = element(id).flow;
+    visit_owners(id, flow, +1);
+    transfers_.start(constraints_.parts(flow), constraints_.scale(flow), id);
+    disturb(id, +1);
   }
 
   /// A transfer on some devices starts (+1) or ends (-1): work that runs at the same time changes pace.
-  void disturb(TaskId t, int change) {
+  void disturb(TaskId id, int change) {
     if (paces_.empty()) return;
-    const Task& task = program_.tasks()[t];
-    for (std::uint32_t i = 0; i < task.device_count; ++i) {
-      for (const DeviceId d : paces_[program_.task_devices()[task.first_device + i]].slows) {
-        Pace& pace = paces_[d];
-        const bool before = pace.disturbed_by > 0;
-        pace.disturbed_by += change;
-        if (before == (pace.disturbed_by > 0) || pace.working == Run::kNone) continue;
-        const double factor = before ? pace.slowdown->factor : 1;
-        const SimTime worked = to_sim_time(to_seconds(queue_.now() - pace.since) / factor);
-        pace.left = std::max(SimTime{}, pace.left - worked);
-        forecast_work(pace);
-      }
+    const Task& task = task_of(id);
+    if (task.series != Task::kNoSeries) {
+      const Series& s = program_.series()[task.series];
+      return disturb_by(on_engine(id) ? s.engine : s.device, change);
+    }
+    for (std::uint32_t i = 0; i < task.device_count; ++i)
+      disturb_by(program_.task_devices()[task.first_device + i], change);
+  }
+
+  void disturb_by(DeviceId by, int change) {
+    for (const DeviceId d : paces_[by].slows) {
+      Pace& pace = paces_[d];
+      if (foresight_.enabled()) note_disturbance(d, by, change);
+      const bool before = pace.disturbed_by > 0;
+      pace.disturbed_by += change;
+      if (before == (pace.disturbed_by > 0)) continue;
+      if (foresight_.enabled()) foresight_.of(d).slowed = !before;
+      if (pace.working == Run::kNone) continue;
+      in_doubt_ = in_doubt_ || (foresight_.enabled() && pace.end == queue_.now());
+      const double factor = before ? pace.slowdown->factor : 1;
+      const SimTime worked = to_sim_time(to_seconds(queue_.now() - pace.since) / factor);
+      pace.left = std::max(SimTime{}, pace.left - worked);
+      forecast_work(pace, queue_.now());
     }
   }
 
-  void end_work(TaskId t, std::uint32_t version) {
-    if (Pace* pace = pace_of_work(program_.tasks()[t])) {
-      if (pace->version != version || pace->working != t) return;
-      pace->working = Run::kNone;
-    }
-    end_task(t, run_.started[t]);
+  /// Brings a device that is to be disturbed to now. Where two devices disturb it at one time, or its work ends then, the
+  /// order of the two depends on events that foresight leaves out.
+  void note_disturbance(DeviceId d, DeviceId by, int change) {
+    Pace& pace = paces_[d];
+    in_doubt_ = in_doubt_ || (pace.changed_at == queue_.now() && pace.changed_by != by);
+    pace.changed_at = queue_.now();
+    pace.changed_by = by;
+    Foresight::Course& course = foresight_.of(d);
+    if (change < 0 || std::exchange(course.slowed, true)) return;
+    take_back(course);
   }
 
-  void end_flow(TaskId t, SimTime since) {
-    if (observer_) observer_(queue_.now(), t, 0);
-    disturb(t, -1);
-    visit_owners(t, -1);
+  /// `version`: of a forecast; 0 for what is not slowed.
+  void end_work(TaskId id, std::uint32_t version) {
+    if (version != 0) {
+      Pace& pace = *pace_of(id);
+      if (pace.version != version) return;
+      pace.working = Run::kNone;
+      return end(id, pace.since);
+    }
+    const Foresight::Course* course = course_of(id);
+    end(id, course == nullptr ? run_.started[id] : on_engine(id) ? course->engine_since : course->at);
+  }
+
+  void end_flow(TaskId id, SimTime since) {
+    if (observer_) observer_(queue_.now(), id, 0);
+    disturb(id, -1);
+    visit_owners(id, element(id).flow, -1);
+    end(id, since);
+  }
+
+  /// Ends what is under way. `since` is when the event of that was scheduled.
+  void end(TaskId id, SimTime since) {
+    if (task_of(id).series == Task::kNoSeries) return end_task(id, since);
+    const TaskId t = on_engine(id) ? id - tasks_ : id;
+    Foresight::Course& c = *course_of(t);
+    const Beat& beat = program_.beats()[beat_of(t, c.last_beat)];
+    note_end(t, beat.first + (on_engine(id) ? c.engine_at : 0), queue_.now());
+    if (on_engine(id) && ++c.engine_at < beat.count) {
+      c.engine_since = queue_.now();
+      return begin(id, element(id), queue_.now(), c.version);
+    }
+    if (beat.count > 1) {
+      if (std::exchange(c.closed, queue_.now()) == queue_.now() && c.open == 1) in_doubt_ = true;
+      if (--c.open > 0) return;
+      since = queue_.now();  // they meet
+    }
+    if (c.last_beat + 1 < beats_of(t)) return foresee(c, t, c.last_beat + 1, queue_.now());
     end_task(t, since);
   }
 
@@ -345,25 +589,26 @@ class Executor {
     edges_.each(t, [&](TaskId next) {
       if (looks) rhythm_.touches(next);
       if (--edges_.waiting_for[next] > 0) {
-        if (foresight_.enabled()) note_release(next, since);
+        if (foresight_.enabled()) note_release(next, t, since);
         return;
       }
-      if (!releases_.empty()) look_for_doubt(next, since);
+      if (!releases_.empty()) look_for_doubt(next, t, since);
       start(next, t);
     });
   }
 
-  void note_release(TaskId t, SimTime since) {
+  void note_release(TaskId t, TaskId by, SimTime since) {
     if (releases_at_ != queue_.now()) releases_.clear();
     releases_at_ = queue_.now();
-    releases_.push_back({t, since});
+    releases_.push_back({t, by, since});
   }
 
   /// A task is released by the last of those it waits for. Of ends at one time those come first that were scheduled
   /// first. Where two were scheduled at one time too, their order depends on events that foresight leaves out.
-  void look_for_doubt(TaskId t, SimTime since) {
+  void look_for_doubt(TaskId t, TaskId by, SimTime since) {
     if (releases_at_ != queue_.now()) return releases_.clear();
-    for (const Release& r : releases_) in_doubt_ = in_doubt_ || (r.task == t && r.since >= since);
+    for (const Release& r : releases_)
+      in_doubt_ = in_doubt_ || (r.task == t && r.by != by && r.since >= since);
   }
 
   void settle() {
@@ -415,9 +660,7 @@ class Executor {
   }
   /// Work whose end has been forecast anew.
   bool is_outdated(const ExecutorEvent& p) {
-    if (p.kind != ExecutorEvent::Kind::work_end) return false;
-    const Pace* pace = pace_of_work(program_.tasks()[p.id]);
-    return pace != nullptr && (pace->version != p.version || pace->working != p.id);
+    return p.kind == ExecutorEvent::Kind::work_end && p.version != 0 && pace_of(p.id)->version != p.version;
   }
 
   [[noreturn]] void throw_circle() const {
@@ -442,15 +685,45 @@ class Executor {
   std::size_t done_ = 0;
   /// A task that waits for more than one that ends now.
   struct Release {
-    TaskId task;
+    TaskId task, by;
     SimTime since;
   };
   std::vector<Release> releases_;  ///< at `releases_at_`, but for the last of a task
   SimTime releases_at_;
   bool in_doubt_ = false;
   RhythmFinder rhythm_;
+  TaskId tasks_;
   Run run_;
 };
+
+/// The run of a program from that of the same expanded.
+Run folded(const Program& p, const Program::Expansion& expansion, const Run& of_all) {
+  Run run;
+  run.end = of_all.end;
+  run.events = of_all.events;
+  run.elements.place.assign(p.tasks().size(), ElementTimes::kAlone);
+  std::vector<TaskId> task;  // by task of the expansion
+  for (TaskId t = 0; t < p.tasks().size(); ++t) task.resize(expansion.first[t + 1], t);
+  for (TaskId t = 0; t < p.tasks().size(); ++t) {
+    const TaskId first = expansion.first[t], beyond = expansion.first[t + 1];
+    run.started.push_back(of_all.started[first]);
+    run.ended.push_back(of_all.ended[beyond - 1]);
+    const TaskId by = of_all.released_by[first];
+    run.released_by.push_back(by == Run::kNone ? by : task[by]);
+    if (p.tasks()[t].series == Task::kNoSeries) continue;
+    const Series& series = p.series()[p.tasks()[t].series];
+    const std::uint32_t start = p.beats()[series.first_beat].first;
+    run.elements.place[t] = static_cast<std::uint32_t>(run.elements.ends.size());
+    run.elements.ends.resize(run.elements.ends.size() + series.elements, SimTime{-1});
+    for (TaskId i = beyond - 1;; i = of_all.released_by[i]) {
+      const std::uint32_t e = expansion.element[i];
+      if (e != Program::Expansion::kNoElement)
+        run.elements.ends[run.elements.place[t] + e - start] = of_all.ended[i];
+      if (i == first) break;
+    }
+  }
+  return run;
+}
 
 }  // namespace
 
@@ -459,7 +732,9 @@ Run execute(const Program& program, const RateObserver& observer) {
     Executor ahead(program, observer, {}, true);
     if (auto run = ahead.run()) return std::move(*run);
   }
-  return *Executor(program, observer, {}, false).run();
+  if (program.series().empty()) return *Executor(program, observer, {}, false).run();
+  const Program::Expansion all = program.expanded();
+  return folded(program, all, *Executor(all.program, observer, {}, false).run());
 }
 
 Run execute(const Program& program, const Repeats& repeats) {

@@ -71,10 +71,85 @@ TaskId Program::add_transfer(const std::vector<DeviceId>& devices, FlowId flow, 
   return add_task(devices, flow, latency, tag);
 }
 
+TaskId Program::add_series(DeviceId device, DeviceId engine, std::span<const std::vector<Element>> beats) {
+  if (device >= devices_.size() || engine >= devices_.size())
+    throw std::invalid_argument("a series uses an unknown device");
+  if (beats.empty()) throw std::invalid_argument("a series needs an element");
+  Series series{device, engine, static_cast<std::uint32_t>(beats_.size())};
+  bool uses_engine = false;
+  for (const std::vector<Element>& beat : beats) {
+    if (beat.empty()) throw std::invalid_argument("a beat needs an element");
+    for (const Element& e : beat) {
+      if (e.fixed.ps < 0) throw std::invalid_argument("an element's length must not be negative");
+      if (e.flow != Task::kNoFlow && e.flow >= flows_.size())
+        throw std::invalid_argument("an element uses an unknown flow");
+    }
+    beats_.push_back({static_cast<std::uint32_t>(elements_.size()), static_cast<std::uint32_t>(beat.size())});
+    elements_.insert(elements_.end(), beat.begin(), beat.end());
+    uses_engine = uses_engine || beat.size() > 1;
+    ++series.beats;
+    series.elements += static_cast<std::uint32_t>(beat.size());
+    series.tasks += static_cast<std::uint32_t>(beat.size() > 1 ? beat.size() + 2 : 1);
+  }
+  if (uses_engine && device == engine)
+    throw std::invalid_argument("a series with an engine needs two different devices");
+  const DeviceId devices[] = {device, engine};
+  const TaskId t =
+      add_task(std::span(devices).first(uses_engine ? 2 : 1), Task::kNoFlow, {}, beats.front().front().tag);
+  tasks_[t].series = static_cast<SeriesId>(series_.size());
+  series_.push_back(series);
+  more_when_expanded_ += series.tasks - 1;
+  return t;
+}
+
 void Program::add_again(TaskId first, TaskId beyond) {
   if (first > beyond || beyond > tasks_.size()) throw std::invalid_argument("there are no such tasks");
   // Copies share the range of devices.
-  for (TaskId t = first; t < beyond; ++t) tasks_.push_back(Task{tasks_[t]});
+  for (TaskId t = first; t < beyond; ++t) {
+    tasks_.push_back(Task{tasks_[t]});
+    if (tasks_[t].series != Task::kNoSeries) more_when_expanded_ += series_[tasks_[t].series].tasks - 1;
+  }
+}
+
+Program::Expansion Program::expanded() const {
+  Expansion out{*this, {}, {}};
+  Program& p = out.program;
+  p.tasks_.clear();
+  p.task_devices_.clear();
+  p.dependencies_.clear();
+  p.series_.clear();
+  p.more_when_expanded_ = 0;
+  const FlowId nothing = p.add_flow({});
+  const auto mark = [&](std::uint32_t element) { out.element.resize(p.tasks_.size(), element); };
+  const auto add = [&](DeviceId device, std::uint32_t element) {
+    const Element& e = elements_[element];
+    p.add_task({&device, 1}, e.flow, e.fixed, e.tag);
+    mark(element);
+  };
+  for (const Task& task : tasks_) {
+    out.first.push_back(static_cast<TaskId>(p.tasks_.size()));
+    const std::span devices = std::span(task_devices_).subspan(task.first_device, task.device_count);
+    if (task.series == Task::kNoSeries) {
+      p.add_task(devices, task.flow, task.fixed, task.tag);
+      mark(Expansion::kNoElement);
+      continue;
+    }
+    const Series& s = series_[task.series];
+    const auto meet = [&] {
+      p.add_task(devices, nothing, {}, task.tag);
+      mark(Expansion::kNoElement);
+    };
+    for (const Beat& b : std::span(beats_).subspan(s.first_beat, s.beats)) {
+      if (b.count > 1) meet();
+      for (std::uint32_t e = 1; e < b.count; ++e) add(s.engine, b.first + e);
+      add(s.device, b.first);
+      if (b.count > 1) meet();
+    }
+  }
+  out.first.push_back(static_cast<TaskId>(p.tasks_.size()));
+  for (const auto& [before, after] : dependencies_)
+    p.dependencies_.emplace_back(out.first[before + 1] - 1, out.first[after]);
+  return out;
 }
 
 void Program::add_dependency(TaskId before, TaskId after) {

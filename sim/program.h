@@ -18,6 +18,7 @@ using ResourceId = std::uint32_t;
 using DeviceId = std::uint32_t;
 using FlowId = std::uint32_t;
 using TaskId = std::uint32_t;
+using SeriesId = std::uint32_t;
 
 /// True if a resource may have this capacity (bytes/s): positive, and far from where levels would overflow.
 constexpr bool is_capacity(double c) {
@@ -50,8 +51,31 @@ struct Task {
   std::uint32_t tag = 0;           ///< free for the caller: what the task is
   std::uint32_t first_device = 0;  ///< range in Program::task_devices
   std::uint32_t device_count = 0;
+  SeriesId series = kNoSeries;  ///< the task is a series; then its length and flow are those of its elements
 
   static constexpr FlowId kNoFlow = 0xffffffffu;
+  static constexpr SeriesId kNoSeries = 0xffffffffu;
+};
+
+/// Work or a transfer in a series, like a task.
+struct Element {
+  SimTime fixed;
+  FlowId flow = Task::kNoFlow;
+  std::uint32_t tag = 0;
+};
+
+/// Elements that start together: one on the device of the series, and meanwhile others on its engine, one after the
+/// other. The next beat starts when all have ended. A range in Program::elements(), the device's element first.
+struct Beat {
+  std::uint32_t first = 0, count = 1;
+};
+
+/// Beats one after the other, as one task: what a queue does again and again takes a task each time.
+struct Series {
+  DeviceId device = 0, engine = 0;
+  std::uint32_t first_beat = 0, beats = 0;  ///< range in Program::beats(), not empty
+  std::uint32_t elements = 0;
+  std::uint32_t tasks = 0;  ///< when it is expanded
 };
 
 /// A directed acyclic graph of tasks. Devices are in-order queues: tasks of a device run one after the other
@@ -73,6 +97,10 @@ class Program {
   /// A transfer that occupies `devices` (possibly none) for `latency` and then until its flow is done.
   TaskId add_transfer(const std::vector<DeviceId>& devices, FlowId flow, SimTime latency,
                       std::uint32_t tag = 0);
+  /// A series in the queue of a device and, if a beat has more than one element, of its engine. Throws
+  /// std::invalid_argument for unknown devices, an engine that is the device, an unknown flow, a negative length, and
+  /// where there are no beats or one has no elements.
+  TaskId add_series(DeviceId device, DeviceId engine, std::span<const std::vector<Element>> beats);
   /// The tasks from `first` on and below `beyond` once more, without their dependencies. Throws
   /// std::invalid_argument for unknown tasks.
   void add_again(TaskId first, TaskId beyond);
@@ -84,6 +112,13 @@ class Program {
   /// many. Throws std::invalid_argument for unknown or equal devices, a factor below 1 or not finite, a second
   /// slowdown of the same two devices, or by another factor.
   void add_slowdown(DeviceId work, DeviceId transfers, double factor);
+
+  /// The program with a task for each element of a series, and tasks without length where beats with an engine begin
+  /// and end, at which the two queues meet.
+  struct Expansion;
+  Expansion expanded() const;
+  /// Number of its tasks.
+  std::size_t expanded_tasks() const { return tasks_.size() + more_when_expanded_; }
 
   struct Slowdown {
     DeviceId work = 0, transfers = 0;
@@ -97,6 +132,9 @@ class Program {
   const std::vector<std::string>& devices() const { return devices_; }
   const std::vector<Flow>& flows() const { return flows_; }
   const std::vector<Task>& tasks() const { return tasks_; }
+  const std::vector<Series>& series() const { return series_; }
+  const std::vector<Beat>& beats() const { return beats_; }
+  const std::vector<Element>& elements() const { return elements_; }
   const std::vector<DeviceId>& task_devices() const { return task_devices_; }
   const std::vector<std::pair<TaskId, TaskId>>& dependencies() const { return dependencies_; }
   const std::vector<Slowdown>& slowdowns() const { return slowdowns_; }
@@ -111,6 +149,19 @@ class Program {
   std::vector<DeviceId> task_devices_;
   std::vector<std::pair<TaskId, TaskId>> dependencies_;
   std::vector<Slowdown> slowdowns_;
+  std::vector<Series> series_;
+  std::vector<Beat> beats_;
+  std::vector<Element> elements_;
+  std::size_t more_when_expanded_ = 0;
+};
+
+struct Program::Expansion {
+  Program program;
+  std::vector<TaskId> first;  ///< by task, its first one in `program`; one more beyond the last
+  std::vector<std::uint32_t>
+      element;  ///< of each task in `program`; kNoElement for those of no series and for meetings
+
+  static constexpr std::uint32_t kNoElement = 0xffffffffu;
 };
 
 }  // namespace trnplan::sim

@@ -1,11 +1,16 @@
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "models/step/step_parts.h"
 #include "models/step/step_program.h"
 #include "sim/executor.h"
 #include "sim/fair_share.h"
 #include "sim/program.h"
+#include "sim/sides.h"
 
 namespace trnplan::models {
 
@@ -22,16 +27,45 @@ SimTime transfer_alone(const Fabric& fabric, const Item& item) {
   return flow.length();
 }
 
-/// Items of which none overlaps another run one after the other.
-ChainRun run_in_turn(const Fabric& fabric, const Items& chain, double slowdown) {
+/// Adds an item that takes `beyond` its own length to the path of a chain.
+void add_to_path(ChainRun& out, const Item& item, SimTime beyond, double slowdown) {
+  out.attribution.add(item.fixed);
+  attribute_beyond(out.attribution, item, beyond, slowdown);
+}
+
+/// Items of which some overlap the work after them. Nothing if an item is in the background or overlaps a transfer, or
+/// if it takes a run to see what of two ends comes first.
+std::optional<ChainRun> run_in_beats(const Fabric& fabric, const Items& chain, double slowdown) {
+  constexpr SimTime kEnd{std::numeric_limits<std::int64_t>::max()};
   ChainRun out;
   out.spans.reserve(chain.size());
+  std::vector<sim::LoneTransfer> meanwhile;
   for (const Item& item : chain) {
+    const bool forks = item.overlapped && &item != &chain.back();
+    const bool fits = forks ? item.is_transfer() : meanwhile.empty() || !item.is_transfer();
+    if (item.background || !fits) return std::nullopt;
     const SimTime beyond = transfer_alone(fabric, item), start = out.length;
-    out.length += item.length + beyond;
-    out.spans.push_back({start, out.length, false});
-    out.attribution.add(item.fixed);
-    attribute_beyond(out.attribution, item, beyond, slowdown);
+    if (forks) {
+      meanwhile.push_back({item.length, beyond});
+      continue;
+    }
+    const auto transfer = [&](std::size_t i) { return meanwhile[i]; };
+    const sim::Sides sides =
+        sim::sides_at(item.length, std::max(slowdown, 1.0), meanwhile.size(), transfer, start, kEnd);
+    const bool works = meanwhile.empty() || sides.end > sides.engine_since;
+    if (sides.tied || (!meanwhile.empty() && sides.end == sides.engine_since)) return std::nullopt;
+    SimTime at = start;
+    for (std::size_t i = 0; i < meanwhile.size(); ++i) {
+      const SimTime before = at;
+      at += meanwhile[i].latency + meanwhile[i].flow;
+      out.spans.push_back({before, at, true});
+      if (!works) add_to_path(out, *(&item - meanwhile.size() + i), meanwhile[i].flow, slowdown);
+    }
+    const SimTime end = sides.end + beyond;
+    out.spans.push_back({start, end, false});
+    if (works) add_to_path(out, item, end - start - item.length, slowdown);
+    out.length = std::max(at, end);
+    meanwhile.clear();
   }
   return out;
 }
@@ -39,8 +73,7 @@ ChainRun run_in_turn(const Fabric& fabric, const Items& chain, double slowdown) 
 }  // namespace
 
 ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
-  if (std::none_of(chain.begin(), chain.end(), [](const Item& i) { return i.overlapped || i.background; }))
-    return run_in_turn(fabric, chain, slowdown);
+  if (auto run = run_in_beats(fabric, chain, slowdown)) return std::move(*run);
   sim::Program program;
   for (int device = 0; device < 3; ++device) program.add_device({});
   for (const sim::DeviceId engine : {1u, 2u}) {
@@ -89,8 +122,7 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
   for (const sim::TaskId t : run.critical_path()) {
     if (program.tasks()[t].tag == kJoin) continue;
     const Item& item = chain[program.tasks()[t].tag];
-    out.attribution.add(item.fixed);
-    attribute_beyond(out.attribution, item, beyond_fixed(program, run, t), slowdown);
+    add_to_path(out, item, beyond_fixed(program, run, t), slowdown);
   }
   return out;
 }

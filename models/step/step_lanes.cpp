@@ -28,10 +28,10 @@ class LanePerStage : public Layout {
   }
   const Fabric& fabric() const override { return parts_.fabric; }
   const std::vector<Share>& shares(int stage, const Item& item) override {
-    return remember(&item, parts_.parts[at(stage)].shift, {0});
+    return remember(&item, parts_.parts[at(stage)].shift, 1);
   }
   const std::vector<Share>& pair_shares(int boundary, const Item& item) override {
-    return remember(&item, parts_.boundaries[at(boundary)].shift, {0, 1});
+    return remember(&item, parts_.boundaries[at(boundary)].shift, 2);
   }
   bool passes_are_whole() override { return !parts_.must_expand; }
   SimTime hold(const MessageEnd& end, int) override {
@@ -39,9 +39,12 @@ class LanePerStage : public Layout {
   }
 
  private:
-  const std::vector<Share>& remember(const Item* item, Fabric::Id shift, const std::vector<int>& lanes) {
+  const std::vector<Share>& remember(const Item* item, Fabric::Id shift, int lanes) {
     const auto [it, fresh] = known_.try_emplace({item, shift});
-    if (fresh) it->second = {{lanes, shifted(item->load, shift), item->scale}};
+    if (fresh) {
+      it->second = {{{}, shifted(item->load, shift), item->scale}};
+      for (int lane = 0; lane < lanes; ++lane) it->second.front().lanes.push_back(lane);
+    }
     return it->second;
   }
   const StepParts& parts_;

@@ -205,7 +205,7 @@ struct StepParts : StepLayout {
   int parts_of_model() const { return stages * chunks(); }
   int part_of(int stage, int chunk) const { return models::part_of(strategy, stage, chunk); }
   const PipelineSchedule& schedule() const { return schedule_of(strategy); }
-  const Framework& framework() const { return framework_of(strategy); }
+  const Framework& framework() const { return *framework_; }
   bool blocking() const { return framework().sends_block(strategy); }
   /// Micro-batches after which steady stages repeat themselves.
   int round() const { return schedule().round(shape_of(strategy, micro_batches)); }
@@ -233,6 +233,8 @@ struct StepParts : StepLayout {
   void make_stages();
   void make_boundaries();
   bool chains_share_with_others() const;
+
+  const Framework* framework_ = &framework_of(strategy);  // its name is looked up once
 };
 
 }  // namespace trnplan::models

@@ -1,9 +1,9 @@
 #include "models/step/step_program.h"
 
-#include <algorithm>
-#include <compare>
 #include <map>
+#include <span>
 #include <tuple>
+#include <vector>
 
 #include "models/step/action_order.h"
 #include "models/step/program_period.h"
@@ -24,12 +24,14 @@ class Emitter : public ActionVisitor {
   Emitter(const StepParts& parts, Layout& layout, bool expand, bool segments, int micro_batches,
           PeriodFinder* period, Jitter* jitter)
       : p_(parts),
-        to_(parts, layout, expand),
+        to_(parts, layout, expand, !segments && period == nullptr && jitter == nullptr),
         segments_(segments),
         micro_batches_(micro_batches),
         last_(parts, micro_batches),
         period_(period),
-        jitter_(jitter) {}
+        jitter_(jitter),
+        receivers_(at(layout.lanes(0))),
+        senders_(p_.blocking() ? 0 : 2 * at(p_.parts_of_model()) * at(micro_batches) * receivers_.size()) {}
 
   StepProgram run() {
     each_action(p_, micro_batches_, *this);
@@ -94,17 +96,19 @@ class Emitter : public ActionVisitor {
     const TaskId start = to_.tasks();
     if (from) {  // the receive is a graph of its own
       launch(stage);
-      to_.vary(made_.at({forward, source, action.micro_batch}).factors);
+      to_.vary(factors_of(place_of(forward, source, action.micro_batch)));
       hold(stage, *from, forward, true);
     }
     const TaskId begin = to_.tasks();
     compute(stage, action);
     // A send starts when it is launched; the receiver's pass waits for it, but the receiver's queue does not.
     if (to) launch(stage);
-    if (from) deliver({forward, source, action.micro_batch}, *from, stage, begin);
+    if (from) deliver(forward, source, action.micro_batch, *from, stage, begin);
     if (to) {
-      Made& made = made_[{forward, part, action.micro_batch}] = {to_.last_of_lanes(stage, start), drawn()};
-      to_.vary(made.factors);
+      const std::size_t place = place_of(forward, part, action.micro_batch);
+      to_.last_of_lanes(stage, start, senders_of(place));
+      if (jitter_ != nullptr) factors_[place] = drawn();
+      to_.vary(factors_of(place));
       hold(stage, *to, forward, false);
       to_.vary({});
     }
@@ -121,27 +125,29 @@ class Emitter : public ActionVisitor {
     to_.hold(stage, {link.boundary, activation, up == receives});
   }
 
-  /// The result of a pass.
-  struct Result {
-    bool forward;
-    int part, micro_batch;
-    auto operator<=>(const Result&) const = default;
-  };
-  struct Made {
-    std::vector<TaskId> senders;  ///< the last task of each lane
-    std::vector<double> factors;  ///< of its message
-  };
+  /// The place of the result of a pass.
+  std::size_t place_of(bool forward, int part, int micro_batch) const {
+    return (at(part) * 2 + (forward ? 1 : 0)) * at(micro_batches_) + at(micro_batch);
+  }
+  /// The task of each lane that sends a result.
+  std::span<TaskId> senders_of(std::size_t place) {
+    return std::span(senders_).subspan(place * receivers_.size(), receivers_.size());
+  }
+  /// The factors of the message with a result.
+  std::vector<double> factors_of(std::size_t place) const {
+    const auto made = factors_.find(place);
+    return made == factors_.end() ? std::vector<double>{} : made->second;
+  }
 
-  /// Adds the message with the result `from` to the pass that starts with `start`.
-  void deliver(const Result& from, const Link& link, int stage, TaskId start) {
-    const auto made = made_.find(from);
-    const Made of = std::move(made->second);
-    made_.erase(made);
-    to_.vary(of.factors);
+  /// Adds the message with the result of a part to the pass that starts with `start`.
+  void deliver(bool forward, int part, int micro_batch, const Link& link, int stage, TaskId start) {
+    const std::size_t place = place_of(forward, part, micro_batch);
+    to_.vary(factors_of(place));
+    factors_.erase(place);
     const Boundary& b = p_.boundaries[at(link.boundary)];
-    to_.message(from.forward ? *b.activation : *b.gradient,
-                {link.boundary, from.forward == link.up, from.forward}, of.senders,
-                to_.first_of_lanes(stage, start));
+    to_.first_of_lanes(stage, start, receivers_);
+    to_.message(forward ? *b.activation : *b.gradient, {link.boundary, forward == link.up, forward},
+                senders_of(place), receivers_);
     to_.vary({});
   }
 
@@ -170,7 +176,10 @@ class Emitter : public ActionVisitor {
   LastGradients last_;
   PeriodFinder* period_;
   Jitter* jitter_;
-  std::map<Result, Made> made_;  ///< results that are not delivered yet
+  std::vector<TaskId> receivers_;  ///< by lane, of the message that is added
+  std::vector<TaskId> senders_;    ///< by result and lane
+  std::map<std::size_t, std::vector<double>>
+      factors_;  ///< of messages that are not delivered yet, if times are random
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// The most passes and tasks that are run one by one; a task takes some 90 bytes.
+/// The most passes and tasks that are run one by one; a task takes some 100 bytes.
 constexpr std::int64_t kMostPasses = 4'000'000, kMostTasks = 60'000'000;
 
 /// The most tasks that are run in full rather than extrapolated, and the most that a search for a rhythm may
@@ -205,7 +205,7 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
   StepTimes times;
   times.end = r.end();
   times.folded = r.repeats > 0;
-  times.tasks = static_cast<std::int64_t>(step.program.tasks().size());
+  times.tasks = static_cast<std::int64_t>(step.program.expanded_tasks());
   times.events = static_cast<std::int64_t>(run.events);
   if (r.repeats > 0) {
     times.tasks += r.repeats * run.rhythm->tasks;
@@ -223,13 +223,20 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
     const std::int64_t n = path[at.first].times;
     for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
       const sim::TaskId task = path[at.first].tasks[at.second];
-      TagTimes& t = tags[step.program.tasks()[task].tag];
       const bool fills = step.of(task).is<task::PassPart>() && (at < first || last < at);
-      Spent& spent = fills ? t.bubble : t.normal;
-      spent.times += n;
-      spent.beyond += beyond_fixed(step.program, run, task) * n;
-      if (const Item* item = step.of(task).item)
-        spent.stretch += (step.program.tasks()[task].fixed - item->length) * n;
+      const auto spend = [&](std::uint32_t tag, SimTime fixed, SimTime length) {
+        Spent& spent = fills ? tags[tag].bubble : tags[tag].normal;
+        spent.times += n;
+        spent.beyond += (length - fixed) * n;
+        if (const Item* item = step.sources[tag].item) spent.stretch += (fixed - item->length) * n;
+      };
+      const sim::Task& t = step.program.tasks()[task];
+      if (t.series == sim::Task::kNoSeries) {
+        spend(t.tag, t.fixed, run.ended[task] - run.started[task]);
+      } else {
+        run.each_element(step.program, task,
+                         [&](const sim::Element& e, SimTime length) { spend(e.tag, e.fixed, length); });
+      }
     }
   }
   const auto attribute = [&](Attribution& to, const Item& item, const Spent& spent) {
@@ -241,6 +248,7 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
     const Item* item = step.sources[tag].item;
     if (item == nullptr) continue;
     attribute(times.path, *item, tags[tag].normal);
+    if (tags[tag].bubble.times == 0) continue;
     Attribution filling;
     attribute(filling, *item, tags[tag].bubble);
     const SimTime all = filling.total();

@@ -1,5 +1,6 @@
 #include "models/step/task_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "units/index.h"
@@ -48,10 +49,11 @@ std::size_t TaskWriter::TagHash::operator()(const Source& source) const {
   return mix(mix(mix(0, reinterpret_cast<std::size_t>(source.item)), source.what.index()), number);
 }
 
-TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
+TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand, bool series)
     : p_(parts),
       layout_(layout),
       expand_(expand),
+      series_(series),
       expanded_(static_cast<std::size_t>(parts.stages), expand || parts.gathers_ahead()),
       passes_(at(parts.parts_of_model()) * kKinds * 2),
       launches_(at(parts.stages)),
@@ -192,7 +194,8 @@ void TaskWriter::chain(int stage, const Items& items, Source source) {
 /// have ended.
 void TaskWriter::reduce(int stage, const Items& items, TaskId since) {
   if (items.empty()) return;
-  const std::vector<TaskId> made = last_of_lanes(stage, since);
+  std::vector<TaskId> made(at(layout_.lanes(stage)));
+  last_of_lanes(stage, since, made);
   for (const Item& item : items) {
     const std::uint32_t t = tag({&item, task::Reduction{stage}});
     for (const Layout::Share& share : layout_.shares(stage, item)) {
@@ -269,17 +272,66 @@ void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const Be
     }
     return;
   }
+  if (early == nullptr && series_ && can_be_series(stage, pass)) return write_series(stage, pass, source);
   if (pass.launch) {
     source.item = &*pass.launch;
     work(stage, *pass.launch, source);
   }
   for (const Chain& c : pass.chains) {
+    Written written;
     for (int i = 0; i < c.times; ++i) {
       const TaskId start = tasks();
-      chain(stage, *c.items, source);
+      if (written.first < written.beyond) {
+        out.program.add_again(written.first, written.beyond);
+      } else {
+        chain(stage, *c.items, source);
+        written = {start, tasks()};
+      }
       if (early != nullptr) reduce(stage, early->of(c.part), start);
     }
   }
+}
+
+/// True if a pass can be a series of one lane: each transfer is one, none is in the background, and what overlaps is one.
+bool TaskWriter::can_be_series(int stage, const Pass& pass) {
+  const auto fits = [&](const Item& item) {
+    return !item.background &&
+           (item.is_transfer() ? layout_.shares(stage, item).size() == 1 : !item.overlapped);
+  };
+  return layout_.lanes(stage) == 1 &&
+         std::all_of(pass.chains.begin(), pass.chains.end(),
+                     [&](const Chain& c) { return std::all_of(c.items->begin(), c.items->end(), fits); });
+}
+
+/// Adds what chain() adds, as a series.
+void TaskWriter::write_series(int stage, const Pass& pass, Source source) {
+  const double times = layout_.factor(stage, 0);
+  std::vector<std::vector<sim::Element>> beats;
+  const auto element_of = [&](const Item& item) {
+    source.item = &item;
+    const std::uint32_t t = tag(source);
+    if (!item.is_transfer()) return sim::Element{stretched(item, times), sim::Task::kNoFlow, t};
+    return sim::Element{item.length, flow_of(layout_.shares(stage, item).front()), t};
+  };
+  if (pass.launch) beats.push_back({element_of(*pass.launch)});
+  for (const Chain& c : pass.chains) {
+    const std::size_t first = beats.size();
+    std::vector<sim::Element> meanwhile;
+    for (const Item& item : *c.items) {
+      if (item.overlapped && &item != &c.items->back()) {
+        meanwhile.push_back(element_of(item));
+        continue;
+      }
+      beats.push_back({element_of(item)});
+      beats.back().insert(beats.back().end(), meanwhile.begin(), meanwhile.end());
+      meanwhile.clear();
+    }
+    const std::size_t each = beats.size() - first;
+    for (int i = 1; i < c.times; ++i) {
+      for (std::size_t b = 0; b < each; ++b) beats.push_back(std::vector(beats[first + b]));
+    }
+  }
+  if (!beats.empty()) out.program.add_series(device(stage, 0), device(stage, 0) + engines_, beats);
 }
 
 void TaskWriter::meeting(const Items& items, const task::Message& message) {
@@ -324,8 +376,8 @@ void TaskWriter::write_messages(const Items& items, const task::Message& message
   }
 }
 
-void TaskWriter::message(const Items& items, const task::Message& message, const std::vector<TaskId>& before,
-                         const std::vector<TaskId>& after) {
+void TaskWriter::message(const Items& items, const task::Message& message, std::span<const TaskId> before,
+                         std::span<const TaskId> after) {
   WrittenMessages& written = messages_[place_of(message.boundary, message.up, message.activation)];
   TaskId sent = tasks();
   write_or_repeat(written, [&] { write_messages(items, message, written); });
@@ -346,11 +398,11 @@ void TaskWriter::barrier(const Item& item) {
 
 namespace {
 
-/// For each of the `lanes` of a stage, from device `first` on, the first in which it takes part of the tasks that
-/// `next` goes through, until there is none.
+/// Sets `tasks`, for each lane of a stage, from device `first` on, to the first in which it takes part of those that `next`
+/// goes through, until there is none.
 template <class Next>
-std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, int lanes, const Next& next) {
-  std::vector<TaskId> tasks(at(lanes), sim::Run::kNone);
+void of_lanes(const sim::Program& program, sim::DeviceId first, std::span<TaskId> tasks, const Next& next) {
+  std::fill(tasks.begin(), tasks.end(), sim::Run::kNone);
   std::size_t left = tasks.size();
   for (TaskId t = next(); left > 0 && t != sim::Run::kNone; t = next()) {
     const sim::Task& task = program.tasks()[t];
@@ -361,21 +413,19 @@ std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, i
       --left;
     }
   }
-  return tasks;
 }
 
 }  // namespace
 
-std::vector<TaskId> TaskWriter::last_of_lanes(int stage, TaskId start) const {
-  TaskId end = tasks();
-  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage),
-                  [&] { return end > start ? --end : sim::Run::kNone; });
+void TaskWriter::last_of_lanes(int stage, TaskId start, std::span<TaskId> tasks) const {
+  TaskId end = this->tasks();
+  of_lanes(out.program, device(stage, 0), tasks, [&] { return end > start ? --end : sim::Run::kNone; });
 }
 
-std::vector<TaskId> TaskWriter::first_of_lanes(int stage, TaskId start) const {
+void TaskWriter::first_of_lanes(int stage, TaskId start, std::span<TaskId> tasks) const {
   TaskId next = start;
-  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage),
-                  [&] { return next < tasks() ? next++ : sim::Run::kNone; });
+  of_lanes(out.program, device(stage, 0), tasks,
+           [&] { return next < this->tasks() ? next++ : sim::Run::kNone; });
 }
 
 }  // namespace trnplan::models

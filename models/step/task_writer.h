@@ -2,6 +2,7 @@
 // step's program (step_program.h).
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -16,8 +17,8 @@ class TaskWriter {
  public:
   using Source = StepProgram::Source;
 
-  /// Keeps references to its arguments.
-  TaskWriter(const StepParts& parts, Layout& layout, bool expand);
+  /// Keeps references to its arguments. `series`: the operators of a pass are one, where that is possible.
+  TaskWriter(const StepParts& parts, Layout& layout, bool expand, bool series);
 
   /// Multiplies the times of the passes and messages that follow, by replica; empty: not.
   void vary(std::vector<double> factors) { factors_ = std::move(factors); }
@@ -43,14 +44,14 @@ class TaskWriter {
   void meeting(const Items& items, const task::Message& message);
   /// Adds a message outside the queues: after the tasks `before`, one for each lane at the sending end, and
   /// before the tasks `after` at the receiving end.
-  void message(const Items& items, const task::Message& message, const std::vector<sim::TaskId>& before,
-               const std::vector<sim::TaskId>& after);
+  void message(const Items& items, const task::Message& message, std::span<const sim::TaskId> before,
+               std::span<const sim::TaskId> after);
   /// Makes all compute queues wait for each other.
   void barrier(const Item& item);
 
-  /// The first, or the last, task of each lane of a stage among those from `start` on.
-  std::vector<sim::TaskId> first_of_lanes(int stage, sim::TaskId start) const;
-  std::vector<sim::TaskId> last_of_lanes(int stage, sim::TaskId start) const;
+  /// Sets `tasks` to the first, or the last, task of each lane of a stage among those from `start` on.
+  void first_of_lanes(int stage, sim::TaskId start, std::span<sim::TaskId> tasks) const;
+  void last_of_lanes(int stage, sim::TaskId start, std::span<sim::TaskId> tasks) const;
 
   sim::TaskId tasks() const { return static_cast<sim::TaskId>(out.program.tasks().size()); }
 
@@ -87,6 +88,8 @@ class TaskWriter {
   template <class Write>
   void write_or_repeat(Written& written, const Write& write);
   void write_pass(int stage, const Pass& pass, Source source, const BesidePass* early);
+  void write_series(int stage, const Pass& pass, Source source);
+  bool can_be_series(int stage, const Pass& pass);
   void write_messages(const Items& items, const task::Message& message, WrittenMessages& written);
 
   struct TagHash {
@@ -98,7 +101,7 @@ class TaskWriter {
   /// Offsets from the number of a compute queue to those of its engines for collectives, for collectives in
   /// the background, and for reductions.
   sim::DeviceId engines_ = 0, backgrounds_ = 0, reducers_ = 0;
-  bool expand_;
+  bool expand_, series_;
   std::vector<bool> expanded_;  ///< stages whose passes are expanded into operators from here on
   sim::FlowId nothing_ = 0;
   std::vector<sim::ResourceId> resource_of_;

@@ -399,6 +399,30 @@ TEST_CASE("tasks added again are the same tasks", "[sim]") {
   CHECK_THROWS_AS(o.program.add_again(2, 1), std::invalid_argument);
 }
 
+// Catches a series that is taken though it says what no program can do, and one that is counted as another number of tasks.
+TEST_CASE("a series is checked when it is added", "[sim]") {
+  OneLink o;
+  const DeviceId a = o.program.add_device("a"), b = o.program.add_device("b");
+  const FlowId flow = o.flow(2);
+  const auto add = [&](DeviceId device, DeviceId engine, const std::vector<std::vector<Element>>& beats) {
+    return o.program.add_series(device, engine, beats);
+  };
+  const Element work{{3}, Task::kNoFlow, 7}, transfer{{1}, flow, 8};
+  CHECK_THROWS_AS(add(a, 2, {{work}}), std::invalid_argument);
+  CHECK_THROWS_AS(add(a, a, {{work, transfer}}), std::invalid_argument);
+  CHECK_THROWS_AS(add(a, b, {}), std::invalid_argument);
+  CHECK_THROWS_AS(add(a, b, {{work}, {}}), std::invalid_argument);
+  CHECK_THROWS_AS(add(a, b, {{{{-1}, flow}}}), std::invalid_argument);
+  CHECK_THROWS_AS(add(a, b, {{{{1}, flow + 1}}}), std::invalid_argument);
+  CHECK(o.program.tasks().empty());
+  const TaskId t = add(a, b, {{work}, {work, transfer, transfer}});
+  o.program.add_again(t, t + 1);
+  CHECK(o.program.tasks()[t].tag == 7);
+  // One, then a meeting, two transfers, the work and a meeting.
+  CHECK(o.program.expanded_tasks() == 2 * (1 + 5));
+  CHECK(o.program.expanded().program.tasks().size() == 12);
+}
+
 // Catches a lone flow whose time rounds otherwise than the engine's, by which a chain of layers would be longer alone
 // than in a step.
 TEST_CASE("a lone flow takes the engine's time, to the tick", "[sim]") {
