@@ -15,7 +15,8 @@
 //                    bandwidth, and kernel_start
 //   a layer's pass   no shorter than the host's launches of it, host_layer and host_expert for each expert that
 //                    is launched separately (beyond_busy of device.h); its busy time is that of its kernels
-//                    and its collectives alone
+//                    and its collectives alone. Where the host launches ahead (Framework::launches_ahead), all
+//                    layers of a pass together, after what the device still has to do (HostQueue)
 //   waiting          pass_spread * slowest_of(ranks) / sqrt(passes) of a pass, for so many ranks that meet
 //                    once in so many passes
 // Products and attention take kernel_pace times as long with another release of the libraries.

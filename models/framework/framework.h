@@ -216,6 +216,9 @@ class Framework {
   /// True if messages that do not wait leave the queues of both ends free: only the work that needs them
   /// waits.
   [[nodiscard]] virtual bool sends_beside_work(const Strategy& /*s*/) const { return false; }
+  /// True if the host launches a pass without waiting for the device, and goes on from the head's forward pass
+  /// to its backward pass. False where no source says where it waits: then it does after each layer's pass.
+  [[nodiscard]] virtual bool launches_ahead() const { return false; }
   /// True if, without sequence parallel, each tensor-parallel rank sends its part of a message between stages
   /// and the receivers gather it. Otherwise each rank sends all of it.
   [[nodiscard]] virtual bool scatters_messages() const { return false; }

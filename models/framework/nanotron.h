@@ -14,6 +14,10 @@
 //   weights      ZeRO-1: gathered in bf16 after the optimizer, without overlap (optim/zero.py)
 //   sends        wait for their receives, after two messages that announce the content, which the host reads
 //                (parallel/pipeline_parallel/p2p.py); their cost is that of a task
+//   host         waits for the device where it copies: each micro-batch to the device (dataloader.py,
+//                sanity_check_dataloader), and what announces a message (p2p.py, _send_meta), both without
+//                non_blocking (pytorch/pytorch@007aa8ae aten/src/ATen/native/cuda/Copy.cu, memcpy_and_sync). In
+//                between it only launches: the loss is read at the end of the step (trainer.py, train_step_logs)
 //   stages       blocks by cost: the next stage begins where the blocks so far reach its share; a layer costs
 //                4 h^2 + 3 h f, the head h V, the embedding nothing (models/llama.py,
 //                get_block_compute_costs)
@@ -53,6 +57,7 @@ class Nanotron : public Nxd {
   bool drops_unread() const override { return false; }
   ElementKinds element_kinds() const override;
   LogitBytes logit_bytes() const override { return kEagerLogits; }
+  bool launches_ahead() const override { return true; }
   std::vector<int> partition(const Architecture& a, int parts) const override;
   SavedBytes saved(const Architecture& a, const Strategy& s) const override;
   /// No limit: its grouped products take all rows that arrive (nn/moe.py).

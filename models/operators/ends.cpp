@@ -19,6 +19,7 @@ OperatorList LayerModel::embedding_forward() const {
   }
   list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
   leave(list, "embedding output");
+  push_calls(list);
   return list;
 }
 
@@ -29,6 +30,7 @@ OperatorList LayerModel::embedding_backward() const {
   enter(list, "embedding gradient");
   list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
   if (units_) reduce_gradients(list, root_parameters_);
+  push_calls(list);
   return list;
 }
 
@@ -42,6 +44,7 @@ OperatorList LayerModel::head_forward() const {
     sums.repeat = 3;
     list.push_back(sums);
   }
+  push_calls(list);
   return list;
 }
 
@@ -54,6 +57,7 @@ OperatorList LayerModel::head_backward() const {
   matmul_backward(list, "lm_head", tokens_, a_.hidden, vocabulary_);
   leave(list, "head input gradient");
   list.push_back(elements("final norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
+  push_calls(list);
   return list;
 }
 

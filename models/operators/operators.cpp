@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/collective/collective_runtime.h"
 #include "models/device/devices.h"
 #include "models/memory/memory.h"
 
@@ -12,6 +13,12 @@ namespace {
 
 /// Gathers that only the gradient of a weight needs.
 constexpr std::string_view kMlpInputAgain = "mlp input again", kQkvInputAgain = "qkv input again";
+
+constexpr std::string_view kLaunches = "launches";
+
+/// Messages of a rank in PyTorch's checks of a collective: two of a monitored barrier, one of each of two
+/// all-gathers. Where the group spans nodes a ring's step is one between nodes.
+constexpr double kMessagesOfCheck = 4;
 
 // Only the gated MLP's product.
 constexpr ElementKind kProduct{1, 3};
@@ -43,6 +50,10 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
       on_{job.cluster.instance.core, profile, strategy.precision == Precision::fp32} {
   const double t = strategy.tensor_parallel;
   call_per_rank_ = call_per_rank(profile);
+  if (call_per_rank_.value > 0)
+    between_nodes_ =
+        Seconds(kMessagesOfCheck * profile[runtime_of(job.cluster.instance).parameters().between]);
+  nodes_for_tensor_ = strategy.tensor_parallel > job.cluster.instance.cores();
   const double passes = framework_of(strategy).meets_each_pass(strategy)
                             ? 1
                             : 2.0 * std::max(1, micro_batches(job.training, strategy));
@@ -241,7 +252,7 @@ OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   mlp(list);
   put_beside_products(list);
   const double before_counts = wait_for_counts(list);
-  add_launches(list, 1, before_counts, called_ranks(list));
+  add_launches(list, 1, before_counts, calls_of(list));
   return list;
 }
 
@@ -281,15 +292,19 @@ void LayerModel::put_beside_products(OperatorList& list) const {
   list = std::move(out);
 }
 
-/// Ranks that a layer's calls over tensor parallel have in all.
-double LayerModel::called_ranks(const OperatorList& list) const {
-  int calls = 0;
-  for (const Operator& o : list) calls += o.process_group == ProcessGroup::tensor ? o.repeat : 0;
-  return 1.0 * calls * s_.tensor_parallel;
+Seconds LayerModel::call_time(int ranks, bool between_nodes) const {
+  return (call_per_rank_ + (between_nodes ? between_nodes_ : Seconds{})) * ranks;
 }
 
-Operator LayerModel::collective_calls(double ranks) const {
-  Work work{.seconds = call_per_rank_ * ranks};
+/// The host's time in the calls over tensor parallel of a list.
+Seconds LayerModel::calls_of(const OperatorList& list) const {
+  int calls = 0;
+  for (const Operator& o : list) calls += o.process_group == ProcessGroup::tensor ? o.repeat : 0;
+  return call_time(s_.tensor_parallel, nodes_for_tensor_) * calls;
+}
+
+Operator LayerModel::collective_calls(Seconds time) const {
+  Work work{.seconds = time};
   if (const auto host = device_.host_launches(on_, 0, 0)) work.parameter = host->parameter;
   return operator_of("collective calls", work, Category::overhead);
 }
@@ -298,14 +313,19 @@ Operator LayerModel::copied_pieces(double pieces) const {
   return operator_of("copies of pieces", device_.host_pieces(on_, pieces), Category::data_parallel);
 }
 
-void LayerModel::add_launches(OperatorList& list, double passes, double before_counts, double ranks) const {
+void LayerModel::add_launches(OperatorList& list, double passes, double before_counts, Seconds calls) const {
   if (waits_ > 0) {
     list.push_back({.name = "waiting for the slowest",
                     .category = Category::overhead,
                     .parameter = device_.spread_of_passes(),
                     .waits = waits_});
   }
-  push_launches(list, "launches", passes - before_counts, passes * experts_, call_per_rank_ * ranks);
+  push_launches(list, kLaunches, passes - before_counts, passes * experts_, calls, before_counts == 0);
+}
+
+/// The host's time in the calls of an end of the model.
+void LayerModel::push_calls(OperatorList& list) const {
+  push_launches(list, kLaunches, 0, 0, calls_of(list), true);
 }
 
 /// Puts the host's wait for the counts of tokens where they leave for the experts: from there on the device has
@@ -317,7 +337,7 @@ double LayerModel::wait_for_counts(OperatorList& list) const {
   const auto next = std::next(counted);
   const double share = static_cast<double>(next - list.begin()) / static_cast<double>(list.size());
   OperatorList launched;
-  push_launches(launched, "launches before the experts", share, 0, {});
+  push_launches(launched, "launches before the experts", share, 0, {}, false);
   list.insert(next, launched.begin(), launched.end());
   return share;
 }
@@ -325,13 +345,14 @@ double LayerModel::wait_for_counts(OperatorList& list) const {
 /// The host's launches of `layers` passes over a layer, of `experts` experts' products where it launches them
 /// separately, and its time in `calls`.
 void LayerModel::push_launches(OperatorList& list, std::string_view name, double layers, double experts,
-                               Seconds calls) const {
+                               Seconds calls, bool of_pass) const {
   auto host = device_.host_launches(on_, layers, dispatch_ && dispatch_->one_by_one ? experts : 0);
   if (!host) return;
   host->seconds += calls;
   if (host->seconds.value <= 0) return;
   list.push_back(operator_of(name, *host));
   list.back().host = host->seconds;
+  list.back().of_pass = of_pass && framework_of(s_).launches_ahead();
   list.back().seconds = {};
 }
 
@@ -361,7 +382,8 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   const RecomputeUnits again = framework_of(s_).recomputed(s_);
   const bool drops = framework_of(s_).drops_unread();
-  double before_counts = 0, called_less = 0;  // the second: where only some layers are recomputed
+  double before_counts = 0;
+  Seconds called_less{};  // where only some layers are recomputed
   if (again.layer) {
     OperatorList remade;
     remade.reserve(kOperatorsOfPass);
@@ -382,7 +404,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
       o.bytes = o.bytes / again.every;
       o.instructions /= again.every;
     }
-    called_less = called_ranks(remade) * (1 - 1.0 / again.every);
+    called_less = calls_of(remade) * (1 - 1.0 / again.every);
     list.insert(list.end(), remade.begin(), remade.end());
   }
   if (again.alternate) alternate_again(list);
@@ -414,8 +436,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   leave(list, "qkv input gradient");
   list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
   put_beside_products(list);
-  add_launches(list, again.layer ? 1 + 1.0 / again.every : 1, before_counts,
-               called_ranks(list) - called_less);
+  add_launches(list, again.layer ? 1 + 1.0 / again.every : 1, before_counts, calls_of(list) - called_less);
   return list;
 }
 

@@ -63,6 +63,7 @@ struct Operator {
   /// Host's time to launch all before it, from the last operator that has this; the excess over their time
   /// counts (beyond_busy).
   Seconds host{};
+  bool of_pass = false;  ///< that excess is one of the pass, through which the host does not wait (HostQueue)
 };
 
 using OperatorList = std::vector<Operator>;
@@ -93,8 +94,10 @@ class LayerModel {
   OperatorList accumulate(double parameters) const;
   /// The update of `parameters` (optimizer state over `shards` ranks).
   OperatorList optimizer(double parameters, int shards) const;
-  /// The host's time in collective calls of `ranks` ranks in all (NetworkState::call_per_rank).
-  Operator collective_calls(double ranks) const;
+  /// The host's time in a collective call of a group (NetworkState::call_per_rank).
+  Seconds call_time(int ranks, bool between_nodes) const;
+  /// Collective calls that take the host `time` in all.
+  Operator collective_calls(Seconds time) const;
   /// The host's time to copy `pieces` pieces of gathered weights (Exchange::in_pieces).
   Operator copied_pieces(double pieces) const;
 
@@ -132,9 +135,9 @@ class LayerModel {
   void gather_weights(OperatorList& list, double parameters, bool background) const;
   void reduce_gradients(OperatorList& list, double parameters) const;
   /// Appends the wait for the slowest rank and the host's launches of a layer's pass but for those
-  /// `before_counts` that wait_for_counts() put into it, with its calls of `ranks` ranks in all.
-  void add_launches(OperatorList& list, double passes, double before_counts, double ranks) const;
-  double called_ranks(const OperatorList& list) const;
+  /// `before_counts` that wait_for_counts() put into it, with its `calls`.
+  void add_launches(OperatorList& list, double passes, double before_counts, Seconds calls) const;
+  Seconds calls_of(const OperatorList& list) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;
   void attention_block(OperatorList& list) const;
@@ -149,8 +152,9 @@ class LayerModel {
   void sort_tokens(OperatorList& list, std::string_view name) const;
   void regroup_rows(OperatorList& list, std::string_view name) const;
   double wait_for_counts(OperatorList& list) const;
-  void push_launches(OperatorList& list, std::string_view name, double layers, double experts,
-                     Seconds calls) const;
+  void push_launches(OperatorList& list, std::string_view name, double layers, double experts, Seconds calls,
+                     bool of_pass) const;
+  void push_calls(OperatorList& list) const;
   void attention_block_of(OperatorList& list, double units, double bytes_per_score, double blocks) const;
   void enter(OperatorList& list, std::string_view name) const;
   void put_beside_products(OperatorList& list) const;
@@ -161,15 +165,16 @@ class LayerModel {
   const Device& device_;
   const DeviceContext on_;
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
-  Seconds call_per_rank_{};
-  double experts_ = 0, expert_tokens_ = 0;  ///< experts on this core; tokens that each of them takes
-  std::optional<ExpertDispatch> dispatch_;  ///< of layers without a limit of places
+  Seconds call_per_rank_{}, between_nodes_{};  ///< of a call; the second: more where the group spans nodes
+  double experts_ = 0, expert_tokens_ = 0;     ///< experts on this core; tokens that each of them takes
+  std::optional<ExpertDispatch> dispatch_;     ///< of layers without a limit of places
   double element_bytes_, sequence_, waits_ = 0;
   ScoreBytes score_bytes_;
   ElementKinds kinds_;
   LogitBytes logit_bytes_;
   std::optional<UnitSharding> units_;
   std::optional<TensorOverlap> beside_products_;
+  bool nodes_for_tensor_ = false;                      ///< tensor groups span nodes
   double layer_parameters_ = 0, root_parameters_ = 0;  ///< of this core, if `units_` is set
 };
 

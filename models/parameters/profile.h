@@ -86,8 +86,10 @@ struct NetworkState {
   /// A run with a slower all-reduce is congested: on 2 nodes, 4, 8 ...; the last value holds for all larger
   /// numbers.
   std::vector<BytesPerSecond> congested_below;
-  Seconds call_per_rank{};  ///< of the host, when congested, for each collective call and rank of its group
-  double step_spread = 0;   ///< log-sd of a step around this law, for each doubling of nodes
+  /// Time of the host, when congested, for each collective call and rank of its group in a node; between nodes the
+  /// network's latency is added (LayerModel::call_time).
+  Seconds call_per_rank{};
+  double step_spread = 0;  ///< log-sd of a step around this law, for each doubling of nodes
 };
 
 /// The slow state in which the network of a cluster may be whose all-reduce was not measured.

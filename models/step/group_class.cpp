@@ -34,6 +34,10 @@ SimTime GroupClass::time(const OperatorList& list, double slowdown) {
   SimTime t, busy;
   LaunchedWork launched;
   for (std::size_t i = 0; i < list.size();) {
+    if (list[i].of_pass) {
+      ++i;
+      continue;
+    }
     if (list[i].waits > 0) {
       const SimTime wait = to_sim_time(to_seconds(busy) * list[i++].waits);
       t += wait;
@@ -67,7 +71,9 @@ SimTime GroupClass::length_of(const OperatorList& part, double slowdown) {
   for (const Operator& o : part) {
     // Names, categories and shapes change no time. A new field does not compile until it is considered here.
     const auto& [name, category, seconds, parameter, also, flops, product, attention, process_group, op,
-                 bytes, repeat, overlapped, weights, background, instructions, waits, counted, host] = o;
+                 bytes, repeat, overlapped, weights, background, instructions, waits, counted, host,
+                 of_pass] = o;
+    (void)of_pass;  // left out of parts
     const std::initializer_list<double> more = {static_cast<double>(process_group),
                                                 static_cast<double>(op),
                                                 static_cast<double>(overlapped),

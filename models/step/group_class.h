@@ -10,6 +10,7 @@
 #include "models/collective/collective_memory.h"
 #include "models/framework/framework.h"
 #include "models/operators/operators.h"
+#include "models/step/launched_work.h"
 #include "models/step/step_parts.h"
 
 namespace trnplan::models {
@@ -35,10 +36,16 @@ class GroupClass {
 
   const StageGroups& groups() const { return groups_; }
 
-  /// Times of the layers of one micro-batch, and of the work before and after them.
+  /// A list of operators; the pass may wait for the host besides (HostQueue).
+  struct Timed {
+    SimTime time;
+    Launches launches;
+  };
+  /// The layers of one micro-batch, and the work before and after them.
   struct Chains {
-    SimTime layer, layer_back, embedding, embedding_back, head, head_back, message;
-    std::array<SimTime, 4> turns{}, turns_back{};  ///< by LayerTurn, if weights are gathered by unit
+    Timed embedding, embedding_back, head, head_back, message;
+    std::array<Timed, 4> layer,
+        layer_back;  ///< by LayerTurn; the first alone if weights are not gathered by unit
   };
   using Key = std::tuple<int, bool, Recompute, bool, Precision, const Framework*, UnitKey>;
   std::map<std::pair<Key, double>, Chains> chains;  ///< also by LayerModel::waits()

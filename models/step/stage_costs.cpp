@@ -131,8 +131,9 @@ struct StageCosts::Shared {
     return *layouts.emplace(key, std::move(ranks)).first->second;
   }
 
-  SimTime chain(GroupClass& on, const OperatorList& list, const Strategy& s) const {
-    return on.time(list, framework_of(s).overlaps_layers(s) ? profile[common::overlap_slowdown] : 1);
+  GroupClass::Timed chain(GroupClass& on, const OperatorList& list, const Strategy& s) const {
+    return {on.time(list, framework_of(s).overlaps_layers(s) ? profile[common::overlap_slowdown] : 1),
+            Launches(list)};
   }
 
   const GroupClass::Chains& chains(GroupClass& on, const Strategy& s, const LayerModel& model) const {
@@ -140,13 +141,10 @@ struct StageCosts::Shared {
     const auto it = on.chains.find(key);
     if (it != on.chains.end()) return it->second;
     GroupClass::Chains c;
-    c.layer = chain(on, model.layer_forward(), s);
-    c.layer_back = chain(on, model.layer_backward(), s);
-    if (framework_of(s).units(s)) {
-      for (const LayerTurn turn : {LayerTurn::only, LayerTurn::first, LayerTurn::inner, LayerTurn::last}) {
-        c.turns[static_cast<std::size_t>(turn)] = chain(on, model.layer_forward(turn), s);
-        c.turns_back[static_cast<std::size_t>(turn)] = chain(on, model.layer_backward(turn), s);
-      }
+    const bool turns = framework_of(s).units(s).has_value();
+    for (std::size_t turn = 0; turn < (turns ? c.layer.size() : 1); ++turn) {
+      c.layer[turn] = chain(on, model.layer_forward(static_cast<LayerTurn>(turn)), s);
+      c.layer_back[turn] = chain(on, model.layer_backward(static_cast<LayerTurn>(turn)), s);
     }
     c.embedding = chain(on, model.embedding_forward(), s);
     c.embedding_back = chain(on, model.embedding_backward(), s);
@@ -215,11 +213,6 @@ bool StrategyCosts::blocking() const {
   return framework_of(strategy_).sends_block(strategy_);
 }
 
-StrategyCosts::Layer StrategyCosts::layer(int stage) const {
-  const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);
-  return {c.layer, c.layer_back};
-}
-
 SimTime StrategyCosts::accumulate(int stage, int layers) const {
   return work(model_.accumulate(stage_parameters(shared_.job.architecture, strategy_, stage, layers) /
                                 strategy_.virtual_pipeline));
@@ -245,11 +238,12 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
     }
     return t;
   };
-  const double ranks = called_ranks(
-      end, layers, [&](ProcessGroup of) -> const Groups& { return class_of(of)->groups().of(of); });
+  const Seconds calls =
+      time_in_calls(end, model_, layers, shared_.job.cluster.instance.cores(),
+                    [&](ProcessGroup of) -> const Groups& { return class_of(of)->groups().of(of); });
   const SimTime update = to_sim_time(end.optimizer.seconds) +
                          to_sim_time(Seconds(shared_.profile[common::step_overhead])) +
-                         to_sim_time(model_.collective_calls(ranks).seconds);
+                         to_sim_time(model_.collective_calls(calls).seconds);
   const SimTime gather = time(end.gather);
   const Finish f{time(end.norms) + time(end.context) + time(end.reduce),
                  update + gather + end.copied_beyond(gather),
@@ -266,25 +260,53 @@ struct ModelPart {
   int layers;
 };
 
-std::vector<PartTime> forward_parts(const GroupClass::Chains& c, const ModelPart& part,
-                                    const PartCollectives& ahead) {
-  std::vector<PartTime> parts;
-  if (part.first) parts.push_back({c.embedding, ahead.embedding});
-  if (!part.first && c.message.ps > 0) parts.push_back({c.message, {}});
-  if (part.layers > 0) parts.push_back({c.layer, ahead.layer, part.layers});
-  if (part.last) parts.push_back({c.head, ahead.head});
-  return parts;
-}
+/// Visits the parts of a pass in the order of the pass.
+class PartWalk {
+ public:
+  PartWalk(const GroupClass::Chains& chains, const ModelPart& part, bool turns)
+      : c_(chains), part_(part), turns_(turns) {}
 
-std::vector<PartTime> backward_parts(const GroupClass::Chains& c, const ModelPart& part,
-                                     const PartCollectives& early) {
-  std::vector<PartTime> parts;
-  if (!part.last && c.message.ps > 0) parts.push_back({c.message, {}});
-  if (part.last) parts.push_back({c.head_back, early.head});
-  if (part.layers > 0) parts.push_back({c.layer_back, early.layer, part.layers});
-  if (part.first) parts.push_back({c.embedding_back, early.embedding});
-  return parts;
-}
+  /// Calls `visit(part, time, times)` for each.
+  template <class Visit>
+  void forward(const Visit& visit) {
+    host_.restart();
+    if (part_.first) add(visit, Part::embedding, c_.embedding, 1);
+    if (!part_.first) add(visit, Part::message, c_.message, 1);
+    layers(visit, c_.layer);
+    if (part_.last) add(visit, Part::head, c_.head, 1);
+  }
+  /// As forward(), which it follows.
+  template <class Visit>
+  void backward(const Visit& visit) {
+    if (!part_.last) {
+      host_.restart();
+      add(visit, Part::message, c_.message, 1);
+    }
+    if (part_.last) add(visit, Part::head, c_.head_back, 1);
+    layers(visit, c_.layer_back);
+    if (part_.first) add(visit, Part::embedding, c_.embedding_back, 1);
+  }
+
+ private:
+  using Part = Chain::Part;
+
+  template <class Visit>
+  void add(const Visit& visit, Part part, const GroupClass::Timed& list, int times) {
+    if (times > 0 && list.time.ps > 0)
+      visit(part, list.time + host_.wait(list.time, list.launches, times), times);
+  }
+  template <class Visit>
+  void layers(const Visit& visit, const std::array<GroupClass::Timed, 4>& by_turn) {
+    each_turn(turns_, part_.layers, [&](LayerTurn turn, int times) {
+      add(visit, Part::layer, by_turn[static_cast<std::size_t>(turn)], times);
+    });
+  }
+
+  const GroupClass::Chains& c_;
+  ModelPart part_;
+  bool turns_;
+  HostQueue host_{SimTime{1}};
+};
 
 }  // namespace
 
@@ -305,6 +327,17 @@ bool StrategyCosts::like_below(int stage) const {
   return stage > 1 && stage < stages_ - 1 && strategy_.virtual_pipeline == 1 && ranks_.like_below(stage);
 }
 
+StrategyCosts::Passes StrategyCosts::passes(int stage, int layers) const {
+  const int parts = stages_ * strategy_.virtual_pipeline;
+  PartWalk walk(shared_.chains(*ranks_.inside[at(stage)], strategy_, model_),
+                {stage == 0, stage == parts - 1, layers},
+                framework_of(strategy_).units(strategy_).has_value());
+  Passes p{forward_launch_, backward_launch_};
+  walk.forward([&](Chain::Part, SimTime t, int times) { p.forward += t * times; });
+  walk.backward([&](Chain::Part, SimTime t, int times) { p.backward += t * times; });
+  return p;
+}
+
 StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const {
   const int chunks = strategy_.virtual_pipeline, last_part = stages_ * chunks - 1;
   const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);
@@ -316,25 +349,25 @@ StageCost StrategyCosts::stage(int stage, const std::vector<int>& layers) const 
   std::vector<ChunkTime> times;
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const int at_part = part_of(strategy_, stage, chunk);
-    const ModelPart part{at_part == 0, at_part == last_part, layers[at(at_part)]};
+    PartWalk walk(c, {at_part == 0, at_part == last_part, layers[at(at_part)]}, turns);
     SimTime up = forward_launch_, down = backward_launch_ + add;
-    each_turn(turns, part.layers, [&](LayerTurn turn, int n) {
-      const auto t = static_cast<std::size_t>(turn);
-      up += (turns ? c.turns[t] : c.layer) * n;
-      down += (turns ? c.turns_back[t] : c.layer_back) * n;
+    std::vector<PartTime> forward_parts, backward_parts;
+    walk.forward([&](Chain::Part part, SimTime t, int n) {
+      up += t * n;
+      forward_parts.push_back({t, end.ahead.of(part), n});
     });
-    up += part.first ? c.embedding : c.message;
-    if (part.last) up += c.head;
-    if (part.first) down += c.embedding_back;
-    down += part.last ? c.head_back : c.message;
+    walk.backward([&](Chain::Part part, SimTime t, int n) {
+      down += t * n;
+      backward_parts.push_back({t, end.early.of(part), n});
+    });
     const SimTime messages = messages_of(at_part);
     cost.each += up + down + messages;
-    times.push_back({up + messages, down + messages, backward_launch_, backward_parts(c, part, end.early)});
+    times.push_back({up + messages, down + messages, backward_launch_, std::move(backward_parts)});
     if (chunk > 0) continue;
     cost.up = up;
     cost.down = down;
     if (end.ahead.layer.ps == 0) continue;
-    const FirstForward forward = first_forward(forward_launch_, forward_parts(c, part, end.ahead));
+    const FirstForward forward = first_forward(forward_launch_, forward_parts);
     cost.ready = forward.ready;
     cost.waits = forward.length - up;
   }

@@ -14,6 +14,7 @@
 #include "models/operators/operators.h"
 #include "models/parameters/profile.h"
 #include "models/step/pipeline_time.h"
+#include "models/step/step_parts.h"
 #include "topology/chip_graph.h"
 
 namespace trnplan::models {
@@ -23,6 +24,12 @@ class StrategyCosts;
 /// Times of the collectives of a layer, the head and the embedding.
 struct PartCollectives {
   SimTime layer, head, embedding;
+
+  SimTime of(Chain::Part part) const {
+    if (part == Chain::Part::layer) return layer;
+    if (part == Chain::Part::head) return head;
+    return part == Chain::Part::embedding ? embedding : SimTime{};
+  }
 };
 
 /// Time of the work of a list, with its collectives free.
@@ -55,8 +62,8 @@ class StageCosts {
 /// to the StageCosts that made it.
 class StrategyCosts {
  public:
-  /// Times of a micro-batch in one layer of a stage.
-  struct Layer {
+  /// Times of a micro-batch in a stage.
+  struct Passes {
     SimTime forward, backward;
   };
   /// Times from a stage's last micro-batch to the barrier, and after it.
@@ -75,7 +82,9 @@ class StrategyCosts {
   StageCost stage(int stage, const std::vector<int>& layers) const;
   /// True if this stage and the one below cost the same with the same layers. False for the first and last.
   bool like_below(int stage) const;
-  Layer layer(int stage) const;
+  /// Passes of a stage with `layers` layers, without adding up gradients. With each layer more their sum grows by
+  /// no less than with the one before. Requires: VPP 1.
+  Passes passes(int stage, int layers) const;
   /// Time of adding up the gradients of a micro-batch on a stage with `layers` layers.
   SimTime accumulate(int stage, int layers) const;
   Finish finish(int stage, int layers) const;

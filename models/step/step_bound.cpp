@@ -56,32 +56,45 @@ class StagesByLayers {
   std::vector<std::vector<std::optional<StageCost>>> known_;
 };
 
+/// The least that one more layer adds to the passes of a stage: to those with one.
+StrategyCosts::Passes least_layer(const StrategyCosts& strategy, int stage) {
+  const StrategyCosts::Passes one = strategy.passes(stage, 1), two = strategy.passes(stage, 2);
+  return {two.forward - one.forward, two.backward - one.backward};
+}
+
 /// Costs of layers in the stages of a strategy. Refers to the strategy.
 LayerCosts layer_costs(const StrategyCosts& strategy, int layers, const std::vector<int>& most) {
   const int stages = strategy.stages();
   LayerCosts costs;
   costs.layers = layers;
   const StepCosts thin = strategy.step(std::vector<int>(at(stages), 1));
-  costs.up = strategy.layer(0).forward;
-  costs.down = strategy.layer(0).backward;
+  for (int i = 0; i < stages; ++i) {
+    const StrategyCosts::Passes layer = least_layer(strategy, i);
+    costs.up = i == 0 ? layer.forward : std::min(costs.up, layer.forward);
+    costs.down = i == 0 ? layer.backward : std::min(costs.down, layer.backward);
+  }
   SimTime before, after;
+  std::vector<SimTime> passes;  // of the stage, by its layers
   for (int i = 0; i < stages; ++i) {
     costs.most.push_back(std::min(most[at(i)], layers - (stages - 1)));
     costs.before.push_back(before);
     costs.after.push_back(after);
-    const StrategyCosts::Layer layer = strategy.layer(i);
     const StageCost& cost = thin.stages[at(i)];
-    before += cost.up - layer.forward;
-    after += cost.down - layer.backward;
+    before += cost.up - costs.up;
+    after += cost.down - costs.down;
     if (i > 0) {
       before += thin.boundaries[at(i - 1)].activation;
       after += thin.boundaries[at(i - 1)].gradient;
     }
     const SimTime around = per_micro_batch(thin, i, true) - cost.each, one = strategy.accumulate(i, 1);
+    if (!strategy.like_below(i)) passes.clear();
+    for (int l = static_cast<int>(passes.size()); l <= costs.most.back(); ++l) {
+      const StrategyCosts::Passes p = strategy.passes(i, l);
+      passes.push_back(p.forward + p.backward);
+    }
     std::vector<SimTime> body(at(costs.most.back() + 1));
     for (int l = 1; l <= costs.most.back(); ++l) {
-      const SimTime each =
-          cost.each + (layer.forward + layer.backward) * (l - 1) + (strategy.accumulate(i, l) - one);
+      const SimTime each = cost.each + (passes[at(l)] - passes[1]) + (strategy.accumulate(i, l) - one);
       body[at(l)] = (each + around) * thin.micro_batches;
     }
     costs.body.push_back(std::move(body));
@@ -115,7 +128,7 @@ SimTime StepBounds::bound_of_any_cuts(const Strategy& s, int micro_batches) {
   const StepCosts costs = strategy.step(std::vector<int>(at(count), 1));
   SimTime layer, quickest;
   for (int i = 0; i < count; ++i) {
-    const StrategyCosts::Layer c = strategy.layer(i);
+    const StrategyCosts::Passes c = least_layer(strategy, i);
     const SimTime once = c.forward + c.backward, reduce = costs.stages[at(i)].reduce;
     layer = i == 0 ? once : std::min(layer, once);
     quickest = i == 0 ? reduce : std::min(quickest, reduce);

@@ -51,7 +51,7 @@ class StageBuilder {
     return sum;
   }
 
-  /// Builds equal lists (every chunk's layers) once.
+  /// Builds equal lists (every chunk's layers) once. Each ends with its share of the pass's wait for the host.
   void append(Pass& pass, Chain::Part part, const char* what, const std::function<OperatorList()>& make,
               int times) {
     if (times == 0) return;
@@ -61,14 +61,31 @@ class StageBuilder {
       auto items = std::make_shared<Items>(operator_items_.of(operators));
       Made& made = it->second;
       for (const Operator& o : operators) made.flops += o.flops;
+      made.launches = Launches(operators);
       made.run = std::make_shared<ChainRun>(run_chain(p_.fabric, *items, p_.slowdown()));
       made.items = std::move(items);
     }
     const Made& made = it->second;
     if (made.items->empty()) return;
-    pass.chains.push_back({part, made.items, made.run, times});
-    pass.whole.fixed.add(made.run->attribution, times);
+    const SimTime wait = host_.wait(made.run->length, made.launches, times);
+    pass.chains.push_back(wait.ps == 0
+                              ? Chain{part, made.items, made.run, times}
+                              : with_wait({part, made.items, made.run, times}, made.launches.all, wait));
+    pass.whole.fixed.add(pass.chains.back().run->attribution, times);
     pass.flops += made.flops * times;
+  }
+
+  static Chain with_wait(Chain chain, const Operator& launches, SimTime wait) {
+    Item item = work_item(launches.name, launches.category, launches.parameter, to_seconds(wait));
+    ChainRun run = *chain.run;
+    run.spans.push_back({run.length, run.length + item.length, false});
+    run.length += item.length;
+    run.attribution.add(item.fixed);
+    Items items = *chain.items;
+    items.push_back(std::move(item));
+    chain.run = std::make_shared<ChainRun>(std::move(run));
+    chain.items = std::make_shared<Items>(std::move(items));
+    return chain;
   }
 
   void launch(Pass& pass, Launch launch) const {
@@ -99,6 +116,7 @@ class StageBuilder {
       append(
           pass, Part::message, "message", [&] { return model.gather_message(); }, 1);
     };
+    host_.restart();
     if (!first(chunk)) gather(c.forward);
     if (first(chunk))
       append(
@@ -128,7 +146,10 @@ class StageBuilder {
       append(
           pass, Part::gradients, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
     };
-    if (!last(chunk)) gather(c.backward);
+    if (!last(chunk)) {  // else the host launches the backward pass during the head
+      host_.restart();
+      gather(c.backward);
+    }
     if (split) {
       launch(c.weights, launches.weights);
       backward(c.backward, "head back", "layer back", "embedding back", "add",
@@ -157,9 +178,9 @@ class StageBuilder {
     work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
     work.end = work_item("host", Category::overhead, common::step_overhead,
                          Seconds(p_.profile[common::step_overhead]));
-    const double ranks =
-        called_ranks(end, layers(), [&](ProcessGroup of) -> const Groups& { return groups_.of(of); });
-    const Operator calls = p_.layer_model.collective_calls(ranks);
+    const Operator calls = p_.layer_model.collective_calls(
+        time_in_calls(end, p_.layer_model, layers(), p_.job.cluster.instance.cores(),
+                      [&](ProcessGroup of) -> const Groups& { return groups_.of(of); }));
     work.end.fixed.add(calls.name, calls.category, calls.parameter, to_sim_time(calls.seconds));
     work.end.fixed.add(end.pieces.name, end.pieces.category, end.pieces.parameter,
                        end.copied_beyond(uncontended(work.gather)));
@@ -186,6 +207,7 @@ class StageBuilder {
     std::shared_ptr<const Items> items;
     std::shared_ptr<const ChainRun> run;
     Flops flops{};
+    Launches launches;
   };
 
   const StepParts& p_;
@@ -195,6 +217,7 @@ class StageBuilder {
   double parameters_;
   OperatorItems operator_items_{p_.fabric, groups_};
   std::map<std::string_view, Made> chains_;
+  HostQueue host_;  ///< of the pass that is being built
 };
 
 }  // namespace
@@ -205,6 +228,7 @@ Items OperatorItems::of(const OperatorList& operators) {
   LaunchedWork launched;
   Parameter background = common::overlap_slowdown;  // limit of the transfers that overlap work
   for (const Operator& o : operators) {
+    if (o.of_pass) continue;
     if (o.waits > 0) {
       items.push_back(work_item(o.name, o.category, o.parameter, to_seconds(busy) * o.waits));
       items.back().transfer_parameter = background;

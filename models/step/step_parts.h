@@ -160,15 +160,20 @@ struct EndOfStep {
 EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
                       int stage, int layers);
 
-/// Ranks that the calls of the end of a step of a stage with `layers` layers have in all: 2 calls of 8 have 16.
+/// The host's time in the calls of the end of a step of a stage with `layers` layers, on nodes of `cores` cores.
 /// groups_of(ProcessGroup) has its groups, alike in size.
 template <class GroupsOf>
-double called_ranks(const EndOfStep& end, int layers, const GroupsOf& groups_of) {
-  double ranks = 0;
+Seconds time_in_calls(const EndOfStep& end, const LayerModel& model, int layers, int cores,
+                      const GroupsOf& groups_of) {
+  Seconds time{};
   const auto add = [&](const std::vector<EndCall>& calls, int times) {
     for (const EndCall& c : calls) {
       const Groups& groups = groups_of(c.call.process_group);
-      if (!groups.empty()) ranks += 1.0 * times * c.call.repeat * static_cast<double>(groups.front().size());
+      if (groups.empty()) continue;
+      const std::vector<int>& group = groups.front();
+      const auto [first, last] = std::minmax_element(group.begin(), group.end());
+      const bool between = *first / cores != *last / cores;
+      time = time + model.call_time(static_cast<int>(group.size()), between) * (1.0 * times * c.call.repeat);
     }
   };
   for (const auto* once : {&end.norms, &end.context, &end.reduce, &end.gather, &end.early_head,
@@ -176,7 +181,7 @@ double called_ranks(const EndOfStep& end, int layers, const GroupsOf& groups_of)
     add(*once, 1);
   add(end.early_layer, layers);
   add(end.ahead_layer, layers);
-  return ranks;
+  return time;
 }
 
 /// The cost of a launch, and the host's own (`host_launch`) where no second request in flight hides it.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,9 @@
 #include "models/collective/switched_parameters.h"
 #include "models/framework/framework.h"
 #include "models/operators/operators.h"
+#include "models/step/launched_work.h"
 #include "models/step/step.h"
+#include "models/step/step_parts.h"
 #include "tests/catch.h"
 #include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
@@ -198,6 +201,59 @@ TEST_CASE("a pass takes what the host needs beyond what the device is busy", "[m
   CHECK(beyond_busy(Seconds(0), Seconds(4)).value == Approx(4));
   CHECK(beyond_busy(Seconds(4), Seconds(0)).value == 0);
   CHECK(beyond_busy(Seconds(1), Seconds(0.1)).value < 1e-6);
+}
+
+// 3 s of work, then 1 s that the host launches in 4 s: the device has 4 s when it has launched all, and the wait is
+// (4^6 + 4^6)^(1/6) - 4 = 4 (2^(1/6) - 1) = 0.48985, in four equal lists a quarter of it each. The rest of that is left
+// for what follows. A list in which the host waits for the device leaves nothing.
+TEST_CASE("the host launches a list while the device works on those before", "[models][device]") {
+  const auto seconds = [](SimTime t) { return to_seconds(t).value; };
+  const auto list = [](double host, bool of_pass) {
+    return Launches({{.name = "launches", .host = Seconds(host), .of_pass = of_pass}});
+  };
+  const SimTime second = to_sim_time(Seconds(1));
+  HostQueue one, four, waits;
+  CHECK(one.wait(second * 3, Launches(), 1).ps == 0);
+  CHECK(four.wait(second, Launches(), 3).ps == 0);
+  CHECK(seconds(one.wait(second, list(4, true), 1)) == Approx(0.48985).epsilon(1e-4));
+  CHECK(seconds(four.wait(to_sim_time(Seconds(0.25)), list(1, true), 4)) ==
+        Approx(0.48985 / 4).epsilon(1e-4));
+  CHECK(seconds(one.wait({}, list(100, true), 1)) == Approx(100 - 0.48985).epsilon(1e-5));
+  CHECK(waits.wait(second * 3, Launches(), 1).ps == 0);
+  CHECK(waits.wait(second, list(4, false), 1).ps == 0);
+  CHECK(seconds(waits.wait({}, list(4, true), 1)) == Approx(4));
+}
+
+// A second a layer and pass, far above the device's work. The head of a forward pass comes after its launches; a
+// backward pass is launched while the head of both passes runs, unless the stage has none: then it starts with
+// nothing queued. Catches an excess of each layer by itself, and a lead that a message does not end.
+TEST_CASE("the head hides the host's launches of a backward pass", "[models]") {
+  const Job job = short_gpu_job(2, 16);
+  Profile slow = gpu_profile();
+  slow.value(gpu::host_layer) = {1, 0.1, "made up"};
+  slow.value(loop::task_launch) = slow.value(loop::graph_launch) = {1e-12, 0.1, "made up"};
+  const topology::ChipGraph graph(job.cluster.instance);
+  const auto chunk = [&](const char* text, int stage) {
+    const StepParts parts(job, strategy_of(job, std::string("framework=nanotron,") + text), slow, graph);
+    return parts.work(stage).chunks.front();
+  };
+  const auto time = [](const Pass& pass, Chain::Part part) {
+    double seconds = 0;
+    for (const Chain& c : pass.chains)
+      seconds += c.part == part ? to_seconds(c.run->length * c.times).value : 0;
+    return seconds;
+  };
+  using enum Chain::Part;
+  for (const auto& [text, stage, layers] :
+       {std::tuple{"tp=8", 0, 32}, {"tp=8,pp=2", 1, 14}, {"tp=8,pp=2", 0, 18}}) {
+    CAPTURE(text, stage);
+    const Chunk c = chunk(text, stage);
+    const double host = layers * pace_of(slow, job);
+    const double head = time(c.forward, Chain::Part::head), back = time(c.backward, Chain::Part::head);
+    CHECK(time(c.forward, layer) + time(c.forward, embedding) == Approx(host).epsilon(1e-4));
+    CHECK(time(c.backward, layer) == Approx(host - head - back).epsilon(1e-4));
+    CHECK((head + back > 0) == (stage == 1 || layers == 32));
+  }
 }
 
 // With a host that is far slower than the device a layer takes its host_layer in each pass, collectives and all.

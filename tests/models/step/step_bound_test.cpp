@@ -152,6 +152,37 @@ TEST_CASE("the best cuts are the fastest of all cuts, simulated", "[models]") {
   CHECK(simulate_step(job, s, profile).step.value == fastest.value);
 }
 
+// A host that is about as fast as the device: a stage's passes grow by more with each layer. Catches the cost of a layer
+// taken where the head hides nothing of it.
+TEST_CASE("no cuts beat the bound of any cuts with a slow host", "[models]") {
+  const unsigned seed = GENERATE(from_range(seeds(1, 40)));
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<double> from) {
+    return *(from.begin() +
+             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
+  };
+  Job job = job_of("llama3-8b", 1, 2048, static_cast<int>(pick({4, 8, 32})));
+  job.cluster.instance = gpu_machine();
+  job.architecture.layers = static_cast<int>(pick({5, 7, 9}));
+  job.architecture.vocabulary = static_cast<int>(pick({32000, 256000}));
+  Profile profile = gpu_profile();
+  profile.value(gpu::host_layer).median = pick({1e-4, 5e-4, 1e-3, 2e-3, 1e-2});
+  Strategy s = strategy_of(job, pick({0, 1}) == 1 ? "tp=2,pp=4" : "tp=4,pp=2");
+  s.framework = stated_framework(pick({0, 1}) == 1 ? "megatron" : "nanotron");
+  s.micro_batch = 1;
+  const int m = micro_batches(job.training, s);
+  CAPTURE(seed, describe(s), m, profile[gpu::host_layer]);
+  const topology::ChipGraph graph(job.cluster.instance);
+  StepBounds bounds(job, profile, graph);
+  const SimTime any = bounds.bound_of_any_cuts(s, m);
+  for (const std::vector<int>& layers : compositions(job.architecture.layers, s.pipeline_parallel)) {
+    s.pipeline_cuts = cuts_of(layers);
+    const SimTime bound = bounds.lower_bound(s, m);
+    CHECK(any <= bound);
+    CHECK(to_seconds(bound).value <= StepModel(job, s, profile, graph).simulate().step.value);
+  }
+}
+
 TEST_CASE("cuts that have no room", "[models]") {
   const Job job = job_of("llama3-8b", 1, 8192, 64);
   const Profile profile = datasheet();
