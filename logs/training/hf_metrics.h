@@ -38,7 +38,7 @@ class HfMetrics {
 
   std::string name_;
   int start_ = 0, last_ = 0;  ///< lines; 0: not within a block
-  int blocks_ = 0;  ///< with a sample
+  int blocks_ = 0;            ///< with a sample
   std::string rank_;
   std::optional<StepSample> dict_;
   std::map<std::string, double, std::less<>> metrics_;

@@ -47,8 +47,8 @@ struct StepSample {
   std::optional<double> global_batch;  ///< sequences of a step
   std::optional<double> sequence;      ///< tokens of a sequence
   std::optional<double> sequences_per_second;  ///< the last one that the log states, often a moving average
-  /// Sequences by that throughput in `seconds`; median over the lines. Fewer than those of a step where the seconds are
-  /// not the whole of it.
+  /// Sequences by that throughput in the step times that it is of. Fewer than those of a step where these times are not
+  /// the whole of it.
   std::optional<double> sequences_a_step;
   std::optional<double> tokens_per_second;
   std::optional<double> device_tokens_per_second;  ///< of one device; median over the lines

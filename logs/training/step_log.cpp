@@ -22,6 +22,8 @@ constexpr double kMostPauses = 0.25;  ///< part of the steps in which a run save
 constexpr double kWarmUp = 0.2;       ///< over the median of the steps that follow: after a restart
 constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * kDay;
 constexpr double kCountMost = 1e9, kRateMost = 1e9;
+/// Steps of which NxD's throughput is the mean, at most: the window of its class Throughput (training_utils.py).
+constexpr std::size_t kRateSteps = 10;
 const double kTickToSigma = std::sqrt(1.0 / 6);  ///< of the difference of two cut clocks: 2 / 12
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
@@ -151,7 +153,7 @@ void StepLog::add(const StepRecord& record, Samples& out) {
                   record.clock.value_or(kAbsent),
                   record.seconds.value_or(kAbsent),
                   record.line,
-                  record.device_tokens_per_second.value_or(record.sequences_per_second.value_or(kAbsent))};
+                  record.device_tokens_per_second.value_or(kAbsent)};
   const bool again =
       !run.steps.empty() && run.steps.back().epoch == record.epoch && run.steps.back().step == record.step;
   if (again) {
@@ -214,19 +216,29 @@ std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, doubl
   return values;
 }
 
-/// Median over the lines of the work in a step of that line, by the rate that it states: a rate and a step of different
-/// paces would not belong together.
-std::optional<double> StepLog::work_a_step(const Run& run) {
-  std::vector<double> work;
+/// Median over the lines of what the device does in a step of that line: a rate and a step of different paces
+/// would not belong together.
+std::optional<double> StepLog::device_tokens_a_step(const Run& run) {
+  std::vector<double> tokens;
   const Kept* before = nullptr;
   for (const Kept& k : run.steps) {
     double seconds = k.seconds;
     if (std::isnan(seconds) && before != nullptr && before->epoch == k.epoch)
       seconds = (k.clock - before->clock) / static_cast<double>(k.step - before->step);
     before = &k;
-    if (sane(seconds) && k.rate > 0 && k.rate < kRateMost) work.push_back(k.rate * seconds);
+    if (sane(seconds) && !std::isnan(k.device_tokens)) tokens.push_back(k.device_tokens * seconds);
   }
-  return work.size() > 1 ? std::optional(median(std::move(work))) : std::nullopt;
+  return tokens.size() > 1 ? std::optional(median(std::move(tokens))) : std::nullopt;
+}
+
+/// Sequences by the last rate in the step times that it is of: in a log that warms up, or changes its pace, those before
+/// do not belong to it.
+std::optional<double> StepLog::sequences_a_step(const Run& run) {
+  std::vector<double> seconds;
+  for (auto k = run.steps.rbegin(); k != run.steps.rend() && seconds.size() < kRateSteps; ++k)
+    if (sane(k->seconds)) seconds.push_back(k->seconds);
+  if (seconds.empty() || !run.sequences_per_second) return std::nullopt;
+  return *run.sequences_per_second * median(std::move(seconds));
 }
 
 std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_out,
@@ -324,9 +336,8 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   if (batch && *batch >= 1 && *batch <= kCountMost && *batch == std::floor(*batch)) s.global_batch = batch;
   const auto rate = run.sequences_per_second;
   if (rate && *rate > 0 && *rate < kRateMost) s.sequences_per_second = rate;
-  const auto work = work_a_step(run);
-  if (work && s.sequences_per_second) s.sequences_a_step = work;
-  if (work && !run.sequences_per_second) s.device_tokens_per_second = *work / s.seconds;
+  if (s.sequences_per_second) s.sequences_a_step = sequences_a_step(run);
+  if (const auto tokens = device_tokens_a_step(run)) s.device_tokens_per_second = *tokens / s.seconds;
   return s;
 }
 

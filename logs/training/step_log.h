@@ -73,7 +73,7 @@ class StepLog {
     std::int64_t epoch, step;
     double clock, seconds;  ///< NaN: absent
     int line;
-    double rate;  ///< tokens of one device, or sequences, a second; NaN: absent
+    double device_tokens;  ///< a second; NaN: absent
   };
   struct Run {
     std::string name;
@@ -97,7 +97,8 @@ class StepLog {
   static std::int64_t interval_of(const Run& run);
   static std::vector<Value> stated(const Run& run, bool averages, double& left_out);
   std::vector<Value> differences(const Run& run, double& left_out, std::vector<Value>& all) const;
-  static std::optional<double> work_a_step(const Run& run);
+  static std::optional<double> device_tokens_a_step(const Run& run);
+  static std::optional<double> sequences_a_step(const Run& run);
   std::optional<StepSample> sample_of(const Run& run) const;
 
   Traits traits_;
