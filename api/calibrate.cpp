@@ -23,7 +23,6 @@
 #include "io/catalog/measuring.h"
 #include "io/input/log_stream.h"
 #include "io/input/measured_network.h"
-#include "io/input/plan_file.h"
 #include "io/output/atomic_write.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
@@ -110,8 +109,6 @@ std::vector<RunFolder> read_folders(const CalibrateRequest& r, const io::Catalog
   for (const std::string& path : r.runs) {
     RunFolder folder;
     folder.log.ran = ran_of_folder(path, catalog, remarks);
-    const std::string& plan = folder.log.ran->from;
-    folder.changed = changed_in_folder(plan, io::read_plan_file(plan, catalog));
     folder.files = read_files(logs_of_folder(path), r, seen, remarks);
     folder.log.samples = calibrate::step_samples(folder.files, folder.log.ran, remarks);
     folder.log.folder = std::filesystem::path(path).lexically_normal().filename().string();
@@ -382,24 +379,11 @@ class Calibration {
     if (steps && out_.step_fit->refitted) learn_memory(out_.step_fit->fit.profile);
     const calibrate::StepCalibration& c = *out_.step_fit;
     state_intervals(*out_.step_fit, prior, r_.profile);
-    doubt_folders(out_.step_fit->doubts);
     remark_memory(*out_.step_fit, out_.files, remarks_);
     remark_left_out(calibrate::causes_of(c.data->left_out));
     remark_stacks(c);
     out_.refused = refuses(c.doubts.empty());
     if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, out_.files, catalog_); });
-  }
-
-  /// Adds a doubt for each folder of which something else may have run than its plan.
-  void doubt_folders(std::vector<Diagnostic>& doubts) const {
-    for (const RunFolder& f : out_.folders) {
-      if (!f.changed) continue;
-      doubts.push_back(
-          {*f.changed, "", "was changed since the folder was written: its plan may not be what ran",
-           "give the log with the config that ran (--config), or --force if the change is none of the "
-           "layout"});
-      remarks_.add(doubts.back());
-    }
   }
 
   /// Adds a remark on runs whose stack the words of a log say, if plan takes another one for the same job.

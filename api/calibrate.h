@@ -13,7 +13,6 @@
 #include "calibrate/session/machine_calibration.h"
 #include "calibrate/session/samples.h"
 #include "calibrate/session/step_calibration.h"
-#include "text/diagnostic.h"
 #include "text/remarks.h"
 
 namespace trnplan::api {
@@ -38,7 +37,6 @@ struct CalibrateRequest {
 struct RunFolder {
   std::vector<calibrate::LogFile> files;
   calibrate::RanSamples log;
-  std::optional<SourcePos> changed;  ///< changed_in_folder()
 };
 
 /// Fit to points or, without one, the profile's predictions for them. The fit refers to the points.

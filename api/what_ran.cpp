@@ -135,23 +135,19 @@ std::string logged_stack(const std::vector<logs::StepSample>& steps) {
   return one && !steps.empty() ? steps.front().framework : "";
 }
 
-std::optional<SourcePos> changed_in_folder(const std::string& path, const io::PlanFile& plan) {
-  const std::filesystem::path file = path;
-  if (plan.version != program_version() || !plan.unchanged || file.filename() != io::kPlanFile)
-    return std::nullopt;
-  const launch::HeldFolder folder(file.parent_path().empty() ? "." : file.parent_path());
-  if (!folder.holds(launch::kSettingsFile)) return std::nullopt;
-  for (const Diagnostic& d : launch::check_folder(folder, plan, {}).faults)
-    if (d.at.line > 0) return d.at;  // else a file that is missing, or that is not of the plan
-  return std::nullopt;
-}
-
 io::PlanFile plan_of_folder(const std::string& path, const io::Catalog& catalog, Remarks& remarks) {
-  io::PlanFile plan = io::read_plan_file(path, catalog);
-  if (const auto at = changed_in_folder(path, plan))
+  const std::filesystem::path file = path;
+  io::PlanFile plan = io::read_plan_file(file, catalog);
+  if (plan.version != program_version() || !plan.unchanged || file.filename() != io::kPlanFile) return plan;
+  const launch::HeldFolder folder(file.parent_path().empty() ? "." : file.parent_path());
+  if (!folder.holds(launch::kSettingsFile)) return plan;
+  for (const Diagnostic& d : launch::check_folder(folder, plan, {}).faults) {
+    if (d.at.line == 0) continue;  // a file that is missing, or that is not of the plan
     remarks.add(fmt::format(
         "{}:{} is not as the folder was written. This answer is of its {}: trnplan check judges the file",
-        printable(at->file), at->line, io::kPlanFile));
+        printable(d.at.file), d.at.line, io::kPlanFile));
+    break;
+  }
   return plan;
 }
 

@@ -43,9 +43,6 @@ struct StatedRun {
 /// The same of the path of a plan.json.
 [[nodiscard]] io::PlanFile plan_of_folder(const std::string& path, const io::Catalog& catalog,
                                           Remarks& remarks);
-/// First place where a folder, given by the path of its plan.json, is not as this version wrote it; nullopt if none is, or
-/// if that cannot be known.
-[[nodiscard]] std::optional<SourcePos> changed_in_folder(const std::string& path, const io::PlanFile& plan);
 /// Paths of its train-*.out, named as in its train.sbatch. Throws InputError if there is none.
 [[nodiscard]] std::vector<std::string> logs_of_folder(const std::string& folder);
 
