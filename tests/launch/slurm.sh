@@ -41,7 +41,7 @@ check 'the log shows the last step' grep -q '30/30 \[' "$work/good/train-$train.
 run 0 launch "$work/good"
 prints 'already submitted'
 # Steps of 100 s where 31 are predicted are learnt only if the user insists.
-run 0 watch "$train" --plan "$work/good/plan.json" --once --calibrate "$work/mine.json"
+run 3 watch "$train" --plan "$work/good/plan.json" --once --calibrate "$work/mine.json"
 prints "mine.json is not written"
 run 0 watch "$train" --plan "$work/good/plan.json" --once --calibrate "$work/mine.json" --force
 prints '30/30 steps, [0-9.]+ s a step \(predicted'
