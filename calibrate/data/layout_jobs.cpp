@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,18 @@ namespace trnplan::calibrate {
 namespace {
 
 using logs::LayoutRun;
+
+/// Clauses of a note, "; " between them.
+std::vector<std::string> clauses_of(std::string_view note) {
+  constexpr std::string_view kBetween = "; ";
+  std::vector<std::string> clauses;
+  while (!note.empty()) {
+    const std::string_view one = note.substr(0, note.find(kBetween));
+    clauses.emplace_back(one);
+    note.remove_prefix(std::min(note.size(), one.size() + kBetween.size()));
+  }
+  return clauses;
+}
 
 /// Reason for a missing value, in the same words for all rows, so that they can be counted.
 std::string not_stated(const LayoutRun& run, bool network_known) {
@@ -130,6 +143,13 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
     put_keys(keys, meaning.keys);
     if (column == "source") source = meaning.rule;
     if (column == "gpu") machine = meaning.rule;
+  }
+  for (const std::string& clause : clauses_of(run.note)) {
+    if (const LayoutRule* rule = rule_of(rules, "note", clause, run)) {
+      out.refused = rule->refused;
+      if (!out.refused.empty()) return out;
+      put_keys(keys, rule->keys);
+    }
   }
   out.refused = not_stated(run, network.has_value());
   if (!out.refused.empty()) return out;

@@ -24,8 +24,8 @@ struct RowMemory {
 
 /// Meaning of the text of a column. The first rule of a column that matches counts.
 struct LayoutRule {
-  std::string column;  ///< "source", "gpu", "sharding", "recompute", "precision", "model" or "task"
-  /// The whole text; for "source" and "model" its beginning. "{n}" stands for a number and "{w}" for
+  std::string column;  ///< "source", "gpu", "sharding", "recompute", "precision", "note", "model" or "task"
+  /// The whole text; for "source" and "model" its beginning, for "note" a clause of it. "{n}" stands for a number and "{w}" for
   /// words, also in `keys`, where '+' joins them.
   std::string text;
   /// Instead of it one word of the text, in any case: where no rule takes the whole text, all of its words
@@ -33,7 +33,7 @@ struct LayoutRule {
   std::string word;
   std::string source;  ///< beginning of the row's source; "": any
   /// Keys of the strategy grammar, "shard=zero1"; "" for none. They replace the same keys of columns before
-  /// it: source, gpu, sharding, recompute, precision.
+  /// it: source, gpu, sharding, recompute, precision, note.
   std::string keys;
   /// Reason for not predicting such rows; "" if they are predicted.
   std::string refused;

@@ -18,8 +18,8 @@ namespace trnplan::io {
 
 namespace {
 
-constexpr std::string_view kColumns[] = {"source",   "model",     "task",     "gpu",
-                                         "sharding", "recompute", "precision"};
+constexpr std::string_view kColumns[] = {"source",   "model",     "task",      "gpu",
+                                         "sharding", "recompute", "precision", "note"};
 constexpr std::size_t kMostFaults = 50;
 
 std::optional<bool> stated(MapReader& fields, const char* key) {
@@ -83,12 +83,12 @@ calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faul
   if (!r.column.empty() &&
       std::find(std::begin(kColumns), std::end(kColumns), r.column) == std::end(kColumns))
     fields.fault("column", in_quotes(r.column) + " is not a column that has rules",
-                 "write source, model, gpu, sharding, recompute or precision");
+                 "write source, model, gpu, sharding, recompute, precision or note");
   r.text = fields.text("text", "");
   r.word = fields.text("word", "");
   const bool of_words = fields.has("word");
   if (of_words && (fields.has("text") || r.word.empty() || r.column == "source" || r.column == "model" ||
-                   r.column == "gpu"))
+                   r.column == "gpu" || r.column == "note"))
     fields.fault("word", "a rule of one word has no text, and is of another column",
                  "write it instead of text, for task, sharding, recompute or precision");
   r.source = fields.text("source", "");

@@ -82,7 +82,8 @@ LayoutRun gpu_run(CsvReader& csv) {
     csv.fault("step_s", "a run that did not fit has no step time", "leave it empty, or correct `measured`");
   run.step_seconds = seconds;
   if (const auto gib = csv.number("mem_gib"); gib && *gib > 0) run.memory_bytes = *gib * kGiB;
-  run.all_reduce = all_reduce_of(csv.text("note"));
+  run.note = csv.text("note");
+  run.all_reduce = all_reduce_of(run.note);
   return run;
 }
 

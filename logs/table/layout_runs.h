@@ -20,6 +20,7 @@ struct LayoutRun {
   std::string id, source, quality, model, gpu;
   std::string mlp, sharding, recompute, precision;
   std::string task;  ///< "pretrain", "lora"
+  std::string note;  ///< clauses, "; " between them
   // Of tables that state them themselves, without rules for their words:
   std::string strategy;   ///< in the grammar of --strategy, instead of the layout
   std::string framework;  ///< a stack or a training loop

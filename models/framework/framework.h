@@ -116,6 +116,13 @@ struct RecomputeNames {
   std::string_view some = "one layer in ", some_end = " recomputed";
 };
 
+/// Messages that announce what goes between stages and that the hosts of both poll: each sleeps for
+/// loop::poll_interval before a further look. The first look is too early, so that a meeting of the stages takes an
+/// interval for each of them.
+struct PolledMessages {
+  int activation = 0, gradient = 0;  ///< of the meeting that sends it
+};
+
 /// Scalars that are all-reduced before the optimizer; every stage waits for them.
 struct ScalarReduces {
   int all = 0;
@@ -216,6 +223,7 @@ class Framework {
   /// True if messages that do not wait leave the queues of both ends free: only the work that needs them
   /// waits.
   [[nodiscard]] virtual bool sends_beside_work(const Strategy& /*s*/) const { return false; }
+  [[nodiscard]] virtual PolledMessages polled_messages() const { return {}; }
   /// True if the host launches a pass without waiting for the device, and goes on from the head's forward pass
   /// to its backward pass. False where no source says where it waits: then it does after each layer's pass.
   [[nodiscard]] virtual bool launches_ahead() const { return false; }

@@ -27,6 +27,7 @@ constinit const MegatronDeepSpeed kMegatronDeepSpeedFp16({.name = "megatron-deep
                                                           .sums_in_fp32 = false});
 constinit const Nanotron kNanotron;
 constinit const Nanotron kNanotronSync({.name = "nanotron-sync", .overlaps_tensor = false});
+constinit const Nanotron kNanotronPolling({.name = "nanotron-polling", .polls = true});
 constinit const Fsdp kFsdp({.native_pytorch = true});
 constinit const Fsdp kFsdpAsyncTp({.name = "fsdp-async-tp", .async_tensor = true});
 constinit const Fsdp kFsdpEager({.name = "fsdp-eager", .compiled = false});
@@ -37,7 +38,8 @@ constinit const Fsdp kFsdp1Compiled(kFsdp1CompiledOptions);
 /// used.
 constexpr auto kFrameworks = std::to_array<const Framework*>(
     {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
-     &kNanotron, &kMegatronDeepSpeed, &kMegatronDeepSpeedFp16, &kFsdp1, &kFsdp1Compiled, &kNanotronSync});
+     &kNanotron, &kMegatronDeepSpeed, &kMegatronDeepSpeedFp16, &kFsdp1, &kFsdp1Compiled, &kNanotronSync,
+     &kNanotronPolling});
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {

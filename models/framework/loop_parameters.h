@@ -24,8 +24,19 @@ inline constexpr ParameterInfo kParameters[] = {
      .resource = Resource::launch},
 };
 
+/// Parameters of loops on machines whose host launches single kernels.
+inline constexpr ParameterInfo kHostParameters[] = {
+    {.place = 48,
+     .name = "poll_interval",
+     .unit = "s",
+     .meaning = "between two looks of the host at a message, where a loop polls what announces one",
+     .resource = Resource::launch,
+     .when_absent = 0.1},
+};
+
 inline constexpr Parameter graph_launch = parameter_of(kParameters, "graph_launch");
 inline constexpr Parameter task_launch = parameter_of(kParameters, "task_launch");
 inline constexpr Parameter bucket_overhead = parameter_of(kParameters, "bucket_overhead");
+inline constexpr Parameter poll_interval = parameter_of(kHostParameters, "poll_interval");
 
 }  // namespace trnplan::models::loop

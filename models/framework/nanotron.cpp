@@ -38,6 +38,13 @@ ElementKinds Nanotron::element_kinds() const {
   return kinds;
 }
 
+/// Two messages announce a tensor, its kind and its shape. A decoder layer gets hidden states and their mask
+/// (models/llama.py, module_input_keys), of which the first have a gradient.
+PolledMessages Nanotron::polled_messages() const {
+  constexpr int kAnnounce = 2;
+  return options_.polls ? PolledMessages{2 * kAnnounce, kAnnounce} : PolledMessages{};
+}
+
 /// Layers of each stage. The head costs as much as several layers of a small model, so the last stages may
 /// get none.
 std::vector<int> Nanotron::partition(const Architecture& a, int parts) const {

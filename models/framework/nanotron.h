@@ -13,7 +13,12 @@
 //                make_ddp is true with any replicas, and the hook of ZeRO-1 is "Not implemented")
 //   weights      ZeRO-1: gathered in bf16 after the optimizer, without overlap (optim/zero.py)
 //   sends        wait for their receives, after two messages that announce the content, which the host reads
-//                (parallel/pipeline_parallel/p2p.py); their cost is that of a task
+//                (parallel/pipeline_parallel/p2p.py); their cost is that of a task. nanotron-polling: both ends
+//                sleep for 0.1 s before each further look at each of the two (huggingface/nanotron@67c5ebb6
+//                src/nanotron/parallel/pipeline_parallel/p2p.py, _send_meta and _recv_meta: the end of branch
+//                nouamane/bench2, whose script writes the playbook's table, bench_final2.csv). Its parent
+//                4e075ab1 and main leave the waiting to the device; by their times the playbook's runs after
+//                "the PP fix" did so too, which is on no branch
 //   host         waits for the device where it copies: each micro-batch to the device (dataloader.py,
 //                sanity_check_dataloader), and what announces a message (p2p.py, _send_meta), both without
 //                non_blocking (pytorch/pytorch@007aa8ae aten/src/ATen/native/cuda/Copy.cu, memcpy_and_sync). In
@@ -37,6 +42,7 @@ namespace trnplan::models {
 struct NanotronOptions {
   std::string_view name = "nanotron";
   bool overlaps_tensor = true;  ///< tp_linear_async_communication
+  bool polls = false;           ///< what announces a message, as 67c5ebb6 does
 };
 
 class Nanotron : public Nxd {
@@ -58,6 +64,7 @@ class Nanotron : public Nxd {
   ElementKinds element_kinds() const override;
   LogitBytes logit_bytes() const override { return kEagerLogits; }
   bool launches_ahead() const override { return true; }
+  PolledMessages polled_messages() const override;
   std::vector<int> partition(const Architecture& a, int parts) const override;
   SavedBytes saved(const Architecture& a, const Strategy& s) const override;
   /// No limit: its grouped products take all rows that arrive (nn/moe.py).

@@ -19,6 +19,7 @@ constexpr StackTraits kStacks[] = {
     {.name = "megatron", .drops_in_runs = true},
     {.name = "torchtitan", .loop = "fsdp"},
     {.name = "megatron-deepspeed-fp16", .loop = "megatron-deepspeed"},
+    {.name = "nanotron-polling", .loop = "nanotron"},
 };
 constexpr StackTraits kOther;
 

@@ -19,7 +19,7 @@ const auto& all() {
       ParameterSchema("neuron", {neuron::kCoreParameters, neuron::kCollectiveParameters, loop::kParameters,
                                  common::kParameters}),
       ParameterSchema("gpu", {gpu::kDeviceParameters, switched::kParameters, loop::kParameters,
-                              common::kParameters, allocator::kParameters}),
+                              loop::kHostParameters, common::kParameters, allocator::kParameters}),
   };
   return kSchemas;
 }

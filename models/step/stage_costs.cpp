@@ -199,13 +199,15 @@ StrategyCosts::StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int 
   forward_launch_ = start(launches.forward);
   backward_launch_ = start(launches.backward);
   barrier_ = make_barrier(job, s, profile).uncontended();
+  const PolledMessages polls = framework_of(s).polled_messages();
   for (GroupClass* border : ranks_.borders) {
-    const auto message = [&](Bytes bytes) {
+    const auto message = [&](Bytes bytes, int polled) {
       const SimTime t = border->time({ProcessGroup::pipeline, CollectiveOp::send_recv, bytes, 1, 0},
                                      border->groups().tensor);
-      return blocking() ? t + task : t;
+      return blocking() ? t + task + polling(polled, profile) : t;
     };
-    boundaries_.push_back({message(model_.boundary() + model_.pass_along()), message(model_.boundary())});
+    boundaries_.push_back({message(model_.boundary() + model_.pass_along(), polls.activation),
+                           message(model_.boundary(), polls.gradient)});
   }
 }
 

@@ -312,6 +312,7 @@ Item hold_of(const Items& message) {
 
 void StepParts::make_boundaries() {
   message_launch = *graph_start("message launch", Category::pipeline, Launch::task, job, profile);
+  const PolledMessages polls = framework().polled_messages();
   std::map<std::vector<int>, std::pair<Boundary, int>> known;
   for (int b = 0; b < boundary_count(); ++b) {
     const Groups pairs = representative_pairs(b);
@@ -320,21 +321,25 @@ void StepParts::make_boundaries() {
     add_key(key, pairs, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) {
-      const auto message = [&](std::string_view name, Bytes bytes) {
+      const auto message = [&](std::string_view name, Bytes bytes, int polled) {
         const Call call{ProcessGroup::pipeline, CollectiveOp::send_recv, bytes, 1, 0};
         Items items =
             transfer_items(fabric, name, Category::pipeline, collective(fabric, call.op, pairs, bytes), call);
         if (blocking()) {
           items.front().fixed.add(graph_start(name, Category::pipeline, Launch::task, job, profile)->fixed);
+          if (polled > 0)
+            items.front().fixed.add("polls of messages", Category::pipeline, loop::poll_interval,
+                                    polling(polled, profile));
         }
         items.front().length = items.front().fixed.total();
         return std::make_shared<const Items>(std::move(items));
       };
-      Boundary fresh_one{message("send activation", layer_model.boundary() + layer_model.pass_along()),
-                         message("send gradient", layer_model.boundary()),
-                         {},
-                         {},
-                         0};
+      Boundary fresh_one{
+          message("send activation", layer_model.boundary() + layer_model.pass_along(), polls.activation),
+          message("send gradient", layer_model.boundary(), polls.gradient),
+          {},
+          {},
+          0};
       fresh_one.activation_hold = hold_of(*fresh_one.activation);
       fresh_one.gradient_hold = hold_of(*fresh_one.gradient);
       it->second = {std::move(fresh_one), cls};
@@ -355,6 +360,10 @@ std::optional<Item> graph_start(std::string_view name, Category c, Launch launch
     item.length = item.fixed.total();
   }
   return item;
+}
+
+SimTime polling(int messages, const Profile& profile) {
+  return to_sim_time(Seconds(profile[loop::poll_interval] * messages));
 }
 
 namespace {

@@ -189,6 +189,9 @@ Seconds time_in_calls(const EndOfStep& end, const LayerModel& model, int layers,
 std::optional<Item> graph_start(std::string_view name, Category c, Launch launch, const Job& job,
                                 const Profile& profile);
 
+/// Time for which the hosts of a meeting poll so many messages that announce it.
+SimTime polling(int messages, const Profile& profile);
+
 /// The reduction of scalars that all stages wait for.
 Item make_barrier(const Job& job, const Strategy& s, const Profile& profile);
 

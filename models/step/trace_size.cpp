@@ -9,7 +9,8 @@ namespace trnplan::models {
 SimTime launch_of(const Item& item) {
   return SimTime{item.fixed.parameter[loop::task_launch.place()]} +
          SimTime{item.fixed.parameter[common::host_launch.place()]} +
-         SimTime{item.fixed.parameter[loop::bucket_overhead.place()]};
+         SimTime{item.fixed.parameter[loop::bucket_overhead.place()]} +
+         SimTime{item.fixed.parameter[loop::poll_interval.place()]};
 }
 
 namespace {

@@ -79,6 +79,7 @@ constexpr std::array kLoops = {
                  .shards_gradients_alone = true,
                  .recomputes_parts = true},
     nanotron("nanotron-sync"),
+    nanotron("nanotron-polling"),
     TrainingLoop{.name = "megatron-fsdp",
                  .logits_forward = 2,
                  .logits_backward = 2,

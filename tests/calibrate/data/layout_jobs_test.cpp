@@ -119,6 +119,29 @@ TEST_CASE("a column's keys override those of columns before it", "[calibrate]") 
   CHECK(contains(job_of_run(run).strategy, "framework=megatron-deepspeed,"));
 }
 
+// The playbook's table says of each run with a pipeline whether it was before the repair. Catches notes that are not
+// read, and clauses of other sources.
+TEST_CASE("a clause of a note overrides the keys of all columns", "[calibrate]") {
+  logs::LayoutRun run = sample();
+  run.source = "nanotron/ultrascale-playbook-data (Hugging Face) = x";
+  run.gpu = "H100-SXM-80GB";
+  run.mlp = "gated";
+  run.recompute = "none";
+  run.precision = "bf16";
+  const auto loop = [&](const char* note) {
+    run.note = note;
+    const std::string keys = job_of_run(run).strategy;
+    const std::size_t at = keys.find("framework=");
+    return keys.substr(at, keys.find(',', at) - at);
+  };
+  CHECK(loop("1F1B; memory 1 GB; before the PP fix of the framework") == "framework=nanotron-polling");
+  CHECK(loop("before the PP fix of the framework; 1F1B") == "framework=nanotron-polling");
+  CHECK(loop("1F1B; not before the PP fix of the framework") == "framework=nanotron");
+  CHECK(loop("") == "framework=nanotron");
+  run.source = "huggingface.co nanotron/old_bench";
+  CHECK(loop("before the PP fix of the framework") == "framework=nanotron-sync");
+}
+
 TEST_CASE("groups of any number of ranks, and words of a precision in any order", "[calibrate]") {
   logs::LayoutRun run = sample();
   run.source = "pytorch/torchtitan:benchmarks";

@@ -1,6 +1,7 @@
 // nanotron's calls over the replicas, and what each costs the host of a congested cluster.
 #include "models/device/gpu_parameters.h"
 #include "models/framework/framework.h"
+#include "models/framework/loop_parameters.h"
 #include "models/memory/memory.h"
 #include "models/operators/operators.h"
 #include "models/step/step.h"
@@ -159,4 +160,37 @@ TEST_CASE("nanotron's host copies each rank's piece of each gathered weight", "[
   CHECK(bound(2e-3) - bound(1e-3) == Approx(more).epsilon(1e-6));
   CHECK(step(1e-6) == step(1e-30));
   if (c.pieces > 0) CHECK(step(1e-3) - step(1e-30) < more);
+}
+
+// Messages of 2 stages are meetings of both, one of the hidden states and one of their gradient for each of 8
+// micro-batches; the second of 3 stages takes part in twice as many. Hidden states go with a mask, so that hosts look at
+// 4 messages that announce them, and at 2 for a gradient: 6 x 8 sleeps of 1000 s, and 12 x 8. Catches polls that overlap
+// work, or that only one end waits for.
+TEST_CASE("a loop that polls what announces a message sleeps in each meeting", "[models][framework]") {
+  struct Case {
+    const char* strategy;
+    int nodes;
+    double sleeps;
+  };
+  const auto c = GENERATE(values<Case>({{"tp=8", 1, 0}, {"tp=8,pp=2", 2, 6 * 8}, {"tp=8,pp=3", 3, 12 * 8}}));
+  CAPTURE(c.strategy);
+  Job job = job_of("llama3-8b", c.nodes, 2048, 8);
+  job.cluster.instance = gpu_machine();
+  Strategy s = strategy_of(job, c.strategy);
+  const topology::ChipGraph graph(job.cluster.instance);
+  Profile profile = gpu_profile();
+  CHECK(profile[loop::poll_interval] == 0.1);
+  profile.value(loop::poll_interval).median = 1000;
+  const auto timed = [&](const char* loop) {
+    s.framework = stated_framework(loop);
+    return std::pair(
+        StepModel(job, s, profile, graph).simulate().step.value,
+        to_seconds(StepBounds(job, profile, graph).lower_bound(s, micro_batches(job.training, s))).value);
+  };
+  const auto [step, bound] = timed("nanotron-polling");
+  const auto [plain, plain_bound] = timed("nanotron");
+  const double pace = pace_of(profile, job);
+  CHECK(step - plain == Approx(1000 * c.sleeps * pace).margin(1));
+  CHECK(bound - plain_bound == Approx(1000 * c.sleeps * pace).margin(1));
+  CHECK(bound <= step);
 }
