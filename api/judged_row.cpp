@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "models/uncertainty/mixture.h"
+
 namespace trnplan::api {
 
 using calibrate::ScoredRow;
@@ -29,6 +31,7 @@ void take(const planner::Judgement& j, ScoredRow& row, const models::Profile& pr
   row.predicted = j.plan->report.step.value;
   row.low = j.plan->report.low.value;
   row.high = j.plan->report.high.value;
+  if (j.plan->report.slow) row.mean = models::mean_step(j.plan->report).value;
 }
 
 std::string key_of(const models::Job& job, const std::string& strategy) {

@@ -119,16 +119,17 @@ class RowPredictor {
 
 /// Simulator's prediction for a row.
 struct RowPrediction {
-  std::optional<double> step, low, high, memory, fit;
+  std::optional<double> step, low, high, mean, memory, fit;
   std::string skipped;
 };
 RowPrediction prediction_of(const ScoredRow& r) {
-  return {r.predicted, r.low, r.high, r.predicted_memory, r.fit_probability, r.skipped};
+  return {r.predicted, r.low, r.high, r.mean, r.predicted_memory, r.fit_probability, r.skipped};
 }
 void put(const RowPrediction& p, ScoredRow& r) {
   r.predicted = p.step;
   r.low = p.low;
   r.high = p.high;
+  r.mean = p.mean;
   r.predicted_memory = p.memory;
   r.fit_probability = p.fit;
   r.skipped = p.skipped;

@@ -92,8 +92,8 @@ GroupRegret regret_in(const std::string& group, const std::vector<const ScoredRo
     if (*r->measured < *best->measured) best = r;
     if (!r->predicted) continue;
     measured.push_back(*r->measured);
-    predicted.push_back(*r->predicted);
-    if (picked == nullptr || *r->predicted < *picked->predicted) picked = r;
+    predicted.push_back(r->chosen_by());
+    if (picked == nullptr || r->chosen_by() < picked->chosen_by()) picked = r;
   }
   out.predicted = predicted.size();
   out.best = best->id;

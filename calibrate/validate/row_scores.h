@@ -17,6 +17,8 @@ struct ScoredRow {
   std::optional<double> measured, measured_memory;
   bool out_of_memory = false;                  ///< it was tried and did not fit
   std::optional<double> predicted, low, high;  ///< low and high: the 90 % interval
+  /// Mean over the states of a network that was not measured, by which layouts are chosen; absent: `predicted`.
+  std::optional<double> mean;
   std::optional<double> predicted_memory;
   std::optional<double> fit_probability;  ///< absent if the predictor does not say whether it fits
   /// The predicted strategy; absent if the predictions are another tool's.
@@ -30,7 +32,8 @@ struct ScoredRow {
   /// Both require has_interval().
   bool covered() const { return *low <= *measured && *measured <= *high; }
   double half_width() const { return (*high - *low) / 2 / *predicted; }
-  double error() const { return *predicted / *measured - 1; }  ///< Requires: scored()
+  double chosen_by() const { return mean.value_or(*predicted); }  ///< Requires: predicted
+  double error() const { return *predicted / *measured - 1; }     ///< Requires: scored()
 };
 
 struct ScoreSummary {

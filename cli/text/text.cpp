@@ -8,6 +8,7 @@
 
 #include "models/framework/framework.h"
 #include "models/job/sharding_words.h"
+#include "models/uncertainty/mixture.h"
 #include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
 
@@ -70,7 +71,12 @@ std::string network_words(const planner::Plan& p) {
   constexpr double kNoticed = 0.1;  // of the step
   const double share = std::abs(p.report.elasticity(models::Resource::efa));
   if (p.nodes < 2 || share < kNoticed) return "";
-  return fmt::format("{:.0f} % of the step, not measured: --all-reduce-gbps states it", 100 * share);
+  const std::string states = p.report.slow
+                                 ? fmt::format("; plans are compared by the mean over its states, {:.4g} s",
+                                               models::mean_step(p.report).value)
+                                 : std::string();
+  return fmt::format("{:.0f} % of the step, not measured: --all-reduce-gbps states it{}", 100 * share,
+                     states);
 }
 
 const char* resource_words(models::Resource r, topology::Accelerator of) {

@@ -52,6 +52,10 @@ Mixture mixture_of(const StepReport& r) {
           {r.slow->probability, std::log(r.slow->step.value), r.slow->log_sd}};
 }
 
+Seconds mean_step(const StepReport& r) {
+  return r.slow ? (1 - r.slow->probability) * r.step + r.slow->probability * r.slow->step : r.step;
+}
+
 void add_slow_state(StepReport& report, double probability, const StepReport& slow) {
   report.slow = SlowStep{probability, slow.step, one_state_sd(slow), one_state_sd(report)};
   set_interval(report);

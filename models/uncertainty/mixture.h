@@ -26,6 +26,9 @@ using Mixture = std::vector<MixturePart>;
 /// Distribution of the logarithm of the step, in s: one part, or one for each state of the network.
 [[nodiscard]] Mixture mixture_of(const StepReport& report);
 
+/// Mean of the step over the states of the network, in each its median: what a plan costs where the state is unknown.
+[[nodiscard]] Seconds mean_step(const StepReport& report);
+
 /// Adds the slow state, in which the step is that of `slow` alone, and sets the interval over both.
 void add_slow_state(StepReport& report, double probability, const StepReport& slow);
 

@@ -54,7 +54,9 @@ class Advice::Walk {
     double predicted, cost;
   };
 
-  Walk(Advice& all, const std::vector<Place>& open, Cost cost) : all_(all), cost_(std::move(cost)) {
+  /// `over_states`: times are means over the states of the network.
+  Walk(Advice& all, const std::vector<Place>& open, bool over_states, Cost cost)
+      : all_(all), over_states_(over_states), cost_(std::move(cost)) {
     for (const Place& p : open) add(Stage::bounded, {p, false}, {}, all_.known_.score(p).second);
   }
 
@@ -77,6 +79,14 @@ class Advice::Walk {
             add(Stage::simulated, e.choice, e.risk, all_.known_.score(place, *plan).second);
           break;
         case Stage::simulated:
+          if (over_states_) {
+            if (const double mean = all_.mean_cost(e.choice); mean > e.predicted) {
+              add(Stage::in_all_states, e.choice, e.risk, mean);
+              break;
+            }
+          }
+          [[fallthrough]];
+        case Stage::in_all_states:
           return Found{all_.simulated(e.choice), e.choice, e.risk, e.predicted, e.cost};
       }
     }
@@ -84,7 +94,7 @@ class Advice::Walk {
   }
 
  private:
-  enum class Stage { bounded, likely, cut, simulated };
+  enum class Stage { bounded, likely, cut, simulated, in_all_states };
   struct Entry {
     double cost;
     Choice choice;
@@ -100,6 +110,7 @@ class Advice::Walk {
   }
 
   Advice& all_;
+  bool over_states_;
   Cost cost_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
 };
@@ -162,16 +173,20 @@ const Plan& Advice::with_interval(const Choice& choice, const Plan& plan) {
   return known->second;
 }
 
+double Advice::mean_cost(const Choice& choice) {
+  return known_.mean_score(choice.place, with_interval(choice, *simulated(choice))).second;
+}
+
 std::optional<Plan> Advice::recommended(const std::vector<Place>& open) {
   const Advisor& advisor = *options_.advisor;
-  Walk safest(*this, open,
+  Walk safest(*this, open, false,
               [&](Place, double cost, const Advisor::Risk& r) { return advisor.safe_cost(cost, r); });
   std::optional<Walk::Found> safe = safest.next();
   if (!safe) return std::nullopt;
   if (advisor.attitude() == RiskAttitude::averse) return *safe->plan;
 
-  const double fallback = safe->predicted * mean_factor(safe->risk);
-  Walk best(*this, open, [&](Place p, double cost, const Advisor::Risk& r) {
+  const double fallback = mean_cost(safe->choice) * mean_factor(safe->risk);
+  Walk best(*this, open, true, [&](Place p, double cost, const Advisor::Risk& r) {
     return advisor.expected_cost(cost, r, fallback, second_of(p));
   });
   const std::optional<Walk::Found> first = best.next();
@@ -187,7 +202,11 @@ std::optional<Plan> Advice::recommended(const std::vector<Place>& open) {
     if (chosen && safe->cost > alike) break;
     if (!chosen && safe->choice == first->choice) return *first->plan;
     const Place p = safe->choice.place;
-    const double expected = advisor.expected_cost(safe->predicted, safe->risk, fallback, second_of(p));
+    const auto expected_at = [&](double cost) {
+      return advisor.expected_cost(cost, safe->risk, fallback, second_of(p));
+    };
+    if (expected_at(safe->predicted) > most) continue;
+    const double expected = expected_at(mean_cost(safe->choice));
     if (expected > most || advisor.is_surely_better(with_interval(first->choice, *first->plan),
                                                     with_interval(safe->choice, *safe->plan)))
       continue;

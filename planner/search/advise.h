@@ -5,6 +5,9 @@
 // expected cost  C(p) = works cost' + (1 - works) (fallback' + a failed try);
 //                the neutral choice starts from the least, f
 //
+// In C, cost(p) is that of the mean step over the states of a network that was not measured
+// (models/uncertainty/mixture.h), for which its step in the usual state, as in A, is a bound.
+//
 // Recommended is the plan of least safe cost among those that f is not surely better than and that cost
 // little more than f in expectation. Plans are visited in the order of bounds of A and C. A bound is the cost
 // at the bound of the time with no more risk than the plan has, so s and f are proven as the fastest plan is:
@@ -51,6 +54,8 @@ class Advice {
   [[nodiscard]] const Plan* simulated(const Choice& c);
   /// The plan of `choice` with the slow state of its network.
   [[nodiscard]] const Plan& with_interval(const Choice& choice, const Plan& plan);
+  /// Time or money per token of a choice that was simulated, the mean over the states of its network.
+  [[nodiscard]] double mean_cost(const Choice& choice);
 
   Simulations& known_;
   const SearchClock& clock_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/uncertainty/mixture.h"
 #include "planner/check/rules.h"
 #include "units/parallel.h"
 
@@ -52,6 +53,10 @@ Score Simulations::score(Place p) {
 
 Score Simulations::score(Place p, const Plan& plan) const {
   return score(p.first, plan.global_batch, plan.report.step);
+}
+
+Score Simulations::mean_score(Place p, const Plan& plan) const {
+  return score(p.first, plan.global_batch, std::max(plan.report.step, models::mean_step(plan.report)));
 }
 
 Seconds Simulations::run_of(Place p, Seconds step, int batch) const {

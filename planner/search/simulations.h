@@ -57,6 +57,8 @@ class Simulations {
   /// The score of its bound.
   [[nodiscard]] Score score(Place p);
   [[nodiscard]] Score score(Place p, const Plan& plan) const;
+  /// The score of the mean over the states of its network, where the plan has them; at least score().
+  [[nodiscard]] Score mean_score(Place p, const Plan& plan) const;
 
   /// Simulates the places of `batch` that are not simulated yet, on all threads.
   void simulate_all(const std::vector<std::pair<Score, Place>>& batch);

@@ -117,3 +117,9 @@ TEST_CASE("two steps meet the same state of the network", "[models]") {
   CHECK(models::probability_faster(b, a, sure) == Approx(0.3));
   CHECK(models::log_ratio(a, b, sure).quantile(0.1) == Approx(std::log(0.5)).margin(1e-4));
 }
+
+// 0.3 of 10 s and 0.7 of 40 s.
+TEST_CASE("the mean of a step over two states, by hand", "[models]") {
+  CHECK(models::mean_step(in_two_states(0.7, 4)).value == Approx(31));
+  CHECK(models::mean_step(step_of(10, 0.1)).value == 10);
+}
