@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 
 #include <fmt/format.h>
 
 #include "api/compared_jobs.h"
 #include "api/fitted_profile.h"
 #include "api/inputs.h"
+#include "api/log_files.h"
 #include "api/machine_change.h"
 #include "api/observations.h"
 #include "api/own_steps.h"
-#include "api/profile_folder.h"
 #include "api/published.h"
 #include "api/rehearsal.h"
 #include "api/resolve.h"
@@ -21,7 +20,6 @@
 #include "calibrate/validate/memory_score.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/measuring.h"
-#include "io/input/log_stream.h"
 #include "io/input/measured_network.h"
 #include "io/output/atomic_write.h"
 #include "text/diagnostic.h"
@@ -63,58 +61,6 @@ void check_request(const CalibrateRequest& r) {
     note("--out", "--no-fit fits nothing that could be written", "leave one of the two out");
   if (r.force && r.out.empty()) note("--force", "there is no --out to overwrite", "add --out FILE.json");
   if (!faults.empty()) throw InputError(std::move(faults));
-}
-
-/// Names of files by the hash of what they hold.
-using Seen = std::map<std::string, std::string>;
-
-/// All files but copies of others, which teach nothing new; throws with the faults of all that are unusable.
-std::vector<LogFile> read_files(const std::vector<std::string>& paths, const CalibrateRequest& r, Seen& seen,
-                                Remarks& remarks) {
-  std::vector<LogFile> files;
-  std::vector<Diagnostic> faults;
-  /// False behind the metadata of a profile that the compiler estimated: its other tables are left out.
-  const auto read = [&](const std::string& path) {
-    try {
-      io::LogStream stream(path);
-      const std::string name = path == io::kStandardInput ? io::kStandardInputName : path;
-      logs::Detected content = logs::detect(stream, name, calibrate::stated_command(r.points));
-      const bool simulated = content.simulated;
-      const auto [first, is_new] = seen.emplace(stream.sha256(), name);
-      if (is_new)
-        files.push_back({name, stream.sha256(), std::move(content)});
-      else
-        remarks.add(fmt::format("{} holds the same as {}: it is read once", printable(name, 200),
-                                printable(first->second, 200)));
-      return !simulated;
-    } catch (const InputError& e) {
-      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
-      return true;
-    }
-  };
-  for (const std::string& path : paths) {
-    const std::vector<std::string> tables = tables_of_profile(path);
-    if (tables.empty()) read(path);
-    for (const std::string& table : tables) {
-      if (!read(table)) break;
-    }
-  }
-  if (!faults.empty()) throw InputError(std::move(faults));
-  return files;
-}
-
-std::vector<RunFolder> read_folders(const CalibrateRequest& r, const io::Catalog& catalog, Seen& seen,
-                                    Remarks& remarks) {
-  std::vector<RunFolder> all;
-  for (const std::string& path : r.runs) {
-    RunFolder folder;
-    folder.log.ran = ran_of_folder(path, catalog, remarks);
-    folder.files = read_files(logs_of_folder(path), r, seen, remarks);
-    folder.log.samples = calibrate::step_samples(folder.files, folder.log.ran, remarks);
-    folder.log.folder = std::filesystem::path(path).lexically_normal().filename().string();
-    all.push_back(std::move(folder));
-  }
-  return all;
 }
 
 std::string name_of(const std::string& out) {
@@ -171,9 +117,9 @@ class Calibration {
 
  private:
   void read() {
-    Seen seen;
-    out_.folders = read_folders(r_, catalog_, seen, remarks_);  // first: they know what ran
-    out_.files = read_files(r_.files, r_, seen, remarks_);
+    SeenFiles seen;
+    out_.folders = read_folders(r_.runs, r_.points, catalog_, seen, remarks_);  // first: they know what ran
+    out_.files = read_files(r_.files, r_.points, seen, remarks_);
     out_.own_files = out_.files.size();
     out_.ran = what_ran(stated_run(), catalog_, remarks_);
     for (const RunFolder& f : out_.folders)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/inputs.h"
+#include "api/log_files.h"
 #include "api/machine_change.h"
 #include "calibrate/session/collective_points.h"
 #include "calibrate/session/machine_calibration.h"
@@ -31,12 +32,6 @@ struct CalibrateRequest {
   bool force = false;
   bool no_fit = false;          ///< only compares the profile with the files
   bool with_catalogue = false;  ///< also fits the published runs
-};
-
-/// Logs of one folder, and the plan that ran.
-struct RunFolder {
-  std::vector<calibrate::LogFile> files;
-  calibrate::RanSamples log;
 };
 
 /// Fit to points or, without one, the profile's predictions for them. The fit refers to the points.
