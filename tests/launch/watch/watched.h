@@ -1,33 +1,16 @@
 // Reports on logs of runs, for tests.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
 #include <string>
 
 #include "launch/watch/watch.h"
 #include "planner/check/judge.h"
 #include "tests/launch/watch/find_plans.h"
 #include "tests/models/setup.h"
+#include "tests/training_logs.h"
 
 namespace trnplan {
-
-/// Bars of a run from step `first` to `last`, each printed twice, whose clock starts at `clock` seconds.
-inline std::string bars(int first, int last, const std::function<int(int)>& seconds_of, int clock = 0,
-                        int total = 100) {
-  std::string text;
-  for (int i = first; i <= last; ++i) {
-    clock += seconds_of(i);
-    const std::string line = fmt::format(
-        "Epoch 0:   1%|#| {}/{} [{:d}:{:02d}:{:02d}<1:00:00, 9.00s/it, v_num=2, reduced_train_loss=13.40, "
-        "lr=7.5e-9, parameter_norm=5536.0, global_step={}.0, consumed_samples={}.0]\r",
-        i, total, clock / 3600, clock / 60 % 60, clock % 60, i, i * 1024);
-    text += line + line;
-  }
-  return text + "\n";
-}
 
 /// Nothing is known of what ran.
 inline launch::WatchContext nothing_known() {
