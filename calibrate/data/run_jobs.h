@@ -42,7 +42,6 @@ struct MeasuredStep {
   double low = 0, high = 0;  ///< of single steps in such a log, as StepSample's
   double trend = 1;          ///< likewise
   int count = 0;             ///< likewise
-  std::string range;         ///< logs::range_words() of them
   bool at_most = false;      ///< only a bound is known: the step took at most this long
 };
 

@@ -24,8 +24,6 @@ bool is_uneven(const MeasuredStep& s) {
   return s.low > 0 && s.high > kUneven * s.low;
 }
 
-/// Log-sd of single steps where too few are seen to show it: the upper end of healthy runs.
-constexpr double kUnseenJitter = 0.05;
 /// Change of the pace within a log from which it is said. Our own value.
 constexpr double kTrend = 0.1;
 
@@ -38,10 +36,10 @@ bool has_trend(const MeasuredStep& s) {
 }
 
 /// Log-sd of the step that a log shows. Steps without a common pace leave half of their range open, however
-/// many there are; so does a pace that changes.
-double spread_of(const logs::StepSample& s, const MeasuredStep& step) {
+/// many there are; so does a pace that changes. Too few steps may differ by `repeat`, as runs do.
+double spread_of(const logs::StepSample& s, const MeasuredStep& step, double repeat) {
   if (is_uneven(step)) return std::log(step.high / step.low) / 2;
-  const double single = std::max(s.spread.value_or(0) / s.seconds, is_short(step) ? kUnseenJitter : 0);
+  const double single = std::max(s.spread.value_or(0) / s.seconds, is_short(step) ? repeat : 0);
   return std::hypot(spread_of_median(single, static_cast<std::size_t>(std::max(1, s.count))),
                     has_trend(step) ? std::log(s.trend) / 2 : 0);
 }
@@ -72,8 +70,7 @@ void add_samples(const RanSamples& log, const models::Profile& profile, MappedRu
     step.high = s.high;
     step.trend = s.trend;
     step.count = s.count;
-    step.range = range_words(s);
-    step.log_sd = spread_of(s, step);
+    step.log_sd = spread_of(s, step, profile[models::common::repeat_spread]);
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
     if (!reason.empty()) {
       runs.excluded.push_back({step.id, "not modelled: " + reason});
@@ -143,7 +140,8 @@ std::vector<Diagnostic> uneven_runs(const StepData& data) {
   });
   for (const MeasuredStep& s : data.runs.steps) {
     if (!s.own || !is_uneven(s)) continue;
-    doubts.push_back({s.at, "step", "the steps have no common pace: " + s.range,
+    doubts.push_back({s.at, "step",
+                      "the steps have no common pace: " + logs::range_words(s.count, s.low, s.high),
                       "find what slows a part of the steps (data loading, checkpoints, a slow node), and "
                       "calibrate with the steps of one pace"});
   }

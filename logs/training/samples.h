@@ -57,7 +57,7 @@ struct StepSample {
 /// Sets low, high and trend by the times of single steps in the order of the log.
 void set_range(std::vector<double> single, StepSample& sample);
 /// "a tenth takes at most 9 s, a tenth at least 13 s", or "a part" of few steps.
-[[nodiscard]] std::string range_words(const StepSample& sample);
+[[nodiscard]] std::string range_words(int steps, double low, double high);
 
 /// Memory of one core.
 struct MemorySample {

@@ -22,7 +22,8 @@ constexpr double kMostPauses = 0.25;  ///< part of the steps in which a run save
 constexpr double kWarmUp = 0.2;       ///< over the median of the steps that follow: after a restart
 constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * kDay;
 constexpr double kCountMost = 1e9, kRateMost = 1e9;
-/// Steps of which NxD's throughput is the mean, at most: the window of its class Throughput (training_utils.py).
+/// Steps of which NxD's throughput is the mean, at most: the window of its class Throughput
+/// (aws-neuron/neuronx-distributed@0598cd8b:examples/training/llama/training_utils.py).
 constexpr std::size_t kRateSteps = 10;
 const double kTickToSigma = std::sqrt(1.0 / 6);  ///< of the difference of two cut clocks: 2 / 12
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
@@ -59,9 +60,9 @@ void set_range(std::vector<double> single, StepSample& s) {
   s.high = single[single.size() - 1 - tenth];
 }
 
-std::string range_words(const StepSample& s) {
-  const char* part = s.count < 10 ? "a part" : "a tenth";
-  return fmt::format("{} takes at most {:.4g} s, {} at least {:.4g} s", part, s.low, part, s.high);
+std::string range_words(int steps, double low, double high) {
+  const char* part = steps < 10 ? "a part" : "a tenth";
+  return fmt::format("{} takes at most {:.4g} s, {} at least {:.4g} s", part, low, part, high);
 }
 
 double weighted_median(std::vector<std::pair<double, double>> values) {
@@ -369,7 +370,8 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
         out.warnings.add(
             sample->at, "",
             fmt::format("{} of {} steps take another time than {:.4g} s{}: {}", sample->unlike, seen(*sample),
-                        sample->seconds, sample->by_clock ? " and are left out" : "", range_words(*sample)),
+                        sample->seconds, sample->by_clock ? " and are left out" : "",
+                        range_words(sample->count, sample->low, sample->high)),
             "if the run has two paces, give the part of the log that is meant");
       if (sequence && sample->sequences_per_second) {
         sample->tokens_per_second = *sample->sequences_per_second * *sequence;

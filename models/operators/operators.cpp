@@ -17,7 +17,8 @@ constexpr std::string_view kMlpInputAgain = "mlp input again", kQkvInputAgain = 
 constexpr std::string_view kLaunches = "launches";
 
 /// Messages of a rank in PyTorch's checks of a collective: two of a monitored barrier, one of each of two
-/// all-gathers. Where the group spans nodes a ring's step is one between nodes.
+/// all-gathers (pytorch/pytorch@017943b7:torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp,
+/// runCollectiveChecks). Where the group spans nodes a ring's step is one between nodes.
 constexpr double kMessagesOfCheck = 4;
 
 // Only the gated MLP's product.
@@ -53,7 +54,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   if (call_per_rank_.value > 0)
     between_nodes_ =
         Seconds(kMessagesOfCheck * profile[runtime_of(job.cluster.instance).parameters().between]);
-  nodes_for_tensor_ = strategy.tensor_parallel > job.cluster.instance.cores();
+  tensor_spans_nodes_ = strategy.tensor_parallel > job.cluster.instance.cores();
   const double passes = framework_of(strategy).meets_each_pass(strategy)
                             ? 1
                             : 2.0 * std::max(1, micro_batches(job.training, strategy));
@@ -300,7 +301,7 @@ Seconds LayerModel::call_time(int ranks, bool between_nodes) const {
 Seconds LayerModel::calls_of(const OperatorList& list) const {
   int calls = 0;
   for (const Operator& o : list) calls += o.process_group == ProcessGroup::tensor ? o.repeat : 0;
-  return call_time(s_.tensor_parallel, nodes_for_tensor_) * calls;
+  return call_time(s_.tensor_parallel, tensor_spans_nodes_) * calls;
 }
 
 Operator LayerModel::collective_calls(Seconds time) const {

@@ -174,7 +174,7 @@ class LayerModel {
   LogitBytes logit_bytes_;
   std::optional<UnitSharding> units_;
   std::optional<TensorOverlap> beside_products_;
-  bool nodes_for_tensor_ = false;                      ///< tensor groups span nodes
+  bool tensor_spans_nodes_ = false;                    ///< groups of tensor parallelism
   double layer_parameters_ = 0, root_parameters_ = 0;  ///< of this core, if `units_` is set
 };
 
