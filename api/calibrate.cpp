@@ -24,6 +24,7 @@
 #include "io/output/atomic_write.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
+#include "text/figures.h"
 #include "text/version.h"
 #include "topology/device_name.h"
 
@@ -98,12 +99,13 @@ class Calibration {
       else
         fit_steps(std::move(inputs), prior);
     } else if (!out_.points.empty()) {
+      refuse_switched();
       fit_collectives(prior);
     } else if (!r_.out.empty() && out_.ran && out_.ran->strategy) {
       throw InputError({{"command line", 0, 0},
                         "--out",
-                        "no step in the files is of " + printable(out_.ran->from, 200),
-                        "give the job and the strategy that wrote the log"});
+                        "no step of the files can be learnt as one of " + printable(out_.ran->from, 200),
+                        "if no remark says why, give the job and the strategy that wrote the log"});
     } else if (!r_.out.empty()) {
       throw InputError(
           {{"command line", 0, 0},
@@ -149,7 +151,8 @@ class Calibration {
       tables = tables || !content.tables.empty() || !content.nccl.empty();
     }
     const bool states_nodes =
-        !r_.job.empty() && io::job_source(r_.job, catalog_, r_.texts) == io::JobSource::job;
+        !r_.config.empty() ||
+        (!r_.job.empty() && io::job_source(r_.job, catalog_, r_.texts) == io::JobSource::job);
     const int nodes = tables && states_nodes ? 0 : r_.points.nodes;  // --nodes is of the tables
     return {r_.job, r_.strategy, r_.config, r_.instance, nodes, r_.texts, logged_stack(steps)};
   }
@@ -206,7 +209,7 @@ class Calibration {
     inputs.with_catalogue = r_.with_catalogue;
     for (const LogFile& file : out_.files) {
       inputs.runs.insert(inputs.runs.end(), file.content.runs.begin(), file.content.runs.end());
-      inputs.files.push_back({std::filesystem::path(file.path).filename().string(), file.sha256});
+      inputs.files.push_back(file.fingerprint());
     }
     const auto known = [this](const std::string& name) -> std::optional<topology::Instance> {
       try {
@@ -273,7 +276,7 @@ class Calibration {
         r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
     const calibrate::MachineCalibration& c = *out_.machine;
     if (out_.ran) out_.change = machine_change(*out_.ran, prior, c.fit.profile);
-    out_.refused = refuses(c.fit.explains());
+    out_.refused = refuses(c.fit.explains() && c.fit.far_off().empty());
     if (!r_.out.empty() && !out_.refused) write([&] { return machine_profile_json(c, catalog_); });
   }
 
@@ -293,6 +296,16 @@ class Calibration {
                                   [](const LogFile& file) { return !calibrate::only_points(file.content); });
     if (out_.points.empty() && !skipped.empty() && !logs) throw InputError(std::move(skipped));
     remark_left_out(std::move(skipped));
+  }
+
+  /// nccom-test measures the collectives of NeuronCores.
+  void refuse_switched() const {
+    if (instance_.traits.accelerator != topology::Accelerator::gpu) return;
+    throw InputError(
+        {{out_.points.front().at.file, 0, 0},
+         "",
+         fmt::format("a table of nccom-test, which measures NeuronCores, and a {} has none", instance_.name),
+         "name the machine that was measured with --instance, or give a table of nccl-tests"});
   }
 
   /// Steps and points are of one machine, and kernels that are fitted with them must be of its cores.
@@ -320,6 +333,10 @@ class Calibration {
                             : "give the kernels alone"});
     }
     const bool steps = calibrate::has_steps(inputs);
+    for (const LogFile& file : out_.files) {
+      const auto starts = learnt_starts(file.path, file.bytes, prior);
+      inputs.starts.insert(inputs.starts.end(), starts.begin(), starts.end());
+    }
     out_.step_fit = calibrate::calibrate_steps(std::move(inputs), prior, published(catalog_),
                                                r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
     if (steps && out_.step_fit->refitted) learn_memory(out_.step_fit->fit.profile);
@@ -375,7 +392,13 @@ class Calibration {
                     : calibrate::fit_collectives(chosen.points, instance_, prior);
     if (!r_.no_fit && !fit.converged)
       remarks_.add("the fit did not converge; its parameters are not an optimum");
-    out_.refused = refuses(fit.explains());
+    for (const calibrate::CollectiveFit::Estimate& e : fit.far_off())
+      remarks_.add(fmt::format(
+          "{} {:.3g} is {} times the {:.3g} of {}: hardly of this type of machine; check which one "
+          "was measured, and how",
+          models::to_string(e.parameter), e.posterior.median,
+          factor_text(e.posterior.median / e.prior.median), e.prior.median, prior.name));
+    out_.refused = refuses(fit.explains() && fit.far_off().empty());
     if (r_.out.empty() || out_.refused) return;
     std::string text = collective_profile_json(fit, catalog_, out_.readings, name_of(r_.out), instance_.name);
     write([&] { return text; });

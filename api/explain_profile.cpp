@@ -61,8 +61,8 @@ models::ExplainedProfile explain_profile(const ExplainProfileRequest& r, Remarks
     other = load_profile(catalog, r.against);
     if (other->schema != profile.schema)
       throw InputError({kCommandLine, "--against",
-                        fmt::format("{} has the parameters of {}, {} those of {}", other->name,
-                                    other->schema->name(), profile.name, profile.schema->name()),
+                        fmt::format("{} has the parameters of {}, {} those of {}", printable(r.against, 200),
+                                    other->schema->name(), printable(r.profile, 200), profile.schema->name()),
                         "compare profiles of one kind of machine"});
   }
   const std::optional<calibrate::WhatRan> plan = plan_of(r, catalog, remarks);

@@ -50,6 +50,8 @@ class FollowedLog {
   const std::string& start() const { return start_; }
   /// SHA-256 of the bytes read.
   [[nodiscard]] std::string sha256() const;
+  /// Number of these bytes.
+  [[nodiscard]] std::uint64_t bytes() const { return stream_ ? stream_->hashed() : 0; }
 
   const Source& source() const { return source_; }
   const std::string& name() const { return name_; }

@@ -27,7 +27,7 @@ std::vector<LogFile> read_files(const std::vector<std::string>& paths, const cal
       const bool simulated = content.simulated;
       const auto [first, is_new] = seen.emplace(stream.sha256(), name);
       if (is_new)
-        files.push_back({name, stream.sha256(), std::move(content)});
+        files.push_back({name, stream.sha256(), std::move(content), stream.hashed()});
       else
         remarks.add(fmt::format("{} holds the same as {}: it is read once", printable(name, 200),
                                 printable(first->second, 200)));
@@ -61,6 +61,18 @@ std::vector<RunFolder> read_folders(const std::vector<std::string>& paths,
     all.push_back(std::move(folder));
   }
   return all;
+}
+
+std::vector<models::CalibrationFile> learnt_starts(const std::string& path, std::uint64_t bytes,
+                                                   const models::Profile& profile) {
+  std::vector<models::CalibrationFile> starts;
+  if (profile.calibration == nullptr) return starts;
+  for (const models::CalibrationFile& learnt : profile.calibration->files) {
+    if (learnt.bytes == 0 || learnt.bytes >= bytes) continue;
+    if (io::hash_of_start(path, learnt.bytes) == learnt.sha256)
+      starts.push_back({std::filesystem::path(path).filename().string(), learnt.sha256, learnt.bytes});
+  }
+  return starts;
 }
 
 }  // namespace trnplan::api

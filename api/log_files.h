@@ -38,4 +38,9 @@ using SeenFiles = std::map<std::string, std::string>;
                                                   const io::Catalog& catalog, SeenFiles& seen,
                                                   Remarks& remarks);
 
+/// The first bytes of a file that a profile has learnt as a whole file: logs that have grown since. Empty for standard
+/// input and pipes. Cost: that of reading them again.
+[[nodiscard]] std::vector<models::CalibrationFile> learnt_starts(const std::string& path, std::uint64_t bytes,
+                                                                 const models::Profile& profile);
+
 }  // namespace trnplan::api

@@ -135,8 +135,9 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
     context.profile = doubt(*context.plan, options.plan, profile, remarks);
     return context;
   }
-  if (options.job.empty() && options.nodes > 0)
-    throw InputError({{"command line", 0, 0}, "--nodes", "there is no --job for it", "add --job JOB"});
+  if (options.job.empty() && options.config.empty() && options.nodes > 0)
+    throw InputError(
+        {{"command line", 0, 0}, "--nodes", "there is no --job or --config for it", "add --job JOB"});
   auto ran = what_ran(options, catalog, remarks);
   if (!ran) {
     context.ran = assumed(catalog, options.instance);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "api/fitted_profile.h"
+#include "api/log_files.h"
 #include "api/observations.h"
 #include "api/published.h"
 #include "calibrate/session/samples.h"
@@ -55,10 +56,10 @@ calibrate::StepInputs inputs_of(const WatchRequest& o, const FollowedLog& log,
                                 Remarks& remarks) {
   const std::string from = !o.ran.plan.empty() ? o.ran.plan : !o.ran.job.empty() ? o.ran.job : o.ran.config;
   const calibrate::WhatRan ran{plan.job, plan.strategy, from};
-  const calibrate::LogFile file{log.name(), log.sha256(), reading.content};
+  const calibrate::LogFile file{log.name(), log.sha256(), reading.content, log.bytes()};
   calibrate::StepInputs inputs;
   inputs.logs.push_back({of_pace(calibrate::step_samples({file}, ran, remarks), reading.run), ran, ""});
-  inputs.files.push_back({fs::path(file.path).filename().string(), file.sha256});
+  inputs.files.push_back(file.fingerprint());
   inputs.tool = std::string("trnplan ") + program_version();
   return inputs;
 }
@@ -100,7 +101,7 @@ Learnt learn_from_run(const WatchRequest& o, const FollowedLog& log, const launc
   const std::string said = steps_text(inputs);
   if (!calibrate::has_own_steps(inputs)) return {"nothing to learn: no step of the log is of this job"};
   try {
-    calibrate::refuse_learnt(inputs.files, profile);
+    calibrate::refuse_learnt(inputs.files, learnt_starts(log.source().path, log.bytes(), profile), profile);
   } catch (const InputError& e) {
     remarks.add(e.faults().front());
     return {o.calibrate + " is not written, for the reason in the remarks"};

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/check.h"
 #include "api/inputs.h"
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
@@ -14,6 +15,7 @@
 #include "launch/folder/folder_settings.h"
 #include "models/framework/framework.h"
 #include "targets/nxdt/nxdt_config.h"
+#include "targets/nxdt/nxdt_target.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
@@ -25,8 +27,26 @@ using calibrate::WhatRan;
 
 namespace {
 
-std::optional<WhatRan> ran_of_config(const std::string& path, const std::string& instance, const Files& files,
-                                     const io::Catalog& catalog, Remarks& remarks) {
+/// What the config or script of a target other than NxDT trains.
+std::optional<WhatRan> ran_of_script(const StatedRun& stated, Remarks& remarks) {
+  CheckResult checked = check(
+      {.file = stated.config, .instance = stated.instance, .nodes = stated.nodes, .texts = stated.texts});
+  if (checked.prediction) return WhatRan{checked.job, checked.prediction->strategy, stated.config};
+  remarks.add(fmt::format("{}: there is no prediction for what ran: {}", printable(stated.config),
+                          checked.no_prediction));
+  return std::nullopt;
+}
+
+std::optional<WhatRan> ran_of_config(const StatedRun& stated, const io::Catalog& catalog, Remarks& remarks) {
+  const std::string &path = stated.config, &instance = stated.instance;
+  const Files& files = stated.texts;
+  const planner::Target* target = targets::whose({path, files.text(path)});
+  if (target != nullptr && target != &targets::nxdt()) return ran_of_script(stated, remarks);
+  if (stated.nodes > 0)
+    throw InputError({{"command line", 0, 0},
+                      "--nodes",
+                      "the config states its nodes, trainer.num_nodes",
+                      "leave it out"});
   const targets::NxdtConfig config = targets::read_nxdt(path, files);
   const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog, files);
   const targets::NxdtReading reading = targets::interpret(config, architecture.architecture);
@@ -98,8 +118,7 @@ std::optional<WhatRan> what_ran(const StatedRun& stated, const io::Catalog& cata
     faults.push_back({place, "--strategy", "there is no --job for it", "add --job JOB.yaml"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
-  if (!stated.config.empty())
-    return ran_of_config(stated.config, stated.instance, stated.texts, catalog, remarks);
+  if (!stated.config.empty()) return ran_of_config(stated, catalog, remarks);
   if (stated.job.empty()) return std::nullopt;
   Remarks assumed;
   WhatRan ran;
@@ -135,19 +154,64 @@ std::string logged_stack(const std::vector<logs::StepSample>& steps) {
   return one && !steps.empty() ? steps.front().framework : "";
 }
 
+namespace {
+
+/// What a file of a folder trains on the plan's cluster if it is a config of another layout than the plan's.
+std::optional<CheckResult> other_layout(const std::string& file, const io::PlanFile& plan) {
+  CheckRequest request;
+  request.file = file;
+  request.instance = plan.job.cluster.instance.name;
+  request.nodes = request.planned_nodes = plan.job.cluster.nodes;
+  try {
+    CheckResult checked = check(request);
+    if (!checked.prediction || models::layout_key(checked.job, checked.prediction->strategy) ==
+                                   models::layout_key(plan.job, plan.strategy))
+      return std::nullopt;
+    return checked;
+  } catch (const InputError&) {  // no config
+    return std::nullopt;
+  }
+}
+
+/// Takes the layout and its prediction in place of the plan's.
+void take_layout(const CheckResult& edited, io::PlanFile& plan) {
+  const double tokens = plan.job.training.tokens;
+  plan.job.architecture = edited.job.architecture;
+  plan.job.training = edited.job.training;
+  plan.job.training.tokens = tokens;
+  plan.strategy = edited.prediction->strategy;
+  plan.step = edited.prediction->report.step;
+  plan.low = edited.prediction->report.low;
+  plan.high = edited.prediction->report.high;
+  plan.peak = edited.prediction->memory.worst().peak();
+}
+
+}  // namespace
+
 io::PlanFile plan_of_folder(const std::string& path, const io::Catalog& catalog, Remarks& remarks) {
   const std::filesystem::path file = path;
   io::PlanFile plan = io::read_plan_file(file, catalog);
   if (plan.version != program_version() || !plan.unchanged || file.filename() != io::kPlanFile) return plan;
   const launch::HeldFolder folder(file.parent_path().empty() ? "." : file.parent_path());
   if (!folder.holds(launch::kSettingsFile)) return plan;
+  std::optional<SourcePos> first;
   for (const Diagnostic& d : launch::check_folder(folder, plan, {}).faults) {
     if (d.at.line == 0) continue;  // a file that is missing, or that is not of the plan
+    if (const auto edited = other_layout(d.at.file, plan)) {
+      remarks.add(
+          fmt::format("{}:{} is not as the folder was written: it trains {}, of which this answer is, "
+                      "and {} says {}",
+                      printable(d.at.file), d.at.line, models::describe(edited->prediction->strategy),
+                      io::kPlanFile, models::describe(plan.strategy)));
+      take_layout(*edited, plan);
+      return plan;
+    }
+    if (!first) first = d.at;
+  }
+  if (first)
     remarks.add(fmt::format(
         "{}:{} is not as the folder was written. This answer is of its {}: trnplan check judges the file",
-        printable(d.at.file), d.at.line, io::kPlanFile));
-    break;
-  }
+        printable(first->file), first->line, io::kPlanFile));
   return plan;
 }
 

@@ -17,9 +17,9 @@ namespace trnplan::api {
 /// Options that state what ran.
 struct StatedRun {
   std::string job, strategy;  ///< as for simulate
-  std::string config;         ///< instead of them an NxDT YAML
+  std::string config;         ///< instead of them a config, or the script that started the run
   std::string instance;       ///< of `config`, or of `job` instead of its own; "" = not stated
-  int nodes = 0;              ///< of `job`, instead of its own; 0 = not stated
+  int nodes = 0;              ///< of `job`, instead of its own, or of a script; 0 = not stated
   StatedFiles texts = {};     ///< `job` or `config`, if in memory
   /// Stack whose words the logs have, logged_stack(). It trains a job that states none, if it can.
   std::string logged = {};
@@ -36,8 +36,9 @@ struct StatedRun {
 /// Stack that wrote all of these steps by the words of their logs; "" if some are of another, or none says.
 [[nodiscard]] std::string logged_stack(const std::vector<logs::StepSample>& steps);
 
-/// Plan that a folder of `plan --out` ran, from its plan.json. Throws InputError. A remark names the first file that was
-/// changed since.
+/// Plan that a folder of `plan --out` ran, from its plan.json. Throws InputError. A config that was edited since to
+/// another layout states the layout instead, with its prediction. A remark says so, or names the first other file that
+/// was changed.
 [[nodiscard]] calibrate::WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog,
                                                Remarks& remarks);
 /// The same of the path of a plan.json.

@@ -133,7 +133,7 @@ int run_explain(const CalibrateOptions& o) {
   Remarks remarks = printed_remarks();
   const models::ExplainedProfile result = api::explain_profile(request, remarks);
   print_answer(
-      o.common, r.force, [&] { return explained_profile_text(result, text_width()); },
+      o.common, r.force, [&] { return explained_profile_text(result, o.details, text_width()); },
       [&] { return api::document(result); });
   return kDone;
 }
@@ -177,10 +177,10 @@ int run(const CalibrateOptions& o) {
   if (!result.refused) return kDone;
   if (!result.converged()) {
     remark(o.request.out + " is not written: its fit did not converge; --force writes it all the same");
-  } else if (result.machine) {
+  } else if (result.machine && !result.machine->fit.explains()) {
     remark(o.request.out +
            " is not written: more than half of the shapes contradict; --force writes it all the same");
-  } else if (result.collectives) {
+  } else if (result.collectives && !result.collectives->fit.explains()) {
     remark(fmt::format(
         "{} is not written: the fit does not explain these rows (median error {:.1f} %, above {:.0f} %); "
         "--force writes it all the same",
@@ -237,7 +237,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "--with-catalogue", o->request.with_catalogue,
       "fit the catalogue's runs as well, so that nccom-test alone gives a profile for planning");
   command
-      ->add_option("--config", o->request.config, "the NxDT YAML that ran, instead of --job and --strategy")
+      ->add_option("--config", o->request.config,
+                   "the config that ran, or the script that started it, instead of --job and --strategy")
       ->check(not_empty());
   command
       ->add_option("--kernel", o->request.kernels,
@@ -262,7 +263,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
                    "--no-fit one iteration from its values")
       ->check(not_empty());
   command->add_flag("--details", o->details,
-                    "show the parameters, and what was learnt from published runs, besides your own steps");
+                    "show the parameters, and what was learnt from published runs, besides your own steps; "
+                    "with --explain all parameters");
   command->add_flag("--no-fit", o->request.no_fit,
                     "do not fit; only compare the profile's predictions with the rows");
   command->add_option("--out", o->request.out, "write the fitted profile here (.json)")->check(not_empty());

@@ -83,7 +83,8 @@ void add_watch(CLI::App& app, Run& chosen) {
       ->check(not_empty());
   command->add_option("--strategy", o->request.ran.strategy, "its strategy, written as for simulate")
       ->check(not_empty());
-  command->add_option("--config", o->request.ran.config, "the NxDT YAML that ran")->check(not_empty());
+  command->add_option("--config", o->request.ran.config, "the config that ran, or the script that started it")
+      ->check(not_empty());
   command
       ->add_option("--instance", o->request.ran.instance,
                    "instance type on which --config, or the log alone, ran; instead of that of --job")

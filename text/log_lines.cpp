@@ -251,7 +251,7 @@ std::optional<double> asctime_seconds(Scan& scan) {
   return static_cast<double>(days) * kDay + static_cast<double>(*hour * 3600 + *minute * 60 + *second);
 }
 
-std::optional<double> calendar_seconds(Scan& scan) {
+std::optional<CalendarTime> calendar_time(Scan& scan) {
   const auto year = scan.whole();
   if (!year || !scan.take("-")) return std::nullopt;
   const auto month = scan.whole();
@@ -270,18 +270,18 @@ std::optional<double> calendar_seconds(Scan& scan) {
                                          std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day))};
   if (!date.ok()) return std::nullopt;
-  double seconds = static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count()) * kDay +
-                   static_cast<double>((*hour * 60 + *minute) * 60 + *second);
+  CalendarTime time;
+  time.seconds = static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count()) * kDay +
+                 static_cast<double>((*hour * 60 + *minute) * 60 + *second);
   const std::string_view rest = scan.rest();
-  if (rest.size() < 2 || (rest[0] != ',' && rest[0] != '.')) return seconds;
-  double part = 1;
+  if (rest.size() < 2 || (rest[0] != ',' && rest[0] != '.')) return time;
   std::size_t digits = 1;
   for (; digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9'; ++digits) {
-    part /= 10;
-    seconds += part * (rest[digits] - '0');
+    time.tick /= 10;
+    time.seconds += time.tick * (rest[digits] - '0');
   }
   scan.skip(digits > 1 ? digits : 0);
-  return seconds;
+  return time;
 }
 
 }  // namespace trnplan

@@ -91,8 +91,12 @@ std::optional<double> clock_seconds(std::string_view text);
 /// asctime names no time zone; this reads it as UTC.
 std::optional<double> asctime_seconds(Scan& scan);
 
-/// Seconds since 1970 of "2026-08-21 10:15:30,123" or "2026-08-21 10:15:30.123456", if `scan` comes to one next; read
-/// as UTC.
-std::optional<double> calendar_seconds(Scan& scan);
+struct CalendarTime {
+  double seconds = 0;  ///< since 1970, cut to whole ticks
+  double tick = 1;     ///< s, by the digits that are printed
+};
+/// The time of "2026-08-21 10:15:30", "... 10:15:30,123" or "... 10:15:30.123456", if `scan` comes to one next; read as
+/// UTC.
+std::optional<CalendarTime> calendar_time(Scan& scan);
 
 }  // namespace trnplan

@@ -283,4 +283,13 @@ CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& point
   return out;
 }
 
+std::vector<CollectiveFit::Estimate> CollectiveFit::far_off() const {
+  std::vector<Estimate> far;
+  std::copy_if(estimates.begin(), estimates.end(), std::back_inserter(far), [](const Estimate& e) {
+    const double moved = std::log(e.posterior.median / e.prior.median);
+    return models::time_sign(e.parameter) < 0 && std::abs(moved) > kFarOff * e.prior.log_sd;
+  });
+  return far;
+}
+
 }  // namespace trnplan::calibrate

@@ -28,6 +28,8 @@ inline constexpr std::array kCollectiveParameters = {
 
 /// Largest median error of a usable fit.
 inline constexpr double kMostMedianError = 0.25;
+/// Standard deviations of its prior from which a parameter is hardly one of this type of machine.
+inline constexpr double kFarOff = 4;
 
 /// A point that is not used here, and the remedy.
 struct LeftOut {
@@ -68,6 +70,8 @@ struct CollectiveFit {
   bool converged = false;
 
   bool explains() const { return median_error <= kMostMedianError; }
+  /// The shares of a published rate that moved farther than kFarOff. Latencies of old builds were many times longer.
+  std::vector<Estimate> far_off() const;
 };
 
 /// The rows of a table as points, without those that contradict themselves. Empty if the table does not state

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -461,6 +462,17 @@ void add_estimates(MachineFit& out, const Machine& machine, const std::vector<do
 }
 
 }  // namespace
+
+double MachineEstimate::deviations() const {
+  return std::log(posterior.median / prior.median) / prior.log_sd;
+}
+
+std::vector<MachineEstimate> MachineFit::far_off() const {
+  std::vector<MachineEstimate> far;
+  std::copy_if(estimates.begin(), estimates.end(), std::back_inserter(far),
+               [](const MachineEstimate& e) { return std::abs(e.deviations()) > kFarOff; });
+  return far;
+}
 
 bool MachineFit::explains() const {
   const auto wrong =

@@ -66,6 +66,9 @@ struct MachineEstimate {
   std::string_view verdict;        ///< as of verdict()
   std::size_t rows = 0;            ///< distinct shapes whose time at the result follows it by a tenth or more
   std::size_t teacher = 0;         ///< of these that with the most information: index of MachineFit::rows
+
+  /// log(posterior / prior) in standard deviations of the prior.
+  [[nodiscard]] double deviations() const;
 };
 
 struct MachineFit {
@@ -77,6 +80,8 @@ struct MachineFit {
 
   /// True if at most half of the rows contradict.
   [[nodiscard]] bool explains() const;
+  /// The parameters that moved farther than kFarOff.
+  [[nodiscard]] std::vector<MachineEstimate> far_off() const;
 };
 
 /// Learns the rows. Requires: points that select_points() returned for the instance; a row at all; an entry of

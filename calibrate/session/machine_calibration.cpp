@@ -75,7 +75,7 @@ bool has_machine(const std::vector<LogFile>& files) {
 MachineCalibration calibrate_machine(const MachineInputs& inputs, const topology::Instance& instance,
                                      const models::Profile& profile, const MachineSpreads& spreads,
                                      const std::string& name, Remarks& remarks) {
-  refuse_learnt(inputs.files, profile);
+  refuse_learnt(inputs.files, {}, profile);
   check_kernels(inputs.kernels, instance, remarks);
   Selection chosen = select_points(inputs.points, instance, profile);
   std::vector<Diagnostic> causes = causes_of(chosen.left_out);
@@ -96,6 +96,14 @@ MachineCalibration calibrate_machine(const MachineInputs& inputs, const topology
   out.instance = instance.name;
   out.fit = fit_machine(inputs.kernels, chosen.points, instance, profile, spreads);
   out.kinds = kinds_of(out.fit);
+  for (const MachineEstimate& e : out.fit.far_off())
+    remarks.add(Diagnostic{
+        out.fit.rows[e.teacher].at, std::string(models::to_string(e.parameter)),
+        fmt::format("{:.3g} is {} times the {:.3g} of {}, {:.0f} standard deviations away: hardly of this "
+                    "type of machine",
+                    e.posterior.median, factor_text(e.posterior.median / e.prior.median), e.prior.median,
+                    profile.name, std::abs(e.deviations())),
+        "check which machine was measured, its clocks, and the unit of the times"});
   if (!out.fit.converged) remarks.add("the fit did not converge; its parameters are not an optimum");
   models::Profile& fitted = out.fit.profile;
   fitted.name = name;

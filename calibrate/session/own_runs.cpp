@@ -16,12 +16,8 @@ namespace trnplan::calibrate {
 
 namespace {
 
-/// Ratio of slow steps to quick ones of a layout beyond which no one factor describes them. Assumed: steps of
-/// a healthy run differ by 1 to 5 %.
-constexpr double kUneven = 1.3;
-
 bool is_uneven(const MeasuredStep& s) {
-  return s.low > 0 && s.high > kUneven * s.low;
+  return s.low > 0 && s.high > logs::kUneven * s.low;
 }
 
 /// Change of the pace within a log from which it is said. Our own value.
@@ -129,7 +125,7 @@ std::vector<Diagnostic> uneven_runs(const StepData& data) {
     if (quick == nullptr || s.seconds < quick->seconds) quick = &s;
   });
   each([&](const MeasuredStep& s, const MeasuredStep* quick) {
-    if (s.seconds <= kUneven * quick->seconds) return;
+    if (s.seconds <= logs::kUneven * quick->seconds) return;
     doubts.push_back(
         {s.at, "step",
          fmt::format("{:.4g} s is {} times the {:.4g} s of {}, of the same layout: no one "

@@ -1,7 +1,8 @@
 #include "calibrate/session/samples.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstdint>
+#include <filesystem>
 #include <string_view>
 #include <tuple>
 
@@ -59,6 +60,11 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
                            "give the job that wrote the log: its batch, sequence and nodes"});
     return std::nullopt;
   }
+  if (const std::string other = other_layout(s, ran.job, ran.strategy); !other.empty()) {
+    remarks.add(Diagnostic{s.at, "", fmt::format("left out: {} in {}", other, ran.from),
+                           "give the job and the strategy that wrote the log"});
+    return std::nullopt;
+  }
   if (!s.global_batch && training.global_batch > 0) s.global_batch = training.global_batch;
   if (!s.sequence && training.sequence > 0) s.sequence = training.sequence;
   // The user's statement outweighs hints in the words of a log.
@@ -75,11 +81,35 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
   return s;
 }
 
+namespace {
+
+/// True if both logs show the same steps: times with a spread agree to the last digit in one run alone.
+bool same_steps(const StepSample& a, const StepSample& b) {
+  const auto times = [](const StepSample& s) {
+    return std::tie(s.seconds, s.wall_seconds, s.count, s.spread, s.low, s.high, s.trend);
+  };
+  return a.at.file != b.at.file && a.count >= logs::kFewestSteps && a.spread.value_or(0) > 0 &&
+         a.low < a.high && times(a) == times(b);
+}
+
+}  // namespace
+
 std::vector<StepSample> step_samples(const std::vector<LogFile>& files, const std::optional<WhatRan>& ran,
                                      Remarks& remarks) {
   std::vector<StepSample> samples;
+  std::vector<const StepSample*> seen;
   for (const LogFile& file : files) {
     for (const StepSample& sample : file.content.steps) {
+      const auto same = std::find_if(seen.begin(), seen.end(),
+                                     [&](const StepSample* other) { return same_steps(*other, sample); });
+      if (same != seen.end()) {
+        remarks.add(Diagnostic{sample.at, "",
+                               fmt::format("shows the same {} steps as {}: they count once", sample.count,
+                                           printable((*same)->at.file, 200)),
+                               "nothing to do"});
+        continue;
+      }
+      seen.push_back(&sample);
       if (!ran) {
         samples.push_back(sample);
       } else if (auto known = completed(sample, *ran, remarks)) {
@@ -105,6 +135,35 @@ std::string other_tokens(const StepSample& s, const models::Job& job) {
   return fmt::format("the log states {} tokens/s a {}: at {:.4g} s a step {} tokens on {}, but {}",
                      grouped(*s.device_tokens_per_second), word, s.seconds, grouped(logged),
                      counted(static_cast<std::int64_t>(devices), word), grouped(planned));
+}
+
+std::string other_layout(const StepSample& s, const models::Job& job,
+                         const std::optional<models::Strategy>& strategy) {
+  std::string logged, planned;
+  const auto compare = [&](const std::optional<std::int64_t>& stated, std::int64_t wanted,
+                           const auto& words) {
+    if (!stated || *stated == wanted) return;
+    logged += (logged.empty() ? "" : ", ") + words(*stated);
+    planned += (planned.empty() ? "" : ", ") + words(wanted);
+  };
+  const auto degree = [](const char* name) {
+    return [name](std::int64_t value) { return fmt::format("{} {}", name, value); };
+  };
+  if (strategy) {
+    compare(s.layout.tensor_parallel, strategy->tensor_parallel, degree("TP"));
+    compare(s.layout.pipeline_parallel, strategy->pipeline_parallel, degree("PP"));
+    compare(s.layout.virtual_pipeline, strategy->virtual_pipeline, degree("VPP"));
+    compare(s.layout.context_parallel, strategy->context_parallel, degree("CP"));
+    compare(s.layout.micro_batch, strategy->micro_batch, degree("micro-batch"));
+  }
+  const std::string_view device = topology::device_word(job.cluster.instance.traits.accelerator);
+  compare(s.layout.devices, job.cluster.cores(),
+          [&](std::int64_t value) { return "on " + counted(value, device); });
+  return logged.empty() ? "" : fmt::format("{} by the log, but {}", logged, planned);
+}
+
+models::CalibrationFile LogFile::fingerprint() const {
+  return {std::filesystem::path(path).filename().string(), sha256, bytes};
 }
 
 bool only_points(const logs::Detected& content) {

@@ -1,12 +1,14 @@
 // Log files, the job that wrote them, and the steps in them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "logs/detect/detect.h"
 #include "models/job/job.h"
+#include "models/parameters/profile.h"
 #include "text/remarks.h"
 
 namespace trnplan::calibrate {
@@ -23,6 +25,10 @@ struct LogFile {
   std::string path;
   std::string sha256;
   logs::Detected content;
+  std::uint64_t bytes = 0;  ///< 0 = not known
+
+  /// Name without folders, hash and size.
+  [[nodiscard]] models::CalibrationFile fingerprint() const;
 };
 
 /// Steps of logs, and the job that wrote them.
@@ -51,6 +57,11 @@ struct RanSamples {
 inline constexpr double kSameTokens = 0.1;
 /// Words on the tokens of a step that the log states, if the job has others; else "".
 [[nodiscard]] std::string other_tokens(const logs::StepSample& sample, const models::Job& job);
+
+/// Words on the layout that the log states, if it is another: "TP 2 on 64 GPUs in the log, but TP 1 on 32"; else "".
+/// Without a strategy only the devices are compared.
+[[nodiscard]] std::string other_layout(const logs::StepSample& sample, const models::Job& job,
+                                       const std::optional<models::Strategy>& strategy);
 
 /// True if the content is nothing but points of nccom-test.
 [[nodiscard]] bool only_points(const logs::Detected& content);

@@ -74,16 +74,23 @@ std::vector<OwnStep> own_steps(const StepData& data, const models::Profile& befo
 
 constexpr const char* kOfThisLog = "check that nodes, batch and strategy of the job are those of this log";
 
-/// Doubt about a step whose 6N FLOPs are more than its devices have; nullopt if they have them.
+/// Share of the peak FLOPS that no step sustains: a core's products alone are slower (the shares in the catalogue's
+/// profiles), and a step waits as well. Our own value.
+constexpr double kMostOfPeak = 0.9;
+
+/// Doubt about a step whose products, with half of the attention where it is causal, need more than its devices can do.
 std::optional<Diagnostic> beyond_peak(const MeasuredStep& step) {
   const models::Training& training = step.job.training;
   const topology::Cluster& cluster = step.job.cluster;
   const topology::Core& core = cluster.instance.core;
   const FlopsPerSecond peak = models::is_fp8(step.strategy.precision) ? core.fp8 : core.bf16;
   const double tokens = static_cast<double>(training.sequence) * training.global_batch;
-  const double share = models::six_n_flops_per_token(step.job.architecture) * tokens /
-                       (step.seconds * peak.value * cluster.cores());
-  if (share <= 1) return std::nullopt;
+  const models::Architecture& a = step.job.architecture;
+  const double products = models::six_n_flops_per_token(a);
+  const double attention = models::model_flops_per_token(a, training.sequence) - products;
+  const double share =
+      (products + attention / (a.causal ? 2 : 1)) * tokens / (step.seconds * peak.value * cluster.cores());
+  if (share <= kMostOfPeak) return std::nullopt;
   return Diagnostic{
       step.at, "step",
       fmt::format("{:.4g} s would be {:.0f} % of the peak FLOPS of {}", step.seconds, 100 * share,
@@ -240,18 +247,23 @@ void round_values(models::Profile& profile, const std::vector<models::Parameter>
   profile.calibration = std::move(c);
 }
 
-void refuse_learnt(const std::vector<models::CalibrationFile>& given, const models::Profile& profile) {
+void refuse_learnt(const std::vector<models::CalibrationFile>& given,
+                   const std::vector<models::CalibrationFile>& starts, const models::Profile& profile) {
   if (profile.calibration == nullptr) return;
   std::vector<Diagnostic> faults;
-  for (const models::CalibrationFile& file : given) {
-    for (const models::CalibrationFile& learnt : profile.calibration->files) {
-      if (learnt.sha256 != file.sha256) continue;
-      faults.push_back({{"command line", 0, 0},
-                        printable(file.name, 200),
-                        profile.name + " has already learnt this file",
-                        "leave it out, or start from the profile before it with --profile"});
-    }
-  }
+  const auto refuse = [&](const models::CalibrationFile& file, std::string problem, const char* fix) {
+    const auto& learnt = profile.calibration->files;
+    if (std::any_of(learnt.begin(), learnt.end(), [&](const auto& l) { return l.sha256 == file.sha256; }))
+      faults.push_back({{"command line", 0, 0}, printable(file.name, 200), std::move(problem), fix});
+  };
+  for (const models::CalibrationFile& file : given)
+    refuse(file, profile.name + " has already learnt this file",
+           "leave it out, or start from the profile before it with --profile");
+  for (const models::CalibrationFile& start : starts)
+    refuse(start,
+           fmt::format("has grown since {} learnt its first {} bytes, whose steps would count twice",
+                       profile.name, start.bytes),
+           "start from the profile before it with --profile");
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
@@ -281,7 +293,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   out.refitted =
       !inputs.runs.empty() || inputs.with_catalogue || !inputs.points.empty() || !inputs.kernels.empty();
   if (!out.refitted) {
-    refuse_learnt(inputs.files, profile);
+    refuse_learnt(inputs.files, inputs.starts, profile);
   } else {
     if (fitted_to(published, profile) || inputs.with_catalogue) add_published(inputs, published);
     if (profile.calibration != nullptr) remark_refit(inputs, profile, published, remarks);
@@ -336,6 +348,10 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   out.kernels = compare_kernels(inputs.kernels, inputs.core, fitted);
   out.own = own_steps(*out.data, profile, fitted);
   out.before = profile.name;
+  const bool knows_sites = profile.calibration != nullptr &&
+                           std::any_of(profile.calibration->stacks.begin(), profile.calibration->stacks.end(),
+                                       [](const models::StackFactor& f) { return f.is_site(); });
+  out.parameters_of = (out.refitted || knows_sites) && !prior.base.empty() ? prior.base : profile.name;
   tell_misses(out.site_runs, out.site_rows, out.fit.profile, remarks);
   return out;
 }

@@ -21,6 +21,8 @@ struct StepInputs {
   std::vector<RanSamples> logs;
   bool with_catalogue = false;  ///< the catalogue's runs join, whatever the profile was fitted to
   std::vector<models::CalibrationFile> files;
+  std::vector<models::CalibrationFile>
+      starts;  ///< first bytes of those files that a profile has learnt as a whole file
   std::vector<logs::MeasuredKernel> kernels;
   topology::Core core;         ///< core that the kernels ran on
   bool profile_stated = true;  ///< false: chosen by the inputs
@@ -49,10 +51,13 @@ struct StepCalibration {
   std::vector<SiteRow> site_rows;  ///< of the fit, as site_runs
   bool refitted = false;  ///< the priors were fitted anew to tables; false: only the user's runs were learnt
   std::string before;     ///< name of the current profile
+  std::string
+      parameters_of;  ///< name of the profile that has its parameters, which the factors of sites multiply
 };
 
-/// Throws InputError if the profile has already learnt one of the files.
-void refuse_learnt(const std::vector<models::CalibrationFile>& files, const models::Profile& profile);
+/// Throws InputError if the profile has already learnt one of the files, or the start of one.
+void refuse_learnt(const std::vector<models::CalibrationFile>& files,
+                   const std::vector<models::CalibrationFile>& starts, const models::Profile& profile);
 /// Rounds the values as in a file, so that the profile predicts the same before and after it was written.
 void round_values(models::Profile& profile, const std::vector<models::Parameter>& parameters);
 /// Adds the files to a calibration, each once, by name.

@@ -11,6 +11,7 @@
 #include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::cli {
 
@@ -25,7 +26,7 @@ std::string printable_all(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-std::string holds_for(const ExplainedProfile& p) {
+std::string holds_for(const ExplainedProfile& p, bool details) {
   std::string out = fmt::format("{}: parameters of {} machines", printable(p.name), p.schema);
   if (!p.instance.empty()) out += fmt::format(", holds for {}", printable(p.instance));
   out += ".\n";
@@ -54,9 +55,10 @@ std::string holds_for(const ExplainedProfile& p) {
     if (!s.instance.empty())
       out += fmt::format("  learnt    {} on {}{}: {:.3g} times as long, give or take {:.0f} %\n",
                          printable(models::stack_name(s.framework, s.release), 50), printable(s.instance, 40),
-                         s.layout.empty() ? "" : ", " + printable(s.layout, 120), s.median,
+                         s.layout.empty() ? "" : ", " + printable(s.layout, 300), s.median,
                          100 * std::expm1(s.log_sd));
   }
+  if (!details) return out;
   if (!p.own_values.empty())
     out += fmt::format("  software  with values of its own: {}\n", printable_all(p.own_values));
   std::vector<std::string> ranges;
@@ -88,11 +90,28 @@ std::string factor(const models::Value& v) {
   return v.log_sd > 0 ? fmt::format("{:.2f}", std::exp(v.log_sd)) : "exact";
 }
 
+/// Change of the plan's step in % for 1 % of a parameter, and share of its doubt, from which a parameter is worth a line.
+constexpr double kStepWorth = 0.02, kDoubtWorth = 0.01;
+
+/// True for what was learnt, or matters for the plan at hand.
+bool is_worth(const ExplainedParameter& e, bool of_plan) {
+  if (of_plan)
+    return std::abs(e.step_share.value_or(0)) >= kStepWorth ||
+           std::abs(e.doubt_share.value_or(0)) >= kDoubtWorth;
+  const bool moved = e.prior && std::abs(e.value.median / e.prior->median - 1) >= kDoubtWorth;
+  return moved || e.spread_left().value_or(1) <= 1 - kDoubtWorth;
+}
+
 }  // namespace
 
-std::string explained_profile_text(const ExplainedProfile& p, int width) {
+std::string explained_profile_text(const ExplainedProfile& p, bool details, int width) {
   std::vector<const ExplainedParameter*> rows;
   for (const ExplainedParameter& e : p.parameters) rows.push_back(&e);
+  std::size_t left_out = 0;
+  const bool any =
+      std::any_of(rows.begin(), rows.end(), [&](const auto* e) { return is_worth(*e, p.plan.has_value()); });
+  if (!details && p.compared.empty() && any)
+    left_out = std::erase_if(rows, [&](const auto* e) { return !is_worth(*e, p.plan.has_value()); });
   if (p.plan) {
     std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
       return std::abs(a->step_share.value_or(0)) > std::abs(b->step_share.value_or(0));
@@ -123,13 +142,18 @@ std::string explained_profile_text(const ExplainedProfile& p, int width) {
     }
     table.row(std::move(cells), printable(e->value.source, 200));
   }
-  std::string out = holds_for(p) + plan_line(p) + "\n" + table.text(width) +
+  std::string out = holds_for(p, details) + plan_line(p) + "\n" + table.text(width) +
                     "factor: one standard deviation, up or down; left: spread over the prior's";
   if (!p.compared.empty())
     out += fmt::format("; other: in {}; apart: the difference in standard deviations", printable(p.compared));
   if (p.plan)
     out += "; step %: change of the step where the value rises by 1 %; doubt %: share of its variance";
-  return out + "\n";
+  out += "\n";
+  if (left_out > 0)
+    out += fmt::format("Not shown: {} that {} (--details)\n",
+                       counted(static_cast<std::int64_t>(left_out), "parameter"),
+                       p.plan ? "this step hardly depends on" : "nothing has taught");
+  return out;
 }
 
 }  // namespace trnplan::cli

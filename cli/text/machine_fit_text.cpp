@@ -62,10 +62,13 @@ std::string change_text(const api::MachineChange& change) {
   text += fmt::format("\n  by what was learnt {}", side(change.held));
   if (change.before && change.held && change.after) {
     text += fmt::format(", {:+.1f} %\n", 100 * (change.held->step / change.before->step - 1));
-    text += change.before->strategy == change.after->strategy
-                ? fmt::format("  {}{}\n", change.searched ? "still best: " : "", change.after->strategy)
-                : fmt::format("  of:       {}\n  best now: {}, {:.4g} s/step\n", change.before->strategy,
-                              change.after->strategy, change.after->step.value);
+    const bool slower = change.after->step > change.held->step;
+    text +=
+        change.before->strategy == change.after->strategy
+            ? fmt::format("  {}{}\n", change.searched ? "still recommended: " : "", change.after->strategy)
+            : fmt::format("  of:              {}\n  recommended now: {}, {:.4g} s/step{}\n",
+                          change.before->strategy, change.after->strategy, change.after->step.value,
+                          slower ? ", likelier to work" : "");
     return text;
   }
   return text + "\n";
@@ -89,6 +92,7 @@ std::string machine_fit_text(const api::CalibrateResult& result, bool details, i
   if (result.change) text += change_text(*result.change);
   text += parameters_text(c, width);
   if (details) return text + "\n" + rows_text(c, false, width);
+  if (wrong == 0 && !c.fit.far_off().empty()) return text;  // a remark says what contradicts
   if (wrong == 0)
     return text +
            fmt::format(

@@ -180,7 +180,7 @@ std::string price_text(const Plan& p, bool whole_run) {
                         topology::price_words(p.price_kind), planner::usd_per_billion_tokens(p));
   }
   if (whole_run && p.run.value > 0) {
-    text += fmt::format("  whole run   {:.0f} days, {} USD, without failures, checkpoints and restarts\n",
+    text += fmt::format("  whole run   {:.1f} days, {} USD, without failures, checkpoints and restarts\n",
                         in_days(p.run), grouped(planner::run_usd(p)));
   }
   return text;

@@ -43,8 +43,7 @@ std::string sites_text(const StepCalibration& c) {
     text += fmt::format(
         "your cluster: {} on {} takes {:.3g} times as long as {} says (90 %: {:.3g} to {:.3g}); "
         "other layouts there move with it\n",
-        printable(models::stack_name(f.framework, f.release), 50), f.instance, f.median,
-        c.fit.profile.base.empty() ? c.before : c.fit.profile.base,
+        printable(models::stack_name(f.framework, f.release), 50), f.instance, f.median, c.parameters_of,
         f.median * std::exp(-kNinetyPercent * f.log_sd), f.median * std::exp(kNinetyPercent * f.log_sd));
   }
   return text;

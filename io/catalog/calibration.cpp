@@ -153,7 +153,8 @@ std::shared_ptr<const models::Calibration> calibration_from(const Node& node, co
   c->tool = map.text("tool", "");
   for (const Node& file : list_of(map, "files", most_stacks)) {
     MapReader fields(file, "calibration.files", faults);
-    c->files.push_back({fields.required_text("name"), fields.required_text("sha256")});
+    c->files.push_back({fields.required_text("name"), fields.required_text("sha256"),
+                        static_cast<std::uint64_t>(fields.number("bytes", 0, 0, 1e15))});
     fields.finish();
   }
   for (const Node& stack : list_of(map, "stacks", most_stacks)) {

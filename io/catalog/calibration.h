@@ -1,6 +1,6 @@
 // The part of a profile file that a fit to steps adds: stacks, covariance, and the fit's inputs.
 //
-//   "calibration": {"prior": "trn1-datasheet", "tool": "trnplan 0.1", "files": [{"name", "sha256"}],
+//   "calibration": {"prior": "trn1-datasheet", "tool": "trnplan 0.1", "files": [{"name", "sha256", "bytes"}],
 //     "stacks": [{"framework", "release", "median", "log_sd"}],
 //     "ranges": {"nodes": [1, 32], ...},
 //     "covariance": {"of": ["matmul_efficiency", ..., "nxd", "nxd 2.20"], "lower": [[v], [v, v], ...]}}

@@ -36,8 +36,6 @@ models::AlgorithmLimits algorithms_from(const Node& node, std::vector<Diagnostic
   return limits;
 }
 
-constexpr ValueLimits kValues{1e-30, 1e30, 100, false};
-
 /// Length from which a chain of bases is a cycle.
 constexpr int kMostBases = 8;
 
@@ -99,7 +97,7 @@ void read_parameters(const Node& parameters, models::Profile& profile, std::vect
       }
     }
     profile.value(parameter) = value_from(fields, models::to_string(parameter), models::unit_of(parameter),
-                                          kValues, {"note", "kind", "conflicts"}, faults);
+                                          limits_of(parameter), {"note", "kind", "conflicts"}, faults);
   }
   fields.finish();
 }
@@ -173,7 +171,7 @@ void read_factors(const Node& node, models::Profile& profile, std::vector<Diagno
       MapReader fields(*values, "factors.parameters", faults);
       for (const models::Parameter p : profile.schema->parameters()) {
         if (!fields.has(models::to_string(p))) continue;
-        f.values.emplace_back(p, value_from(fields, models::to_string(p), models::unit_of(p), kValues,
+        f.values.emplace_back(p, value_from(fields, models::to_string(p), models::unit_of(p), limits_of(p),
                                             {"note", "kind", "conflicts"}, faults));
       }
       fields.finish();

@@ -4,6 +4,11 @@
 
 namespace trnplan::io {
 
+ValueLimits limits_of(models::Parameter p) {
+  const bool is_share = models::time_sign(p) < 0, is_time = models::unit_of(p) == "s";
+  return {1e-30, is_share ? 2 : is_time ? 3600 : 1e30, 100, false};
+}
+
 models::Value value_from(MapReader& map, std::string_view key, std::string_view unit,
                          const ValueLimits& limits, std::initializer_list<std::string_view> remarks,
                          std::vector<Diagnostic>& faults) {

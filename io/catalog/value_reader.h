@@ -19,6 +19,10 @@ struct ValueLimits {
   bool needs_source;   ///< false: the source may be left out
 };
 
+/// Bounds of a machine's parameter. A share of a published rate is at most 2: parts measured up to 1.07 of theirs, and
+/// 77 is meant as percent. A time is at most an hour, since all of them are parts of a step.
+ValueLimits limits_of(models::Parameter p);
+
 /// The parameter under `key` of `map`, which is the file's "parameters". `remarks`: further keys, for human
 /// readers. Faults are added to the list.
 models::Value value_from(MapReader& map, std::string_view key, std::string_view unit,

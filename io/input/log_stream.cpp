@@ -1,5 +1,6 @@
 #include "io/input/log_stream.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -95,6 +96,19 @@ std::string LogStream::sha256() {
   if (at_ > hashed_) seek(hashed_);
   while (append_from(*this, rest)) rest.clear();
   return hash_.digits();
+}
+
+std::string hash_of_start(const std::string& path, std::uint64_t bytes) {
+  if (path == kStandardInput) return "";
+  LogStream stream(path);
+  if (!stream.rewindable() || stream.size().value_or(0) < bytes) return "";
+  std::string chunk(std::size_t{1} << 16, '\0');
+  while (stream.offset() < bytes) {
+    const std::uint64_t left = bytes - stream.offset();
+    if (stream.read(chunk.data(), static_cast<std::size_t>(std::min<std::uint64_t>(left, chunk.size()))) == 0)
+      return "";
+  }
+  return stream.hash_so_far();
 }
 
 }  // namespace trnplan::io

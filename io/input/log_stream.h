@@ -28,6 +28,8 @@ class LogStream : public ByteStream {
 
   /// Hash of all bytes: reads those that were not read.
   std::string sha256();
+  /// Number of the bytes that sha256() or hash_so_far() are of.
+  std::uint64_t hashed() const { return hashed_; }
   /// Hash of the bytes that were read.
   std::string hash_so_far() const { return hash_.digits(); }
   /// The first bytes of a file, as they are now; reading continues where it was.
@@ -45,5 +47,8 @@ class LogStream : public ByteStream {
   std::uint64_t at_ = 0, hashed_ = 0;  ///< bytes
   Sha256 hash_;
 };
+
+/// Hash of the first bytes of a file; "" if it has fewer, or is a pipe. Throws InputError.
+std::string hash_of_start(const std::string& path, std::uint64_t bytes);
 
 }  // namespace trnplan::io

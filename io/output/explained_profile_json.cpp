@@ -37,7 +37,9 @@ const Record<ExplainedParameter>& record() {
 template <>
 const Record<models::CalibrationFile>& record() {
   using F = models::CalibrationFile;
-  static const Record<F> described("", "A file of a fit.", {{"name", &F::name}, {"sha256", &F::sha256}});
+  static const Record<F> described(
+      "", "A file of a fit.",
+      {{"name", &F::name}, {"sha256", &F::sha256}, {"bytes", &F::bytes, "0: not stated"}});
   return described;
 }
 

@@ -26,7 +26,11 @@ nlohmann::ordered_json limits_object(const models::AlgorithmLimits& limits, cons
 nlohmann::ordered_json calibration_object(const models::Calibration& c,
                                           const models::ParameterSchema& schema) {
   Json j = {{"prior", c.prior}, {"tool", c.tool}, {"files", Json::array()}, {"stacks", Json::array()}};
-  for (const auto& f : c.files) j["files"].push_back({{"name", f.name}, {"sha256", f.sha256}});
+  for (const auto& f : c.files) {
+    Json file = {{"name", f.name}, {"sha256", f.sha256}};
+    if (f.bytes > 0) file["bytes"] = f.bytes;
+    j["files"].push_back(std::move(file));
+  }
   for (const auto& s : c.stacks) {
     Json stack = {{"framework", s.framework}};
     if (!s.release.empty()) stack["release"] = s.release;

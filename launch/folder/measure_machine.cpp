@@ -59,7 +59,7 @@ std::string shares_text(const planner::MachineShapes& shapes) {
                                     {shapes.between_nodes, "collectives between nodes"}}) {
     if (share >= 0.005) all.push_back(fmt::format("{} {:.0f} %", what, 100 * share));
   }
-  return fmt::format("{}", fmt::join(all, ", "));
+  return fmt::format("{:.0f} % of the plan's doubt: {}", 100 * shapes.of_step, fmt::join(all, ", "));
 }
 
 }  // namespace

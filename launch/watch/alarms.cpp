@@ -110,9 +110,36 @@ std::vector<double> steady_recent(const std::vector<double>& recent, double leve
   return recent.empty() ? recent : steady(recent, std::max(level, median(recent)));
 }
 
+std::optional<std::pair<double, double>> two_paces(const std::vector<double>& seconds) {
+  if (seconds.size() < 2 * std::size_t{kRecentSteps}) return std::nullopt;
+  const auto quarters = [](std::vector<double> part) {
+    std::sort(part.begin(), part.end());
+    return std::pair{part[part.size() / 4], part[part.size() - 1 - part.size() / 4]};
+  };
+  for (const auto& half : {first_of(seconds, seconds.size() / 2), last_of(seconds, seconds.size() / 2)}) {
+    const auto [quick, slow] = quarters(half);
+    if (!(slow > logs::kUneven * quick)) return std::nullopt;
+  }
+  return quarters(seconds);
+}
+
 void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r) {
   const std::vector<double> seconds = log.seconds();
   const std::size_t lines = recent_lines(log);
+  if (const auto paces = two_paces(log.pace().seconds)) {
+    r.alarms.push_back(
+        {"straggler",
+         fmt::format(
+             "the steps have no common pace: a quarter takes at most {:.4g} s, a quarter at least {:.4g} s, "
+             "from first to last; the step is their mean",
+             paces->first, paces->second),
+         "something slows a part of the steps: loading of data, evaluation, other jobs, or a node that is "
+         "slow at times",
+         fmt::format("look at what the run does at the slow steps; compare {} on the nodes",
+                     setting.words().monitor),
+         std::nullopt, 0});
+    return;
+  }
   if (seconds.size() < 2 * lines) return;
   const double first = median(first_of(seconds, lines));
   // A restart may change the speed: the steps since are compared with each other too.

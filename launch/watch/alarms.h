@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/output/watch_json.h"
@@ -37,7 +38,13 @@ inline constexpr double kPauseSeconds = 600, kPauseShare = 0.1;
 /// Steps grow steadily if the medians of this many equal parts of the run do. Our own value.
 inline constexpr std::size_t kSteadyParts = 5;
 
-/// "drift" of the last 20 steps from the first, "straggler" if several of them are slow and do not grow steadily.
+/// Quicker and slower steps of a run without a common pace: the most that a quarter of its steps takes, and the least
+/// that another takes, if they are further apart than logs::kUneven in its first half as in its last. nullopt for fewer than
+/// two kRecentSteps. Cost: sorts the steps.
+[[nodiscard]] std::optional<std::pair<double, double>> two_paces(const std::vector<double>& seconds);
+
+/// "drift" of the last 20 steps from the first, "straggler" if several of them are slow and do not grow
+/// steadily, or if the run has two paces.
 void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r);
 
 /// Applies the rules of launch/watch/learning_curve.h: "gradient-norm", "gradient-spike", "loss-spike";

@@ -37,6 +37,7 @@ void add_spread(const std::vector<double>& seconds, std::size_t lines, SlowSteps
 
 std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan) {
   const std::vector<double> seconds = log.seconds(), pace = log.pace().seconds;
+  if (two_paces(pace)) return std::nullopt;  // what makes all steps longer does not explain it
   const std::size_t lines = recent_lines(log);
   SlowSteps slow;
   if (seconds.size() >= 2 * lines) {

@@ -34,6 +34,11 @@ void time_steps(const RunLog& log, io::WatchReport& r) {
   r.recent_steps = static_cast<int>(
       std::min({steps, static_cast<std::int64_t>(lines) * log.interval, std::int64_t{kMostCounted}}));
   if (seconds.empty()) return;
+  if (two_paces(seconds)) {
+    r.step_seconds = mean_of(seconds);
+    r.recent_seconds = mean_of(last_of(seconds, lines));
+    return;
+  }
   r.step_seconds = median(seconds);
   r.recent_seconds = mean_of(steady_recent(last_of(seconds, lines), *r.step_seconds));
 }
@@ -107,7 +112,7 @@ double first_start(const RunLog& log, double step) {
   return is_excerpt(first) ? 0 : std::max(0.0, first.with_first - step);
 }
 
-/// Counts steps that had to be repeated; returns the seconds of those that count, each with the median step of its
+/// Counts steps that had to be repeated; returns the seconds of those that count, each with the usual step of its
 /// stretch, `step` where that has too few.
 double count_steps(const RunLog& log, double step, std::int64_t& lost) {
   lost = 0;
@@ -126,7 +131,8 @@ double count_steps(const RunLog& log, double step, std::int64_t& lost) {
     if (more == 0) continue;
     std::vector<double> own;
     for (const StepTime& t : s.steps) own.push_back(t.seconds);
-    seconds += static_cast<double>(more) * (own.size() < enough ? step : median(std::move(own)));
+    const double pace = own.size() < enough ? step : two_paces(own) ? mean_of(own) : median(std::move(own));
+    seconds += static_cast<double>(more) * pace;
   }
   return seconds;
 }
@@ -203,6 +209,12 @@ std::optional<io::PlanFile> plan_of(const logs::Detected& content, const std::op
     alarm(r, "other-job", tokens + " in what it is compared with: another job ran",
           "batch, sequence or number of nodes are not those of the run",
           "name what runs, or correct batch, sequence or nodes of the job");
+  }
+  if (const std::string layout = calibrate::other_layout(s, plan->job, plan->strategy);
+      !other && !layout.empty()) {
+    other = true;
+    alarm(r, "other-job", layout + " in what it is compared with: another job ran",
+          "the plan, config or job that was named is not what runs", "name what runs");
   }
   return other ? std::nullopt : plan;
 }

@@ -257,12 +257,13 @@ void EventFile::add_steps(const Points& points, std::string_view tag, bool state
     return std::map<std::int64_t, double>();
   };
   const auto losses = first_of(kLosses), norms = first_of(kNorms);
-  StepLog log({"TensorBoard events", printable(tag, 60) + " as written", false, 0}, name_);
+  StepLog log({"TensorBoard events", printable(tag, 60) + " as written"}, name_);
   for (const Point& p : points) {
     StepRecord record;
     record.step = p.step;
     record.line = p.record;
     record.clock = p.wall;
+    record.tick = 0;
     if (stated && std::isfinite(p.value)) record.seconds = p.value;
     const auto at = [&](const std::map<std::int64_t, double>& values) -> std::optional<double> {
       const auto found = values.find(p.step);

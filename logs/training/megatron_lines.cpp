@@ -21,7 +21,7 @@ std::optional<double> stamp_of(std::string_view line) {
   Scan scan(line.substr(0, line.find("iteration ")));
   while (scan.past("[")) {
     Scan time = scan;
-    if (const auto stamp = calendar_seconds(time)) return stamp;
+    if (const auto stamp = calendar_time(time)) return stamp->seconds;
   }
   return std::nullopt;
 }
@@ -38,14 +38,47 @@ void MegatronLines::note_memory(const LogLine& line) {
   if (const auto mib = scan.number()) memory_.add(*mib * kMiB, line.number);
 }
 
+/// The arguments that the layout consists of, until the first iteration.
+void MegatronLines::note_arguments(const LogLine& line) {
+  if (iterates_) return;
+  Scan scan(line.text);
+  if (Scan groups = scan; groups.take("using world size:")) {
+    layout_.devices = groups.whole();
+    const auto size = [&](std::string_view key) {
+      Scan group = groups;
+      return group.past(key) ? group.whole() : std::nullopt;
+    };
+    layout_.tensor_parallel = size("tensor-model-parallel size:");
+    layout_.pipeline_parallel = size("pipeline-model-parallel size:");
+    return;
+  }
+  if (line.text.find(" ...") == std::string_view::npos) return;
+  for (const auto& [key, value] : {std::pair{"world_size", &layout_.devices},
+                                   {"tensor_model_parallel_size", &layout_.tensor_parallel},
+                                   {"pipeline_model_parallel_size", &layout_.pipeline_parallel},
+                                   {"virtual_pipeline_model_parallel_size", &layout_.virtual_pipeline},
+                                   {"context_parallel_size", &layout_.context_parallel},
+                                   {"micro_batch_size", &layout_.micro_batch},
+                                   {"seq_length", &sequence_}}) {
+    Scan argument = scan;
+    if (!argument.take(key) || !argument.take("..")) continue;
+    const std::size_t behind = argument.rest().find_first_not_of('.');
+    argument.skip(behind == std::string_view::npos ? argument.rest().size() : behind);
+    *value = argument.take("None") ? std::optional<std::int64_t>(1) : argument.whole();
+    return;
+  }
+}
+
 bool MegatronLines::read(const LogLine& line, Samples& out) {
   note_memory(line);
+  note_arguments(line);
   Scan scan(line.text);
   if (!scan.past("iteration ")) return false;
   const auto step = scan.whole();
   if (!step || !scan.take("/")) return false;
   const auto total = scan.whole();
   if (!total || !scan.take("|")) return false;
+  iterates_ = true;
   StepRecord record;
   record.total = *total;
   record.rank = line.rank;
@@ -96,7 +129,10 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
 }
 
 void MegatronLines::finish(Samples& out) {
-  log_.finish("megatron", std::nullopt, out);
+  const std::size_t before = out.steps.size();
+  const bool stated = sequence_ && *sequence_ > 0;
+  log_.finish("megatron", stated ? std::optional(static_cast<double>(*sequence_)) : std::nullopt, out);
+  for (std::size_t i = before; i < out.steps.size(); ++i) out.steps[i].layout = layout_;
   memory_.finish(name_, "Megatron", out);
 }
 

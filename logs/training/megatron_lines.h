@@ -8,7 +8,9 @@
 // its unit, ms or s, is in the key. NVIDIA/Megatron-LM@86df799:megatron/training/training.py
 // (training_log) puts the time of the line in front, leaves a loss that is not above 0 out, and counts the iterations
 // since the previous line that had a NaN or were skipped. Its first line after a start is followed by the memory of
-// each rank of DP 0, in MiB: NVIDIA/Megatron-LM@00caa53a:megatron/training/utils.py (report_memory).
+// each rank of DP 0, in MiB: NVIDIA/Megatron-LM@00caa53a:megatron/training/utils.py (report_memory). Before the first
+// iteration it lists its arguments, "  micro_batch_size ....... 4", and the sizes of its groups, "using world size: 64,
+// ...": NVIDIA/Megatron-LM@000c4ac2:megatron/training/arguments.py (_print_args, validate_args).
 #pragma once
 
 #include <string>
@@ -28,8 +30,12 @@ class MegatronLines {
 
  private:
   void note_memory(const LogLine& line);
+  void note_arguments(const LogLine& line);
 
   std::string name_;
+  bool iterates_ = false;
+  StatedLayout layout_;
+  std::optional<std::int64_t> sequence_;
   StepLog log_;
   ReservedMemory memory_;
 };

@@ -104,11 +104,6 @@ void ProgressBars::read_fields(std::string_view fields, StepRecord& record, cons
       record.gradient_norm = number_of(value).value_or(std::nan(""));
     } else if (key == "loss" || key == "reduced_train_loss") {
       record.loss = number_of(value).value_or(std::nan(""));
-      if (!std::isnan(*record.loss) || std::exchange(loss_lost_, true)) continue;
-      out.warnings.add({name_, line.number, 1}, key,
-                       fmt::format("\"{}\" is not a number: this run failed; its steps are read all the same",
-                                   printable(value, 40)),
-                       "use the steps of a healthy run if there is one");
     }
   }
 }

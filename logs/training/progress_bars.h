@@ -55,7 +55,6 @@ class ProgressBars {
   std::optional<Held> last_;                   ///< bar of training
   std::optional<std::int64_t> trainer_total_;  ///< of the Trainer's bar
   bool trainer_ = false;                       ///< its dict was seen
-  bool loss_lost_ = false;
 };
 
 }  // namespace trnplan::logs

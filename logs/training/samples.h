@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +19,16 @@ inline constexpr std::size_t kMostRuns = 1000;
 /// Fewest steps by which the pace of a run is judged. Our own value.
 inline constexpr int kFewestSteps = 5;
 
+/// Ratio of slow steps to quick ones of a layout beyond which no one factor describes them. Assumed: steps of
+/// a healthy run differ by 1 to 5 %.
+inline constexpr double kUneven = 1.3;
+
+/// The layout that ran, as far as the log states it.
+struct StatedLayout {
+  std::optional<std::int64_t> devices, tensor_parallel, pipeline_parallel, virtual_pipeline, context_parallel,
+      micro_batch;
+};
+
 /// The time of an optimizer step of one run in a log.
 struct StepSample {
   SourcePos at;        ///< the first line that it was read from
@@ -26,7 +37,8 @@ struct StepSample {
   std::string basis;   ///< origin of the seconds: "iteration_time as printed", ...
   /// nxdt, nemo-megatron, nxd as in models::Software; megatron, huggingface; "" unknown.
   std::string framework;
-  std::string release;    ///< of the Neuron SDK; "" not stated
+  std::string release;  ///< of the Neuron SDK; "" not stated
+  StatedLayout layout;
   double seconds = 0;     ///< of one step
   bool by_clock = false;  ///< the seconds are differences of the printed clock
   /// Standard deviation of a single step, from the median absolute deviation, and at least that of the tick

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "units/median.h"
 #include "units/quantity.h"
@@ -93,7 +94,7 @@ bool StepLog::echoes(const Run& run, const StepRecord& record) const {
   for (auto kept = run.steps.end() - static_cast<std::ptrdiff_t>(recent); kept != run.steps.end(); ++kept) {
     if (kept->epoch != record.epoch || kept->step != record.step) continue;
     if (record.clock && !std::isnan(kept->clock)) {
-      return std::abs(*record.clock - kept->clock) <= 2 * traits_.tick;
+      return std::abs(*record.clock - kept->clock) <= 2 * run.tick;
     }
     return record.seconds && std::abs(*record.seconds - kept->seconds) <= kNear * kept->seconds;
   }
@@ -127,6 +128,10 @@ void StepLog::add(const StepRecord& record, Samples& out) {
                      "correct or remove the line");
     return;
   }
+  if (record.loss && std::isnan(*record.loss) && !std::exchange(lost_, true))
+    out.warnings.add({name_, record.line, 1}, "loss",
+                     "is not a number: this run failed; its steps are read all the same",
+                     "use the steps of a healthy run if there is one");
   if (out.sink != nullptr) out.sink->step(record, traits_.format, traits_.averages);
   if (records_ >= kRecords || (ranks_.size() >= kRanks && !ranks_.contains(record.rank))) {
     if (records_++ == kRecords) {
@@ -164,6 +169,7 @@ void StepLog::add(const StepRecord& record, Samples& out) {
     run.steps.push_back(kept);
     ++records_;
   }
+  if (record.clock) run.tick = std::max(run.tick, record.tick);
   // Records may be sorted by step, not by line.
   run.first_line = run.first_line == 0 ? record.line : std::min(run.first_line, record.line);
   run.last_line = std::max(run.last_line, record.line);
@@ -217,19 +223,31 @@ std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, doubl
   return values;
 }
 
-/// Median over the lines of what the device does in a step of that line: a rate and a step of different paces
-/// would not belong together.
+/// Tokens of a device in a step, by lines with the rate and the time of the same steps: a rate and a step of different
+/// paces would not belong together. The mean of those near the median, in which the ticks of a clock cancel.
 std::optional<double> StepLog::device_tokens_a_step(const Run& run) {
   std::vector<double> tokens;
+  double slack = kNear;  // of the median
   const Kept* before = nullptr;
   for (const Kept& k : run.steps) {
     double seconds = k.seconds;
-    if (std::isnan(seconds) && before != nullptr && before->epoch == k.epoch)
-      seconds = (k.clock - before->clock) / static_cast<double>(k.step - before->step);
+    if (std::isnan(seconds) && before != nullptr && before->epoch == k.epoch) {
+      const auto steps = static_cast<double>(k.step - before->step);
+      seconds = (k.clock - before->clock) / steps;
+      if (sane(seconds)) slack = std::max(slack, 2 * run.tick / (seconds * steps));
+    }
     before = &k;
     if (sane(seconds) && !std::isnan(k.device_tokens)) tokens.push_back(k.device_tokens * seconds);
   }
-  return tokens.size() > 1 ? std::optional(median(std::move(tokens))) : std::nullopt;
+  if (tokens.size() < 2) return std::nullopt;
+  const double middle = median(tokens);
+  double sum = 0, near = 0;
+  for (const double t : tokens) {
+    if (std::abs(t - middle) > slack * middle) continue;
+    sum += t;
+    ++near;
+  }
+  return sum / near;
 }
 
 /// Sequences by the last rate in the step times that it is of: in a log that warms up, or changes its pace, those before
@@ -242,8 +260,7 @@ std::optional<double> StepLog::sequences_a_step(const Run& run) {
   return *run.sequences_per_second * median(std::move(seconds));
 }
 
-std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_out,
-                                                 std::vector<Value>& all) const {
+std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_out, std::vector<Value>& all) {
   std::vector<Value> kept;
   for (std::size_t i = 1; i < run.steps.size(); ++i) {
     const Kept &from = run.steps[i - 1], &to = run.steps[i];
@@ -262,7 +279,7 @@ std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_ou
   const double middle = weighted_median(std::move(values));
   for (const Value& v : all) {
     // A difference over many steps is off by one tick in total.
-    const double slack = std::max(2 * traits_.tick / v.weight, kNear * middle);
+    const double slack = std::max(2 * run.tick / v.weight, kNear * middle);
     if (std::abs(v.seconds - middle) <= slack) {
       kept.push_back(v);
     } else {
@@ -300,7 +317,7 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   }
   s.seconds = by_clock ? mean(values) : weighted_median(pairs);
   if (!sane(s.seconds)) return std::nullopt;
-  const double tick = by_clock ? kTickToSigma * traits_.tick * static_cast<double>(pairs.size()) / steps : 0;
+  const double tick = by_clock ? kTickToSigma * run.tick * static_cast<double>(pairs.size()) / steps : 0;
   s.count = static_cast<int>(std::min(steps, kCountMost));
   s.by_clock = by_clock;
   double unlike = 0;
@@ -314,7 +331,7 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   s.unlike = static_cast<int>(std::min(unlike, kCountMost));
   // A difference of a cut clock may be off by a tick, which says nothing of the pace.
   const auto without_tick = [&](const Value& v) {
-    const double off = v.seconds - s.seconds, tick_of = by_clock ? traits_.tick / v.weight : 0;
+    const double off = v.seconds - s.seconds, tick_of = by_clock ? run.tick / v.weight : 0;
     return s.seconds + std::copysign(std::max(0.0, std::abs(off) - tick_of), off);
   };
   const bool paces = by_clock && has_paces(s);

@@ -19,6 +19,7 @@ struct StepRecord {
   std::int64_t epoch = 0;         ///< the clock and the count of steps start anew with each
   std::int64_t step = 0;          ///< within the epoch
   std::optional<double> clock;    ///< seconds, cut to whole ticks, since a fixed moment
+  double tick = 1;                ///< s, of the clock
   std::optional<double> seconds;  ///< of the step, as the line states it
   std::optional<double> batch;    ///< sequences of the step, as the line states it
   std::optional<double> sequences_per_second;
@@ -46,7 +47,7 @@ struct StepRecord {
 /// (at most the log's own interval: steps that an excerpt leaves out are not measured). A first step of the
 /// run that holds compiling and loading is left out (it is step 0 or 1, or takes 20 % more than the median of
 /// the others). Without stated seconds, the time is the mean of the differences of the clock that are within
-/// two ticks of 1 s, or 10 %, of their median (the ticks cancel in a sum; pauses for checkpoints and
+/// two ticks, or 10 %, of their median (the ticks cancel in a sum; pauses for checkpoints and
 /// validation fall out), without those from the start of the clock or to step 1; the tenths of the sample are
 /// those of all where more than a quarter falls out. If more than a quarter of the steps falls out, or is more than
 /// 10 % off the median of stated seconds, a warning says so: the run has two paces.
@@ -58,7 +59,6 @@ class StepLog {
     std::string format;     ///< StepSample::format
     std::string basis;      ///< of stated seconds: "step_time as printed"
     bool averages = false;  ///< stated seconds are the mean since the previous line of the log
-    double tick = 1;        ///< s, of the clock
   };
   StepLog(Traits traits, std::string name) : traits_(std::move(traits)), name_(std::move(name)) {}
 
@@ -79,6 +79,7 @@ class StepLog {
     std::string name;
     std::vector<Kept> steps;
     int first_line = 0, last_line = 0;
+    double tick = 0;  ///< s, the largest of the clock
     std::optional<double> batch, sequences_per_second;
     bool batch_changes = false;
     // consumed = batch * global_step + something, checked over at least two differences
@@ -96,7 +97,7 @@ class StepLog {
   static void note_batch(Run& run, const StepRecord& record);
   static std::int64_t interval_of(const Run& run);
   static std::vector<Value> stated(const Run& run, bool averages, double& left_out);
-  std::vector<Value> differences(const Run& run, double& left_out, std::vector<Value>& all) const;
+  static std::vector<Value> differences(const Run& run, double& left_out, std::vector<Value>& all);
   static std::optional<double> device_tokens_a_step(const Run& run);
   static std::optional<double> sequences_a_step(const Run& run);
   std::optional<StepSample> sample_of(const Run& run) const;
@@ -105,6 +106,7 @@ class StepLog {
   std::string name_;
   std::map<std::string, std::vector<Run>, std::less<>> ranks_;
   std::size_t records_ = 0;
+  bool lost_ = false;  ///< a loss was not a number
 };
 
 /// The weighted median of values; the mean of the two middle ones if the weight halves between them.

@@ -18,12 +18,10 @@ std::optional<double> grouped_number(Scan& scan) {
   return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
-constexpr double kTick = 1e-3;  ///< s, of the printed clock
-
 }  // namespace
 
 TitanLines::TitanLines(const std::string& name)
-    : name_(name), log_({"TorchTitan steps", "differences of the printed clock", false, kTick}, name) {}
+    : name_(name), log_({"TorchTitan steps", "differences of the printed clock"}, name) {}
 
 bool TitanLines::read(const LogLine& line, Samples& out) {
   Scan scan(line.text);
@@ -38,7 +36,12 @@ bool TitanLines::read(const LogLine& line, Samples& out) {
   record.rank = line.rank;
   record.step = *step;
   record.line = line.number;
-  if (Scan stamp(line.text); stamp.past("[titan] ")) record.clock = calendar_seconds(stamp);
+  if (Scan stamp(line.text); stamp.past("[titan] ")) {
+    if (const auto time = calendar_time(stamp)) {
+      record.clock = time->seconds;
+      record.tick = time->tick;
+    }
+  }
   const auto loss = scan.number();
   if (!loss || *loss != -1) record.loss = loss.value_or(std::nan(""));
   if (const auto tokens = grouped_number(rest)) record.device_tokens_per_second = tokens;

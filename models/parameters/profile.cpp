@@ -59,26 +59,42 @@ bool applies(const Factors& f, const Job& job) {
          (f.cluster.empty() || f.cluster == job.cluster.instance.name);
 }
 
+namespace {
+
+/// Makes these parameters independent of all others, with the variance of their values.
+void separate(const std::vector<Parameter>& parameters, Profile& profile) {
+  if (profile.calibration == nullptr || parameters.empty()) return;
+  Calibration own = *profile.calibration;
+  auto& covariance = own.covariance;
+  for (const Parameter p : parameters) {
+    for (std::vector<double>& row : covariance) row[p.place()] = 0;
+    std::fill(covariance[p.place()].begin(), covariance[p.place()].end(), 0);
+    covariance[p.place()][p.place()] = profile.value(p).log_sd * profile.value(p).log_sd;
+  }
+  profile.calibration = std::make_shared<const Calibration>(std::move(own));
+}
+
+}  // namespace
+
 Profile with_factors(Profile profile, const Job& job) {
   const auto factors = std::move(profile.factors);
   profile.factors.reset();
   if (!factors) return profile;
+  std::vector<Parameter> replaced;
   for (const Factors& f : *factors) {
     if (!applies(f, job)) continue;
-    for (const auto& [parameter, value] : f.values) profile.value(parameter) = value;
+    for (const auto& [parameter, value] : f.values) {
+      profile.value(parameter) = value;
+      replaced.push_back(parameter);
+    }
   }
+  separate(replaced, profile);
   return profile;
 }
 
 Profile with_value(Profile profile, Parameter p, const Value& value) {
   profile.value(p) = value;
-  if (profile.calibration == nullptr) return profile;
-  Calibration own = *profile.calibration;
-  auto& covariance = own.covariance;
-  for (std::vector<double>& row : covariance) row[p.place()] = 0;
-  std::fill(covariance[p.place()].begin(), covariance[p.place()].end(), 0);
-  covariance[p.place()][p.place()] = value.log_sd * value.log_sd;
-  profile.calibration = std::make_shared<const Calibration>(std::move(own));
+  separate({p}, profile);
   return profile;
 }
 

@@ -56,8 +56,9 @@ struct StackFactor {
 
 /// A file that a profile was fitted to.
 struct CalibrationFile {
-  std::string name;    ///< without folders
-  std::string sha256;  ///< of its bytes, in hexadecimal
+  std::string name;         ///< without folders
+  std::string sha256;       ///< of its bytes, in hexadecimal
+  std::uint64_t bytes = 0;  ///< 0 = not stated
 };
 
 /// The range of a trait in the runs of a fit.
@@ -201,7 +202,8 @@ std::optional<Value> value_when_absent(Parameter p);
 /// from N = 4 on).
 double slowest_of(int count);
 
-/// The profile with the values of the job's framework and cluster; it no longer has factors.
+/// The profile with the values of the job's framework and cluster, each independent of all others, since a fit leaves
+/// them as they are; it no longer has factors.
 Profile with_factors(Profile profile, const Job& job);
 
 /// True if factors are those of the job's framework and cluster.

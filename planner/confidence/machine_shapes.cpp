@@ -13,6 +13,7 @@
 #include "models/framework/framework.h"
 #include "models/operators/operators.h"
 #include "models/uncertainty/spread.h"
+#include "units/normal.h"
 #include "units/square.h"
 
 namespace trnplan::planner {
@@ -131,6 +132,8 @@ MachineShapes machine_shapes(const models::Job& job, const Plan& plan, const mod
   }
   std::stable_sort(out.tables.begin(), out.tables.end(),
                    [](const TableRequest& a, const TableRequest& b) { return a.nodes < b.nodes; });
+  const double sigma = std::log(plan.report.high / plan.report.low) / (2 * kNinetyPercent);
+  out.of_step = sigma > 0 ? std::min(1.0, all / square(sigma)) : 0;
   out.of_products = products / all;
   out.of_attention = attention / all;
   out.in_node = in_node / all;

@@ -32,7 +32,8 @@ struct MachineShapes {
   std::vector<models::AttentionShape> attention;
   std::string library;               ///< of the plan's attention; "": unknown
   std::vector<TableRequest> tables;  ///< a node's first, then between nodes
-  /// Shares of the doubt that tables could take away.
+  /// Part of the variance of the step's logarithm that tables could take away, and shares of that.
+  double of_step = 0;
   double of_products = 0, of_attention = 0, in_node = 0, between_nodes = 0;
   double minutes = 0;
 

@@ -22,6 +22,14 @@ const std::string kOnGpus =
     "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
     "cluster: {instance: p5.48xlarge, nodes: 2}\n";
 
+/// Iterations of Megatron-LM's log around 9 s, each of its own length.
+std::string iterations_of_pace(int last) {
+  std::string text;
+  for (int i = 1; i <= last; ++i)
+    text += megatron_iteration(i, fmt::format("{:.1f}", 9000.0 + 7.3 * (i * 37 % 41)));
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("a trace alone, and logs that two numbers of one layout contradict", "[cli]") {
@@ -168,4 +176,63 @@ TEST_CASE("an answer names the stack that was measured in place of its own", "[c
   cli.prints_no("was not measured");
   cli.run("plan $work/job.yaml");
   cli.prints_no("was not measured");
+}
+
+// Reported: a factor of 2.3 was learnt from a log that says of which layout it is.
+TEST_CASE("a log that states another layout, and logs that count twice", "[cli]") {
+  Session cli;
+  cli.write("job.yaml", kOnGpus + "software: {framework: megatron}\n");
+  const std::string groups =
+      "using world size: {}, data-parallel size: 8, context-parallel size: 1, tensor-model-parallel size: 2, "
+      "pipeline-model-parallel size: 1\n";
+  const auto log_of = [&](int devices) {
+    return fmt::format(fmt::runtime(groups), devices) + iterations_of_pace(60);
+  };
+  const std::string learn =
+      "calibrate $work/ran.log --job $work/job.yaml --out $work/mine.json --force --strategy ";
+  cli.write("ran.log", log_of(32));
+  cli.refuse("no step of the files can be learnt", learn + "tp=2");
+  cli.says("on 32 GPUs by the log, but on 16 GPUs");
+  cli.expect(0, "ALARM other-job: on 32 GPUs by the log",
+             "watch $work/ran.log --once --job $work/job.yaml --strategy tp=2");
+  cli.write("ran.log", log_of(16));
+  cli.refuse("no step of the files can be learnt", learn + "tp=4");
+  cli.says("TP 2 by the log, but TP 4");
+  cli.expect(0, "^your run ran.log", learn + "tp=2");
+  // A log that grew since, and one with the same steps in another file.
+  cli.write("ran.log", log_of(16) + megatron_iteration(61, "9000.0"));
+  cli.refuse("has grown since mine learnt its first [0-9]+ bytes",
+             "calibrate $work/ran.log --job $work/job.yaml --strategy tp=2 --profile $work/mine.json");
+  cli.write("copy.log", "\n" + log_of(16) + megatron_iteration(61, "9000.0"));
+  cli.expect(0, "^your run ran.log",
+             "calibrate $work/ran.log $work/copy.log --job $work/job.yaml --strategy tp=2");
+  cli.says("copy.log:[0-9]+:1: shows the same 60 steps as .*ran.log: they count once");
+}
+
+// Reported: products at a tenth of the peak were learnt, and "no shape contradicts".
+TEST_CASE("tables that are hardly of the machine", "[cli]") {
+  Session cli;
+  std::string table = "m,n,k,dtype,us\n";
+  for (const int n : {4096, 8192, 14336})  // 2 m n k flops at 99 TFLOP/s
+    table += fmt::format("8192,{},4096,bf16,{:.1f}\n", n, 2.0 * 8192 * n * 4096 / 99e12 * 1e6);
+  cli.write("slow.csv", table);
+  const std::string learn = "calibrate $work/slow.csv --instance p5.48xlarge --out $work/mine.json";
+  cli.expect(
+      3, "slow.csv:[0-9]+:[0-9]+: gemm_share: .* standard deviations away: hardly of this type of machine",
+      learn);
+  cli.prints_no("No shape contradicts");
+  cli.expect(0, "wrote", learn + " --force");
+  cli.refuse("a table of nccom-test, which measures NeuronCores, and a p5.48xlarge has none",
+             "calibrate $source/tests/calibrate/fixtures/nccom/allg-r8-percentiles.txt --instance p5.48xlarge");
+}
+
+TEST_CASE("the script that started a run says what ran", "[cli]") {
+  Session cli;
+  cli.write("job.yaml", kOnGpus + "software: {framework: megatron}\n");
+  cli.run("plan $work/job.yaml --out $work/out");
+  cli.write("ran.log", iterations_of_pace(40));
+  const json by_folder = json_of(cli, "watch $work/ran.log --once --plan $work/out"),
+             by_script = json_of(
+                 cli, "watch $work/ran.log --once --config $work/out/node_run.sh --instance p5.48xlarge");
+  CHECK(by_folder.at("predicted_step_seconds") == by_script.at("predicted_step_seconds"));
 }

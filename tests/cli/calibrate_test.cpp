@@ -1,19 +1,17 @@
 // calibrate: tables, logs and kernels, and the profiles that it writes.
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "tests/catch.h"
-#include "tests/cli/json_of.h"
 #include "tests/cli/run_cli.h"
 #include "text/sha256.h"
 
 using namespace trnplan;
-using cli::json_of;
 using cli::Session;
-using nlohmann::json;
 
 namespace {
 

@@ -61,6 +61,11 @@ TEST_CASE("a profile states every parameter in its unit", "[io][catalog]") {
   CHECK(contains(with(R"({"median": 1, "log_sd": -0.1, "unit": "s"})"), "log_sd"));
   CHECK(contains(with(R"({"median": 1, "log_sd": 0.1, "unit": "s", "meadian": 2})"), "unknown key"));
   CHECK(with(R"({"median": 1e-7, "log_sd": 0, "unit": "s"})").empty());
+  // Reported: a share of a rate in percent was taken, and a latency of a day.
+  CHECK(contains(with(R"({"median": 86400, "log_sd": 0, "unit": "s"})"), "median"));
+  CHECK(contains(
+      profile_problem(profile_json("", "link_fraction", R"({"median": 77, "log_sd": 0, "unit": "1"})")),
+      "median"));
   CHECK(contains(profile_problem(profile_json("", "", "", R"("hop_latencies": 1)")),
                  "did you mean \"hop_latency\""));
   CHECK(contains(profile_problem("{}"), "parameters: this key is missing"));

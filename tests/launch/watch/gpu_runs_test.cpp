@@ -138,6 +138,22 @@ TEST_CASE("steps are counted, and steady growth is a drift", "[launch]") {
   CHECK(contains(alarm_of(grows, "drift").message, "longer and longer"));
 }
 
+// Reported: with every second step twice as long, step, time left and goodput were by the parity of the number of lines,
+// and the alarm a drift with nothing to fix.
+TEST_CASE("steps that take turns have no common pace", "[launch]") {
+  const auto clock = [](int i) { return 18 + i / 2 * 27 + i % 2 * 9; };
+  const auto turns = [](int i) { return i % 2 == 0 ? 18000.0 : 9000.0; };
+  for (const int last : {60, 61, 62}) {
+    CAPTURE(last);
+    const io::WatchReport r = watch(iterations(1, last, clock, turns), nothing_known());
+    CHECK(*r.step_seconds == Approx(13.5).epsilon(0.02));
+    CHECK(*r.recent_seconds == Approx(13.5).epsilon(0.02));
+    CHECK(*r.goodput > 0.9);
+    CHECK_FALSE(alarmed(r, "drift"));
+    CHECK(contains(alarm_of(r, "straggler").message, "no common pace"));
+  }
+}
+
 // Reported: the hour between two lines counted only where the next step followed, not where steps were repeated.
 TEST_CASE("the hour before a restart counts, whatever step it goes on with", "[launch]") {
   const auto resumed = [](int step, const std::string& start) {

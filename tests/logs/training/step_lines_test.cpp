@@ -1,4 +1,6 @@
 // Lines of NxD, Megatron, the Trainer and the compiler.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "tests/logs/readings.h"
@@ -255,4 +257,64 @@ TEST_CASE("tokens a second of a device, as TorchTitan groups them", "[calibrate]
   CHECK(step_of(line(1, "900") + line(2, "1,007,500") + line(3, "7500") + line(4, "7500"))
             .device_tokens_per_second == 7500.0);
   CHECK_FALSE(step_of(line(1, "300") + line(2, "7500")).device_tokens_per_second);
+}
+
+// Reported: with a clock of whole seconds 5.33 s were read as 5 s, give or take 0.0004.
+TEST_CASE("a clock of TorchTitan that is cut to whole seconds", "[calibrate]") {
+  std::string log;
+  for (int i = 1; i <= 31; ++i) {
+    const int now = i * 16 / 3;
+    log += fmt::format(
+        "[titan] 2026-08-31 10:{:02d}:{:02d} - root - INFO - step: {}  loss: 3.0  grad_norm:  1.5  memory: "
+        "10.00GiB(12.50%)  tps: 1,536  tflops: 1.0  mfu: N/A\n",
+        now / 60, now % 60, i);
+  }
+  const StepSample s = step_of(log);
+  CHECK(s.count == 30);
+  CHECK(s.seconds == Approx((165.0 - 5) / 30));    // from step 1 to 31, the ticks in between cancel
+  CHECK(*s.spread == Approx(std::sqrt(1.0 / 6)));  // of the difference of two clocks that are cut
+  CHECK(s.low == s.high);                          // what one tick explains is no pace
+  CHECK(*s.device_tokens_per_second == Approx(1536));
+}
+
+// Reported: a log was learnt as that of another layout and sequence, though it states its own.
+TEST_CASE("arguments that Megatron lists before its first iteration", "[calibrate]") {
+  const std::string iterations =
+      " iteration        1/     100 | elapsed time per iteration (ms): 9000.0 | global batch size:   128 |\n"
+      " iteration        2/     100 | elapsed time per iteration (ms): 9000.0 | global batch size:   128 |\n"
+      " iteration        3/     100 | elapsed time per iteration (ms): 9000.0 | global batch size:   128 |\n";
+  const StepSample s = step_of(
+      "using world size: 64, data-parallel-size: 1, tensor-model-parallel size: 4, pipeline-model-parallel "
+      "size: 16 \n"
+      "------------------------ arguments ------------------------\n"
+      "  context_parallel_size ........................... 2\n"
+      "  decoder_seq_length .............................. None\n"
+      "  micro_batch_size ................................ 4\n"
+      "  seq_length ...................................... 1024\n"
+      "  virtual_pipeline_model_parallel_size ............ None\n" +
+      iterations + "  micro_batch_size ................................ 8\n");
+  CHECK(s.layout.devices == 64);
+  CHECK(s.layout.tensor_parallel == 4);
+  CHECK(s.layout.pipeline_parallel == 16);
+  CHECK(s.layout.virtual_pipeline == 1);
+  CHECK(s.layout.context_parallel == 2);
+  CHECK(s.layout.micro_batch == 4);
+  CHECK(s.sequence == 1024.0);
+  const StepSample none = step_of(iterations);
+  CHECK_FALSE(none.layout.devices);
+  CHECK_FALSE(none.sequence);
+}
+
+TEST_CASE("a loss that is no number, in each format", "[calibrate]") {
+  for (const char* loss : {"lm loss: nan |", "number of nan iterations:   1 |"}) {
+    std::string log;
+    for (int i = 1; i <= 3; ++i)
+      log += fmt::format(
+          " iteration {:8}/     100 | elapsed time per iteration (ms): 9000.0 | global batch size:   "
+          "128 | {}\n",
+          i, loss);
+    const Detected d = detect(log, "log");
+    CHECK(skips(d, 1, "this run failed"));
+    CHECK(d.skipped.size() == 1);
+  }
 }

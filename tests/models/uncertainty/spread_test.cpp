@@ -260,6 +260,26 @@ TEST_CASE("a profile fitted to no step is never less sure of one than its prior"
   }
 }
 
+// Reported: a learnt profile had the doubt of the general value where the loop has one of its own, 0.25 instead of 0.1.
+TEST_CASE("values of a training loop are as sure in a fitted profile as in its prior", "[models]") {
+  models::Job job;
+  job.architecture = test_catalog().architecture("llama3-8b");
+  job.cluster = {test_catalog().instance("p5.48xlarge"), 4};
+  job.training = {8192, 512, 0, models::Precision::mixed_precision};
+  job.software.framework = "megatron";
+  const models::Strategy s = strategy_of(job, "pp=2,framework=megatron");
+  const Profile prior = test_catalog().profile("h100");
+  Profile fitted = prior;
+  auto c = std::make_shared<models::Calibration>();
+  c->covariance = models::covariance_of(prior);
+  fitted.calibration = c;
+  const auto width = [&](const Profile& profile) {
+    const models::StepReport r = simulate_step(job, s, profile);
+    return std::log(r.high / r.low);
+  };
+  CHECK(width(fitted) == Approx(width(prior)));
+}
+
 TEST_CASE("which strategy is faster counts shared parameters once", "[models]") {
   const models::Job job = job_of("llama2-7b", 4, 4096, 64);
   Profile profile = sure();
