@@ -67,7 +67,7 @@ TEST_CASE("bars that are not of training, and damaged ones", "[calibrate]") {
       "log");
   check_step(d, 20, 1);
   CHECK(skips(d, 1, "2 progress bars are not known to be of training (\"Map\" first)"));
-  CHECK(skips(d, 2, "\"nan\" is not a number"));
+  CHECK(skips(d, 2, "loss: is not a number"));
   CHECK(skips(d, 4, "beyond the last one"));
   CHECK(skips(d, 5, "no elapsed time"));
   CHECK(skips(d, 6, "ends within its brackets"));
