@@ -28,7 +28,8 @@ Exchange ring(std::uint32_t members, std::int64_t steps, double bytes, SimTime l
 SimTime as_tasks(const std::vector<double>& capacity, const Exchange& e) {
   Program p;
   for (const double c : capacity) p.add_resource("r", BytesPerSecond(c));
-  std::vector<std::vector<TaskId>> before(e.members);  // the member's messages of its last round
+  std::vector<std::vector<TaskId>> before(
+      e.members);  // what ends when the member is done with its last round
   for (const Round& round : e.rounds) {
     for (std::int64_t k = 0; k < round.repeat; ++k) {
       std::vector<std::vector<TaskId>> now(e.members);
@@ -48,7 +49,10 @@ SimTime as_tasks(const std::vector<double>& capacity, const Exchange& e) {
         now[m.to].push_back(arrival);
       }
       for (std::uint32_t m = 0; m < e.members; ++m) {
-        if (!now[m].empty()) before[m] = now[m];
+        if (now[m].empty()) continue;
+        // A pipelined message does not wait for its receiver, which may be in an earlier round when it arrives.
+        if (round.pipelined) now[m].insert(now[m].end(), before[m].begin(), before[m].end());
+        before[m] = now[m];
       }
     }
   }
@@ -122,7 +126,9 @@ TEST_CASE("edges of a pipelined round", "[sim]") {
   const Round before{1, SimTime{1'000'000}, {{1, 1, {}, {}}}};
   round.messages = {{0, 1, {}, SimTime{7}}};
   const Round after{1, SimTime{5}, {{0, 1, {}, {}}}};
-  CHECK(run_exchanges({1}, {{2, {}, {before, round, after}}}).end.ps == 1'000'005);
+  const Exchange late{2, {}, {before, round, after}};
+  CHECK(run_exchanges({1}, {late}).end.ps == 1'000'005);
+  CHECK(as_tasks({1}, late).ps == 1'000'005);
   round.messages[0].latency = SimTime{-1};
   CHECK_THROWS_AS(run_exchanges({1}, {{2, {}, {round}}}), std::invalid_argument);
 }
@@ -153,7 +159,10 @@ TEST_CASE("edges of an exchange", "[sim]") {
 
 TEST_CASE("messages made as they are due are those of the whole program", "[sim][property]") {
   int messages = 0;
-  for (const unsigned seed : seeds(1, 300)) {
+  std::vector<unsigned> all = seeds(1, 300);
+  // In these a message arrives while its receiver is in an earlier round.
+  all.insert(all.end(), {424, 1000919, 1001246, 1001323, 1001461, 1001506, 1001759, 1002754});
+  for (const unsigned seed : all) {
     CAPTURE(seed);
     testing::Random random(seed);
     const std::vector<double> capacity = random.capacities(5);
@@ -161,8 +170,7 @@ TEST_CASE("messages made as they are due are those of the whole program", "[sim]
     e.start = {};
     const ExchangeRun run = run_exchanges(capacity, {e});
     messages += static_cast<int>(run.messages);
-    // Changes at one instant may be resolved in another order, and a rate rounded differently.
-    CHECK(std::abs(run.end.ps - as_tasks(capacity, e).ps) <= 1);
+    CHECK(run.end == as_tasks(capacity, e));
   }
   CHECK(messages > at_least(1000));
 }
