@@ -96,8 +96,8 @@ class Constraints {
     return lowest;
   }
 
-  /// Undoes merges that a collision of hashes caused: as many flows use both, so they are alike when each that uses one loads the other
-  /// as much.
+  /// Undoes merges that a collision of hashes caused: as many flows use both, so they are alike when each
+  /// that uses one loads the other as much.
   static void separate(const Program& p, std::vector<ResourceId>& lowest) {
     struct Load {
       FlowId flow = Task::kNoFlow;

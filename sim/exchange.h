@@ -54,11 +54,11 @@ struct ExchangeRun {
 enum class Folding { where_same, never };
 
 /// Runs exchanges that share resources, every message of its own or of those that it is the same as.
-/// `capacity` in bytes/s by ResourceId.
-/// Messages are made as they are due, so memory is O(messages of one step of every round, and those in
-/// flight), not of the whole. Throws std::invalid_argument for an unknown member or resource, a
-/// capacity that is_capacity() refuses, weights that do not ascend by resource, or a negative repeat or
-/// latency; std::overflow_error beyond the clock, or for capacities more than 2^80 apart. Cost: O(log) per message plus the sharing.
+/// `capacity` in bytes/s by ResourceId. Messages are made as they are due, so memory is O(messages of one
+/// step of every round, and those in flight), not of the whole. Throws std::invalid_argument for an unknown
+/// member or resource, a capacity that is_capacity() refuses, weights that do not ascend by resource, or a
+/// negative repeat or latency; std::overflow_error beyond the clock, or for capacities more than 2^80 apart.
+/// Cost: O(log) per message plus the sharing.
 ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges,
                           Folding folding = Folding::where_same);
 

@@ -10,73 +10,16 @@
 
 #include "sim/constraints.h"
 #include "sim/event_queue.h"
+#include "sim/folded_run.h"
 #include "sim/foresight.h"
 #include "sim/rhythm_finder.h"
+#include "sim/series_ends.h"
+#include "sim/successors.h"
 #include "sim/transfers.h"
 
 namespace trnplan::sim {
 
 namespace {
-
-/// Edges of the task graph: dependencies, and the order of each device's queue.
-class Successors {
- public:
-  explicit Successors(const Program& p)
-      : waiting_for(p.tasks().size(), 0),
-        first_(p.tasks().size() + 1, 0),
-        after_(p.tasks().size(), Run::kNone) {
-    const std::vector<std::pair<TaskId, TaskId>> others = follow_queues(p);
-    for (const auto* edges : {&p.dependencies(), &others}) {
-      for (const auto& [from, to] : *edges) ++first_[from + 1];
-    }
-    for (std::size_t t = 1; t < first_.size(); ++t) first_[t] += first_[t - 1];
-    next_.resize(first_.back());
-    std::vector<std::uint32_t> fill(first_.begin(), first_.end() - 1);
-    for (const auto* edges : {&p.dependencies(), &others}) {
-      for (const auto& [from, to] : *edges) {
-        next_[fill[from]++] = to;
-        ++waiting_for[to];
-      }
-    }
-  }
-
-  std::vector<std::uint32_t> waiting_for;  ///< number of edges into each task
-
-  /// Calls `visit` for dependencies in their order, then for the next tasks in the queues.
-  template <class Visit>
-  void each(TaskId t, Visit&& visit) const {
-    for (std::uint32_t e = first_[t]; e < first_[t + 1]; ++e) visit(next_[e]);
-    if (after_[t] != Run::kNone) visit(after_[t]);
-  }
-  /// The next task in the queue of a task of one device, if nothing else waits for that; else kNone.
-  TaskId only(TaskId t) const { return first_[t] == first_[t + 1] ? after_[t] : Run::kNone; }
-
- private:
-  /// Sets `after_`; returns the edges from tasks of several devices.
-  std::vector<std::pair<TaskId, TaskId>> follow_queues(const Program& p) {
-    std::vector<std::pair<TaskId, TaskId>> others;
-    std::vector<TaskId> last(p.devices().size(), Run::kNone);
-    const std::span<const Task> tasks = p.tasks();
-    const std::span<const DeviceId> devices = p.task_devices();
-    for (TaskId t = 0; t < tasks.size(); ++t) {
-      for (const DeviceId d : devices.subspan(tasks[t].first_device, tasks[t].device_count)) {
-        const TaskId before = std::exchange(last[d], t);
-        if (before == t || before == Run::kNone) continue;  // the same device named twice
-        if (tasks[before].device_count > 1) {
-          others.emplace_back(before, t);
-        } else {
-          after_[before] = t;
-          ++waiting_for[t];
-        }
-      }
-    }
-    return others;
-  }
-
-  std::vector<std::uint32_t> first_;  ///< task -> range in `next_`
-  std::vector<TaskId> next_;
-  std::vector<TaskId> after_;  ///< by task of one device
-};
 
 struct ExecutorEvent {
   enum class Kind : std::uint8_t { work_end, flow_start, foreseen } kind = Kind::work_end;
@@ -108,12 +51,12 @@ class Executor {
         transfers_(constraints_.capacity),
         paces_(program.slowdowns().empty() ? 0 : program.devices().size()),
         rhythm_(program, repeats),
+        ends_(program, foresight_, run_.started),
         tasks_(static_cast<TaskId>(program.tasks().size())) {
     if (!constraints_.recur()) transfers_.reserve(program.flows().size());
     run_.started.resize(program.tasks().size());
     run_.ended.resize(program.tasks().size());
     run_.released_by.assign(program.tasks().size(), Run::kNone);
-    if (!program.series().empty()) run_.elements.place.assign(tasks_, ElementTimes::kAlone);
     for (const Program::Slowdown& s : program.slowdowns()) {
       paces_[s.work].slowdown = &s;
       paces_[s.transfers].slows.push_back(s.work);
@@ -149,7 +92,10 @@ class Executor {
     }
     if (in_doubt_) return std::nullopt;
     if (done_ != program_.tasks().size()) throw_circle();
-    if (!program_.series().empty()) run_.elements.alone = foresight_.take_ends();
+    if (!program_.series().empty()) {
+      run_.elements = ends_.take();
+      run_.elements.alone = foresight_.take_ends();
+    }
     return std::move(run_);
   }
 
@@ -278,7 +224,7 @@ class Executor {
       if (lasts == Foresight::kUnknown || start + lasts <= queue_.now())
         break;  // what ends now does so in turn
       start += lasts;
-      if (is_series(t)) note_ends(t, beat, beat + 1, start - lasts);
+      if (is_series(t)) ends_.note_beats(t, beat, beat + 1, start - lasts);
       run_.ended[t] = run_.started[next] = start;
       run_.released_by[next] = t;
       edges_.waiting_for[next] = 0;
@@ -315,7 +261,7 @@ class Executor {
         start += lasts;
       }
     }
-    note_ends(t, from, beat, began);
+    ends_.note_beats(t, from, beat, began);
     return beat == last;
   }
 
@@ -401,7 +347,7 @@ class Executor {
     course.engine_since = sides.engine_since;
     course.closed = course.engine_at == beat.count ? sides.engine_since : sides.end;
     for (std::uint32_t e = 1; e < course.engine_at; ++e)
-      note_end(t, beat.first + e, since_start + foresight_.end(beat.first + e));
+      ends_.note(t, beat.first + e, since_start + foresight_.end(beat.first + e));
     if (course.engine_at < beat.count) {
       ++course.open;
       const Element e = element(t + tasks_);
@@ -415,7 +361,7 @@ class Executor {
         begin(t + tasks_, e, sides.engine_since, course.version);
       }
     }
-    if (sides.end <= queue_.now()) return note_end(t, beat.first, sides.end);
+    if (sides.end <= queue_.now()) return ends_.note(t, beat.first, sides.end);
     ++course.open;
     Pace* pace = element(t).flow == Task::kNoFlow ? pace_of(t) : nullptr;
     if (pace == nullptr) return begin(t, element(t), course.at, course.version);
@@ -427,42 +373,6 @@ class Executor {
   std::span<const DeviceId> slowed_by(DeviceId d) const {
     if (paces_.empty()) return {};
     return paces_[d].slows;
-  }
-
-  /// The number of the first element of a series in the program.
-  std::uint32_t first_element(TaskId t) const { return program_.beats()[series_of(t).first_beat].first; }
-
-  /// The ends of the elements of a series, as without company if they are new.
-  SimTime* ends_of(TaskId t) {
-    std::vector<SimTime>& ends = run_.elements.ends;
-    std::uint32_t& place = run_.elements.place[t];
-    if (place == ElementTimes::kAlone) {
-      place = static_cast<std::uint32_t>(ends.size());
-      const std::uint32_t first = first_element(t), count = series_of(t).elements;
-      ends.resize(ends.size() + count);
-      for (std::uint32_t e = 0; e < count; ++e) ends[place + e] = run_.started[t] + foresight_.end(first + e);
-    }
-    return ends.data() + place;
-  }
-  /// True if all of a series has been as without company, and an element too that ends, or should end, then.
-  bool as_alone(TaskId t, SimTime end, SimTime alone) const {
-    return run_.elements.place[t] == ElementTimes::kAlone && end == run_.started[t] + alone &&
-           foresight_.known(program_.tasks()[t].series);
-  }
-
-  void note_end(TaskId t, std::uint32_t element, SimTime at) {
-    if (!as_alone(t, at, foresight_.end(element))) ends_of(t)[element - first_element(t)] = at;
-  }
-
-  /// Notes the ends of the beats from one that started at `start` up to another, each as without company.
-  void note_ends(TaskId t, std::uint32_t from, std::uint32_t beyond, SimTime start) {
-    const SimTime alone = foresight_.start(beat_of(t, from));
-    if (from == beyond || as_alone(t, start, alone)) return;
-    SimTime* const ends = ends_of(t);
-    const std::uint32_t first = first_element(t);
-    const Beat& last = program_.beats()[beat_of(t, beyond - 1)];
-    for (std::uint32_t e = program_.beats()[beat_of(t, from)].first; e < last.first + last.count; ++e)
-      ends[e - first] = start - alone + foresight_.end(e);
   }
 
   /// A flow comes to the resources of other devices (+1), or leaves them (-1).
@@ -528,8 +438,8 @@ class Executor {
     }
   }
 
-  /// Brings a device that is to be disturbed to now. Where two devices disturb it at one time, or its work ends then, the
-  /// order of the two depends on events that foresight leaves out.
+  /// Brings a device that is to be disturbed to now. Where two devices disturb it at one time, or its work
+  /// ends then, the order of the two depends on events that foresight leaves out.
   void note_disturbance(DeviceId d, DeviceId by, int change) {
     Pace& pace = paces_[d];
     in_doubt_ = in_doubt_ || (pace.changed_at == queue_.now() && pace.changed_by != by);
@@ -565,7 +475,7 @@ class Executor {
     const TaskId t = on_engine(id) ? id - tasks_ : id;
     Foresight::Course& c = *course_of(t);
     const Beat& beat = program_.beats()[beat_of(t, c.last_beat)];
-    note_end(t, beat.first + (on_engine(id) ? c.engine_at : 0), queue_.now());
+    ends_.note(t, beat.first + (on_engine(id) ? c.engine_at : 0), queue_.now());
     if (on_engine(id) && ++c.engine_at < beat.count) {
       c.engine_since = queue_.now();
       return begin(id, element(id), queue_.now(), c.version);
@@ -692,38 +602,10 @@ class Executor {
   SimTime releases_at_;
   bool in_doubt_ = false;
   RhythmFinder rhythm_;
+  SeriesEnds ends_;
   TaskId tasks_;
   Run run_;
 };
-
-/// The run of a program from that of the same expanded.
-Run folded(const Program& p, const Program::Expansion& expansion, const Run& of_all) {
-  Run run;
-  run.end = of_all.end;
-  run.events = of_all.events;
-  run.elements.place.assign(p.tasks().size(), ElementTimes::kAlone);
-  std::vector<TaskId> task;  // by task of the expansion
-  for (TaskId t = 0; t < p.tasks().size(); ++t) task.resize(expansion.first[t + 1], t);
-  for (TaskId t = 0; t < p.tasks().size(); ++t) {
-    const TaskId first = expansion.first[t], beyond = expansion.first[t + 1];
-    run.started.push_back(of_all.started[first]);
-    run.ended.push_back(of_all.ended[beyond - 1]);
-    const TaskId by = of_all.released_by[first];
-    run.released_by.push_back(by == Run::kNone ? by : task[by]);
-    if (p.tasks()[t].series == Task::kNoSeries) continue;
-    const Series& series = p.series()[p.tasks()[t].series];
-    const std::uint32_t start = p.beats()[series.first_beat].first;
-    run.elements.place[t] = static_cast<std::uint32_t>(run.elements.ends.size());
-    run.elements.ends.resize(run.elements.ends.size() + series.elements, SimTime{-1});
-    for (TaskId i = beyond - 1;; i = of_all.released_by[i]) {
-      const std::uint32_t e = expansion.element[i];
-      if (e != Program::Expansion::kNoElement)
-        run.elements.ends[run.elements.place[t] + e - start] = of_all.ended[i];
-      if (i == first) break;
-    }
-  }
-  return run;
-}
 
 }  // namespace
 

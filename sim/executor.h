@@ -109,8 +109,8 @@ using RateObserver = std::function<void(SimTime at, TaskId task, double rate)>;
 /// Series   Give the run of Program::expanded(). An observer sees the numbers of its tasks.
 Run execute(const Program& program, const RateObserver& observer = {});
 
-/// The same, and looks for a rhythm in the part that repeats. Requires: no series. Cost: besides, O(tasks in the window of what is
-/// under way) a period.
+/// The same, and looks for a rhythm in the part that repeats. Requires: no series. Cost: besides, O(tasks in
+/// the window of what is under way) a period.
 Run execute(const Program& program, const Repeats& repeats);
 
 }  // namespace trnplan::sim

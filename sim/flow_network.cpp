@@ -345,8 +345,9 @@ LongInteger FlowNetwork::clock_of(double level, std::uint64_t ticks) const {
   const auto high = static_cast<std::uint64_t>(moved >> 64);
   const auto width_of = [](std::uint64_t word) { return static_cast<int>(std::bit_width(word)); };
   const int width = high > 0 ? 64 + width_of(high) : width_of(static_cast<std::uint64_t>(moved));
-  // No flow that has 2^254 units to go ends within the clock. A shift is at most 162, within LongInteger's 191: 139 of a level,
-  // 2^57 times the largest capacity, and more of the bytes that a flow has to go in a second.
+  // No flow that has 2^254 units to go ends within the clock. A shift is at most 162, within LongInteger's
+  // 191: 139 of a level, 2^57 times the largest capacity, and more of the bytes that a flow has to go in a
+  // second.
   constexpr int kMostBits = 254;
   if (width + shift > kMostBits) return {LongInteger::Wide{1} << 64, kMostBits - 64};
   return {moved, shift};

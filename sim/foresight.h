@@ -19,8 +19,8 @@ namespace trnplan::sim {
 /// is the device's of which the most tasks use it. The engine of a series belongs to its device.
 class Foresight {
  public:
-  /// The course of a device: the times of its tasks are known from `beat` of `first` on up to the start of `last_beat` of
-  /// `last`. A task that is no series has one beat.
+  /// The course of a device: the times of its tasks are known from `beat` of `first` on up to the start of
+  /// `last_beat` of `last`. A task that is no series has one beat.
   struct Course {
     TaskId first = Run::kNone, last = Run::kNone;
     std::uint32_t beat = 0, last_beat = 0;

@@ -25,9 +25,9 @@ struct Sides {
   bool tied = false;          ///< two things fell on one tick, of which execute() says which comes first
 };
 
-/// The state at `now` of work of that length and `count` transfers, `transfer(i)`, that begin at `start`; without an end,
-/// at `now` of the end of the clock. What happens at `now` has happened, but for flows that start. The engine's flows
-/// slow the work by `factor`. As execute() has it, to the tick.
+/// The state at `now` of work of that length and `count` transfers, `transfer(i)`, that begin at `start`;
+/// without an end, at `now` of the end of the clock. What happens at `now` has happened, but for flows that
+/// start. The engine's flows slow the work by `factor`. As execute() has it, to the tick.
 template <class Transfer>
 Sides sides_at(SimTime work, double factor, std::size_t count, const Transfer& transfer, SimTime start,
                SimTime now) {

@@ -40,8 +40,9 @@ std::optional<ChainRun> run_in_beats(const Fabric& fabric, const Items& chain, d
   ChainRun out;
   out.spans.reserve(chain.size());
   std::vector<sim::LoneTransfer> meanwhile;
-  for (const Item& item : chain) {
-    const bool forks = item.overlapped && &item != &chain.back();
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Item& item = chain[i];
+    const bool forks = runs_beside(chain, i);
     const bool fits = forks ? item.is_transfer() : meanwhile.empty() || !item.is_transfer();
     if (item.background || !fits) return std::nullopt;
     const SimTime beyond = transfer_alone(fabric, item), start = out.length;
@@ -49,17 +50,17 @@ std::optional<ChainRun> run_in_beats(const Fabric& fabric, const Items& chain, d
       meanwhile.push_back({item.length, beyond});
       continue;
     }
-    const auto transfer = [&](std::size_t i) { return meanwhile[i]; };
+    const auto transfer = [&](std::size_t m) { return meanwhile[m]; };
     const sim::Sides sides =
         sim::sides_at(item.length, std::max(slowdown, 1.0), meanwhile.size(), transfer, start, kEnd);
     const bool works = meanwhile.empty() || sides.end > sides.engine_since;
     if (sides.tied || (!meanwhile.empty() && sides.end == sides.engine_since)) return std::nullopt;
     SimTime at = start;
-    for (std::size_t i = 0; i < meanwhile.size(); ++i) {
+    for (std::size_t m = 0; m < meanwhile.size(); ++m) {
       const SimTime before = at;
-      at += meanwhile[i].latency + meanwhile[i].flow;
+      at += meanwhile[m].latency + meanwhile[m].flow;
       out.spans.push_back({before, at, true});
-      if (!works) add_to_path(out, *(&item - meanwhile.size() + i), meanwhile[i].flow, slowdown);
+      if (!works) add_to_path(out, chain[i - meanwhile.size() + m], meanwhile[m].flow, slowdown);
     }
     const SimTime end = sides.end + beyond;
     out.spans.push_back({start, end, false});
@@ -88,8 +89,8 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
     const Item& item = chain[i];
     if (item.background && i > 0 && !chain[i - 1].background) join(2);
     background = background || item.background;
-    const bool forks = item.overlapped && i + 1 < chain.size();
-    const bool follows = i > 0 && chain[i - 1].overlapped;  // a phase of the same collective
+    const bool forks = runs_beside(chain, i);
+    const bool follows = i > 0 && runs_beside(chain, i - 1);  // a phase of the same collective
     if (forks && !follows) join(1);
     if (item.is_transfer()) {
       std::vector<sim::Weight> weights;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,11 @@ struct Item {
   SimTime uncontended() const { return length + to_sim_time(alone); }
 };
 using Items = std::vector<Item>;
+
+/// True if an item of a list runs concurrently with the next one: the last runs with none.
+inline bool runs_beside(const Items& items, std::size_t i) {
+  return items[i].overlapped && i + 1 < items.size();
+}
 
 /// Attributes the time of an item beyond its fixed part. A concurrent transfer slows work by `slowdown` f, so
 /// that it takes t (1 - 1/f) longer, with t the transfer's time. That scales with the resource that limits

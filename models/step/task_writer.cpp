@@ -123,11 +123,16 @@ sim::FlowId TaskWriter::flow_of(const Layout::Share& share) {
 
 template <class Write>
 void TaskWriter::write_or_repeat(Written& written, const Write& write) {
-  if (!factors_.empty()) return write();
   if (written.first < written.beyond) return out.program.add_again(written.first, written.beyond);
   written.first = tasks();
   write();
   written.beyond = tasks();
+}
+
+template <class Write>
+void TaskWriter::write_or_vary(Written& written, const Write& write) {
+  if (!factors_.empty()) return write();
+  write_or_repeat(written, write);
 }
 
 void TaskWriter::work(int stage, const Item& item, const Source& source) {
@@ -138,13 +143,13 @@ void TaskWriter::work(int stage, const Item& item, const Source& source) {
 }
 
 void TaskWriter::launch(int stage) {
-  write_or_repeat(launches_[at(stage)], [&] {
+  write_or_vary(launches_[at(stage)], [&] {
     work(stage, p_.message_launch, {&p_.message_launch, task::Launch{stage}});
   });
 }
 
 void TaskWriter::hold(int stage, const MessageEnd& end) {
-  write_or_repeat(holds_[place_of(end.boundary, end.activation, end.above)], [&] {
+  write_or_vary(holds_[place_of(end.boundary, end.activation, end.above)], [&] {
     const Item& item = p_.hold(end.boundary, end.activation);
     const std::uint32_t t = tag({&item, task::Hold{stage}});
     for (int lane = 0; lane < layout_.lanes(stage); ++lane)
@@ -177,8 +182,8 @@ void TaskWriter::chain(int stage, const Items& items, Source source) {
     source.item = &item;
     if (item.background && (i == 0 || !items[i - 1].background)) join(stage, backgrounds_);
     background = background || item.background;
-    const bool forks = item.overlapped && i + 1 < items.size();
-    const bool follows = i > 0 && items[i - 1].overlapped;  // a phase of the same collective
+    const bool forks = runs_beside(items, i);
+    const bool follows = i > 0 && runs_beside(items, i - 1);  // a phase of the same collective
     if (forks && !follows) join(stage, engines_);
     if (item.is_transfer()) {
       transfer(stage, item, source, item.background ? backgrounds_ : forks ? engines_ : 0);
@@ -258,8 +263,8 @@ void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePa
   const auto& part = *source.as<task::PassPart>();
   const std::size_t chunk = at(stage * p_.chunks() + part.chunk), kind = static_cast<std::size_t>(part.kind);
   const bool expanded = expanded_[static_cast<std::size_t>(stage)];
-  write_or_repeat(passes_[(chunk * kKinds + kind) * 2 + (expanded ? 1 : 0)],
-                  [&] { write_pass(stage, pass, source, nullptr); });
+  write_or_vary(passes_[(chunk * kKinds + kind) * 2 + (expanded ? 1 : 0)],
+                [&] { write_pass(stage, pass, source, nullptr); });
 }
 
 void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const BesidePass* early) {
@@ -281,18 +286,14 @@ void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const Be
     Written written;
     for (int i = 0; i < c.times; ++i) {
       const TaskId start = tasks();
-      if (written.first < written.beyond) {
-        out.program.add_again(written.first, written.beyond);
-      } else {
-        chain(stage, *c.items, source);
-        written = {start, tasks()};
-      }
+      write_or_repeat(written, [&] { chain(stage, *c.items, source); });
       if (early != nullptr) reduce(stage, early->of(c.part), start);
     }
   }
 }
 
-/// True if a pass can be a series of one lane: each transfer is one, none is in the background, and what overlaps is one.
+/// True if a pass can be a series of one lane: each transfer is one, none is in the background, and what
+/// overlaps is one.
 bool TaskWriter::can_be_series(int stage, const Pass& pass) {
   const auto fits = [&](const Item& item) {
     return !item.background &&
@@ -317,12 +318,13 @@ void TaskWriter::write_series(int stage, const Pass& pass, Source source) {
   for (const Chain& c : pass.chains) {
     const std::size_t first = beats.size();
     std::vector<sim::Element> meanwhile;
-    for (const Item& item : *c.items) {
-      if (item.overlapped && &item != &c.items->back()) {
-        meanwhile.push_back(element_of(item));
+    const Items& items = *c.items;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (runs_beside(items, i)) {
+        meanwhile.push_back(element_of(items[i]));
         continue;
       }
-      beats.push_back({element_of(item)});
+      beats.push_back({element_of(items[i])});
       beats.back().insert(beats.back().end(), meanwhile.begin(), meanwhile.end());
       meanwhile.clear();
     }
@@ -336,7 +338,7 @@ void TaskWriter::write_series(int stage, const Pass& pass, Source source) {
 
 void TaskWriter::meeting(const Items& items, const task::Message& message) {
   const int boundary = message.boundary;
-  write_or_repeat(meetings_[place_of(boundary, message.up, message.activation)], [&] {
+  write_or_vary(meetings_[place_of(boundary, message.up, message.activation)], [&] {
     for (const Item& item : items) {
       const std::uint32_t t = tag({&item, message});
       for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
@@ -380,7 +382,7 @@ void TaskWriter::message(const Items& items, const task::Message& message, std::
                          std::span<const TaskId> after) {
   WrittenMessages& written = messages_[place_of(message.boundary, message.up, message.activation)];
   TaskId sent = tasks();
-  write_or_repeat(written, [&] { write_messages(items, message, written); });
+  write_or_vary(written, [&] { write_messages(items, message, written); });
   for (const auto& [from, to] : written.ends) {
     out.program.add_dependency(before[at(from)], sent);
     out.program.add_dependency(sent, after[at(to)]);
@@ -398,8 +400,8 @@ void TaskWriter::barrier(const Item& item) {
 
 namespace {
 
-/// Sets `tasks`, for each lane of a stage, from device `first` on, to the first in which it takes part of those that `next`
-/// goes through, until there is none.
+/// Sets `tasks`, for each lane of a stage, from device `first` on, to the first in which it takes part of
+/// those that `next` goes through, until there is none.
 template <class Next>
 void of_lanes(const sim::Program& program, sim::DeviceId first, std::span<TaskId> tasks, const Next& next) {
   std::fill(tasks.begin(), tasks.end(), sim::Run::kNone);

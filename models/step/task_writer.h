@@ -84,9 +84,12 @@ class TaskWriter {
   struct WrittenMessages : Written {
     std::vector<std::pair<int, int>> ends;
   };
-  /// Writes tasks with `write`, or those of the last time once more. Random times differ each time.
+  /// Writes tasks with `write`, or those of the last time once more.
   template <class Write>
   void write_or_repeat(Written& written, const Write& write);
+  /// The same, but always with `write` where times are random, since they differ each time.
+  template <class Write>
+  void write_or_vary(Written& written, const Write& write);
   void write_pass(int stage, const Pass& pass, Source source, const BesidePass* early);
   void write_series(int stage, const Pass& pass, Source source);
   bool can_be_series(int stage, const Pass& pass);
