@@ -41,10 +41,10 @@ bool is_plain_name(std::string_view name) {
 }
 
 Node open_entry(const fs::path& folder, std::string_view what, std::string_view name) {
+  const fs::path file = folder / (std::string(name) + ".json");
+  std::error_code error;
+  if (is_plain_name(name) && fs::exists(file, error)) return read_document(file);
   const std::vector<std::string> known = names_in(folder);
-  if (is_plain_name(name) && std::find(known.begin(), known.end(), name) != known.end()) {
-    return read_document(folder / (std::string(name) + ".json"));
-  }
   std::string all, longer;
   for (const std::string& k : known) {
     all += (all.empty() ? "" : ", ") + k;

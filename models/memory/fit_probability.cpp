@@ -96,11 +96,10 @@ double product(const std::array<double, kFactors>& a, const std::array<double, k
   return sum;
 }
 
-/// Factor by which the median of the terms' sum exceeds the sum of their medians.
-double convexity(const Terms& terms, const Doubt& doubt) {
+/// Factor by which the median of the terms' sum exceeds the sum of their medians, `at` which their logarithms are.
+double convexity(const Terms& terms, const Doubt& doubt, const LogSum& at) {
   const auto& sd = doubt.log_sd;
   const double sum = sum_of(terms);
-  const LogSum at = log_sum(terms, doubt, {});
   const double square = product(at.gradient, at.gradient);
   if (square <= 0) return 1;
   double shift = 0;
@@ -116,8 +115,8 @@ double convexity(const Terms& terms, const Doubt& doubt) {
 }
 
 /// Standard deviations from the medians to the room: the distance of the nearest point at which the terms
-/// need all of it.
-double reliability(Terms terms, const Doubt& doubt, double room) {
+/// need all of it. Where it is below `enough`, perhaps another value below that, which takes less time.
+double reliability(Terms terms, const Doubt& doubt, double room, double enough = -kSurely) {
   const auto& sd = doubt.log_sd;
   // Exact terms take their share of the room; the others may not be able to keep all of the rest.
   if (sd[kFragmentation] <= 0 && sd[kDistance] <= 0) {
@@ -130,20 +129,23 @@ double reliability(Terms terms, const Doubt& doubt, double room) {
   const double sum = sum_of(terms);
   if (room <= 0) return -kSurely;
   if (sum <= 0) return room >= 0 ? kSurely : -kSurely;
-  const double wanted = std::log(room / convexity(terms, doubt));
+  const LogSum at_medians = log_sum(terms, doubt, {});
+  const double wanted = std::log(room / convexity(terms, doubt, at_medians));
   // No point within kSurely standard deviations changes the sum by more than this.
   const double most = kSurely * (std::max({sd[kActivations], sd[kTransient], sd[kRuntime]}) +
                                  sd[kFragmentation] + sd[kDistance]);
   const double above = wanted - std::log(sum);
   if (std::abs(above) >= most) return above >= 0 ? kSurely : -kSurely;
   constexpr int kMostRounds = 60, kUndamped = 8;
-  constexpr double kConverged = 1e-9;
+  constexpr double kConverged = 1e-9, kMargin = 1e-6;
   std::array<double, kFactors> u{};
   double beta = 0;
   for (int round = 0; round < kMostRounds; ++round) {
-    const LogSum at = log_sum(terms, doubt, u);
+    const LogSum at = round == 0 ? at_medians : log_sum(terms, doubt, u);
     const double length = std::sqrt(product(at.gradient, at.gradient));
     const double next = (wanted - at.value + product(at.gradient, u)) / length;
+    // The logarithm of the sum is convex, above its tangents: no nearest point is farther than where a tangent has it.
+    if (next < enough - kMargin) return std::max(next, -kSurely);
     const double step = round < kUndamped ? 1 : 0.5;
     for (std::size_t i = 0; i < u.size(); ++i) u[i] += step * (next * at.gradient[i] / length - u[i]);
     const bool converged = round > 0 && std::abs(next - beta) < kConverged;
@@ -209,8 +211,8 @@ FitDistribution fit_distribution(const StageMemory& m, Bytes limit, const Profil
   d.sure = sure_of(m);
   d.median = d.sure;
   if (sum_of(terms) > 0) {
-    d.median += Bytes(sum_of(terms) * convexity(terms, doubt));
     const LogSum at = log_sum(terms, doubt, {});
+    d.median += Bytes(sum_of(terms) * convexity(terms, doubt, at));
     d.log_sd = std::sqrt(product(at.gradient, at.gradient));
   }
   d.probability = probability_of(m, decisive.reliability);
@@ -246,13 +248,14 @@ Bytes held_by(const StageMemory& m, const Profile& profile, HeldMemory what) {
 // factors at that value fit with a probability of at least that of z.
 FitTest::FitTest(double p, const Profile& profile)
     : profile_(profile), probability_(std::max(p, kLeastFitProbability)) {
+  deviations_ = {normal_quantile(probability_), student_quantile(probability_)};
   for (std::size_t i = 0; i < safe_.size(); ++i) {
     StageMemory m;
     m.one_graph = (i & 1U) != 0;
     m.pooled = (i & 2U) != 0;
     m.mixed = (i & 4U) != 0;
     if (m.mixed && !m.pooled) continue;  // never asked for
-    const double z = m.pooled ? student_quantile(probability_) : normal_quantile(probability_);
+    const double z = deviations_[m.pooled ? 1 : 0];
     const Doubt doubt = doubt_of(m, profile, 0);
     const auto& sd = doubt.log_sd;
     // An upper bound of convexity().
@@ -269,13 +272,18 @@ bool FitTest::fits(const StageMemory& m, Bytes limit) const {
   const Safe& safe = safe_[(m.one_graph ? 1U : 0U) + (m.pooled ? 2U : 0U) + (m.mixed ? 4U : 0U)];
   if (states_of(m) >= limit || m.peak() > limit) return false;
   const double room = (limit - safe.states * states_of(m)).value;
-  double most = 0;
-  for (const MemoryMoment& at : m.moments)
-    most =
-        std::max(most, safe.activations * at.activations.value +
-                           safe.transient * (at.logits + at.staging).value + safe.runtime * m.runtime.value);
-  if (most <= room) return true;
-  return probability_of_fitting(m, limit, profile_) >= probability_;
+  const auto is_safe = [&](const MemoryMoment& at) {
+    return safe.activations * at.activations.value + safe.transient * (at.logits + at.staging).value +
+               safe.runtime * m.runtime.value <=
+           room;
+  };
+  if (std::all_of(m.moments.begin(), m.moments.end(), is_safe)) return true;
+  const Doubt doubt = doubt_of(m, profile_, 0);
+  const double left = (limit - sure_of(m)).value, enough = std::min(deviations_[m.pooled ? 1 : 0], kSurely);
+  return std::all_of(m.moments.begin(), m.moments.end(), [&](const MemoryMoment& at) {
+    return is_safe(at) ||
+           probability_of(m, reliability(terms_of(m, at, doubt), doubt, left, enough)) >= probability_;
+  });
 }
 
 }  // namespace trnplan::models

@@ -85,7 +85,8 @@ class FitTest {
 
   const Profile& profile_;
   double probability_;
-  std::array<Safe, 8> safe_;  ///< of one_graph, pooled and mixed as bits
+  std::array<double, 2> deviations_;  ///< from the medians, of that probability; of a pool
+  std::array<Safe, 8> safe_;          ///< of one_graph, pooled and mixed as bits
 };
 
 }  // namespace trnplan::models

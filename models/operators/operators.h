@@ -92,6 +92,8 @@ class LayerModel {
   double waits() const { return waits_; }
   /// Addition of a micro-batch's gradients of `parameters` to the accumulator.
   OperatorList accumulate(double parameters) const;
+  /// Work of that addition.
+  Work accumulation(double parameters) const;
   /// The update of `parameters` (optimizer state over `shards` ranks).
   OperatorList optimizer(double parameters, int shards) const;
   /// The host's time in a collective call of a group (NetworkState::call_per_rank).

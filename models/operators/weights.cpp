@@ -34,9 +34,12 @@ void LayerModel::reduce_gradients(OperatorList& list, double parameters) const {
                   .background = true});
 }
 
+Work LayerModel::accumulation(double parameters) const {
+  return device_.memory(on_, Bytes(parameters * framework_of(s_).state_bytes(s_).accumulate));
+}
+
 OperatorList LayerModel::accumulate(double parameters) const {
-  OperatorList list{memory("gradient accumulation", Category::compute,
-                           parameters * framework_of(s_).state_bytes(s_).accumulate)};
+  OperatorList list{operator_of("gradient accumulation", accumulation(parameters), Category::compute)};
   list.back().weights = true;
   return list;
 }

@@ -218,6 +218,15 @@ double pace_of(const Profile& profile, const Job& job, const Strategy* strategy)
   return factor;
 }
 
+bool knows_layouts(const Profile& profile, const Job& job) {
+  if (profile.calibration == nullptr) return false;
+  const auto& all = profile.calibration->stacks;
+  return std::any_of(all.begin(), all.end(), [&](const StackFactor& f) {
+    return !f.layout.empty() && is_of_stack(f, job) &&
+           (f.instance.empty() || f.instance == job.cluster.instance.name);
+  });
+}
+
 double layout_factor(const Profile& profile, const Job& job, const Strategy& strategy) {
   double factor = 1;
   if (profile.calibration == nullptr) return factor;

@@ -220,6 +220,8 @@ Seconds call_per_rank(const Profile& profile);
 /// factors, each to the power of its factor_shares().
 double pace_of(const Profile& profile, const Job& job, const Strategy* strategy = nullptr);
 
+/// True if layouts of the job's stack and instance were measured: else layout_factor() is 1.
+bool knows_layouts(const Profile& profile, const Job& job);
 /// The factor of layouts that were measured, in pace_of() with a strategy; 1 for others.
 double layout_factor(const Profile& profile, const Job& job, const Strategy& strategy);
 

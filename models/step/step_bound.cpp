@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -193,55 +194,74 @@ std::vector<int> StepBounds::best_layers(const Strategy& s, int micro_batches, c
 }
 
 ComputeBounds::ComputeBounds(const Job& job, const Profile& profile)
-    : job_(job), profile_(on_job(profile, job)) {}
+    : job_(job), profile_(on_job(profile, job)), measures_(knows_layouts(profile_, job)) {}
 
 /// A field that is added to Strategy does not compile until it is added to the key, if it changes operators.
 ComputeBounds::Key ComputeBounds::key_of(const Strategy& s) {
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
                schedule, framework, sharding, shard_ranks] = s;
-  (void)pipeline, (void)virtual_pipeline, (void)data, (void)zero1, (void)pipeline_cuts, (void)schedule,
-      (void)shard_ranks;
-  return {tensor,          context,   expert,    micro_batch, kv_replicator, bucket_mb, sequence_parallel,
-          flash_attention, recompute, precision, sharding,    framework};
+  (void)pipeline, (void)virtual_pipeline, (void)data, (void)zero1, (void)recompute, (void)pipeline_cuts,
+      (void)schedule, (void)shard_ranks;
+  return {tensor,          context,   expert,   micro_batch, kv_replicator, bucket_mb, sequence_parallel,
+          flash_attention, precision, sharding, framework};
 }
 
-const ComputeBounds::Parts& ComputeBounds::parts(const Strategy& s) {
-  Key key = key_of(s);
+namespace {
+
+/// A strategy of the same kind on one stage and rank.
+Strategy alone(Strategy s) {
+  s.pipeline_parallel = s.virtual_pipeline = s.data_parallel = 1;
+  s.zero1 = true;
+  s.schedule = Schedule::one_f_one_b;
+  s.pipeline_cuts.clear();
+  s.shard_ranks = 0;
+  return s;
+}
+
+}  // namespace
+
+ComputeBounds::Kind& ComputeBounds::kind_of(const Strategy& s) {
+  const Key key = key_of(s);
   if (last_ != nullptr && last_->first == key) return last_->second;
-  const auto [known, fresh] = known_.try_emplace(std::move(key));
-  last_ = &*known;
-  if (!fresh) return known->second;
-  Strategy kind = s;
-  kind.pipeline_parallel = kind.virtual_pipeline = kind.data_parallel = 1;
-  kind.zero1 = true;
-  kind.schedule = Schedule::one_f_one_b;
-  kind.pipeline_cuts.clear();
-  kind.shard_ranks = 0;
-  try {
-    const LayerModel model(job_, kind, profile_);
-    known->second = {work(model.layer_forward()) + work(model.layer_backward()),
-                     work(model.embedding_forward()) + work(model.embedding_backward()),
-                     work(model.head_forward()) + work(model.head_backward())};
-  } catch (...) {
-    known_.erase(known);
-    last_ = nullptr;
-    throw;
+  auto known = known_.find(key);
+  if (known == known_.end()) {
+    const Strategy one = alone(s);
+    const LayerModel model(job_, one, profile_);
+    Kind kind{work(model.layer_forward()),
+              work(model.embedding_forward()) + work(model.embedding_backward()),
+              work(model.head_forward()) + work(model.head_backward()),
+              {}};
+    known = known_.emplace(key, std::move(kind)).first;
   }
+  last_ = &*known;
   return known->second;
+}
+
+ComputeBounds::Parts ComputeBounds::parts(const Strategy& s) {
+  Kind& kind = kind_of(s);
+  auto& known = kind.layer_backward;
+  auto backward =
+      std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == s.recompute; });
+  if (backward == known.end()) {
+    const Strategy one = alone(s);
+    known.emplace_back(s.recompute, work(LayerModel(job_, one, profile_).layer_backward()));
+    backward = std::prev(known.end());
+  }
+  return {kind.layer_forward + backward->second, kind.embedding, kind.head};
 }
 
 /// A measured layout may be faster than its parts say.
 double ComputeBounds::measured(const Strategy& s) const {
   constexpr double kRounded = 1 - 1e-9;
-  const double factor = layout_factor(profile_, job_, s);
+  const double factor = measures_ ? layout_factor(profile_, job_, s) : 1;
   return factor < 1 ? factor * kRounded : 1;
 }
 
 SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
   const LayerModel model(job_, s, profile_);
   const std::vector<int> layers = layers_per_chunk(job_.architecture, s);
-  const Parts& each = parts(s);
+  const Parts each = parts(s);
   SimTime most;
   int below = -1;  // layers of the stage below, where it holds no end
   for (int i = 0; i < s.pipeline_parallel; ++i) {
@@ -250,7 +270,8 @@ SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
     const bool inner = !ends.first && !ends.last;
     if (inner && sum == below) continue;
     below = inner ? sum : -1;
-    SimTime once = each.layer * sum + work(model.accumulate(stage_parameters(job_.architecture, s, i, sum)));
+    SimTime once = each.layer * sum;
+    once += to_sim_time(model.accumulation(stage_parameters(job_.architecture, s, i, sum)).seconds);
     if (ends.first) once += each.embedding;
     if (ends.last) once += each.head;
     most = std::max(most, once * micro_batches);
@@ -259,10 +280,11 @@ SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
   return measured_factor < 1 ? to_sim_time(to_seconds(most) * measured_factor) : most;
 }
 
-Seconds ComputeBounds::layers(const Strategy& s, int micro_batches) {
-  // One of the stages has at least the mean number of layers.
-  return to_seconds(parts(s).layer) *
-         (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches * measured(s));
+Seconds ComputeBounds::mean_stage(const Strategy& s, int micro_batches) {
+  const Parts each = parts(s);
+  const Seconds all =
+      to_seconds(each.layer) * job_.architecture.layers + to_seconds(each.embedding + each.head);
+  return all * (static_cast<double>(micro_batches) / s.pipeline_parallel * measured(s));
 }
 
 }  // namespace trnplan::models

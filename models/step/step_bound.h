@@ -63,28 +63,34 @@ class ComputeBounds {
   /// collectives is unknown. Cost: microseconds.
   SimTime busiest_stage(const Strategy& s, int micro_batches);
 
-  /// The least time of the layers of the busiest stage, with any cuts. Remembers the time of a layer, which
-  /// strategies share that differ only in the degrees that distribute layers and batches. Throws
-  /// std::overflow_error where a layer is beyond the simulation clock. Cost: below a microsecond once a kind
-  /// of layer is known.
-  Seconds layers(const Strategy& s, int micro_batches);
+  /// The mean time of the stages, with any cuts: the busiest one takes no less, but for rounding (1e-9). Does not count
+  /// the addition of gradients. Remembers the time of a layer, which strategies share that differ only in the
+  /// degrees that distribute layers and batches. Throws std::overflow_error where a layer is beyond the
+  /// simulation clock. Cost: below a microsecond once a kind of layer is known.
+  Seconds mean_stage(const Strategy& s, int micro_batches);
 
  private:
   /// Work of a micro-batch, forward and backward.
   struct Parts {
     SimTime layer, embedding, head;
   };
-  /// Parts of a strategy that change the operators of a micro-batch.
-  using Key =
-      std::tuple<int, int, int, int, int, int, bool, bool, Recompute, Precision, Sharding, std::string_view>;
+  /// Parts of a strategy that change the operators of a micro-batch, but for recomputation.
+  using Key = std::tuple<int, int, int, int, int, int, bool, bool, Precision, Sharding, std::string_view>;
+  /// The same, and the backward of a layer by the recomputation, which changes nothing else.
+  struct Kind {
+    SimTime layer_forward, embedding, head;
+    std::vector<std::pair<Recompute, SimTime>> layer_backward;
+  };
   static Key key_of(const Strategy& s);
-  const Parts& parts(const Strategy& s);
+  Kind& kind_of(const Strategy& s);
+  Parts parts(const Strategy& s);
   double measured(const Strategy& s) const;
 
   const Job& job_;
   Profile profile_;  ///< as on_job() returns it
-  std::map<Key, Parts> known_;
-  const std::pair<const Key, Parts>* last_ = nullptr;  ///< of `known_`, what was asked for last
+  bool measures_;    ///< it knows measured layouts of the job's stack
+  std::map<Key, Kind> known_;
+  std::pair<const Key, Kind>* last_ = nullptr;  ///< of `known_`, the one asked for last
 };
 
 }  // namespace trnplan::models

@@ -49,6 +49,7 @@ CandidatePart::CandidatePart(const Job& job, const models::Profile& profile, con
 void CandidatePart::forget() {
   bounds_.reset();
   verdicts_.clear();
+  last_verdict_ = nullptr;
   residencies_.clear();
 }
 
@@ -117,16 +118,15 @@ Seconds CandidatePart::bound(const Strategy& s) {
 bool CandidatePart::fits(const Strategy& s, Bytes limit) {
   use_batch_of(s);
   const int m = micro_batches(s);
-  const std::vector<int> parts = models::layers_per_chunk(job_.architecture, s);
+  Tried automatic{models::layers_per_chunk(job_.architecture, s)};
   const std::vector<models::Residency>* alive = s.virtual_pipeline > 1 ? &residencies(s, m) : nullptr;
-  bool automatic = true;
-  for (int stage = 0; stage < s.pipeline_parallel && automatic; ++stage) {
-    const int layers = models::layers_of_stage(parts, s, stage);
+  for (int& stage = automatic.failed; stage < s.pipeline_parallel; ++stage) {
+    const int layers = models::layers_of_stage(automatic.layers, s, stage);
     const models::Residency held = alive != nullptr ? (*alive)[at(stage)] : one_chunk(s, m, stage, layers);
-    automatic = fits(models::stage_memory(job_, s, profile_, stage, layers, held), limit);
+    if (!fits(models::stage_memory(job_, s, profile_, stage, layers, held), limit)) break;
   }
-  if (automatic || !has_free_cuts(s)) return automatic;
-  return !most_layers(s, limit).empty();
+  if (automatic.failed == s.pipeline_parallel) return true;
+  return has_free_cuts(s) && !most_layers(s, limit, &automatic).empty();
 }
 
 std::vector<Violation> CandidatePart::violations(const Strategy& s) {
@@ -138,8 +138,11 @@ std::vector<Violation> CandidatePart::violations(const Strategy& s) {
 }
 
 const topology::PlacementVerdict& CandidatePart::verdict_of(const Strategy& s) {
-  const auto [it, fresh] = verdicts_.try_emplace(keys_of(s).groups);
+  const auto groups = keys_of(s).groups;
+  if (last_verdict_ != nullptr && last_verdict_->first == groups) return last_verdict_->second;
+  const auto [it, fresh] = verdicts_.try_emplace(groups);
   if (fresh) it->second = placement_verdict(job_, s, graph_);
+  last_verdict_ = &*it;
   return it->second;
 }
 
@@ -160,10 +163,9 @@ bool CandidatePart::has_free_cuts(const Strategy& s) const {
 /// and are judged once for each kind of attention (tests/planner/search compares them with all rules).
 bool CandidatePart::is_against_the_rules(const Strategy& s) {
   Judged& last = judged_[s.flash_attention ? 1 : 0];
-  Strategy asked = s;
-  asked.recompute = {};
-  if (!last.broken || last.batch != job_.training.global_batch || last.strategy != asked) {
-    last = {std::move(asked), job_.training.global_batch, breaks_a_rule(job_, s, target_)};
+  last.strategy.recompute = s.recompute;
+  if (!last.broken || last.batch != job_.training.global_batch || last.strategy != s) {
+    last = {s, job_.training.global_batch, breaks_a_rule(job_, s, target_)};
   }
   return *last.broken;
 }
@@ -181,7 +183,7 @@ const std::vector<models::Residency>& CandidatePart::residencies(const Strategy&
 }
 
 /// The most layers that fit on each stage; empty if they are not enough.
-std::vector<int> CandidatePart::most_layers(const Strategy& s, Bytes limit) const {
+std::vector<int> CandidatePart::most_layers(const Strategy& s, Bytes limit, const Tried* tried) const {
   const int m = micro_batches(s), stages = s.pipeline_parallel;
   const int all = job_.architecture.layers - (stages - 1);
   std::vector<int> most;
@@ -190,9 +192,13 @@ std::vector<int> CandidatePart::most_layers(const Strategy& s, Bytes limit) cons
     const auto ok = [&](int l) {
       return fits(models::stage_memory(job_, s, profile_, stage, l, one_chunk(s, m, stage, l)), limit);
     };
-    // A stage mostly has room for as many as the one below, or for one more.
     int low = 0, high = all;  // `low` fits, more than `high` do not
-    for (int l = most.empty() ? 0 : most.back(), step = 1; l > 0 && low < high; step *= 2) {
+    if (tried != nullptr && stage < tried->failed) low = tried->layers[at(stage)];
+    if (tried != nullptr && stage == tried->failed) high = tried->layers[at(stage)] - 1;
+    // A stage mostly has room for as many as the one below, or for one more.
+    const bool open = !most.empty() && low < high;
+    for (int l = open ? std::clamp(most.back(), low + 1, high) : 0, step = 1; l > 0 && low < high;
+         step *= 2) {
       if (ok(l)) {
         low = l;
         l = std::min(l + step, high);

@@ -66,7 +66,12 @@ class CandidatePart {
   int micro_batches(const models::Strategy& s) const { return models::micro_batches(job_.training, s); }
   bool fits(const models::StageMemory& m, Bytes limit) const { return fit_.fits(m, limit); }
   const std::vector<models::Residency>& residencies(const models::Strategy& s, int m);
-  std::vector<int> most_layers(const models::Strategy& s, Bytes limit) const;
+  /// Layers of stages, known to fit on each stage below `failed` and not on that one.
+  struct Tried {
+    std::vector<int> layers;
+    int failed = 0;
+  };
+  std::vector<int> most_layers(const models::Strategy& s, Bytes limit, const Tried* tried = nullptr) const;
 
   struct Judged {
     models::Strategy strategy;
@@ -85,6 +90,7 @@ class CandidatePart {
   std::array<Judged, 2> judged_;                ///< the last one, plain and flash
   std::unique_ptr<models::StepBounds> bounds_;  ///< made on demand
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
+  const decltype(verdicts_)::value_type* last_verdict_ = nullptr;  ///< the last one asked for
   std::map<std::pair<decltype(Keys::chunks), int>, std::vector<models::Residency>> residencies_;
 };
 

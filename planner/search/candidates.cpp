@@ -40,10 +40,17 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   complete = space.complete;
   inexpressible = space.inexpressible;
   beyond_target = space.beyond_target;
+  all.reserve(space.strategies.size());
+  std::array<int, 3> degrees{};  // of the last one, whose part is `part`: neighbours share them
+  std::vector<int>* part = nullptr;
   for (Strategy& s : space.strategies) {
-    const int turn = turns.try_emplace(s.pipeline_parallel, static_cast<int>(turns.size())).first->second;
-    members[{s.tensor_parallel, s.context_parallel, turn % std::max(1, threads)}].push_back(
-        static_cast<int>(all.size()));
+    const std::array<int, 3> own{s.tensor_parallel, s.context_parallel, s.pipeline_parallel};
+    if (part == nullptr || own != degrees) {
+      const int turn = turns.try_emplace(s.pipeline_parallel, static_cast<int>(turns.size())).first->second;
+      part = &members[{s.tensor_parallel, s.context_parallel, turn % std::max(1, threads)}];
+      degrees = own;
+    }
+    part->push_back(static_cast<int>(all.size()));
     all.push_back({std::move(s)});
   }
   std::vector<const std::vector<int>*> work;

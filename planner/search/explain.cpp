@@ -1,6 +1,7 @@
 #include "planner/search/explain.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -119,11 +120,14 @@ class NearMisses {
     Refusal refusal;
     const Candidate* candidate;
   };
-  using Key = std::tuple<int, int, int, int, int, std::string, std::string>;
+  using Layout = std::array<int, 5>;  ///< TP, PP, DP, CP, EP
+  using Key = std::tuple<Layout, std::string, std::string>;
+  /// Rules about numbers that a strategy breaks.
+  enum class Numbers { none, with_a_time, others };
   struct Judged {
     Strategy strategy;
     int batch = 0;
-    std::optional<bool> has_a_time;  ///< absent: none was judged
+    std::optional<Numbers> numbers;  ///< absent: none was judged
   };
 
   bool beats_winner(Seconds bound, int batch) const {
@@ -131,19 +135,30 @@ class NearMisses {
     return bound / Seconds(batch) < winner_->report.step / Seconds(winner_->global_batch);
   }
 
-  /// True if the rules that `s` breaks leave a meaningful program, which has a time. None of these rules
-  /// looks at recomputation, in which alone neighbours in canonical order differ: they are judged once for
-  /// each kind of attention.
-  bool has_a_time(const Strategy& s) {
+  static Layout layout_of(const Strategy& s) {
+    return {s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel, s.expert_parallel};
+  }
+  /// True if no faster strategy of its layout is kept for its groups.
+  bool beats_kept(Seconds bound, const Strategy& s) const {
+    const auto kept = fastest_.find(layout_of(s));
+    return kept == fastest_.end() || bound < kept->second;
+  }
+
+  /// Rules about numbers that `s` breaks: with_a_time if they leave a meaningful program, which has a time. None of
+  /// these rules looks at recomputation, in which alone neighbours in canonical order differ: they are judged
+  /// once for each kind of attention.
+  Numbers numbers_of(const Strategy& s) {
     Judged& last = judged_[s.flash_attention ? 1 : 0];
-    Strategy asked = s;
-    asked.recompute = {};
-    if (!last.has_a_time || last.batch != of_batch_.training.global_batch || last.strategy != asked) {
-      const auto numbers = rule_violations(of_batch_, s, cluster_.target());
-      last = {std::move(asked), of_batch_.training.global_batch,
-              breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})};
+    last.strategy.recompute = s.recompute;
+    if (!last.numbers || last.batch != of_batch_.training.global_batch || last.strategy != s) {
+      const auto broken = rule_violations(of_batch_, s, cluster_.target());
+      const bool has_a_time = breaks_only(broken, {"pipeline-parity", "vocabulary", "tied-embeddings"});
+      last = {s, of_batch_.training.global_batch,
+              broken.empty() ? Numbers::none
+              : has_a_time   ? Numbers::with_a_time
+                             : Numbers::others};
     }
-    return *last.has_a_time;
+    return *last.numbers;
   }
 
   void look_at(const Candidate& c) {
@@ -159,11 +174,16 @@ class NearMisses {
         batch / std::max<int>(1, static_cast<int>(saturating_product({s.micro_batch, s.data_parallel})));
     if (m < 1) return;
     of_batch_.training.global_batch = batch;
-    if (!has_a_time(s)) return;
-    constexpr double kRounding = 1 - 1e-9;  // the stage's layers alone are at most its time, but for this
-    if (!beats_winner(bounds_.layers(s, m) * kRounding, batch)) return;
+    const Numbers numbers = numbers_of(s);
+    if (numbers == Numbers::others) return;
+    // With no such rule broken only its groups can be refused, and one of its layout is kept.
+    const auto matters = [&](Seconds least) {
+      return beats_winner(least, batch) && (numbers != Numbers::none || beats_kept(least, s));
+    };
+    constexpr double kRounding = 1 - 1e-9;  // the busiest stage takes no less than the mean, but for this
+    if (!matters(bounds_.mean_stage(s, m) * kRounding)) return;
     Seconds bound = to_seconds(bounds_.busiest_stage(s, m));
-    if (!beats_winner(bound, batch)) return;
+    if (!matters(bound)) return;
     // Too large anyway, which is cheaper to know than its groups.
     if (!cluster_.fits(c, cluster_.limit())) return;
     std::vector<Violation> why = cluster_.violations(c);
@@ -181,15 +201,12 @@ class NearMisses {
     r.strategy = s;
     r.lower_bound = bound;
     r.why = std::move(why);
-    Key key{0, 0, 0, 0, 0, r.why.rule, std::move(policy)};
     // Other rules are the same in every layout.
-    if (r.why.rule == "replica-group" || r.why.rule == "memory") {
-      std::tie(std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), std::get<4>(key)) =
-          std::tie(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel,
-                   s.expert_parallel);
-    }
+    const bool of_groups = r.why.rule == "replica-group", of_layout = of_groups || r.why.rule == "memory";
+    Key key{of_layout ? layout_of(s) : Layout{}, r.why.rule, std::move(policy)};
     const auto [it, fresh] = kept_.try_emplace(std::move(key), Kept{r, &c});
     if (!fresh && bound < it->second.refusal.lower_bound) it->second = {r, &c};
+    if (of_groups) fastest_[layout_of(s)] = it->second.refusal.lower_bound;
   }
 
   /// Adds the parts of an explanation that only refusals that stay need.
@@ -239,6 +256,7 @@ class NearMisses {
   models::ComputeBounds bounds_;
   Judged judged_[2];  ///< the last one, plain and flash
   std::map<Key, Kept> kept_;
+  std::map<Layout, Seconds> fastest_;  ///< of those kept for their groups
 };
 
 /// Smallest number of nodes that suffices: doubles them until something fits, then tries eighths below.

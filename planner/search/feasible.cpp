@@ -24,7 +24,7 @@ namespace {
 /// True if the strategy's computation takes at most `longest`. A step beyond the simulation clock is no plan.
 bool computes_within(Seconds longest, models::ComputeBounds& bounds, const Strategy& s, int micro_batches) {
   try {
-    return bounds.layers(s, micro_batches) <= longest;
+    return bounds.mean_stage(s, micro_batches) <= longest;
   } catch (const std::overflow_error&) {
     return false;
   }

@@ -47,7 +47,9 @@ std::string pinned_version(const models::Job& job, const models::NeuronRelease* 
 }
 
 bool learns(const models::Job& job, const models::Strategy& s) {
-  if (job.learning == models::Learning{} && job.run == models::RunFiles{}) return true;
+  static const models::Learning kNothing;
+  static const models::RunFiles kNoFiles;
+  if (job.learning == kNothing && job.run == kNoFiles) return true;
   std::vector<planner::Violation> broken;
   need_learning(job, nxdt_recipe(job.architecture), nxdt_learnable(s), broken);
   return broken.empty();

@@ -126,6 +126,7 @@ TEST_CASE("a test of one probability is that probability, where the count fits",
     for (int i = 0; i < 2000; ++i) {
       StageMemory m = stage_of(16 * halton(i, 2), 16 * halton(i, 3), 5 * halton(i, 5), 0.7);
       m.one_graph = i % 2 == 0;
+      m.pooled = i % 3 == 0;
       const double is = probability_of_fitting(m, limit, p);
       const bool fits = m.peak() <= limit && is >= std::max(wanted, kLeastFitProbability);
       CAPTURE(i, wanted, is);

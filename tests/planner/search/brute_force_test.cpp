@@ -55,7 +55,7 @@ std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& 
     const Seconds step = make_plan(job, c.strategy, profile, graph).report.step;
     CHECK(c.bound <= step);
     const models::Job with_batch = candidates.job_of(c.strategy);
-    CHECK(bounds.layers(c.strategy, models::micro_batches(with_batch.training, c.strategy)) <= c.bound);
+    CHECK(bounds.mean_stage(c.strategy, models::micro_batches(with_batch.training, c.strategy)) <= c.bound);
     all.emplace_back(step.value, c.strategy);
   }
   std::sort(all.begin(), all.end());
