@@ -76,21 +76,24 @@ class Constraints {
         ++columns[w.resource].count;
       }
     }
-    std::vector<ResourceId> lowest(columns.size(), kNoResource), by_hash;
+    std::vector<ResourceId> lowest(columns.size(), kNoResource);
+    // A table of the last resource of each hash that is like none before, with open addressing.
+    const auto used =
+        std::count_if(columns.begin(), columns.end(), [](const Column& c) { return c.count > 0; });
+    std::vector<ResourceId> table(std::bit_ceil(2 * static_cast<std::size_t>(used) + 1), kNoResource);
+    const std::size_t mask = table.size() - 1;
     for (ResourceId r = 0; r < columns.size(); ++r) {
-      if (columns[r].count == 0) continue;
-      columns[r].hash ^= mixed(std::bit_cast<std::uint64_t>(p.resources()[r].capacity.value));
-      by_hash.push_back(r);
-    }
-    std::sort(by_hash.begin(), by_hash.end(), [&](ResourceId a, ResourceId b) {
-      return columns[a].hash != columns[b].hash ? columns[a].hash < columns[b].hash : a < b;
-    });
-    for (std::size_t i = 0, first = 0; i < by_hash.size(); ++i) {
-      const ResourceId r = by_hash[i], other = by_hash[first];
-      const bool alike = columns[r].hash == columns[other].hash && columns[r].count == columns[other].count &&
+      Column& column = columns[r];
+      if (column.count == 0) continue;
+      column.hash ^= mixed(std::bit_cast<std::uint64_t>(p.resources()[r].capacity.value));
+      std::size_t place = column.hash & mask;
+      while (table[place] != kNoResource && columns[table[place]].hash != column.hash)
+        place = (place + 1) & mask;
+      const ResourceId other = table[place];
+      const bool alike = other != kNoResource && column.count == columns[other].count &&
                          p.resources()[r].capacity.value == p.resources()[other].capacity.value;
-      if (!alike) first = i;
-      lowest[r] = by_hash[first];
+      if (!alike) table[place] = r;
+      lowest[r] = table[place];
     }
     separate(p, lowest);
     return lowest;
