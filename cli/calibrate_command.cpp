@@ -82,7 +82,7 @@ std::string what_to_add(const CalibrateResult& result, const api::CalibrateReque
     return text + fmt::format("  {} {} --strategy tp=8,pp=4 {}\n", command,
                               command_line({"--job", request.job}), out);
   }
-  return text + fmt::format("  {0} --config NXDT.yaml {1}\n  {0} --job JOB.yaml --strategy tp=8,pp=4 {1}\n",
+  return text + fmt::format("  {0} --config FILE {1}\n  {0} --job JOB.yaml --strategy tp=8,pp=4 {1}\n",
                             command, out);
 }
 

@@ -31,7 +31,7 @@ std::string how_to_compare(const std::string& source) {
   return fmt::format(
       "to see whether that is as fast as it should be, state what ran: {} or {}\n",
       command_text({"trnplan", "watch", source == io::kStandardInputName ? io::kStandardInput : source,
-                    "--config", "NXDT.yaml"}),
+                    "--config", "FILE"}),
       never_broken("--job JOB.yaml --strategy tp=8,pp=4"));
 }
 

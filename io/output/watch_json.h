@@ -55,7 +55,7 @@ struct WatchReport {
   std::optional<std::pair<double, double>> predicted_90;
   std::optional<double> tokens_per_second, loss;
   std::optional<double> memory_bytes, predicted_memory_bytes;  ///< of the fullest core
-  std::string_view device = "core";                            ///< the usual word for the device of a rank
+  std::string_view device = "device";                          ///< the usual word for the device of a rank
   std::optional<double> wall_seconds, goodput, eta_seconds, usd_so_far, usd_total;
   int restarts = 0;
   std::int64_t lost_steps = 0;
