@@ -20,6 +20,7 @@
 #include "calibrate/validate/memory_score.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/measuring.h"
+#include "io/catalog/profile_reader.h"
 #include "io/input/measured_network.h"
 #include "io/output/atomic_write.h"
 #include "text/diagnostic.h"
@@ -151,7 +152,7 @@ class Calibration {
       tables = tables || !content.tables.empty() || !content.nccl.empty();
     }
     const bool states_nodes =
-        !r_.config.empty() ||
+        (!r_.config.empty() && config_states_nodes(r_.config, r_.texts)) ||
         (!r_.job.empty() && io::job_source(r_.job, catalog_, r_.texts) == io::JobSource::job);
     const int nodes = tables && states_nodes ? 0 : r_.points.nodes;  // --nodes is of the tables
     return {r_.job, r_.strategy, r_.config, r_.instance, nodes, r_.texts, logged_stack(steps)};
@@ -271,9 +272,8 @@ class Calibration {
       tables.insert(tables.end(), file.content.nccl.begin(), file.content.nccl.end());
     }
     rows.points = io::points_of_nccl(tables, machine);
-    out_.machine = calibrate::calibrate_machine(
-        rows, machine, prior, io::machine_spreads_from(read_document(catalog_.file("measuring.json"))),
-        r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
+    out_.machine = calibrate::calibrate_machine(rows, machine, prior, spreads(),
+                                                r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
     const calibrate::MachineCalibration& c = *out_.machine;
     if (out_.ran) out_.change = machine_change(*out_.ran, prior, c.fit.profile);
     out_.refused = refuses(c.fit.explains() && c.fit.far_off().empty());
@@ -300,12 +300,12 @@ class Calibration {
 
   /// nccom-test measures the collectives of NeuronCores.
   void refuse_switched() const {
-    if (instance_.traits.accelerator != topology::Accelerator::gpu) return;
-    throw InputError(
-        {{out_.points.front().at.file, 0, 0},
-         "",
-         fmt::format("a table of nccom-test, which measures NeuronCores, and a {} has none", instance_.name),
-         "name the machine that was measured with --instance, or give a table of nccl-tests"});
+    if (machine().traits.accelerator != topology::Accelerator::gpu) return;
+    throw InputError({{out_.points.front().at.file, 0, 0},
+                      "",
+                      fmt::format("collectives of nccom-test, which measures NeuronCores, and a {} has none",
+                                  machine().name),
+                      "name the machine that was measured with --instance, or give a table of nccl-tests"});
   }
 
   /// Steps and points are of one machine, and kernels that are fitted with them must be of its cores.
@@ -392,16 +392,22 @@ class Calibration {
                     : calibrate::fit_collectives(chosen.points, instance_, prior);
     if (!r_.no_fit && !fit.converged)
       remarks_.add("the fit did not converge; its parameters are not an optimum");
-    for (const calibrate::CollectiveFit::Estimate& e : fit.far_off())
-      remarks_.add(fmt::format(
-          "{} {:.3g} is {} times the {:.3g} of {}: hardly of this type of machine; check which one "
-          "was measured, and how",
-          models::to_string(e.parameter), e.posterior.median,
-          factor_text(e.posterior.median / e.prior.median), e.prior.median, prior.name));
-    out_.refused = refuses(fit.explains() && fit.far_off().empty());
+    const std::vector<calibrate::CollectiveFit::Estimate> far = fit.far_off(spreads().machine);
+    for (const calibrate::CollectiveFit::Estimate& e : far)
+      remarks_.add(
+          Diagnostic{chosen.points.front().at, std::string(models::to_string(e.parameter)),
+                     fmt::format("{:.3g} is {} times the {:.3g} of {}: hardly of this type of machine",
+                                 e.posterior.median, factor_text(e.posterior.median / e.prior.median),
+                                 e.prior.median, prior.name),
+                     "check which machine was measured, and the unit of the times"});
+    out_.refused = refuses(fit.explains() && far.empty());
     if (r_.out.empty() || out_.refused) return;
     std::string text = collective_profile_json(fit, catalog_, out_.readings, name_of(r_.out), instance_.name);
     write([&] { return text; });
+  }
+
+  [[nodiscard]] calibrate::MachineSpreads spreads() const {
+    return io::machine_spreads_from(read_document(catalog_.file("measuring.json")));
   }
 
   /// True if the profile is not written, because of its fit.
@@ -411,8 +417,11 @@ class Calibration {
 
   template <class Text>
   void write(const Text& text) {
-    io::update_file(r_.out, r_.force,
-                    [&] { return keep_observations(text(), r_.profile, r_.out, remarks_); });
+    io::update_file(r_.out, r_.force, [&] {
+      const std::string whole = keep_observations(text(), r_.profile, r_.out, remarks_);
+      (void)io::profile_from(parse_document(whole, r_.out), &catalog_);  // what cannot be read is not written
+      return whole;
+    });
     remarks_.add("wrote " + r_.out);
   }
 

@@ -33,7 +33,6 @@ using targets::Severity;
 
 /// Key of findings on all degrees together, in NxDT's configs.
 constexpr const char* kWholeStrategy = "distributed_strategy";
-constexpr const char* kNumNodes = "trainer.num_nodes";
 
 SourcePos place_of(const targets::NxdtConfig& config, std::string_view key) {
   const targets::NxdtKey* leaf = config.find(key);
@@ -53,17 +52,6 @@ FileAtHand at_hand(const targets::NxdtConfig& config) {
 bool has_errors(const std::vector<Finding>& findings) {
   return std::any_of(findings.begin(), findings.end(),
                      [](const Finding& f) { return f.severity == Severity::error; });
-}
-
-/// `--nodes` replaces trainer.num_nodes, as train.sh does.
-void set_nodes(targets::NxdtConfig& config, int nodes) {
-  for (targets::NxdtKey& leaf : config.keys) {
-    if (leaf.key != kNumNodes) continue;
-    leaf.text = std::to_string(nodes);
-    leaf.quoted = false;
-    return;
-  }
-  config.keys.push_back({kNumNodes, std::to_string(nodes), false, {config.file, 0, 0}});
 }
 
 /// A host runs one process per core. Returns the strategy with the resulting data-parallel degree.
@@ -160,9 +148,9 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
     result.no_prediction = "it does not train on this machine";
     return;
   }
-  const SourcePos at = place_of(config, kNumNodes);
-  job.cluster.nodes = nodes_of(reading.nodes, job.cluster.instance, at, kNumNodes);
-  add_other_nodes(result.findings, o, job.cluster.nodes, at, kNumNodes);
+  const SourcePos at = place_of(config, targets::kNumNodes);
+  job.cluster.nodes = nodes_of(reading.nodes, job.cluster.instance, at, targets::kNumNodes);
+  add_other_nodes(result.findings, o, job.cluster.nodes, at, targets::kNumNodes);
   const ResolvedJob resolved = resolved_run(result.findings, o, std::move(job));
   const Predictor predictor(resolved);
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, resolved.job().cluster);
@@ -175,7 +163,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   add_violations(result.findings, judgement.broken, at_hand(config));
   const bool doubtful = add_doubts(result.findings, judgement, at_hand(config));
   if ((judgement.refused() || doubtful) && reading.not_modelled.empty())
-    name_nearest(result, o, resolved, predictor, p, strategy, config);
+    if (o.recommends) name_nearest(result, o, resolved, predictor, p, strategy, config);
   result.no_prediction = planner::why_no_plan(judgement);
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   result.stack = p.stack;
@@ -203,9 +191,9 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   }
   targets::NxdtConfig config = targets::nxdt_from(root);
   config.devices_lines = targets::devices_lines(text, o.file);
-  const int nodes = o.nodes > 0 || config.find(kNumNodes) != nullptr ? o.nodes : o.planned_nodes;
+  const int nodes = o.nodes > 0 || config.find(targets::kNumNodes) != nullptr ? o.nodes : o.planned_nodes;
   if (nodes > 0)
-    set_nodes(config, nodes * (o.instance.empty() ? 1 : load_instance(catalog, o.instance).hosts));
+    targets::set_nodes(config, nodes * (o.instance.empty() ? 1 : load_instance(catalog, o.instance).hosts));
   const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog, o.texts);
   const targets::NxdtReading reading = targets::interpret(config, model.architecture);
 
@@ -214,7 +202,8 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   for (Finding& f : result.findings)
     if (f.source.empty()) f.source = source_of("nxdt", f.rule);
   for (const std::string& remark : model.notes) note(result.findings, "model", remark);
-  if (const targets::NxdtKey* stated = config.find(kNumNodes); reading.nodes > topology::kMostNodes) {
+  if (const targets::NxdtKey* stated = config.find(targets::kNumNodes);
+      reading.nodes > topology::kMostNodes) {
     throw InputError({stated->at, stated->key, fmt::format("more than {} nodes", topology::kMostNodes),
                       "an UltraCluster holds 30,000 chips; write fewer nodes"});
   }

@@ -26,7 +26,8 @@ struct CheckRequest {
   int planned_nodes = 0;          ///< of the plan whose folder holds the file; 0 = none
   /// Variables of the environment in which a script of `target` starts, by name.
   std::map<std::string, std::string, std::less<>> environment = {};
-  StatedFiles texts;  ///< `file`, if in memory
+  StatedFiles texts;       ///< `file`, if in memory
+  bool recommends = true;  ///< false: no nearest configs, whose search takes most of the time
 };
 
 struct CheckResult {

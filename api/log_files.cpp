@@ -1,5 +1,6 @@
 #include "api/log_files.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -67,10 +68,16 @@ std::vector<models::CalibrationFile> learnt_starts(const std::string& path, std:
                                                    const models::Profile& profile) {
   std::vector<models::CalibrationFile> starts;
   if (profile.calibration == nullptr) return starts;
-  for (const models::CalibrationFile& learnt : profile.calibration->files) {
-    if (learnt.bytes == 0 || learnt.bytes >= bytes) continue;
-    if (io::hash_of_start(path, learnt.bytes) == learnt.sha256)
-      starts.push_back({std::filesystem::path(path).filename().string(), learnt.sha256, learnt.bytes});
+  std::map<std::uint64_t, std::vector<std::string>> learnt;  // hashes by size
+  for (const models::CalibrationFile& file : profile.calibration->files)
+    if (file.bytes > 0 && file.bytes < bytes) learnt[file.bytes].push_back(file.sha256);
+  std::vector<std::uint64_t> sizes;
+  for (const auto& [size, hashes] : learnt) sizes.push_back(size);
+  const std::vector<std::string> hashes = io::hashes_of_starts(path, sizes);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::vector<std::string>& known = learnt[sizes[i]];
+    if (std::find(known.begin(), known.end(), hashes[i]) != known.end())
+      starts.push_back({std::filesystem::path(path).filename().string(), hashes[i], sizes[i]});
   }
   return starts;
 }

@@ -39,7 +39,7 @@ using SeenFiles = std::map<std::string, std::string>;
                                                   Remarks& remarks);
 
 /// The first bytes of a file that a profile has learnt as a whole file: logs that have grown since. Empty for standard
-/// input and pipes. Cost: that of reading them again.
+/// input and pipes. Throws InputError. Cost: that of reading the file once more.
 [[nodiscard]] std::vector<models::CalibrationFile> learnt_starts(const std::string& path, std::uint64_t bytes,
                                                                  const models::Profile& profile);
 

@@ -136,8 +136,10 @@ launch::WatchContext watched_context(const WatchedRun& options, const std::strin
     return context;
   }
   if (options.job.empty() && options.config.empty() && options.nodes > 0)
-    throw InputError(
-        {{"command line", 0, 0}, "--nodes", "there is no --job or --config for it", "add --job JOB"});
+    throw InputError({{"command line", 0, 0},
+                      "--nodes",
+                      "there is no --job or --config for it",
+                      "add --job JOB or --config FILE"});
   auto ran = what_ran(options, catalog, remarks);
   if (!ran) {
     context.ran = assumed(catalog, options.instance);

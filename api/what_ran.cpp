@@ -27,10 +27,18 @@ using calibrate::WhatRan;
 
 namespace {
 
-/// What the config or script of a target other than NxDT trains.
+/// The config or script of a target other than NxDT; nullopt, with a remark, if there is no prediction for it.
 std::optional<WhatRan> ran_of_script(const StatedRun& stated, Remarks& remarks) {
-  CheckResult checked = check(
-      {.file = stated.config, .instance = stated.instance, .nodes = stated.nodes, .texts = stated.texts});
+  if (stated.nodes == 0 && !config_states_nodes(stated.config, stated.texts))
+    throw InputError({{"command line", 0, 0},
+                      "--nodes",
+                      "the script does not state on how many nodes it ran",
+                      "add --nodes N"});
+  CheckResult checked = check({.file = stated.config,
+                               .instance = stated.instance,
+                               .nodes = stated.nodes,
+                               .texts = stated.texts,
+                               .recommends = false});
   if (checked.prediction) return WhatRan{checked.job, checked.prediction->strategy, stated.config};
   remarks.add(fmt::format("{}: there is no prediction for what ran: {}", printable(stated.config),
                           checked.no_prediction));
@@ -42,12 +50,14 @@ std::optional<WhatRan> ran_of_config(const StatedRun& stated, const io::Catalog&
   const Files& files = stated.texts;
   const planner::Target* target = targets::whose({path, files.text(path)});
   if (target != nullptr && target != &targets::nxdt()) return ran_of_script(stated, remarks);
-  if (stated.nodes > 0)
+  if (stated.nodes > 0 && config_states_nodes(path, files))
     throw InputError({{"command line", 0, 0},
                       "--nodes",
                       "the config states its nodes, trainer.num_nodes",
                       "leave it out"});
-  const targets::NxdtConfig config = targets::read_nxdt(path, files);
+  targets::NxdtConfig config = targets::read_nxdt(path, files);
+  if (stated.nodes > 0)
+    targets::set_nodes(config, stated.nodes * load_instance_or_usual(catalog, instance).hosts);
   const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog, files);
   const targets::NxdtReading reading = targets::interpret(config, architecture.architecture);
   WhatRan ran;
@@ -100,6 +110,13 @@ bool is_of_loop(const std::string& strategy, const models::Job& job) {
 }
 
 }  // namespace
+
+bool config_states_nodes(const std::string& path, const Files& files) {
+  const std::string text = files.text(path);
+  const planner::Target* target = targets::whose({path, text});
+  if (target != nullptr && target != &targets::nxdt()) return target->nodes_of({path, text}).has_value();
+  return targets::read_nxdt(path, files).find(targets::kNumNodes) != nullptr;
+}
 
 std::vector<std::string> StatedRun::machine_words() const {
   std::vector<std::string> words;
@@ -160,6 +177,9 @@ namespace {
 std::optional<CheckResult> other_layout(const std::string& file, const io::PlanFile& plan) {
   CheckRequest request;
   request.file = file;
+  request.target = plan.target;
+  request.release = plan.job.software.release;
+  request.recommends = false;
   request.instance = plan.job.cluster.instance.name;
   request.nodes = request.planned_nodes = plan.job.cluster.nodes;
   try {

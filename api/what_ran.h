@@ -28,6 +28,9 @@ struct StatedRun {
   [[nodiscard]] std::vector<std::string> machine_words() const;
 };
 
+/// True if a config, or the script that starts a run, says on how many nodes. Throws InputError.
+[[nodiscard]] bool config_states_nodes(const std::string& path, const Files& files);
+
 /// Reads what the options state; nullopt if they name neither a job nor a config. Throws InputError with every
 /// fault, also if both are given or a strategy without a job.
 [[nodiscard]] std::optional<calibrate::WhatRan> what_ran(const StatedRun& stated, const io::Catalog& catalog,

@@ -223,7 +223,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->add_option(
           "-N,--nodes", o->request.points.nodes,
           "nodes of such tables, by default as few as hold the ranks; without tables, or for a model's name, "
-          "those on which --job ran")
+          "those on which --job, or the script of --config, ran")
       ->check(whole_number(1, topology::kMostNodes));
   command->add_option("--job", o->request.job, "the job that wrote the training logs")->check(not_empty());
   command->add_option("--strategy", o->request.strategy, "its strategy, written as for simulate")

@@ -91,7 +91,8 @@ void add_watch(CLI::App& app, Run& chosen) {
       ->check(not_empty())
       ->default_str(api::usual_instance());
   command
-      ->add_option("--nodes", o->request.ran.nodes, "nodes on which --job ran, if it states others or none")
+      ->add_option("--nodes", o->request.ran.nodes,
+                   "nodes on which --job, or the script of --config, ran, if it states others or none")
       ->check(whole_number(1, topology::kMostNodes));
   command
       ->add_option("--calibrate", o->request.calibrate,

@@ -602,9 +602,9 @@ class Executor {
   SimTime releases_at_;
   bool in_doubt_ = false;
   RhythmFinder rhythm_;
-  SeriesEnds ends_;
-  TaskId tasks_;
   Run run_;
+  SeriesEnds ends_;  ///< of run_, which is there before it
+  TaskId tasks_;
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ struct RowMemory {
 /// Meaning of the text of a column. The first rule of a column that matches counts.
 struct LayoutRule {
   std::string column;  ///< "source", "gpu", "sharding", "recompute", "precision", "note", "model" or "task"
-  /// The whole text; for "source" and "model" its beginning, for "note" a clause of it. "{n}" stands for a number and "{w}" for
-  /// words, also in `keys`, where '+' joins them.
+  /// The whole text; for "source" and "model" its beginning, for "note" a clause of it. "{n}" stands for a number and
+  /// "{w}" for words, also in `keys`, where '+' joins them.
   std::string text;
   /// Instead of it one word of the text, in any case: where no rule takes the whole text, all of its words
   /// must have rules, in whatever order they are, and may not contradict each other.

@@ -283,11 +283,12 @@ CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& point
   return out;
 }
 
-std::vector<CollectiveFit::Estimate> CollectiveFit::far_off() const {
+std::vector<CollectiveFit::Estimate> CollectiveFit::far_off(double machine) const {
   std::vector<Estimate> far;
-  std::copy_if(estimates.begin(), estimates.end(), std::back_inserter(far), [](const Estimate& e) {
+  std::copy_if(estimates.begin(), estimates.end(), std::back_inserter(far), [machine](const Estimate& e) {
     const double moved = std::log(e.posterior.median / e.prior.median);
-    return models::time_sign(e.parameter) < 0 && std::abs(moved) > kFarOff * e.prior.log_sd;
+    return models::time_sign(e.parameter) < 0 &&
+           std::abs(moved) > kFarOff * std::hypot(e.prior.log_sd, machine);
   });
   return far;
 }

@@ -70,8 +70,9 @@ struct CollectiveFit {
   bool converged = false;
 
   bool explains() const { return median_error <= kMostMedianError; }
-  /// The shares of a published rate that moved farther than kFarOff. Latencies of old builds were many times longer.
-  std::vector<Estimate> far_off() const;
+  /// The shares of a published rate that moved farther than kFarOff, where machines of one type differ by a log-sd of
+  /// `machine`. Latencies of old builds were many times longer.
+  std::vector<Estimate> far_off(double machine) const;
 };
 
 /// The rows of a table as points, without those that contradict themselves. Empty if the table does not state

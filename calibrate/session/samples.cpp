@@ -83,12 +83,12 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
 
 namespace {
 
-/// True if both logs show the same steps: times with a spread agree to the last digit in one run alone.
+/// True if both logs show the same steps: stated times with a spread agree to the last digit in one run alone.
 bool same_steps(const StepSample& a, const StepSample& b) {
   const auto times = [](const StepSample& s) {
     return std::tie(s.seconds, s.wall_seconds, s.count, s.spread, s.low, s.high, s.trend);
   };
-  return a.at.file != b.at.file && a.count >= logs::kFewestSteps && a.spread.value_or(0) > 0 &&
+  return a.at.file != b.at.file && !a.by_clock && a.count >= logs::kFewestSteps && a.spread.value_or(0) > 0 &&
          a.low < a.high && times(a) == times(b);
 }
 

@@ -86,8 +86,11 @@ std::optional<Diagnostic> beyond_peak(const MeasuredStep& step) {
   const FlopsPerSecond peak = models::is_fp8(step.strategy.precision) ? core.fp8 : core.bf16;
   const double tokens = static_cast<double>(training.sequence) * training.global_batch;
   const models::Architecture& a = step.job.architecture;
-  const double products = models::six_n_flops_per_token(a);
-  const double attention = models::model_flops_per_token(a, training.sequence) - products;
+  // A look-up in a table of its own is no product.
+  const double table = a.tied_embeddings ? 0 : 6.0 * static_cast<double>(a.vocabulary) * a.hidden;
+  const double products = models::six_n_flops_per_token(a) - table;
+  const double attention =
+      models::model_flops_per_token(a, training.sequence) - models::six_n_flops_per_token(a);
   const double share =
       (products + attention / (a.causal ? 2 : 1)) * tokens / (step.seconds * peak.value * cluster.cores());
   if (share <= kMostOfPeak) return std::nullopt;

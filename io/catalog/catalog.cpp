@@ -43,7 +43,7 @@ bool is_plain_name(std::string_view name) {
 Node open_entry(const fs::path& folder, std::string_view what, std::string_view name) {
   const fs::path file = folder / (std::string(name) + ".json");
   std::error_code error;
-  if (is_plain_name(name) && fs::exists(file, error)) return read_document(file);
+  if (is_plain_name(name) && fs::is_regular_file(file, error)) return read_document(file);
   const std::vector<std::string> known = names_in(folder);
   std::string all, longer;
   for (const std::string& k : known) {

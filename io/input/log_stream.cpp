@@ -98,17 +98,22 @@ std::string LogStream::sha256() {
   return hash_.digits();
 }
 
-std::string hash_of_start(const std::string& path, std::uint64_t bytes) {
-  if (path == kStandardInput) return "";
+std::vector<std::string> hashes_of_starts(const std::string& path, const std::vector<std::uint64_t>& bytes) {
+  std::vector<std::string> hashes(bytes.size());
+  struct stat status {};
+  if (path == kStandardInput || ::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return hashes;
   LogStream stream(path);
-  if (!stream.rewindable() || stream.size().value_or(0) < bytes) return "";
   std::string chunk(std::size_t{1} << 16, '\0');
-  while (stream.offset() < bytes) {
-    const std::uint64_t left = bytes - stream.offset();
-    if (stream.read(chunk.data(), static_cast<std::size_t>(std::min<std::uint64_t>(left, chunk.size()))) == 0)
-      return "";
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    while (stream.offset() < bytes[i]) {
+      const std::uint64_t left = bytes[i] - stream.offset();
+      if (stream.read(chunk.data(), static_cast<std::size_t>(std::min<std::uint64_t>(left, chunk.size()))) ==
+          0)
+        return hashes;
+    }
+    hashes[i] = stream.hash_so_far();
   }
-  return stream.hash_so_far();
+  return hashes;
 }
 
 }  // namespace trnplan::io

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "text/byte_stream.h"
 #include "text/sha256.h"
@@ -48,7 +49,9 @@ class LogStream : public ByteStream {
   Sha256 hash_;
 };
 
-/// Hash of the first bytes of a file; "" if it has fewer, or is a pipe. Throws InputError.
-std::string hash_of_start(const std::string& path, std::uint64_t bytes);
+/// Hashes of the first bytes of a file, of so many each, in ascending order; "" where it has fewer. All are "" of what is
+/// no regular file (standard input, a pipe), which is not opened. Throws InputError. Cost: reads the file once, up to the
+/// largest.
+std::vector<std::string> hashes_of_starts(const std::string& path, const std::vector<std::uint64_t>& bytes);
 
 }  // namespace trnplan::io

@@ -116,10 +116,13 @@ std::optional<std::pair<double, double>> two_paces(const std::vector<double>& se
     std::sort(part.begin(), part.end());
     return std::pair{part[part.size() / 4], part[part.size() - 1 - part.size() / 4]};
   };
-  for (const auto& half : {first_of(seconds, seconds.size() / 2), last_of(seconds, seconds.size() / 2)}) {
+  const auto halves = std::pair{first_of(seconds, seconds.size() / 2), last_of(seconds, seconds.size() / 2)};
+  for (const auto& half : {halves.first, halves.second}) {
     const auto [quick, slow] = quarters(half);
     if (!(slow > logs::kUneven * quick)) return std::nullopt;
   }
+  const double change = mean_of(halves.second) / mean_of(halves.first);
+  if (std::max(change, 1 / change) > logs::kUneven) return std::nullopt;  // a drift
   return quarters(seconds);
 }
 

@@ -39,8 +39,8 @@ inline constexpr double kPauseSeconds = 600, kPauseShare = 0.1;
 inline constexpr std::size_t kSteadyParts = 5;
 
 /// Quicker and slower steps of a run without a common pace: the most that a quarter of its steps takes, and the least
-/// that another takes, if they are further apart than logs::kUneven in its first half as in its last. nullopt for fewer than
-/// two kRecentSteps. Cost: sorts the steps.
+/// that another takes, if they are further apart than logs::kUneven in its first half as in its last. nullopt for fewer
+/// than two kRecentSteps, and where the halves themselves are that far apart. Cost: sorts the steps.
 [[nodiscard]] std::optional<std::pair<double, double>> two_paces(const std::vector<double>& seconds);
 
 /// "drift" of the last 20 steps from the first, "straggler" if several of them are slow and do not grow

@@ -38,35 +38,46 @@ void MegatronLines::note_memory(const LogLine& line) {
   if (const auto mib = scan.number()) memory_.add(*mib * kMiB, line.number);
 }
 
-/// The arguments that the layout consists of, until the first iteration.
+/// The arguments that the layout consists of. Those behind an iteration are of another start of the program.
 void MegatronLines::note_arguments(const LogLine& line) {
-  if (iterates_) return;
   Scan scan(line.text);
-  if (Scan groups = scan; groups.take("using world size:")) {
-    layout_.devices = groups.whole();
+  Scan groups = scan;
+  const bool of_groups = groups.take("using world size:");
+  if (!of_groups && line.text.find(" ...") == std::string_view::npos) return;
+  Arguments stated = starts_.empty() || iterates_ ? Arguments{line.number, {}, {}} : starts_.back();
+  StatedLayout& layout = stated.layout;
+  bool any = of_groups;
+  if (of_groups) {
+    layout.devices = groups.whole();
     const auto size = [&](std::string_view key) {
       Scan group = groups;
       return group.past(key) ? group.whole() : std::nullopt;
     };
-    layout_.tensor_parallel = size("tensor-model-parallel size:");
-    layout_.pipeline_parallel = size("pipeline-model-parallel size:");
-    return;
+    layout.tensor_parallel = size("tensor-model-parallel size:");
+    layout.pipeline_parallel = size("pipeline-model-parallel size:");
   }
-  if (line.text.find(" ...") == std::string_view::npos) return;
-  for (const auto& [key, value] : {std::pair{"world_size", &layout_.devices},
-                                   {"tensor_model_parallel_size", &layout_.tensor_parallel},
-                                   {"pipeline_model_parallel_size", &layout_.pipeline_parallel},
-                                   {"virtual_pipeline_model_parallel_size", &layout_.virtual_pipeline},
-                                   {"context_parallel_size", &layout_.context_parallel},
-                                   {"micro_batch_size", &layout_.micro_batch},
-                                   {"seq_length", &sequence_}}) {
+  for (const auto& [key, value] : {std::pair{"world_size", &layout.devices},
+                                   {"tensor_model_parallel_size", &layout.tensor_parallel},
+                                   {"pipeline_model_parallel_size", &layout.pipeline_parallel},
+                                   {"virtual_pipeline_model_parallel_size", &layout.virtual_pipeline},
+                                   {"context_parallel_size", &layout.context_parallel},
+                                   {"micro_batch_size", &layout.micro_batch},
+                                   {"seq_length", &stated.sequence}}) {
     Scan argument = scan;
-    if (!argument.take(key) || !argument.take("..")) continue;
+    if (of_groups || !argument.take(key) || !argument.take("..")) continue;
     const std::size_t behind = argument.rest().find_first_not_of('.');
     argument.skip(behind == std::string_view::npos ? argument.rest().size() : behind);
-    *value = argument.take("None") ? std::optional<std::int64_t>(1) : argument.whole();
-    return;
+    const bool no_chunks = value == &layout.virtual_pipeline && argument.take("None");
+    *value = no_chunks ? std::optional<std::int64_t>(1) : argument.whole();
+    any = true;
   }
+  if (!any) return;
+  if (starts_.empty() || iterates_) {
+    if (starts_.size() == kMostRuns) return;
+    starts_.emplace_back();
+  }
+  iterates_ = false;
+  starts_.back() = stated;
 }
 
 bool MegatronLines::read(const LogLine& line, Samples& out) {
@@ -130,9 +141,16 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
 
 void MegatronLines::finish(Samples& out) {
   const std::size_t before = out.steps.size();
-  const bool stated = sequence_ && *sequence_ > 0;
-  log_.finish("megatron", stated ? std::optional(static_cast<double>(*sequence_)) : std::nullopt, out);
-  for (std::size_t i = before; i < out.steps.size(); ++i) out.steps[i].layout = layout_;
+  log_.finish("megatron", std::nullopt, out);
+  for (std::size_t i = before; i < out.steps.size(); ++i) {
+    StepSample& sample = out.steps[i];
+    for (const Arguments& start : starts_) {
+      if (start.line > sample.at.line) break;
+      sample.layout = start.layout;
+      sample.sequence.reset();
+      if (start.sequence && *start.sequence > 0) sample.sequence = static_cast<double>(*start.sequence);
+    }
+  }
   memory_.finish(name_, "Megatron", out);
 }
 

@@ -13,7 +13,9 @@
 // ...": NVIDIA/Megatron-LM@000c4ac2:megatron/training/arguments.py (_print_args, validate_args).
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "logs/training/reserved_memory.h"
 #include "logs/training/step_log.h"
@@ -33,9 +35,14 @@ class MegatronLines {
   void note_arguments(const LogLine& line);
 
   std::string name_;
-  bool iterates_ = false;
-  StatedLayout layout_;
-  std::optional<std::int64_t> sequence_;
+  /// Arguments of one start of the program.
+  struct Arguments {
+    int line = 0;
+    StatedLayout layout;
+    std::optional<std::int64_t> sequence;
+  };
+  std::vector<Arguments> starts_;
+  bool iterates_ = false;  ///< since the last start
   StepLog log_;
   ReservedMemory memory_;
 };

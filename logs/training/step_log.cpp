@@ -129,9 +129,8 @@ void StepLog::add(const StepRecord& record, Samples& out) {
     return;
   }
   if (record.loss && std::isnan(*record.loss) && !std::exchange(lost_, true))
-    out.warnings.add({name_, record.line, 1}, "loss",
-                     "is not a number: this run failed; its steps are read all the same",
-                     "use the steps of a healthy run if there is one");
+    out.warnings.add({name_, record.line, 1}, "loss", "is not a number; the steps are read all the same",
+                     "use the steps of a healthy run if the run failed");
   if (out.sink != nullptr) out.sink->step(record, traits_.format, traits_.averages);
   if (records_ >= kRecords || (ranks_.size() >= kRanks && !ranks_.contains(record.rank))) {
     if (records_++ == kRecords) {
@@ -224,30 +223,29 @@ std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, doubl
 }
 
 /// Tokens of a device in a step, by lines with the rate and the time of the same steps: a rate and a step of different
-/// paces would not belong together. The mean of those near the median, in which the ticks of a clock cancel.
+/// paces would not belong together. The median, or the mean where the clock is too coarse for single lines: its ticks
+/// cancel in a sum.
 std::optional<double> StepLog::device_tokens_a_step(const Run& run) {
   std::vector<double> tokens;
-  double slack = kNear;  // of the median
+  double sum = 0, steps = 0, seconds_of_all = 0;
   const Kept* before = nullptr;
   for (const Kept& k : run.steps) {
-    double seconds = k.seconds;
-    if (std::isnan(seconds) && before != nullptr && before->epoch == k.epoch) {
-      const auto steps = static_cast<double>(k.step - before->step);
-      seconds = (k.clock - before->clock) / steps;
-      if (sane(seconds)) slack = std::max(slack, 2 * run.tick / (seconds * steps));
+    double seconds = k.seconds, weight = 1;
+    const bool by_clock = std::isnan(seconds) && before != nullptr && before->epoch == k.epoch;
+    if (by_clock) {
+      weight = static_cast<double>(k.step - before->step);
+      seconds = (k.clock - before->clock) / weight;
     }
     before = &k;
-    if (sane(seconds) && !std::isnan(k.device_tokens)) tokens.push_back(k.device_tokens * seconds);
+    if (std::isnan(k.device_tokens) || !(seconds >= 0) || seconds > kSecondsMost) continue;
+    if (sane(seconds)) tokens.push_back(k.device_tokens * seconds);
+    if (!by_clock) continue;
+    sum += k.device_tokens * seconds * weight;
+    seconds_of_all += seconds * weight;
+    steps += weight;
   }
-  if (tokens.size() < 2) return std::nullopt;
-  const double middle = median(tokens);
-  double sum = 0, near = 0;
-  for (const double t : tokens) {
-    if (std::abs(t - middle) > slack * middle) continue;
-    sum += t;
-    ++near;
-  }
-  return sum / near;
+  if (steps > 1 && run.tick > kNear * seconds_of_all / steps) return sum / steps;
+  return tokens.size() > 1 ? std::optional(median(std::move(tokens))) : std::nullopt;
 }
 
 /// Sequences by the last rate in the step times that it is of: in a log that warms up, or changes its pace, those before

@@ -202,8 +202,8 @@ std::optional<Value> value_when_absent(Parameter p);
 /// from N = 4 on).
 double slowest_of(int count);
 
-/// The profile with the values of the job's framework and cluster, each independent of all others, since a fit leaves
-/// them as they are; it no longer has factors.
+/// The profile with the values of the job's framework and cluster, each independent of all others: no fit
+/// keeps what they have in common with these. It no longer has factors.
 Profile with_factors(Profile profile, const Job& job);
 
 /// True if factors are those of the job's framework and cluster.

@@ -42,7 +42,7 @@ std::optional<ChainRun> run_in_beats(const Fabric& fabric, const Items& chain, d
   std::vector<sim::LoneTransfer> meanwhile;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Item& item = chain[i];
-    const bool forks = runs_beside(chain, i);
+    const bool forks = runs_with_next(chain, i);
     const bool fits = forks ? item.is_transfer() : meanwhile.empty() || !item.is_transfer();
     if (item.background || !fits) return std::nullopt;
     const SimTime beyond = transfer_alone(fabric, item), start = out.length;
@@ -89,8 +89,8 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
     const Item& item = chain[i];
     if (item.background && i > 0 && !chain[i - 1].background) join(2);
     background = background || item.background;
-    const bool forks = runs_beside(chain, i);
-    const bool follows = i > 0 && runs_beside(chain, i - 1);  // a phase of the same collective
+    const bool forks = runs_with_next(chain, i);
+    const bool follows = i > 0 && runs_with_next(chain, i - 1);  // a phase of the same collective
     if (forks && !follows) join(1);
     if (item.is_transfer()) {
       std::vector<sim::Weight> weights;

@@ -57,7 +57,7 @@ void walk_tasks(const Pass& pass, const StepProgram& step, const sim::Run& run,
     const SimTime start = now;
     for (int i = 0; i < c.times; ++i) {
       for (std::size_t k = 0; k < items.size(); ++k)
-        take(items[k], items[k].background || runs_beside(items, k));
+        take(items[k], items[k].background || runs_with_next(items, k));
       const bool in_background =
           std::any_of(items.begin(), items.end(), [](const Item& item) { return item.background; });
       if (in_background) now = run.ended[*task++];

@@ -70,7 +70,7 @@ struct Item {
 using Items = std::vector<Item>;
 
 /// True if an item of a list runs concurrently with the next one: the last runs with none.
-inline bool runs_beside(const Items& items, std::size_t i) {
+inline bool runs_with_next(const Items& items, std::size_t i) {
   return items[i].overlapped && i + 1 < items.size();
 }
 

@@ -182,8 +182,8 @@ void TaskWriter::chain(int stage, const Items& items, Source source) {
     source.item = &item;
     if (item.background && (i == 0 || !items[i - 1].background)) join(stage, backgrounds_);
     background = background || item.background;
-    const bool forks = runs_beside(items, i);
-    const bool follows = i > 0 && runs_beside(items, i - 1);  // a phase of the same collective
+    const bool forks = runs_with_next(items, i);
+    const bool follows = i > 0 && runs_with_next(items, i - 1);  // a phase of the same collective
     if (forks && !follows) join(stage, engines_);
     if (item.is_transfer()) {
       transfer(stage, item, source, item.background ? backgrounds_ : forks ? engines_ : 0);
@@ -320,7 +320,7 @@ void TaskWriter::write_series(int stage, const Pass& pass, Source source) {
     std::vector<sim::Element> meanwhile;
     const Items& items = *c.items;
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (runs_beside(items, i)) {
+      if (runs_with_next(items, i)) {
         meanwhile.push_back(element_of(items[i]));
         continue;
       }

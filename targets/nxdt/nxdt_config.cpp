@@ -11,6 +11,16 @@ namespace trnplan::targets {
 
 // ---- leaves
 
+void set_nodes(NxdtConfig& config, int hosts) {
+  for (NxdtKey& leaf : config.keys) {
+    if (leaf.key != kNumNodes) continue;
+    leaf.text = std::to_string(hosts);
+    leaf.quoted = false;
+    return;
+  }
+  config.keys.push_back({kNumNodes, std::to_string(hosts), false, {config.file, 0, 0}});
+}
+
 const NxdtKey* NxdtConfig::find(std::string_view key) const {
   const auto it = std::find_if(keys.begin(), keys.end(), [&](const NxdtKey& k) { return k.key == key; });
   return it == keys.end() ? nullptr : &*it;

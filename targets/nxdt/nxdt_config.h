@@ -91,6 +91,11 @@ NxdtReading interpret(const NxdtConfig& config, const models::Architecture& arch
 /// Idempotent.
 models::Architecture trained_architecture(const NxdtConfig& config, models::Architecture base);
 
+/// Key of the number of hosts.
+inline constexpr const char* kNumNodes = "trainer.num_nodes";
+/// Replaces the number of hosts, as train.sh does.
+void set_nodes(NxdtConfig& config, int hosts);
+
 /// Key of the strategy, batch or cluster with an interpolation that cannot be resolved, so that its rules
 /// cannot be judged. nullptr if all are known.
 const NxdtKey* unresolved_degree(const NxdtConfig& config);

@@ -166,7 +166,7 @@ std::vector<std::string> uncovered(const NxdtConfig& c) {
 
 const NxdtKey* unresolved_degree(const NxdtConfig& c) {
   const auto it = std::find_if(c.keys.begin(), c.keys.end(), [](const NxdtKey& k) {
-    const bool concerns = k.key.starts_with("distributed_strategy.") || k.key == "trainer.num_nodes" ||
+    const bool concerns = k.key.starts_with("distributed_strategy.") || k.key == kNumNodes ||
                           k.key == "trainer.devices" || k.key == "data.micro_batch_size" ||
                           k.key == "data.global_batch_size" || k.key == "model.encoder_seq_length";
     return concerns && !k.quoted && k.text.find("${") != std::string::npos;
@@ -182,7 +182,7 @@ bool describes_trn2(const NxdtConfig& c) {
 NxdtReading interpret(const NxdtConfig& config, const models::Architecture& architecture) {
   NxdtReading r;
   r.devices = positive(config, "trainer.devices", 32);
-  r.nodes = positive(config, "trainer.num_nodes", 1);
+  r.nodes = positive(config, kNumNodes, 1);
   const std::int64_t world = static_cast<std::int64_t>(r.devices) * r.nodes;
   r.strategy = strategy_of(config, world);
   r.training.sequence =

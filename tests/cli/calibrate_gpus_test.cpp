@@ -1,6 +1,7 @@
 // calibrate on GPUs: logs, kernels and nccl-tests, and what an answer says of the stack that was measured.
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <string>
 
 #include <fmt/format.h>
@@ -222,8 +223,9 @@ TEST_CASE("tables that are hardly of the machine", "[cli]") {
       learn);
   cli.prints_no("No shape contradicts");
   cli.expect(0, "wrote", learn + " --force");
-  cli.refuse("a table of nccom-test, which measures NeuronCores, and a p5.48xlarge has none",
-             "calibrate $source/tests/calibrate/fixtures/nccom/allg-r8-percentiles.txt --instance p5.48xlarge");
+  cli.refuse(
+      "collectives of nccom-test, which measures NeuronCores, and a p5.48xlarge has none",
+      "calibrate $source/tests/calibrate/fixtures/nccom/allg-r8-percentiles.txt --instance p5.48xlarge");
 }
 
 TEST_CASE("the script that started a run says what ran", "[cli]") {
@@ -235,4 +237,11 @@ TEST_CASE("the script that started a run says what ran", "[cli]") {
              by_script = json_of(
                  cli, "watch $work/ran.log --once --config $work/out/node_run.sh --instance p5.48xlarge");
   CHECK(by_folder.at("predicted_step_seconds") == by_script.at("predicted_step_seconds"));
+  // Reported: a script that leaves its nodes to the scheduler was learnt as one of a single node.
+  cli.write("open.sh", std::regex_replace(cli.read(cli.work("out/node_run.sh")),
+                                          std::regex("--nnodes[= ][^ ]+"), "--nnodes $NNODES"));
+  cli.refuse("the script does not state on how many nodes it ran",
+             "calibrate $work/ran.log --config $work/open.sh --instance p5.48xlarge");
+  cli.expect(0, "^your run ran.log",
+             "calibrate $work/ran.log --config $work/open.sh --instance p5.48xlarge --nodes 2");
 }

@@ -300,6 +300,15 @@ TEST_CASE("arguments that Megatron lists before its first iteration", "[calibrat
   CHECK(s.layout.context_parallel == 2);
   CHECK(s.layout.micro_batch == 4);
   CHECK(s.sequence == 1024.0);
+  // A second start in the same file has arguments of its own.
+  const Detected both = detect("  micro_batch_size ........ 4\n  seq_length ........ 1024\n" + iterations +
+                                   "  micro_batch_size ........ 8\n  seq_length ........ None\n" + iterations,
+                               "log");
+  REQUIRE(both.steps.size() == 2);
+  CHECK(both.steps[0].layout.micro_batch == 4);
+  CHECK(both.steps[0].sequence == 1024.0);
+  CHECK(both.steps[1].layout.micro_batch == 8);
+  CHECK_FALSE(both.steps[1].sequence);
   const StepSample none = step_of(iterations);
   CHECK_FALSE(none.layout.devices);
   CHECK_FALSE(none.sequence);
@@ -314,7 +323,7 @@ TEST_CASE("a loss that is no number, in each format", "[calibrate]") {
           "128 | {}\n",
           i, loss);
     const Detected d = detect(log, "log");
-    CHECK(skips(d, 1, "this run failed"));
+    CHECK(skips(d, 1, "loss: is not a number"));
     CHECK(d.skipped.size() == 1);
   }
 }
