@@ -54,6 +54,9 @@ std::string host_remark(const models::Job& job, const models::Strategy& s, bool 
                      gib(m.limit));
 }
 
+/// Factor of a bound on tokens per second, for what rounding takes.
+constexpr double kRounded = 1 - 1e-9;
+
 /// Tokens per second below which a limit is missed even without failures; 0 if there is no limit.
 double least_rate(const WhatIfQuestion& q, const topology::Instance& instance, int nodes) {
   // Less than even chances may be enough for a cluster whose median misses the limits.
@@ -61,13 +64,13 @@ double least_rate(const WhatIfQuestion& q, const topology::Instance& instance, i
   double seconds = q.deadline ? q.deadline->value : kInfinity;
   const auto bill = q.budget ? bill_of(instance, nodes, q.prices) : std::nullopt;
   if (bill) seconds = std::min(seconds, bill->time_for(*q.budget).value);
-  constexpr double kRounded = 1 - 1e-9;
   return seconds < kInfinity ? q.tokens / seconds * kRounded : 0;
 }
 
 }  // namespace
 
-WhatIfPoint ClusterPoints::at(const topology::Instance& instance, int nodes, Wanted wanted) const {
+WhatIfPoint ClusterPoints::at(const topology::Instance& instance, int nodes, Wanted wanted,
+                              Seconds within) const {
   WhatIfPoint p;
   p.instance = instance.name;
   p.nodes = nodes;
@@ -83,14 +86,16 @@ WhatIfPoint ClusterPoints::at(const topology::Instance& instance, int nodes, Wan
     p.fix = "use an instance type whose step can be timed: trnplan instances lists them";
     return p;
   }
-  const bool all = wanted == Wanted::all, bounded = wanted == Wanted::keeping;
+  const bool all = wanted == Wanted::all;
+  double least = wanted == Wanted::keeping ? least_rate(q, instance, nodes) : 0;
+  if (within.value < kInfinity) least = std::max(least, q.tokens / within.value * kRounded);
   SearchResult found = search(*at, profile,
                               {.top = 1,
                                .layouts = 0,
                                .allow_doubtful = q.allow_doubtful,
                                .explain = false,
                                .why_nothing = all,
-                               .least_tokens_per_second = bounded ? least_rate(q, instance, nodes) : 0,
+                               .least_tokens_per_second = least,
                                .threads = threads});
   if (found.plans.empty()) {
     tell_why_none(p, found, *at);

@@ -24,8 +24,10 @@ struct ClusterPoints {
   /// The job on one cluster; nullopt if weak scaling asks for a part of a sequence.
   [[nodiscard]] std::optional<models::Job> job_at(const topology::Instance& instance, int nodes) const;
   [[nodiscard]] RunTerms terms() const;
-  /// Cost: a search and a goodput estimate; with Wanted::keeping a tenth of that where bounds rule it out.
-  [[nodiscard]] WhatIfPoint at(const topology::Instance& instance, int nodes, Wanted wanted) const;
+  /// `within`: no plan is wanted whose run takes longer at the median. Cost: a search and a goodput estimate;
+  /// with Wanted::keeping or `within` a tenth of that where bounds rule it out.
+  [[nodiscard]] WhatIfPoint at(const topology::Instance& instance, int nodes, Wanted wanted,
+                               Seconds within = Seconds(kInfinity)) const;
 };
 
 }  // namespace trnplan::planner

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "models/architecture/architecture.h"
@@ -20,10 +21,13 @@ constexpr double kUsualMfu = 0.3;
 /// Most FLOPs of a step over 6N at the BF16 peak: FP8 doubles the peak, and frozen parameters need a third
 /// less.
 constexpr double kMostOfPeak = 4;
-/// Powers of two that are tried although time is not what is short, or beyond the budget.
+/// Powers of two that are tried in a row although time is not what is short, beyond the budget, or without one
+/// that is preferred.
 constexpr int kTriesInVain = 2;
 /// Probability from which more nodes cannot do more for the time.
 constexpr double kInTime = 0.98;
+/// Factor of money or time from which on numbers beyond one are not tried.
+constexpr double kFarWorse = 1.03;
 /// Most by which fewer nodes may make more tokens a second per node, where not every number is judged.
 constexpr double kMostGain = 1.25;
 
@@ -86,17 +90,23 @@ class NodeSolver {
     return std::min(p, q_.most_nodes);
   }
 
-  /// Powers of two, up to the first that keeps the limits; 0 if none does.
+  /// Powers of two, up to the first that keeps the limits, else down; 0 if none does.
   int first_power(int start) {
     int in_vain = 0;
-    for (int n = start;; n = std::min(2 * n, q_.most_nodes)) {
+    bool in_time = false;
+    double in_budget = q_.budget ? 0 : 1;
+    for (int n = start; in_vain < kTriesInVain; n = std::min(2 * n, q_.most_nodes)) {
       if (keeps(n)) return n;
       const WhatIfPoint& p = at(n);
-      const bool in_time = p.run.in_time >= kInTime || p.run.works < q_.confidence.value_or(0);
-      if (p.plan && in_time && ++in_vain >= kTriesInVain) return 0;
-      const bool costly = p.plan && p.run.in_time > kInTime && q_.budget && p.run.in_budget < p.run.in_time;
-      if (n == q_.most_nodes || costly) return 0;
+      in_time |= p.plan && (p.run.in_time >= kInTime || p.run.works < q_.confidence.value_or(0));
+      const bool cheaper = p.plan && p.run.in_budget > in_budget;  // more nodes may cost less
+      if (cheaper) in_budget = p.run.in_budget;
+      in_vain = in_time && !cheaper ? in_vain + 1 : 0;
+      if (n == q_.most_nodes) break;
     }
+    for (int n = start / 2; q_.budget && n >= least_; n /= 2)
+      if (keeps(n)) return n;
+    return 0;
   }
 
   /// True if `nodes` may keep the limits, by the forecast of more nodes that do.
@@ -170,36 +180,107 @@ class NodeSolver {
 
   void resolve(int nodes, int resolution) { judged_.at(nodes).resolution = resolution; }
 
-  std::vector<WhatIfPoint> chosen() {
-    const WhatIfPoint *first = nullptr, *preferred_one = nullptr, *likeliest = nullptr;
-    for (const auto& [nodes, p] : judged_) {
-      if (!p.plan) continue;
-      if (p.resolution > 0) first = &p;
-      if (p.keeps(q_) && (preferred_one == nullptr || preferred(p, *preferred_one, q_))) preferred_one = &p;
-      const auto likelier = [](const WhatIfPoint& a, const WhatIfPoint& b) {
-        const double in_a = a.run.probability_in_limits(), in_b = b.run.probability_in_limits();
-        return in_a > in_b || (in_a == in_b && a.run.time < b.run.time);
-      };
-      if (likeliest == nullptr || likelier(p, *likeliest)) likeliest = &p;
-    }
-    if (first == nullptr) {
-      if (likeliest != nullptr) return {*likeliest};
-      return anything();
-    }
-    if (preferred_one == nullptr || preferred_one == first) return {*first};
-    std::vector<WhatIfPoint> two{*first, *preferred_one};
-    if (two[0].nodes > two[1].nodes) std::swap(two[0], two[1]);
-    return two;
+  /// Points at these numbers of nodes, ascending.
+  [[nodiscard]] std::vector<WhatIfPoint> points_of(const std::set<int>& numbers) const {
+    std::vector<WhatIfPoint> all;
+    for (const int n : numbers) all.push_back(judged_.at(n));
+    return all;
   }
 
-  /// A power of two that has a plan, where none is fast enough.
-  std::vector<WhatIfPoint> anything() {
+  std::vector<WhatIfPoint> chosen() {
+    int first = 0, best = 0;
+    for (const auto& [nodes, p] : judged_) {
+      if (!p.plan) continue;
+      if (p.resolution > 0) first = nodes;
+      if (p.keeps(q_) && (best == 0 || preferred(p, judged_.at(best), q_))) best = nodes;
+    }
+    if (first == 0) return closest();
+    return points_of({first, climb(best, preference_of(q_), Wanted::keeping)});
+  }
+
+  /// The number that is most likely to keep the limits and, of each limit that its median misses, the one that
+  /// comes closest to it.
+  std::vector<WhatIfPoint> closest() {
+    int likeliest = likeliest_judged();
+    if (likeliest == 0) likeliest = anything();
+    if (likeliest == 0) return {points_.at(type_, 1, Wanted::all)};
+    std::set<int> shown;
+    const RunAnswer& run = judged_.at(likeliest).run;
+    const bool late = q_.deadline && run.time > *q_.deadline;
+    const bool costly = q_.budget && run.usd && *run.usd > *q_.budget;
+    if (late) shown.insert(climb(likeliest, Preference::fastest, Wanted::plan));
+    if (costly) shown.insert(climb(likeliest, Preference::cheapest, Wanted::plan));
+    shown.insert(likeliest_judged());
+    return points_of(shown);
+  }
+
+  [[nodiscard]] int likeliest_judged() const {
+    int best = 0;
+    for (const auto& [nodes, p] : judged_) {
+      if (!p.plan) continue;
+      const double likely = p.run.probability_in_limits();
+      const double most = best > 0 ? judged_.at(best).run.probability_in_limits() : -1;
+      if (likely > most || (likely == most && p.run.time < judged_.at(best).run.time)) best = nodes;
+    }
+    return best;
+  }
+
+  /// A power of two that has a plan, where none is fast enough; 0 if none has.
+  int anything() {
     const int start = power(usual_);
     for (int n = start; n < q_.most_nodes; n *= 2)
-      if (const WhatIfPoint& p = at(n, Wanted::plan); p.plan) return {p};
+      if (at(n, Wanted::plan).plan) return n;
     for (int n = power(start / 2); start > 1 && n >= 1; n /= 2)
-      if (const WhatIfPoint& p = at(n, Wanted::plan); p.plan) return {p};
-    return {points_.at(type_, 1, Wanted::all)};
+      if (at(n, Wanted::plan).plan) return n;
+    return 0;
+  }
+
+  /// The preferred number, from one that has what is wanted: powers of two above and below it as long as one is
+  /// preferred, then numbers between them. Cost: a search for each that its bounds do not rule out, a tenth
+  /// of one for the others.
+  int climb(int from, Preference by, Wanted wanted) {
+    const bool priced = judged_.at(from).run.usd.has_value();
+    if (by == Preference::smallest || (by == Preference::cheapest && !priced)) return from;
+    int best = from, in_vain = 0;
+    const auto take = [&](int n) {
+      const bool better = n >= 1 && n <= q_.most_nodes && betters(n, best, by, wanted);
+      in_vain = better ? 0 : far_worse(n, best, by) ? kTriesInVain : in_vain + 1;
+      if (better) best = n;
+    };
+    for (int n = power(from + 1); in_vain < kTriesInVain; n *= 2) take(n);
+    in_vain = 0;
+    for (int n = power(from) / 2; best <= from && n >= 1 && in_vain < kTriesInVain; n /= 2) take(n);
+    const int middle = best;
+    take(middle + middle / 2);
+    take(middle - middle / 4);
+    return best;
+  }
+
+  /// True if `nodes` was judged to be so much worse than `best` that a number beyond it is not tried.
+  [[nodiscard]] bool far_worse(int nodes, int best, Preference by) const {
+    const auto known = judged_.find(nodes);
+    if (known == judged_.end() || !known->second.plan) return false;
+    const RunAnswer &run = known->second.run, &than = judged_.at(best).run;
+    return by == Preference::fastest ? run.time > kFarWorse * than.time
+                                     : run.usd.value_or(kInfinity) > kFarWorse * *than.usd;
+  }
+
+  /// True if `nodes` has what is wanted and is preferred to `best`.
+  bool betters(int nodes, int best, Preference by, Wanted wanted) {
+    const WhatIfPoint& than = judged_.at(best);
+    auto known = judged_.find(nodes);
+    if (known != judged_.end() && !known->second.plan && wanted == Wanted::keeping) return false;
+    if (known == judged_.end() || !known->second.plan) {
+      const auto bill = bill_of(type_, nodes, q_.prices);
+      if (by == Preference::cheapest && !bill) return false;
+      const Seconds within = by == Preference::cheapest ? bill->time_for(*than.run.usd) : than.run.time;
+      WhatIfPoint p = points_.at(type_, nodes, wanted, within);
+      if (!p.plan) return false;
+      known = judged_.insert_or_assign(nodes, std::move(p)).first;
+    }
+    WhatIfQuestion q = q_;
+    q.preference = by;
+    return (wanted != Wanted::keeping || known->second.keeps(q_)) && preferred(known->second, than, q);
   }
 
   const topology::Instance& type_;

@@ -8,7 +8,10 @@
 //   2. judges every number that is not ruled out, where the space of strategies is small enough
 //      (kMostStrategies), so that the answer is the first of all;
 //   3. otherwise narrows the two: where the forecast of the better one, at as many tokens a second per node,
-//      crosses the confidence, else halfway.
+//      crosses the confidence, else halfway;
+//   4. doubles the nodes from there as long as the question prefers that, and tries numbers on both sides of the
+//      preferred one. More nodes may cost less: they need less recomputation, or a smaller part of their memory for states.
+//      Whatever cannot be preferred by its bounds is not searched.
 // No step has more tokens a second than the accelerators' peak allows, which rules out the smallest.
 #pragma once
 
@@ -19,9 +22,10 @@
 namespace trnplan::planner {
 
 /// Points of the type, ascending: the first that keeps the limits, seen from too few nodes (with a budget
-/// alone from too many), and the preferred one of those judged. If none keeps them, the most likely; empty if
-/// no number of nodes has a plan. Adds all that were judged and have a plan to `judged`. Requires: tokens and a limit are stated. Cost: some ten searches, or those
-/// of kMostStrategies strategies.
+/// alone from too many), and the preferred one of those judged. If none keeps them, the most likely and, for
+/// each limit that its median misses, the one that comes closest to it; empty if no number of nodes has a plan.
+/// Adds all that were judged and have a plan to `judged`. Requires: tokens and a limit are stated. Cost: some
+/// ten searches, or those of kMostStrategies strategies.
 [[nodiscard]] std::vector<WhatIfPoint> solved_points(const ClusterPoints& points,
                                                      const topology::Instance& type,
                                                      std::vector<WhatIfPoint>& judged);

@@ -60,11 +60,6 @@ void set_pareto(std::vector<WhatIfPoint>& points) {
   }
 }
 
-Preference preference_of(const WhatIfQuestion& q) {
-  if (q.preference != Preference::fitting) return q.preference;
-  return q.asks_for_tokens() || (q.budget && !q.deadline) ? Preference::fastest : Preference::cheapest;
-}
-
 /// Smaller is better; ties go to the next measure, then to the earlier point.
 std::tuple<double, double, double> order(const WhatIfPoint& p, Preference preference) {
   const auto [run, usd, nodes] = measures(p);
@@ -85,11 +80,15 @@ std::string limits_text(const WhatIfQuestion& q) {
 std::string reason_for(const WhatIfPoint& p, const WhatIfQuestion& q) {
   const Preference preference = preference_of(q);
   const bool priced = p.run.usd.has_value(), far = q.asks_for_tokens();
-  const char* word = preference == Preference::fastest               ? far ? "the most tokens" : "the fastest"
-                     : preference == Preference::smallest || !priced ? "the smallest"
-                     : far                                           ? "the most tokens per dollar"
-                                                                     : "the cheapest";
-  return word + limits_text(q);
+  const bool fastest = preference == Preference::fastest;
+  const bool smallest = !fastest && (preference == Preference::smallest || !priced);
+  const char* word = fastest    ? far ? "the most tokens" : "the fastest"
+                     : smallest ? "the smallest"
+                     : far      ? "the most tokens per dollar"
+                                : "the cheapest";
+  // Of other numbers of nodes nothing is known (planner/cost/node_solver.h).
+  const bool some = q.solves_for_nodes() && !smallest;
+  return word + std::string(some ? " of the numbers tried" : "") + limits_text(q);
 }
 
 /// The reason if no cluster has a plan.
@@ -303,6 +302,11 @@ bool WhatIfPoint::keeps_surely(const WhatIfQuestion& q) const {
   if (q.asks_for_tokens()) return true;
   if (q.deadline && run.time_at_90 > *q.deadline) return false;
   return !q.budget || (run.usd_at_90 && *run.usd_at_90 <= *q.budget);
+}
+
+Preference preference_of(const WhatIfQuestion& q) {
+  if (q.preference != Preference::fitting) return q.preference;
+  return q.asks_for_tokens() || (q.budget && !q.deadline) ? Preference::fastest : Preference::cheapest;
 }
 
 bool preferred(const WhatIfPoint& a, const WhatIfPoint& b, const WhatIfQuestion& q) {

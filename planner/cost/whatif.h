@@ -139,6 +139,8 @@ struct WhatIfResult {
   std::vector<WhatHelps> helps;
 };
 
+/// The choice that the question asks for, never `fitting`.
+[[nodiscard]] Preference preference_of(const WhatIfQuestion& q);
 /// True if `a` is preferred to `b`, of two that keep the limits.
 [[nodiscard]] bool preferred(const WhatIfPoint& a, const WhatIfPoint& b, const WhatIfQuestion& q);
 
@@ -146,9 +148,9 @@ using SearchFunction =
     std::function<SearchResult(const models::Job&, const models::Profile&, const SearchOptions&)>;
 
 /// Answers `question`. If nodes are solved for, the points are for each type the fewest nodes that keep the
-/// limits (with a budget alone the most), the one of those judged that is preferred, or else the one that is
-/// most likely to keep them. Cost: one search and one goodput estimate a point; without a recommendation, up
-/// to 22 more clusters of each instance type, of which those are searched that may keep the limits by their
+/// limits (with a budget alone the most) and the one of those judged that is preferred; or else the one that is
+/// most likely to keep them, and those closest to the limits. Cost: one search and one goodput estimate a
+/// point; without a recommendation, up to 22 more clusters of each instance type, of which those are searched that may keep the limits by their
 /// bounds (a tenth of a search each). Deterministic. A pinned data-parallel degree is ignored if the nodes
 /// are not the job's, since it follows from them.
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,

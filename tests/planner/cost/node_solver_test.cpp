@@ -2,6 +2,7 @@
 // against simulated runs.
 #include "planner/cost/node_solver.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <map>
@@ -84,6 +85,57 @@ TEST_CASE("solved nodes equal brute force over all numbers", "[once][planner][wh
     const WhatIfPoint& same = brute.points.at(static_cast<std::size_t>(p.nodes) - 1);
     CHECK(p.plan->strategy == same.plan->strategy);
     CHECK(p.run.probability_in_limits() == same.run.probability_in_limits());
+  }
+}
+
+// Catches "the cheapest" and "the fastest" that are so of the fewest nodes alone, and a cluster that keeps the limits
+// and is not found. The list of all powers of two is answered without a solver.
+TEST_CASE("the preferred of the solved numbers is that of a list", "[once][planner][whatif]") {
+  struct Case {
+    const char* model;
+    double days;    ///< 0: no deadline
+    double budget;  ///< share of the price on the fewest nodes; 0: none
+    Preference by;
+  };
+  const Case asked = GENERATE(
+      Case{"llama3-8b", 400, 0, Preference::cheapest}, Case{"llama3-8b", 400, 0, Preference::fastest},
+      Case{"llama3-8b", 300, 0.99, Preference::cheapest}, Case{"llama3-8b", 0, 1.2, Preference::fastest},
+      Case{"llama3-8b", 0, 0.4, Preference::cheapest}, Case{"llama3-8b", 1, 0, Preference::cheapest},
+      Case{"llama2-7b", 400, 0, Preference::smallest});
+  CAPTURE(asked.model, asked.days, asked.budget);
+  const models::Job job = job_of(asked.model, 1, 8192, 1024);
+  WhatIfQuestion q = small_question(64);
+  q.tokens = 3e11;
+  q.nodes = {1};
+  const WhatIfPoint one = whatif(job, q, datasheet(), round_numbers()).points.at(0);
+  REQUIRE(one.run.usd);
+  q.nodes.clear();
+  q.preference = asked.by;
+  q.confidence = 0.5;
+  if (asked.days > 0) q.deadline = Seconds(asked.days * kDay);
+  if (asked.budget > 0) q.budget = asked.budget * *one.run.usd;
+  WhatIfQuestion all = q;
+  all.nodes = {1, 2, 4, 8, 16, 32, 64};
+  const WhatIfResult list = whatif(job, all, datasheet(), round_numbers());
+  const WhatIfResult mine = whatif(job, q, datasheet(), round_numbers());
+  REQUIRE((mine.recommended < 0) == (list.recommended < 0));
+  CAPTURE(mine.reason, list.reason);
+  if (mine.recommended >= 0) {
+    const WhatIfPoint& best = mine.points.at(static_cast<std::size_t>(mine.recommended));
+    const WhatIfPoint& other = list.points.at(static_cast<std::size_t>(list.recommended));
+    CHECK_FALSE(preferred(other, best, q));
+    return;
+  }
+  // What comes closest to a limit that all miss: no number of the list does better.
+  for (const bool money : {false, true}) {
+    const auto least = [&](const WhatIfResult& r) {
+      double value = kInfinity;
+      for (const WhatIfPoint& p : r.points)
+        if (p.plan) value = std::min(value, money ? p.run.usd.value_or(kInfinity) : p.run.time.value);
+      return value;
+    };
+    const double limit = money ? q.budget.value_or(kInfinity) : q.deadline.value_or(Seconds(kInfinity)).value;
+    if (least(list) > limit) CHECK(least(mine) <= least(list));
   }
 }
 

@@ -66,6 +66,51 @@ const std::map<int, double> slowing{{4, 1e5}, {8, 1.5e5}, {16, 2e5}};
 
 }  // namespace
 
+// Tokens a second and node grow up to 6 nodes, and all tokens up to 32. Fewest nodes that are in time: 1, which was said
+// to be the cheapest and the fastest.
+TEST_CASE("nodes that are solved for are the cheapest or the fastest", "[planner][whatif]") {
+  std::vector<models::Job> asked;
+  const SearchFunction search = machine({{1, 1e4},
+                                         {2, 2.2e4},
+                                         {4, 4.6e4},
+                                         {6, 7.2e4},
+                                         {8, 8.8e4},
+                                         {16, 1.4e5},
+                                         {32, 2e5},
+                                         {64, 1.8e5},
+                                         {128, 1.6e5}},
+                                        &asked);
+  const auto solve = [&](Preference by, double days, double budget) {
+    WhatIfQuestion q = question({});
+    q.preference = by;
+    q.confidence = 0.5;
+    if (days > 0) q.deadline = Seconds(days * kDay);
+    if (budget > 0) q.budget = budget;
+    asked.clear();
+    return ask(q, search);
+  };
+  const auto best = [](const WhatIfResult& r) {
+    return r.recommended < 0 ? 0 : r.points.at(static_cast<std::size_t>(r.recommended)).nodes;
+  };
+  const WhatIfResult cheapest = solve(Preference::fitting, 200, 0);
+  CHECK(best(cheapest) == 6);
+  CHECK(cheapest.points.front().nodes == 1);
+  CHECK(cheapest.points.front().resolution == 1);
+  CHECK(cheapest.reason == "the cheapest of the numbers tried within 200 days with 50 %");
+  CHECK(asked.size() < 20);
+  CHECK(best(solve(Preference::fastest, 200, 0)) == 32);
+  CHECK(best(solve(Preference::smallest, 200, 0)) == 1);
+  CHECK(solve(Preference::smallest, 200, 0).reason == "the smallest within 200 days with 50 %");
+  // One node costs 59,722 USD, six 49,769: a budget between them is kept, by numbers beyond the fewest in time.
+  CHECK(best(solve(Preference::fitting, 200, 52'000)) == 6);
+  CHECK(best(solve(Preference::fitting, 0, 52'000)) > 1);
+  CHECK(best(solve(Preference::cheapest, 0, 70'000)) == 6);
+  const WhatIfResult none = solve(Preference::fitting, 0, 40'000);
+  CHECK(none.recommended < 0);
+  CHECK(none.reason.find("the cheapest, 6 x trn1.32xlarge, costs") == 0);
+  CHECK(solve(Preference::fitting, 3, 0).reason.find("the fastest, 32 x trn1.32xlarge, takes") == 0);
+}
+
 TEST_CASE("days and dollars of a point", "[planner][whatif]") {
   const WhatIfResult r = ask(question({4, 8}), machine(slowing));
   REQUIRE(r.points.size() == 2);
