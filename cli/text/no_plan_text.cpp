@@ -107,14 +107,17 @@ std::string no_plan_text(const Answer& a, const planner::Infeasible& why) {
   if (is_untimed(job)) return untimed_text(job);
   if (why.too_slow || why.too_expensive)
     return entry("No plan", "every plan misses the limits") + limits_text(job, why);
+  const int batch = job.training.global_batch, nodes = job.cluster.nodes;
+  const bool uneven = why.nearest_batch > 0 && job.space.nodes.empty() && batch % nodes != 0;
   std::string text = entry(
-      "No plan", why.closest ? fmt::format("no strategy is legal and fits the memory of a {}",
-                                           topology::device_word(job.cluster.instance.traits.accelerator))
-                             : "no strategy is legal");
+      "No plan", uneven        ? fmt::format("global batch {} is no multiple of {} nodes", batch, nodes)
+                 : why.closest ? fmt::format("no strategy is legal and fits the memory of a {}",
+                                             topology::device_word(job.cluster.instance.traits.accelerator))
+                               : "no strategy is legal");
   if (a.target_refusal != nullptr) text = target_refusal_text(*a.target_refusal);
   if (why.closest) text += closest_text(job, why);
-  if (const std::string nodes = nodes_in_limits_text(job, why); !nodes.empty()) {
-    text += entry("Nodes", nodes);
+  if (const std::string enough = nodes_in_limits_text(job, why); !enough.empty()) {
+    text += entry("Nodes", enough);
   } else if (why.closest && (why.nodes_that_would_do > 0 || a.target_refusal == nullptr)) {
     text += entry("Nodes",
                   why.nodes_that_would_do > 0

@@ -21,6 +21,8 @@ namespace {
 
 /// Most rows of the short answer.
 constexpr std::size_t kRowsShown = 8;
+/// Most reasons for the lack of a plan.
+constexpr std::size_t kReasonsShown = 4;
 
 /// Clusters of the short answer: one of each type or, of one type alone, all that have a plan.
 std::vector<const WhatIfPoint*> shown_points(const WhatIfAnswer& a) {
@@ -41,6 +43,12 @@ const planner::InstanceStanding* standing_of(const WhatIfAnswer& a, const WhatIf
   return nullptr;
 }
 
+/// True if one reason says both: those of memory differ in the closest layout alone.
+bool one_reason(const WhatIfPoint& a, const WhatIfPoint& b) {
+  constexpr std::string_view kMemory = "memory: ";
+  return a.why == b.why || (a.why.starts_with(kMemory) && b.why.starts_with(kMemory));
+}
+
 /// Clusters that have no plan, by the reason.
 std::string missing_text(const WhatIfAnswer& a) {
   std::string text;
@@ -50,9 +58,12 @@ std::string missing_text(const WhatIfAnswer& a) {
     const WhatIfPoint& p = points[i];
     if (p.plan) continue;
     std::string nodes = fmt::to_string(p.nodes);
-    for (; i + 1 < points.size() && !points[i + 1].plan && points[i + 1].instance == p.instance; ++i)
+    for (; i + 1 < points.size() && !points[i + 1].plan && points[i + 1].instance == p.instance &&
+           one_reason(p, points[i + 1]);
+         ++i)
       nodes += fmt::format(", {}", points[i + 1].nodes);
-    if (lines++ < 2) text += fmt::format("  no plan on {} x {}: {}\n", nodes, printable(p.instance), p.why);
+    if (lines++ < kReasonsShown)
+      text += fmt::format("  no plan on {} x {}: {}\n", nodes, printable(p.instance), p.why);
   }
   return text;
 }

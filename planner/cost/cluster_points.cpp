@@ -26,8 +26,12 @@ void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job
   p.why = "no strategy is legal and fits";
   if (!result.infeasible) return;
   const Infeasible& why = *result.infeasible;
-  if (why.closest && why.memory) {
-    p.nodes_that_would_do = why.nodes_that_would_do;
+  if (why.closest && why.memory) p.nodes_that_would_do = why.nodes_that_would_do;
+  const int batch = job.training.global_batch;
+  if (why.nearest_batch > 0 && batch % p.nodes != 0) {
+    p.why = fmt::format("batch: global batch {} is no multiple of {} nodes; the nearest with a plan is {}",
+                        batch, p.nodes, why.nearest_batch);
+  } else if (why.closest && why.memory) {
     const std::string more = why.nodes_that_would_do > 0
                                  ? fmt::format("; {} nodes have enough memory", why.nodes_that_would_do)
                                  : std::string();
@@ -38,7 +42,7 @@ void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job
   } else if (why.nearest_batch > 0) {
     p.why =
         fmt::format("batch: no layout divides global batch {}; the nearest batch that can be divided is {}",
-                    job.training.global_batch, why.nearest_batch);
+                    batch, why.nearest_batch);
   } else if (!why.rules.empty()) {
     const Violation& most = why.rules.front().why;
     p.why = fmt::format("{}: {}", most.rule, most.message);
