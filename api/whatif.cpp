@@ -201,12 +201,9 @@ void take_over(models::Job& job, planner::WhatIfQuestion& q) {
 }
 
 planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRequest& o) {
-  planner::Reliability r = io::reliability_from(
-      o.reliability.empty() ? read_document(catalog.file("reliability.json")) : read_document(o.reliability));
-  // The user's file need not know spot nodes.
-  if (models::Value& spot = r.value(planner::ReliabilityParameter::spot_interruption); spot.median <= 0)
-    spot = io::reliability_from(read_document(catalog.file("reliability.json")))
-               .value(planner::ReliabilityParameter::spot_interruption);
+  std::optional<Node> own;
+  if (!o.reliability.empty()) own = read_document(o.reliability);
+  planner::Reliability r = io::reliability_or_usual(own, catalog);
   if (o.storage_speed) {
     r.value(planner::ReliabilityParameter::storage_throughput) = {*o.storage_speed * 1e9, 0, "command line"};
   }

@@ -19,8 +19,8 @@ using planner::ReliabilityParameter;
 constexpr double least = 1e-12, most = 1e18, spread_most = 10;
 
 models::Value value_of(MapReader& map, ReliabilityParameter p, std::vector<Diagnostic>& faults) {
-  return value_from(map, to_string(p), unit_of(p), {least, is_share(p) ? 1 : most, spread_most, true},
-                    {"note"}, faults);
+  return value_from(map, to_string(p), unit_of(p),
+                    {is_share(p) ? 0 : least, is_share(p) ? 1 : most, spread_most, true}, {"note"}, faults);
 }
 
 planner::PublishedUptime published_from(const Node& node, const std::string& where,
@@ -71,6 +71,15 @@ planner::Reliability reliability_from(const Node& node) {
   }
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
+  return r;
+}
+
+planner::Reliability reliability_or_usual(const std::optional<Node>& node, const Catalog& catalog) {
+  planner::Reliability usual = reliability_from(read_document(catalog.file("reliability.json")));
+  if (!node) return usual;
+  planner::Reliability r = reliability_from(*node);
+  const auto spot = ReliabilityParameter::spot_interruption;
+  if (!(r[spot] > 0)) r.value(spot) = usual.value(spot);
   return r;
 }
 

@@ -29,7 +29,9 @@ OverRuns over(const std::vector<ClusterRun>& runs, const std::function<double(co
 
 JobEstimate job_over(const std::vector<ClusterRun>& runs, std::size_t j) {
   const auto of = [&](auto get) {
-    return over(runs, [=](const ClusterRun& run) { return get(run.jobs[j]); });
+    return over(runs, [=](const ClusterRun& run) {
+      return run.jobs[j].wall < Seconds(kInfinity) ? get(run.jobs[j]) : kInfinity;
+    });
   };
   JobEstimate e;
   e.wall = of([](const JobRun& r) { return r.wall.value; });
@@ -37,7 +39,7 @@ JobEstimate job_over(const std::vector<ClusterRun>& runs, std::size_t j) {
   e.recovering = of([](const JobRun& r) { return r.recovering.value; });
   e.failures = of([](const JobRun& r) { return static_cast<double>(r.failures); });
   e.node_seconds = of([](const JobRun& r) { return r.node_seconds; });
-  e.goodput = of([](const JobRun& r) { return r.goodput; });
+  e.goodput = over(runs, [=](const ClusterRun& run) { return run.jobs[j].goodput; });
   return e;
 }
 
@@ -47,9 +49,11 @@ ClusterEstimate estimate_cluster(const ClusterSetup& setup, const Reliability& r
                                  const SamplingOptions& options) {
   Random seeds(options.seed);
   std::vector<ClusterRun> runs;
+  const bool spot =
+      std::any_of(setup.jobs.begin(), setup.jobs.end(), [](const ClusterJob& j) { return j.spot; });
   for (int i = 0; i < std::max(options.draws, 1); ++i) {
     Random random(seeds.seed());
-    const Reliability drawn = drawn_from(reliability, random);
+    const Reliability drawn = drawn_from(reliability, random, spot);
     const double stretch = stretch_at(setup.jobs, random.normal());
     runs.push_back(simulate_cluster(setup, drawn, random.seed(), stretch));
   }
@@ -60,6 +64,12 @@ ClusterEstimate estimate_cluster(const ClusterSetup& setup, const Reliability& r
     e.jobs.back().alone = goodput(failure_model(reliability, shape_of(job)), job.every_steps * job.step);
   }
   e.span = over(runs, [](const ClusterRun& run) { return run.span.value; });
+  std::vector<double> given_up;
+  for (const ClusterRun& run : runs) {
+    e.spans.push_back(run.span.value);
+    if (!(run.span.value < kInfinity)) given_up.push_back(run.given_up.value);
+  }
+  if (!given_up.empty()) e.given_up = median(given_up);
   e.use = over(runs, [](const ClusterRun& run) { return run.use; });
   const auto ended = std::count_if(runs.begin(), runs.end(),
                                    [](const ClusterRun& run) { return run.span.value < kInfinity; });

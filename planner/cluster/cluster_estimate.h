@@ -7,7 +7,7 @@
 
 namespace trnplan::planner {
 
-/// A number over all runs; infinite in runs in which a job does not end.
+/// A number over all runs; infinite in runs in which a job does not end, its goodput 0.
 struct OverRuns {
   double median = 0;
   Interval ninety;  ///< 5th and 95th percentile
@@ -23,6 +23,8 @@ struct ClusterEstimate {
   std::vector<JobEstimate> jobs;  ///< in the order of the setup
   OverRuns span, use;             ///< the span in seconds
   double ended = 0;               ///< share of the runs in which every job ended
+  std::vector<double> spans;      ///< of each run, in the order of the draws
+  double given_up = 0;            ///< seconds at which the others were given up, their median
 };
 
 /// Each run draws the failure parameters and the error of all steps from their distributions; run i of two

@@ -20,15 +20,19 @@ struct ClusterOption {
 struct ClusterOptions {
   std::vector<ClusterOption> rows;  ///< ascending by value
   int recommended = -1;             ///< index; -1: none ends, or nothing was asked
+  /// Indices of the others that the runs do not distinguish from it: over the same draws the mean difference in
+  /// days is within two standard errors.
+  std::vector<int> tied;
 };
 
 /// A job of the answer, as it was resolved.
 struct AnsweredClusterJob {
   std::string model, strategy;  ///< the strategy as for `simulate --strategy`
   double tokens = 0;
-  Seconds low{}, high{};    ///< 90 % interval of the step alone
-  double on_spine = 0;      ///< share of its step in which it loads the spine that others share
-  Seconds together{};       ///< mean step while all others train
+  Seconds low{}, high{};  ///< 90 % interval of the step alone
+  double on_spine = 0;    ///< share of its step in which it loads the spine that others share
+  /// Mean step while all others train; if not all fit on the cluster, the one of them that slows it most.
+  Seconds together{};
   Seconds together_most{};  ///< if the others loaded the spine all the time
 };
 
@@ -39,6 +43,7 @@ struct ClusterAnswer {
   int runs = 0;
   ClusterSetup setup;
   std::vector<AnsweredClusterJob> jobs;  ///< in the order of the setup
+  bool all_fit = true;                   ///< all jobs fit on nodes and spares at once
   ClusterEstimate estimate;
   ClusterOptions spares, checkpoints;
 };
@@ -54,8 +59,9 @@ struct ClusterAnswer {
                                         const std::vector<int>& values,
                                         std::optional<double> usd_per_node_hour,
                                         const SamplingOptions& options);
-/// The cluster with each number of steps between the checkpoints of every job; 0: each job's best. Recommended
-/// is the shortest span at the median.
+/// `setup` with so many steps between the checkpoints of every job; 0: each job's best.
+[[nodiscard]] ClusterSetup with_checkpoints(ClusterSetup setup, int steps, const Reliability& reliability);
+/// The cluster with each of these. Recommended is the shortest span at the median, which costs least.
 [[nodiscard]] ClusterOptions ask_checkpoints(const ClusterSetup& setup, const Reliability& reliability,
                                              const std::vector<int>& values,
                                              std::optional<double> usd_per_node_hour,

@@ -14,8 +14,12 @@ namespace {
 using P = ReliabilityParameter;
 
 constexpr Seconds kNever{kInfinity};
-constexpr Seconds kLongestRun{100 * 365 * kDay};
 constexpr std::uint64_t kMostClusterEvents = 1'000'000;
+/// Events that a run goes on for the other jobs, once one is given up.
+constexpr std::uint64_t kEventsForOthers = 50'000;
+/// Failures from which on the pace of a job says when it would end, and the margin of that.
+constexpr int kJudgedFailures = 256;
+constexpr double kPaceMargin = 2;
 
 /// The stages of a job. `failed`: until the scheduler acts. `delayed`: until it may take nodes.
 enum class Stage { future, queued, starting, training, failed, delayed, done };
@@ -43,8 +47,12 @@ class Pool {
         start = std::max(now, *slot);
         *slot = start + repair_;
       }
-      back_.push_back(start + repair_);
+      come_back(start + repair_);
     }
+  }
+  /// Other nodes come for some that are gone.
+  void replace(int nodes, Seconds at) {
+    for (; nodes > 0; --nodes) come_back(at);
   }
   void mended() {
     back_.pop_front();
@@ -52,10 +60,12 @@ class Pool {
   }
 
  private:
+  void come_back(Seconds at) { back_.insert(std::upper_bound(back_.begin(), back_.end(), at), at); }
+
   int free_;
   Seconds repair_;
   std::vector<Seconds> slots_;  ///< when each is free again; empty: no limit
-  std::deque<Seconds> back_;    ///< ascending, since all repairs take the same time
+  std::deque<Seconds> back_;    ///< ascending
 };
 
 struct JobState {
@@ -78,7 +88,10 @@ struct JobState {
   Seconds first_start{-1};
   Seconds trained_since{};   ///< begin of the current training
   int held = 0, broken = 0;  ///< whole nodes, and those to be sent to repair
+  int interrupted = 0;       ///< nodes that the market took, which are still to be replaced
+  int in_use = 0;            ///< nodes that can fail, by which `failure` was drawn
   int in_a_row = 0, restarts = 0;
+  bool hopeless = false;
   JobRun run;
 
   [[nodiscard]] int lacks() const { return job->nodes - held; }
@@ -91,6 +104,8 @@ class ClusterSimulation {
       : setup_(setup),
         stretch_(stretch),
         detection_(r[P::detection]),
+        replacement_(r[P::replacement]),
+        interruptions_(r[P::spot_interruption] / (r[P::failure_rate] + r[P::spot_interruption])),
         pool_(setup.nodes + setup.spares, setup.repair.value_or(Seconds(r[P::replacement])),
               setup.repair_slots) {
     Random seeds(seed);
@@ -113,6 +128,7 @@ class ClusterSimulation {
         out.span = std::max(out.span, s.until);
       } else {
         s.run.wall = out.span = kNever;
+        out.given_up = now_;
         s.run.node_seconds += now_.value * s.held;
       }
       trained += work.value * s.job->nodes;
@@ -147,7 +163,7 @@ class ClusterSimulation {
   bool next() {
     Event e = earliest();
     if (e.at > now_ && give_nodes()) e = earliest();
-    if (!(e.at < kLongestRun) || events_ == kMostClusterEvents || done()) return false;
+    if (!(e.at < kLongestRun) || events_ == most_events_ || done()) return false;
     ++events_;
     now_ = e.at;
     if (e.ends != nullptr) {
@@ -161,7 +177,18 @@ class ClusterSimulation {
   }
 
   [[nodiscard]] bool done() const {
-    return std::all_of(jobs_.begin(), jobs_.end(), [](const JobState& s) { return s.stage == Stage::done; });
+    return std::all_of(jobs_.begin(), jobs_.end(),
+                       [](const JobState& s) { return s.stage == Stage::done || s.hopeless; });
+  }
+
+  /// Gives a job up that would not end at its pace so far, judged at powers of two.
+  void judge(JobState& s) {
+    const int failures = s.run.failures;
+    if (s.hopeless || failures < kJudgedFailures || (failures & (failures - 1)) != 0) return;
+    const double safe = s.progress.safe() / s.job->steps;
+    const Seconds time = now_ - s.first_start;
+    s.hopeless = time > kPaceMargin * safe * kLongestRun || failures > kPaceMargin * safe * kMostFailures;
+    if (s.hopeless) most_events_ = std::min(most_events_, events_ + kEventsForOthers);
   }
 
   /// Changes the stage, and adds the time of the last one to what it was spent on.
@@ -173,11 +200,25 @@ class ClusterSimulation {
     s.stage = stage;
     s.since = now_;
     s.until = until;
+    expose(s);
   }
 
   void hold(JobState& s, int more) {
     s.run.node_seconds -= now_.value * more;  // minus the beginning, plus the end
     s.held += more;
+    expose(s);
+  }
+
+  /// Adapts the next failure to the nodes in use: what is left of an exponential time is one, too.
+  void expose(JobState& s) {
+    const bool uses = s.stage == Stage::starting || s.stage == Stage::training || s.stage == Stage::failed;
+    const int before = std::exchange(s.in_use, uses ? s.held : 0);
+    if (s.in_use == before) return;
+    if (s.in_use > 0 && before > 0) {
+      s.failure = now_ + (static_cast<double>(before) / s.in_use) * (s.failure - now_);
+    } else {
+      draw_failure(s);
+    }
   }
 
   void release(JobState& s) {
@@ -194,16 +235,13 @@ class ClusterSimulation {
         advance(s);
         s.progress.finish();
         enter(s, Stage::done, now_);
-        s.failure = kNever;
         release(s);
         change_steps();
         break;
       case Stage::failed:
         pool_.mend(std::exchange(s.broken, 0), now_);
-        if (!setup_.rule->keeps_nodes()) {
-          release(s);
-          s.failure = kNever;
-        }
+        pool_.replace(std::exchange(s.interrupted, 0), now_ + replacement_);
+        if (!setup_.rule->keeps_nodes()) release(s);
         enter(s, Stage::delayed, now_ + setup_.rule->delay({false, s.in_a_row - 1}));
         break;
       case Stage::future:
@@ -222,7 +260,13 @@ class ClusterSimulation {
     change_steps();
   }
 
-  void draw_failure(JobState& s) { s.failure = now_ + Seconds(s.random.exponential(s.model.mtbf.value)); }
+  /// Draws the next failure of the nodes in use.
+  void draw_failure(JobState& s) {
+    s.failure = kNever;
+    if (s.in_use == 0) return;
+    const double share = static_cast<double>(s.in_use) / s.job->nodes;
+    s.failure = now_ + Seconds(s.random.exponential(s.model.mtbf.value / share));
+  }
 
   void fail(JobState& s) {
     if (s.stage == Stage::training) {
@@ -232,10 +276,12 @@ class ClusterSimulation {
     s.progress.lose();
     ++s.run.failures;
     const bool trained = s.stage == Stage::training;
-    const Failure failure{s.random.uniform() < s.model.replacement_share, s.in_a_row++};
-    if (failure.node && s.held > 0) {
+    judge(s);
+    const double kind = s.random.uniform();
+    const Failure failure{kind < s.model.replacement_share, s.in_a_row++};
+    if (failure.node) {
       hold(s, -1);
-      ++s.broken;
+      ++(s.job->spot && kind < interruptions_ ? s.interrupted : s.broken);
     }
     Seconds noticed = setup_.rule->noticed(failure, detection_);
     if (needs_person(s, failure)) noticed += s.model.person;
@@ -286,7 +332,6 @@ class ClusterSimulation {
   }
 
   void start(JobState& s) {
-    if (s.failure == kNever) draw_failure(s);
     if (!s.started()) {
       s.first_start = now_;
       train(s);
@@ -319,11 +364,12 @@ class ClusterSimulation {
 
   const ClusterSetup& setup_;
   double stretch_;
-  Seconds detection_;
+  Seconds detection_, replacement_;
+  double interruptions_;  ///< share of the failures of spot nodes
   Pool pool_;
   std::vector<JobState> jobs_;
   Seconds now_{};
-  std::uint64_t events_ = 0;
+  std::uint64_t events_ = 0, most_events_ = kMostClusterEvents;
 };
 
 }  // namespace
@@ -334,6 +380,7 @@ RunShape shape_of(const ClusterJob& job) {
   run.step = job.step;
   run.checkpoint = job.checkpoint;
   run.asynchronous = job.asynchronous;
+  run.spot = job.spot;
   return run;
 }
 

@@ -5,9 +5,11 @@
 // ends; a node comes back from repair. Between events a job trains in closed form (planner/cluster/progress.h),
 // so a run of months costs its failures alone, however many steps and checkpoints it has.
 //
-// Failures strike nodes while a job holds them, at the rate of planner/cost/goodput.h, whatever the job does;
-// free nodes do not fail. A failure needs another node with probability replacement_share, and a person with
-// person_share. It is noticed and answered as the scheduler's rule says (planner/cluster/requeue.h); then the
+// Failures strike the nodes that a job uses, at the rate of planner/cost/goodput.h for each: from its start until
+// the scheduler has noticed a failure. A node in repair is down, and idle ones do not fail, whether they are free
+// or kept by a job that waits: that is one rule for all schedulers. A failure needs another node with
+// probability replacement_share, and a person with person_share. Interruptions of spot nodes count as in
+// planner/cost/goodput.h; another node comes after `replacement`, not after a repair. It is noticed and answered as the scheduler's rule says (planner/cluster/requeue.h); then the
 // broken node goes to repair, and the job waits for free nodes: a spare, or one that comes back. Then it needs
 // the restart and the loading of its checkpoint. A failure meanwhile begins the recovery anew. The first start
 // is free, as in planner/cost/goodput.h, whose closed form is the special case of one job, no spare, a rule
@@ -44,6 +46,7 @@ struct ClusterJob {
   int every_steps = 1;             ///< steps between checkpoints
   Bytes checkpoint{};
   bool asynchronous = false;
+  bool spot = false;  ///< its nodes are also interrupted by the spot market
 };
 
 /// The job as its failure model sees it (failure_model()).
@@ -73,12 +76,18 @@ struct JobRun {
 struct ClusterRun {
   std::vector<JobRun> jobs;  ///< in the order of the setup
   Seconds span{};            ///< until the last job ends; infinite if one does not
+  Seconds given_up{};        ///< the last instant simulated, if a job does not end
   double use = 0;            ///< share of the time of all nodes and spares in which a job trained
   std::uint64_t events = 0;
 };
 
-/// One run with these parameters. `stretch`: factor of all steps. Deterministic in `seed`. It gives up after
-/// 100 years or a million events. Cost: O(jobs) an event.
+/// Longest run, and most failures of one job.
+inline constexpr Seconds kLongestRun{100 * 365 * kDay};
+inline constexpr int kMostFailures = 100'000;
+
+/// One run with these parameters. `stretch`: factor of all steps. Deterministic in `seed`. It gives up a job that
+/// at its pace since its first start, from 256 failures on, would need more than twice kLongestRun or
+/// kMostFailures, and all of them after kLongestRun or a million events. Cost: O(jobs) an event.
 ClusterRun simulate_cluster(const ClusterSetup& setup, const Reliability& reliability, std::uint64_t seed,
                             double stretch = 1);
 

@@ -8,6 +8,7 @@
 #include <boost/random/uniform_01.hpp>
 
 #include "planner/cluster/cluster_estimate.h"
+#include "planner/cluster/cluster_question.h"
 #include "planner/cluster/cluster_run.h"
 #include "planner/cluster/progress.h"
 #include "tests/catch.h"
@@ -74,6 +75,12 @@ std::pair<ClusterJob, Reliability> random_case(unsigned seed) {
                                             {P::restart, between(50, 500)},
                                             {P::manual_share, between(0.001, 0.02)},
                                             {P::storage_throughput, between(2e9, 2e10)}});
+  if (seed % 3 == 0) {  // half of the failures are interruptions of the market
+    job.spot = true;
+    r.value(P::spot_interruption) = r.value(P::failure_rate);
+    r.value(P::failure_rate).median /= 2;
+    r.value(P::spot_interruption).median /= 2;
+  }
   const RunShape run = shape_of(job);
   job.every_steps = static_cast<int>(best_steps(failure_model(r, run), job.step) * between(0.5, 2)) + 1;
   return {job, r};
@@ -212,6 +219,68 @@ TEST_CASE("spares and repair slots", "[planner][cluster]") {
   CHECK(days(2, 1) > days(2, 0));  // the second node waits for the first
 }
 
+// A node fails in 20 days of use and is away for at least the 3 of its repair, so N nodes fail at most N T / (20 + 3)
+// times in T days: 314 failures of 16 nodes in 395 days were 16 nodes that failed while they were in repair. And
+// they fail by the time in use alone, once in 20 days.
+TEST_CASE("a node in repair does not fail, whichever the scheduler", "[planner][cluster]") {
+  const Reliability r = certain(
+      round_numbers(), {{P::failure_rate, 0.05}, {P::replacement_share, 1}, {P::manual_share, 1e-12}});
+  for (const SchedulerKind& kind : scheduler_kinds()) {
+    CAPTURE(kind.name);
+    ClusterSetup setup = one_job(job_of_days(16, 30), kind.make(kind.defaults));
+    setup.repair = Seconds(3 * kDay);
+    const int runs = 200;
+    std::vector<double> above, off;
+    for (unsigned seed = 1; seed <= runs; ++seed) {
+      const JobRun run = simulate_cluster(setup, r, seed).jobs[0];
+      REQUIRE(run.wall.value < kInfinity);
+      const double waited = kind.name == "slurm" ? 0 : run.queued.value;  // with all but some of its nodes
+      above.push_back(run.failures - 16 * in_days(run.wall) / 23);
+      off.push_back(run.failures - 0.05 * (run.node_seconds - 16 * waited) / kDay);
+    }
+    const auto of = [&](const std::vector<double>& values) {
+      double sum = 0, squares = 0;
+      for (const double v : values) {
+        sum += v;
+        squares += v * v;
+      }
+      const double mean = sum / runs;
+      return std::pair(mean, std::sqrt((squares / runs - mean * mean) / (runs - 1)));
+    };
+    const auto [excess, error] = of(above);
+    CAPTURE(excess, error);
+    CHECK(excess <= 4 * error);
+    const auto [difference, its_error] = of(off);
+    CAPTURE(difference, its_error);
+    CHECK(difference > -4 * its_error);
+    if (kind.name == "slurm") CHECK(difference < 4 * its_error);
+    CHECK(in_days(simulate_cluster(setup, r, 1).jobs[0].wall) < 200);
+  }
+}
+
+// The market takes a node 20 times as often as one breaks. Another comes after 500 s, and not after the repair of a
+// broken one: a run of 30 days that loses 60 nodes to the market and 3 to failures is not 60 x 3 days late.
+TEST_CASE("interruptions of spot nodes count, and need no repair", "[planner][cluster]") {
+  Reliability r = certain(round_numbers(),
+                          {{P::failure_rate, 0.01}, {P::replacement_share, 1}, {P::manual_share, 1e-12}});
+  r.value(P::spot_interruption) = {0.2, 0, "test"};
+  ClusterSetup setup = one_job(job_of_days(10, 30), rule("slurm", {Seconds(300), Seconds(0), {}}));
+  setup.repair = Seconds(3 * kDay);
+  const auto failures = [&](bool spot) {
+    setup.jobs[0].spot = spot;
+    double failed = 0, used = 0;
+    for (unsigned seed = 1; seed <= 100; ++seed) {
+      const JobRun run = simulate_cluster(setup, r, seed).jobs[0];
+      failed += run.failures;
+      used += run.node_seconds / kDay;
+      CHECK(in_days(run.wall) < 75);
+    }
+    return failed / used;
+  };
+  CHECK(failures(false) == Approx(0.01).epsilon(0.25));
+  CHECK(failures(true) == Approx(0.21).epsilon(0.06));
+}
+
 TEST_CASE("schedulers answer failures by their own rules", "[planner][cluster]") {
   const auto slurm = rule("slurm", scheduler_kinds()[0].defaults);
   CHECK_FALSE(slurm->keeps_nodes());
@@ -253,7 +322,44 @@ TEST_CASE("a hopeless job ends no run, and the simulation ends", "[planner][clus
   const ClusterEstimate e = estimate_cluster(setup, r, {.draws = 2});
   CHECK(e.ended == 0);
   CHECK(std::isinf(e.jobs[0].wall.median));
+  CHECK(std::isinf(e.jobs[0].failures.median));
   CHECK(std::isinf(e.span.median));
+  CHECK(e.given_up > 0);
+  CHECK(e.given_up < 30 * kDay);
+  CHECK(simulate_cluster(setup, r, 1).events < 5000);
+  // One that ends only late is not given up: 40 times its work, and thousands of failures.
+  const Reliability hard = certain(round_numbers(), {{P::failure_rate, 5}, {P::manual_share, 1e-12}});
+  ClusterSetup slow = one_job(job_of_days(10, 20), closed_form_rule());
+  slow.jobs[0].every_steps = 30;
+  const ClusterRun run = simulate_cluster(slow, hard, 1);
+  CHECK(run.span.value < kInfinity);
+  CHECK(run.jobs[0].failures > 1000);
+  // Others go on next to one that is given up.
+  ClusterSetup both = setup;
+  both.nodes = 20;
+  both.jobs.push_back(job_of_days(10, 1e-3));
+  const ClusterRun pair = simulate_cluster(both, r, 1);
+  CHECK(std::isinf(pair.jobs[0].wall.value));
+  CHECK(pair.events < 100'000);
+}
+
+// Neighbours of the best interval are not distinguished by some runs, ones far from it can; of one value nothing is chosen.
+TEST_CASE("checkpoint intervals that tie are said to", "[planner][cluster]") {
+  ClusterSetup setup = one_job(job_of_days(10, 30), rule("slurm", scheduler_kinds()[0].defaults));
+  setup.jobs[0].every_steps = 100;
+  const auto ask = [&](const std::vector<int>& steps, int draws) {
+    return ask_checkpoints(setup, round_numbers(), steps, 20.0, {.draws = draws});
+  };
+  const int best = best_checkpoint_steps(setup.jobs[0], round_numbers());
+  const ClusterOptions near = ask({best, best + 1, 20 * best}, 60);
+  REQUIRE(near.recommended >= 0);
+  REQUIRE(near.tied.size() == 1);
+  CHECK(near.tied[0] + near.recommended == 1);
+  CHECK(ask({best / 8, best}, 200).tied.empty());
+  CHECK(ask({best / 8, best}, 1).tied.size() == 1);  // one run says nothing
+  const ClusterSetup with = with_checkpoints(setup, 0, round_numbers());
+  CHECK(with.jobs[0].every_steps == best);
+  CHECK(with_checkpoints(setup, 7, round_numbers()).jobs[0].every_steps == 7);
 }
 
 TEST_CASE("a seed gives one cluster", "[planner][cluster]") {
