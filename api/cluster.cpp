@@ -93,7 +93,7 @@ class Builder {
       try {
         all.push_back(member(stated_.jobs[i], i));
       } catch (const InputError& e) {
-        faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
+        for (const Diagnostic& f : e.faults()) faults_.push_back(placed(f, i));
       }
     }
     if (!faults_.empty()) throw InputError(std::move(faults_));
@@ -101,9 +101,26 @@ class Builder {
   }
 
  private:
+  [[nodiscard]] Diagnostic at_key(std::size_t i, const std::string& key, std::string problem,
+                                  std::string fix) const {
+    const io::StatedClusterJob& j = stated_.jobs[i];
+    const auto place = j.places.find(key);
+    return {place == j.places.end() ? j.at : place->second, fmt::format("jobs[{}].{}", i, key),
+            std::move(problem), std::move(fix)};
+  }
   [[nodiscard]] InputError fault(std::size_t i, const char* key, std::string problem, std::string fix) const {
-    return InputError(Diagnostic{stated_.jobs[i].at, fmt::format("jobs[{}].{}", i, key), std::move(problem),
-                                 std::move(fix)});
+    return InputError(at_key(i, key, std::move(problem), std::move(fix)));
+  }
+
+  /// A fault of what the file states about the job, at its place there; one within another file stays.
+  [[nodiscard]] Diagnostic placed(const Diagnostic& f, std::size_t i) const {
+    const bool strategy = f.at.file == "--strategy";
+    const bool line = f.at.file == io::kCommandLine;
+    if (f.at.line > 0 || !(strategy || line || f.at.file == stated_.jobs[i].job)) return f;
+    if (strategy) return at_key(i, "strategy", f.key.empty() ? f.problem : f.key + ": " + f.problem, f.fix);
+    std::string key = line && f.key.starts_with("--") ? f.key.substr(2) : "job";
+    std::replace(key.begin(), key.end(), '-', '_');
+    return at_key(i, key, line ? f.problem : printable(f.at.file) + ": " + f.problem, f.fix);
   }
 
   Member member(const io::StatedClusterJob& j, std::size_t i) {
@@ -194,9 +211,13 @@ ClusterJob job_of(const Member& m, const io::StatedClusterJob& stated) {
   return j;
 }
 
-/// Fills what jobs on one spine add to each other's steps.
-void share_spine(const io::StatedCluster& c, const std::vector<Member>& members, ClusterAnswer& a) {
+/// Fills what jobs on one spine add to each other's steps, of those that fit on the cluster with it.
+void share_spine(const io::StatedCluster& c, const std::vector<Member>& members, int most_nodes,
+                 ClusterAnswer& a) {
   const std::size_t n = members.size();
+  int all = 0;
+  for (const io::StatedClusterJob& j : c.jobs) all += j.nodes;
+  a.all_fit = all <= most_nodes;
   a.setup.slowed.assign(n, std::vector<Seconds>(n));
   for (std::size_t j = 0; j < n; ++j) {
     planner::AnsweredClusterJob& answered = a.jobs[j];
@@ -205,6 +226,7 @@ void share_spine(const io::StatedCluster& c, const std::vector<Member>& members,
     std::map<double, Seconds> steps;  // by what the spine looks like
     for (std::size_t k = 0; k < n; ++k) {
       if (k == j || c.jobs[j].nodes < 2 || c.jobs[k].nodes < 2) continue;
+      if (c.jobs[j].nodes + c.jobs[k].nodes > most_nodes) continue;
       models::Job at = members[j].job;
       const double seen = seen_by(c, c.jobs[j].nodes + c.jobs[k].nodes);
       if (at.cluster.instance.nics == 0 || !(seen > at.cluster.oversubscription)) continue;
@@ -215,23 +237,31 @@ void share_spine(const io::StatedCluster& c, const std::vector<Member>& members,
       }
       const Seconds more = std::max(steps[seen] - a.setup.jobs[j].step, Seconds{});
       a.setup.slowed[j][k] = a.jobs[k].on_spine * more;
-      answered.together += a.setup.slowed[j][k];
-      answered.together_most += more;
+      const Seconds step = a.setup.jobs[j].step;
+      answered.together = a.all_fit ? answered.together + a.setup.slowed[j][k]
+                                    : std::max(answered.together, step + a.setup.slowed[j][k]);
+      answered.together_most =
+          a.all_fit ? answered.together_most + more : std::max(answered.together_most, step + more);
     }
   }
 }
 
 planner::Reliability reliability_of(const io::Catalog& catalog, const io::StatedCluster& c,
                                     const Files& files) {
-  planner::Reliability r =
-      io::reliability_from(c.reliability.empty() ? read_document(catalog.file("reliability.json"))
-                                                 : parse_document(files.text(c.reliability), c.reliability));
+  std::optional<Node> own;
+  if (!c.reliability.empty()) {
+    if (!files.has(c.reliability))
+      throw InputError(Diagnostic{c.reliability_at, "reliability", in_quotes(c.reliability) + " is no file",
+                                  "write a path from the folder of this file, or leave it out"});
+    own = parse_document(files.text(c.reliability), c.reliability);
+  }
+  planner::Reliability r = io::reliability_or_usual(own, catalog);
   if (c.storage_speed)
     r.value(planner::ReliabilityParameter::storage_throughput) = {*c.storage_speed * 1e9, 0, "stated"};
   return r;
 }
 
-void remark_rule(const io::StatedCluster& c, Remarks& remarks) {
+void remark_rule(const io::StatedCluster& c, const ClusterAnswer& a, Remarks& remarks) {
   const std::optional<int> restarts = c.rule->settings().restarts;
   if (restarts) {
     remarks.add(
@@ -239,10 +269,19 @@ void remark_rule(const io::StatedCluster& c, Remarks& remarks) {
                     "states another number",
                     *restarts));
   }
-  if (c.jobs.size() > 1 && c.oversubscription > 1)
+  const bool shared = std::any_of(a.jobs.begin(), a.jobs.end(), [&](const planner::AnsweredClusterJob& j) {
+    return j.together_most > a.setup.jobs[static_cast<std::size_t>(&j - a.jobs.data())].step;
+  });
+  if (shared)
     remarks.add(
         "how much jobs on one spine slow each other is estimated: traffic hidden behind computing does "
         "not count");
+}
+
+/// The value that is simulated: the recommended one, or the only one.
+std::optional<int> taken(const planner::ClusterOptions& o) {
+  if (o.recommended >= 0) return o.rows[at(o.recommended)].value;
+  return o.rows.size() == 1 ? std::optional(o.rows.front().value) : std::nullopt;
 }
 
 }  // namespace
@@ -268,12 +307,14 @@ ClusterAnswer cluster(const ClusterRequest& request, Remarks& remarks) {
   planner::PriceOptions prices;
   prices.pricing = planner::pricing_of(request.pricing, 1);
   prices.usd_per_node_hour = stated.usd_per_node_hour;
-  if (const auto bill = planner::bill_of(stated.instance, 1, prices))
-    a.usd_per_node_hour = bill->usd_per_hour();
+  const auto bill = planner::bill_of(stated.instance, 1, prices);
+  if (bill) a.usd_per_node_hour = bill->usd_per_hour();
+  const bool spot = bill ? bill->spot : prices.pricing == planner::Pricing::spot;
   a.setup = {stated.nodes, stated.spares, stated.repair, stated.repair_slots, {}, {}, stated.rule};
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Member& m = members[i];
     ClusterJob job = job_of(m, stated.jobs[i]);
+    job.spot = spot;
     job.every_steps = stated.jobs[i].checkpoint_steps > 0 ? stated.jobs[i].checkpoint_steps
                                                           : planner::best_checkpoint_steps(job, reliability);
     planner::AnsweredClusterJob answered;
@@ -286,12 +327,15 @@ ClusterAnswer cluster(const ClusterRequest& request, Remarks& remarks) {
     a.setup.jobs.push_back(std::move(job));
     a.jobs.push_back(std::move(answered));
   }
-  share_spine(stated, members, a);
-  remark_rule(stated, remarks);
+  const int most_spares = spares.empty() ? stated.spares : std::max(stated.spares, spares.back());
+  share_spine(stated, members, stated.nodes + most_spares, a);
+  remark_rule(stated, a, remarks);
   const planner::SamplingOptions sampling{request.runs, static_cast<std::uint64_t>(request.seed)};
   a.spares = planner::ask_spares(a.setup, reliability, spares, a.usd_per_node_hour, sampling);
-  if (a.spares.recommended >= 0) a.setup.spares = a.spares.rows[at(a.spares.recommended)].value;
+  if (const auto value = taken(a.spares)) a.setup.spares = *value;
   a.checkpoints = planner::ask_checkpoints(a.setup, reliability, intervals, a.usd_per_node_hour, sampling);
+  if (const auto value = taken(a.checkpoints))
+    a.setup = planner::with_checkpoints(a.setup, *value, reliability);
   a.estimate = planner::estimate_cluster(a.setup, reliability, sampling);
   return a;
 }

@@ -109,8 +109,9 @@ int checkpoint_steps_of(MapReader& map) {
   return 0;
 }
 
+/// `sized`: the nodes of the cluster are known.
 StatedClusterJob read_cluster_job(const Node& node, std::size_t index, const fs::path& file,
-                                  const StatedCluster& c, const Files& files,
+                                  const StatedCluster& c, bool sized, const Files& files,
                                   std::vector<Diagnostic>& faults) {
   MapReader map(node, fmt::format("jobs[{}]", index), faults);
   StatedClusterJob j;
@@ -118,7 +119,8 @@ StatedClusterJob read_cluster_job(const Node& node, std::size_t index, const fs:
   j.name = map.required_text("name");
   j.job = found_from(file, map.required_text("job"), files);
   j.nodes = map.required_whole("nodes", 1, topology::kMostNodes);
-  if (j.nodes > c.nodes + c.spares) {
+  for (const Node::Entry& entry : node.entries) j.places[entry.key] = entry.value.at;
+  if (sized && j.nodes > c.nodes + c.spares) {
     map.fault("nodes",
               fmt::format("{} nodes are asked for, and the cluster has {}", j.nodes, c.nodes + c.spares),
               "write fewer, or more under cluster.nodes");
@@ -135,7 +137,7 @@ StatedClusterJob read_cluster_job(const Node& node, std::size_t index, const fs:
   return j;
 }
 
-void read_jobs(MapReader& root, StatedCluster& c, const fs::path& file, const Files& files,
+void read_jobs(MapReader& root, StatedCluster& c, const fs::path& file, const Files& files, bool sized,
                std::vector<Diagnostic>& faults) {
   const Node* list = root.raw("jobs");
   if (list == nullptr || list->kind != Node::Kind::sequence || list->items.empty()) {
@@ -150,7 +152,7 @@ void read_jobs(MapReader& root, StatedCluster& c, const fs::path& file, const Fi
   }
   std::set<std::string> names;
   for (std::size_t i = 0; i < list->items.size(); ++i) {
-    c.jobs.push_back(read_cluster_job(list->items[i], i, file, c, files, faults));
+    c.jobs.push_back(read_cluster_job(list->items[i], i, file, c, sized, files, faults));
     const StatedClusterJob& j = c.jobs.back();
     if (!j.name.empty() && !names.insert(j.name).second)
       faults.push_back({j.at, fmt::format("jobs[{}].name", i), in_quotes(j.name) + " is the name of two jobs",
@@ -171,8 +173,12 @@ StatedCluster read_cluster_jobs(const fs::path& path, const Catalog& catalog, co
     map.fault("cluster", "this key is missing",
               "write for example cluster: {instance: trn1.32xlarge, nodes: 16}");
   c.reliability = found_from(path, map.text("reliability", ""), files);
+  if (const Node* named = map.raw("reliability"); named != nullptr) c.reliability_at = named->at;
+  const bool sized = std::none_of(faults.begin(), faults.end(), [](const Diagnostic& f) {
+    return f.key == "cluster.nodes" || f.key == "cluster.spares";
+  });
   read_scheduler(map, c, faults);
-  read_jobs(map, c, path, files, faults);
+  read_jobs(map, c, path, files, sized, faults);
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
   return c;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct StatedClusterJob {
   int checkpoint_steps = 0;  ///< 0: the best number
   bool asynchronous = false;
   SourcePos at;
+  std::map<std::string, SourcePos> places;  ///< of the values that are stated, by their keys
 };
 
 struct StatedCluster {
@@ -37,7 +39,8 @@ struct StatedCluster {
   std::optional<double> usd_per_node_hour;
   std::optional<double> storage_speed;  ///< GB/s
   std::string reliability;  ///< a file, its path relative to the file's folder; "": the catalogue's
-  std::string scheduler;    ///< name of the rule
+  SourcePos reliability_at;
+  std::string scheduler;  ///< name of the rule
   std::shared_ptr<const planner::RequeueRule> rule;
   std::vector<StatedClusterJob> jobs;
 };

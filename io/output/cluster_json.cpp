@@ -45,15 +45,23 @@ std::vector<ShownClusterJob> jobs_of(const ClusterAnswer& a) {
   return all;
 }
 
+/// Of a job that does not end in the median run, nothing but its days.
+const OverRuns& shown_of(const JobEstimate& e, OverRuns JobEstimate::*member) {
+  static const OverRuns none{kInfinity, {kInfinity, kInfinity}};
+  return e.wall.median < kInfinity || member == &JobEstimate::wall ? e.*member : none;
+}
+
 auto over_runs(OverRuns JobEstimate::*member, double unit) {
-  return [member, unit](const ShownClusterJob& j) { return ShownOverRuns{&(j.estimate->*member), unit}; };
+  return [member, unit](const ShownClusterJob& j) {
+    return ShownOverRuns{&shown_of(*j.estimate, member), unit};
+  };
 }
 
 /// Seconds of a node in USD.
 std::optional<ShownOverRuns> usd_of(const ShownClusterJob& j) {
   const std::optional<double>& price = j.answer->usd_per_node_hour;
   if (!price || !(*price > 0)) return std::nullopt;
-  return ShownOverRuns{&j.estimate->node_seconds, kHour / *price};
+  return ShownOverRuns{&shown_of(*j.estimate, &JobEstimate::node_seconds), kHour / *price};
 }
 
 std::optional<ClusterOptions> if_asked(const ClusterOptions& o) {
@@ -94,7 +102,7 @@ const Record<ShownClusterJob>& record() {
        {"step_low_seconds", answered(&planner::AnsweredClusterJob::low), "90 % interval"},
        {"step_high_seconds", answered(&planner::AnsweredClusterJob::high)},
        {"step_together_seconds", answered(&planner::AnsweredClusterJob::together),
-        "on average while all other jobs train"},
+        "on average while all other jobs train; if not all fit, the one that slows it most"},
        {"step_together_most_seconds", answered(&planner::AnsweredClusterJob::together_most),
         "if the others loaded the spine all the time"},
        {"spine_share", answered(&planner::AnsweredClusterJob::on_spine),
@@ -135,7 +143,8 @@ const Record<ClusterOptions>& record() {
       {{"rows", &ClusterOptions::rows},
        {"recommended", &ClusterOptions::recommended,
         "index into `rows`: the cheapest number of spares (without a price the fewest within 1 % of the "
-        "shortest), the interval with the fewest days; -1: the jobs end with none"}});
+        "shortest), the interval with the fewest days; -1: the jobs end with none"},
+       {"tied", &ClusterOptions::tied, "indices of rows that the runs do not distinguish from it"}});
   return described;
 }
 
@@ -161,6 +170,11 @@ const Record<ClusterAnswer>& record() {
         "until the last job ends"},
        {"ended", path(&ClusterAnswer::estimate, &planner::ClusterEstimate::ended),
         "share of the runs in which every job ends"},
+       {"given_up_days",
+        [](const ClusterAnswer& a) {
+          return a.estimate.ended < 1 ? std::optional(a.estimate.given_up / kDay) : std::nullopt;
+        },
+        "time of the cluster after which the other runs were given up, their median"},
        {"use",
         [](const ClusterAnswer& a) {
           return ShownOverRuns{&a.estimate.use, 1};

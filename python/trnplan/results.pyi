@@ -913,6 +913,7 @@ class ClusterOption(Record):
 class ClusterOptions(Record):
     rows: List[ClusterOption]
     recommended: int
+    tied: List[int]
 
 @dataclass(frozen=True, repr=False)
 class ClusterResult(Record):
@@ -928,6 +929,7 @@ class ClusterResult(Record):
     runs: int
     days: OverRuns
     ended: float
+    given_up_days: Optional[float]
     use: OverRuns
     usd: Optional[float]
     jobs: List[ClusterJob]

@@ -68,7 +68,6 @@ TEST_CASE("all faults of a cluster's file are said at once", "[io][cluster]") {
       "cluster.colour: unknown key",
       "2:12 scheduler: there is no scheduler \"pbs\"",
       "jobs[0].job: ",
-      "jobs[0].nodes: 4 nodes are asked for",
       "jobs[0].checkpoint_steps: this is neither a number of steps nor best",
       "jobs[1].priority: ",
       "jobs[1].name: \"a\" is the name of two jobs",
@@ -79,6 +78,12 @@ TEST_CASE("all faults of a cluster's file are said at once", "[io][cluster]") {
     CHECK(std::any_of(faults.begin(), faults.end(),
                       [&](const std::string& f) { return f.find(one) != std::string::npos; }));
   }
+  CHECK(faults.size() == expected.size());  // of a cluster of 0 nodes it is unknown whether 4 fit
+  const std::vector<std::string> large =
+      cluster_faults("cluster: {nodes: 2, colour: red}\njobs: [{name: a, job: llama3-8b, nodes: 4}]\n");
+  REQUIRE(large.size() == 2);
+  CHECK(large[1].find("2:41 jobs[0].nodes: 4 nodes are asked for, and the cluster has 2") !=
+        std::string::npos);
   CHECK(cluster_faults("").size() >= 2);
   CHECK(cluster_faults("jobs: 3\n").size() >= 2);
 }
