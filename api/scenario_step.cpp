@@ -1,5 +1,6 @@
 #include "api/scenario_step.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -36,6 +37,12 @@ void check_scenario(const std::string& text, const planner::WhatIfQuestion& q, c
   for (const topology::Instance& type : q.instances) {
     const int nodes = q.solves_for_nodes() ? q.most_nodes : q.nodes.front();
     const models::Scenario s = io::read_scenario(text, {type, nodes}, kPlace, files);
+    const bool late =
+        std::any_of(s.nodes.begin(), s.nodes.end(), [](const auto& n) { return n.state.late.value > 0; });
+    if (late)
+      throw InputError({kPlace, "late-node",
+                        "a node comes late once, and a whole run would pay it in each step",
+                        "leave it out: simulate --scenario times the step that it delays"});
     if (q.solves_for_nodes() && (!s.slow.empty() || !s.nodes.empty()))
       throw InputError({kPlace, "", "numbers of nodes and cores mean nothing where the nodes are solved for",
                         "state --nodes, or only what needs no number: spine, jitter"});

@@ -67,6 +67,7 @@ JsonValue question_part(const WhatIfAnswered& a) {
                             {"budget_usd", q.budget},
                             {"scaling", q.scaling == planner::Scaling::strong ? "strong" : "weak"},
                             {"recovery", q.recovery == planner::Recovery::automatic ? "automatic" : "manual"},
+                            {"scenario", q.scenario.empty() ? JsonValue() : JsonValue(q.scenario)},
                             {"pricing", to_string(q.prices.pricing)},
                             {"reliability", a.reliability.name}});
 }
@@ -99,7 +100,9 @@ JsonValue standings_part(const WhatIfAnswered& a) {
 JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& options,
                         const WhatIfAnswered& a) {
   JsonValue all = JsonValue::List();
-  const auto plan_words = [&](const planner::WhatIfPoint& p, const std::vector<std::string>& more) {
+  const bool slowed = !a.question.scenario.empty();
+  const auto plan_words = [&](const planner::WhatIfPoint& p, std::vector<std::string> more) {
+    if (slowed) more.clear();
     std::vector<std::string> words = words_for_plan(o, word_for(o.job), options, a, p);
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -107,8 +110,10 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
   const planner::WhatIfResult& r = a.result;
   if (r.recommended >= 0) {
     const planner::WhatIfPoint& p = r.points[static_cast<std::size_t>(r.recommended)];
-    all.add(command_part("show the plan of that cluster", plan_words(p, {"--report", "plan.html"})));
-    if (!p.target || why_unwritten(on_cluster(a.job, a.question.instances, *p.plan), *p.plan, *p.target))
+    all.add(command_part(slowed ? "show its step in the scenario" : "show the plan of that cluster",
+                         plan_words(p, {"--report", "plan.html"})));
+    if (slowed || !p.target ||
+        why_unwritten(on_cluster(a.job, a.question.instances, *p.plan), *p.plan, *p.target))
       return all;
     all.add(command_part("write its config and job scripts", plan_words(p, {"--out", "my-plan"})));
     all.add(command_part("submit it: compile, then train", {"trnplan", "launch", "my-plan"}));
@@ -128,6 +133,16 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
   std::vector<std::string> words = {"trnplan", "plan", job};
   for (std::size_t i = 0; i + 1 < options.size(); i += 2) {
     if (!own_batch || options[i] != "--global-batch") words.insert(words.end(), {options[i], options[i + 1]});
+  }
+  if (!a.question.scenario.empty()) {  // plan would show the ideal machine
+    io::JobOptions own = o.job.options;
+    own.nodes = fmt::to_string(p.nodes);
+    own.instance = p.instance;
+    if (own_batch) own.global_batch = fmt::to_string(p.global_batch);
+    words = words_for_simulate(job, own, on_cluster(a.job, a.question.instances, *p.plan), *p.plan);
+    words.insert(words.end(), {"--scenario", a.question.scenario});
+    if (!o.profile.empty()) words.insert(words.end(), {"--profile", o.profile});
+    return words;
   }
   const auto add = [&](const char* option, const std::string& value, bool needed) {
     if (needed) words.insert(words.end(), {option, value});

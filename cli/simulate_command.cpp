@@ -39,9 +39,10 @@ std::vector<std::string> schedules() {
 /// The step in a scenario in one sentence, and where its time differs.
 std::string scenario_step(const api::ScenarioStep& s, const models::StepReport& of_ideal) {
   const Seconds ideal = of_ideal.step;
-  const std::string spread = !s.runs ? ""
-                                     : fmt::format(" (median of {} runs, 5 to 95 %: {} to {})", s.runs->runs,
-                                                   seconds_text(s.runs->low), seconds_text(s.runs->high));
+  const std::string spread = !s.runs || s.runs->runs == 1
+                                 ? ""
+                                 : fmt::format(" (median of {} runs, 5 to 95 %: {} to {})", s.runs->runs,
+                                               seconds_text(s.runs->low), seconds_text(s.runs->high));
   const std::string parts = seconds_by_cause(s.report, of_ideal);
   return fmt::format("With {}: {} s a step{}, {:.3f} times as long as on the ideal machine below.\n",
                      printable(s.scenario), seconds_text(s.report.step), spread, s.report.step / ideal) +

@@ -297,6 +297,7 @@ std::string next_text(const WhatIfAnswer& a) {
         "other --instances (all: every type) or --nodes, fewer --tokens, or more time or money" + more(a));
   }
   const std::string command = command_text(a.next);
+  if (!a.question.scenario.empty()) return entry("Next", command + " shows it" + more(a));
   const auto& types = a.question.instances;
   if (std::any_of(types.begin(), types.end(), [](const auto& i) { return !i.changes.empty(); }))
     return entry("Next", command + " shows it" + more(a));
@@ -311,6 +312,7 @@ std::string question_text(const WhatIfAnswer& a) {
   std::string changed;
   for (const topology::Instance& i : q.instances)
     if (!i.changes.empty()) changed += fmt::format("hardware: {}\n", printable(i.shown_name()));
+  if (!q.scenario.empty()) changed += fmt::format("scenario: {}\n", printable(q.scenario));
   return fmt::format(
       "{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n{}",
       printable(a.job.architecture.name), a.job.training.sequence,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,12 +34,19 @@ std::string form(const ScenarioKey& key) {
   return fmt::format("{}={}{}", key.name, of, value);
 }
 
+std::string without_blanks(const std::string& text) {
+  constexpr const char* kBlanks = " \t";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
 class ScenarioReader {
  public:
   explicit ScenarioReader(const topology::Cluster& cluster) : cluster_(cluster) {}
 
   void text(const std::string& text, const SourcePos& place) {
-    for (const std::string& pair : comma_parts(text)) {
+    for (const std::string& part : comma_parts(text)) {
+      const std::string pair = without_blanks(part);
       const std::size_t equals = pair.find('=');
       const ScenarioKey* key = key_named(pair.substr(0, equals));
       const std::size_t colon = equals == std::string::npos ? equals : pair.find(':', equals);
@@ -79,19 +87,9 @@ class ScenarioReader {
   }
 
   models::Scenario finish(const SourcePos& place) {
-    const auto check = [&](std::string_view key, double share) {
-      if (share < kLeastShare)
-        fault(place, key, "its shares multiply to less than is simulated",
-              fmt::format("leave at least {}", kLeastShare));
-    };
     if (runs_ && !jitter_)
       fault(place, *runs_, "nothing is random without jitter", "write for example jitter=0.05,runs=100");
-    check(kSpine, out_.spine);
-    for (const auto& [node, state] : nodes_) {
-      check(kNic, state.network);
-      check(kLink, state.links);
-      out_.nodes.push_back({node, state});
-    }
+    for (const auto& [node, state] : nodes_) out_.nodes.push_back({node, state});
     if (!faults_.empty()) throw InputError(std::move(faults_));
     return std::move(out_);
   }
@@ -157,19 +155,23 @@ class ScenarioReader {
     const std::optional<int> number = key.of == Of::machine ? 0 : number_of(key, unit, of_unit);
     const std::optional<double> value = value_of(key, text, of_value);
     if (!applies || !number || !value) return;
+    if (!stated_.insert({key.name, *number}).second) {
+      const std::string where = key.of == Of::machine ? "" : fmt::format(" for {}", *number);
+      return fault(of_unit, key.name, fmt::format("stated twice{}", where), "state it once");
+    }
     const int cores = cluster_.instance.cores();
     if (key.name == kSlowNode) {
       out_.slow.push_back({*number * cores, cores, *value});
     } else if (key.name == kSlowCore) {
       out_.slow.push_back({*number, 1, *value});
     } else if (key.name == kNic) {
-      nodes_[*number].network *= *value;
+      nodes_[*number].network = *value;
     } else if (key.name == kLink) {
-      nodes_[*number].links *= *value;
+      nodes_[*number].links = *value;
     } else if (key.name == kLate) {
-      nodes_[*number].late += Seconds(*value);
+      nodes_[*number].late = Seconds(*value);
     } else if (key.name == kSpine) {
-      out_.spine *= *value;
+      out_.spine = *value;
     } else if (key.name == kJitter) {
       out_.random.log_sd = *value;
     } else if (key.name == kRuns) {
@@ -182,6 +184,7 @@ class ScenarioReader {
   const topology::Cluster& cluster_;
   models::Scenario out_;
   std::map<int, models::NodeState> nodes_;
+  std::set<std::pair<std::string_view, int>> stated_;  ///< keys with their nodes or cores
   bool jitter_ = false;
   std::optional<std::string_view> runs_;  ///< the key that needs jitter
   std::vector<Diagnostic> faults_;
@@ -204,7 +207,7 @@ const std::vector<ScenarioKey>& scenario_keys() {
       {kSpine, Of::machine, "share", "share of the network between nodes that is left", kLeastShare, 1,
        "spine=0.5", "of the network between all nodes that others leave"},
       {kJitter, Of::machine, "sd", "standard deviation of a logarithm", 0, 2, "jitter=0.05",
-       "passes and messages take random times, log-normal, median 1"},
+       "passes and messages take random times on each core, log-normal, median 1"},
       {kRuns, Of::machine, "n", "number of runs", 1, 10'000, "runs=100", "with jitter; 100 unless given"},
       {kSeed, Of::machine, "n", "seed", 0, 1'000'000'000, "seed=1", "of the random times; 1 unless given"},
   };

@@ -257,7 +257,9 @@ std::string markdown_of(std::string_view document, const DocumentRows& rows) {
   const Json whole = Json::parse(document), all = rows_of(whole, rows);
   const std::vector<RowColumn> columns = columns_of(all, rows.columns);
   const int recommended = whole.value("recommended", -1);
-  std::string head = "|", rule = "|", body;
+  std::string head = "|", rule = "|", body, scenario;
+  if (const auto stated = whole.find("scenario"); stated != whole.end() && stated->is_string())
+    scenario = fmt::format("With {}:\n\n", cell(stated->get<std::string>()));
   for (const RowColumn& c : columns) {
     head += fmt::format(" {} |", c.header);
     rule += c.as == ShownAs::text ? " --- |" : " ---: |";
@@ -269,7 +271,7 @@ std::string markdown_of(std::string_view document, const DocumentRows& rows) {
     body += line + "\n";
   }
   if (recommended >= 0) body += "\nThe recommended one is in bold.\n";
-  return all.empty() ? std::string() : head + "\n" + rule + "\n" + body;
+  return all.empty() ? std::string() : scenario + head + "\n" + rule + "\n" + body;
 }
 
 }  // namespace trnplan::io

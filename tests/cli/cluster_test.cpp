@@ -21,11 +21,17 @@ TEST_CASE("numbers of spares are compared on the same failures", "[cli]") {
   CHECK(cli.last.err.find("options replace") == std::string::npos);  // no option was given
   const json& rows = a.at("spares_asked").at("rows");
   REQUIRE(rows.size() == 4);
-  CHECK(rows[1].at("days") == a.at("days"));
-  CHECK(rows[1].at("usd") == a.at("usd"));
   const auto best = a.at("spares_asked").at("recommended").get<std::size_t>();
   for (const json& row : rows) CHECK(rows[best].at("usd") <= row.at("usd"));
-  CHECK(a.at("checkpoint_steps_asked").at("rows")[0].at("days") == a.at("days"));  // the file says best
+  // All that is shown is of the recommended number and interval.
+  const json& intervals = a.at("checkpoint_steps_asked");
+  const auto chosen = intervals.at("recommended").get<std::size_t>();
+  CHECK(intervals.at("rows")[chosen].at("days") == a.at("days"));
+  const json other =
+      json_of(cli, "cluster $source/examples/cluster-two-jobs/cluster.yaml --runs 40 --checkpoint-steps 100");
+  CHECK(other.at("jobs")[0].at("checkpoint_steps") == 100);
+  CHECK(other.at("jobs")[1].at("checkpoint_steps") == 100);
+  CHECK(other.at("checkpoint_steps_asked").at("rows")[0].at("days") == other.at("days"));
   CHECK(json_of(cli, command) == a);
 }
 
@@ -36,10 +42,71 @@ TEST_CASE("cluster refuses wrong files and options with all their faults", "[cli
   cli.says(R"(--checkpoint-steps: "8\.\.4" is not a number or range)");
   cli.write("none.yaml", "cluster: {nodes: 2}\njobs: [{name: a, job: llama3-8b, nodes: 2}]\n");
   cli.refuse(R"(none\.yaml:2:8: jobs\[0\]\.tokens: neither this)", "cluster $work/none.yaml");
+  cli.write("faults.yaml",
+            "cluster: {nodes: 4}\n"
+            "reliability: none.json\n"
+            "jobs:\n"
+            "  - {name: a, job: llama3-8c, nodes: 4, tokens: 1B}\n"
+            "  - {name: b, job: llama3-8b, nodes: 4, tokens: 1B, strategy: \"tp=7\"}\n"
+            "  - {name: c, job: llama3-8b, nodes: 4, tokens: 1B, sequence: 1T}\n");
+  cli.refuse(R"(faults\.yaml:2:14: reliability: ".*none\.json" is no file)", "cluster $work/faults.yaml");
+  cli.write("faults.yaml", cli.read("$work/faults.yaml").replace(20, 23, ""));
+  cli.refuse(R"(faults\.yaml:3:20: jobs\[0\]\.job: this is neither)", "cluster $work/faults.yaml");
+  cli.says(R"(faults\.yaml:4:63: jobs\[1\]\.strategy: dp: tp 7)");
+  cli.says(R"(faults\.yaml:5:63: jobs\[2\]\.sequence: )");
+  // One fault makes no second: of a cluster of -3 nodes nothing is known.
+  cli.write("negative.yaml",
+            "cluster: {nodes: -3}\njobs: [{name: a, job: llama3-8b, nodes: 2, tokens: 1B}]\n");
+  cli.refuse(R"(negative\.yaml:1:18: cluster\.nodes: )", "cluster $work/negative.yaml");
+  CHECK(cli.last.err.find("jobs[0]") == std::string::npos);
   cli.write(
       "large.yaml",
       "cluster: {nodes: 1}\njobs: [{name: a, job: llama3-70b, nodes: 1, tokens: 1B, strategy: tp=8}]\n");
-  cli.refuse(R"(large\.yaml:2:8: jobs\[0\]\.strategy: memory: )", "cluster $work/large.yaml");
+  cli.refuse(R"(large\.yaml:2:67: jobs\[0\]\.strategy: memory: )", "cluster $work/large.yaml");
+}
+
+// The market's price comes with its interruptions, and their rate is that of whatif.
+TEST_CASE("a cluster of spot nodes is interrupted as often as in whatif", "[cli]") {
+  Session cli;
+  cli.write("spot.yaml",
+            "cluster: {nodes: 8, spares: 8}\n"
+            "jobs: [{name: a, job: llama3-8b, nodes: 8, tokens: 300B, strategy: tp=8}]\n");
+  const auto failures = [&](const std::string& pricing) {
+    const json a = json_of(cli, "cluster $work/spot.yaml --runs 300 --pricing " + pricing);
+    const json p =
+        json_of(cli, "whatif llama3-8b --tokens 300B --nodes 8 --pricing " + pricing).at("points").at(0);
+    const double used = a.at("jobs")[0].at("days").at("median").get<double>();
+    const double expected = used * 86400 / p.at("mtbf_seconds").get<double>();
+    return std::pair(a.at("jobs")[0].at("failures").at("median").get<double>(), expected);
+  };
+  const auto [bought, as_bought] = failures("on_demand");
+  const auto [spot, as_spot] = failures("spot");
+  CHECK(spot > 1.5 * bought);
+  CHECK(bought == Approx(as_bought).margin(1));
+  CHECK(spot == Approx(as_spot).margin(1.5));
+}
+
+TEST_CASE("jobs that never end say no numbers, and jobs that never meet no spine", "[cli]") {
+  Session cli;
+  std::string text = cli.read("$source/catalog/reliability.json");
+  const std::size_t at = text.find("0.0054");
+  REQUIRE(at != std::string::npos);
+  cli.write("often.json", text.replace(at, 6, "900000"));
+  cli.write("never.yaml",
+            "cluster: {nodes: 20, oversubscription: 2}\n"
+            "reliability: often.json\n"
+            "jobs:\n"
+            "  - {name: a, job: llama3-8b, nodes: 16, tokens: 1B, strategy: tp=8}\n"
+            "  - {name: b, job: llama3-8b, nodes: 16, tokens: 1B, strategy: tp=8}\n");
+  cli.expect(3, "given up, after .* of the cluster's time", "cluster $work/never.yaml --runs 20");
+  cli.prints("^  a +16 +[0-9.]+ +never +- +- +- +- +-$");
+  CHECK(cli.last.out.find("Shared spine") == std::string::npos);
+  const json a = json_of(cli, "cluster $work/never.yaml --runs 20");
+  CHECK(a.at("jobs")[0].at("failures").at("median").is_null());
+  CHECK(a.at("given_up_days") > 0);
+  cli.expect(0, "Shared spine: while all train",
+             "cluster $source/examples/cluster-two-jobs/cluster.yaml --runs 1");
+  cli.prints("^One run, so there are no intervals");
 }
 
 TEST_CASE("a scenario is simulated next to the ideal step", "[cli]") {
@@ -64,9 +131,10 @@ TEST_CASE("a scenario is simulated next to the ideal step", "[cli]") {
   CHECK(half.at("scenario").at("runs").at("step_seconds_90")[0] <= half.at("scenario").at("step_seconds"));
   cli.expect(0, "^With jitter=0.01,runs=5: .* s a step \\(median of 5 runs, 5 to 95 %: ",
              simulate + " --scenario jitter=0.01,runs=5");
-  std::string beyond = "slow-node=1:1000";
-  for (int i = 0; i < 9; ++i) beyond += ",slow-node=1:1000";  // 10^30 times as long
-  cli.refuse("--scenario: the step cannot be simulated: ", simulate + " --scenario " + beyond);
+  cli.refuse("--scenario: the step cannot be simulated: ",  // a core of 10^6 times its work
+             simulate + " --scenario slow-node=1:1000,slow-core=33:1000");
+  cli.expect(0, "^With jitter=0.01,runs=1: [0-9.]+ s a step, [0-9.]+ times",
+             simulate + " --scenario jitter=0.01,runs=1");
   // A trace draws the kinds of cores apart: as many processes as kinds.
   cli.expect(0, "tracks, .*, 2 kinds of cores each stage; open it",
              simulate + " --scenario slow-node=1:1.5 --trace $work/slow.json");

@@ -38,6 +38,23 @@ TEST_CASE("a point of whatif is what plan recommends there", "[cli]") {
   check_points(cli, small, "trn1.32xlarge,trn2.48xlarge,p5.48xlarge,p6-b200.48xlarge", "1,2");
 }
 
+// The faults of an answer that was read without its question: with a scenario, and of a batch, not of memory.
+TEST_CASE("whatif says its scenario, and that a batch is no multiple", "[cli]") {
+  Session cli;
+  const std::string slow = "whatif llama3-8b --tokens 1T --nodes 2 --scenario slow-node=1:1.2";
+  cli.expect(0, "^scenario: slow-node=1:1.2$", slow);
+  cli.prints(
+      "simulate llama3-8b --strategy .* --nodes 2 --instance trn1.32xlarge --scenario slow-node=1:1.2");
+  CHECK(cli.last.out.find("trnplan plan") == std::string::npos);
+  cli.expect(0, "^With slow-node=1:1.2:$", slow + " --format markdown");
+  CHECK(json_of(cli, slow).at("scenario") == "slow-node=1:1.2");
+  cli.refuse("--scenario: late-node: a node comes late once",
+             "whatif llama3-8b --tokens 1T --nodes 2 --scenario late-node=1:60");
+  cli.expect(3, "no plan on 3 x .*: batch: global batch 1024 is no multiple of 3 nodes",
+             "whatif llama3-8b --tokens 1T --nodes 3");
+  cli.expect(3, "^No plan +global batch 1024 is no multiple of 3 nodes", "plan llama3-8b --nodes 3");
+}
+
 // One node of 8B costs more than two, which was not looked at: 106,411 USD against 99,146, and a budget of 118,000 is
 // kept with 80 % by two alone.
 TEST_CASE("whatif that solves for nodes finds the cheapest", "[cli]") {

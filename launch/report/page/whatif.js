@@ -86,7 +86,7 @@ function whatifPage() {
     if (next) next.hidden = answer !== null;
     drawAll();
   };
-  heading("what if: clusters compared");
+  heading(q.scenario ? `what if, with ${q.scenario}: clusters compared` : "what if: clusters compared");
   page.append(top);
   settingsPart(draw);
   if (data.commands.length > 0) nextPart();

@@ -79,14 +79,14 @@ TEST_CASE("a scenario's file has the keys of the text", "[io]") {
   CHECK(faults[3].find("wrong.yaml:3:1: nics: unknown key") != std::string::npos);
 }
 
-// Shares of one node multiply, delays add: 0.5 x 0.875 = 0.4375 and 1 + 2 s.
 TEST_CASE("a scenario says what is left of the network, and which nodes are late", "[io]") {
   const topology::Cluster cluster = job_of("llama3-8b", 4, 8192, 1024).cluster;
-  const models::Scenario s = io::read_scenario(
-      "nic=2:0.5,link=1:0.25,nic=2:0.875,spine=0.5,late-node=2:1,late-node=2:2", cluster, kPlace);
+  const models::Scenario s =
+      io::read_scenario("nic=2:0.4375, link=1:0.25 ,nic=1:0.875,spine=0.5,late-node=2:3", cluster, kPlace);
   CHECK(s.state(2).network == 0.4375);
   CHECK(s.state(2).late.value == 3);
   CHECK(s.state(1).links == 0.25);
+  CHECK(s.state(1).network == 0.875);
   CHECK(s.state(0) == models::NodeState{});
   CHECK(s.spine == 0.5);
   CHECK_FALSE(s.has_usual_network());
@@ -98,6 +98,16 @@ TEST_CASE("a scenario says what is left of the network, and which nodes are late
   const TestFolder folder;
   const std::string path = folder.write("part.yaml", "nic: {2: 0.4375}\nspine: 0.5\n");
   CHECK(io::read_scenario(path, cluster, kPlace).spine == 0.5);
+}
+
+// As in a file, which cannot have a key twice: two factors of one node multiplied, and of two jitters the last counted.
+TEST_CASE("a key that comes twice for one place is refused", "[io]") {
+  const std::vector<std::string> faults =
+      scenario_faults("slow-node=1:1.2,slow-node=1:1.3,slow-node=2:1.3,slow-core=33:2,spine=0.5,spine=0.5");
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0] == "--scenario: slow-node: stated twice for 1\n  fix: state it once");
+  CHECK(faults[1] == "--scenario: spine: stated twice\n  fix: state it once");
+  CHECK(scenario_faults("jitter=0.1,jitter=0.2").size() == 1);
 }
 
 TEST_CASE("a node cannot lose its whole network", "[io]") {
