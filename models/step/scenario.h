@@ -40,9 +40,9 @@ struct StatedNode {
   NodeState state;
 };
 
-/// Random times. Each pass of a data-parallel replica, its update of the weights and each of its messages
-/// between stages takes exp(log_sd z) times as long, with z standard normal: the median is 1. Collectives take
-/// as long as ever once all have come.
+/// Random times. On each core each pass, the update of the weights and each message between stages takes
+/// exp(log_sd z) times as long, with z standard normal: the median is 1. Collectives take as long as ever once
+/// all have come; those within a pass make it as long as on the slowest of its cores.
 struct RandomTimes {
   double log_sd = 0;
   int runs = 100;          ///< steps that are simulated

@@ -160,7 +160,7 @@ StepRuns StepModel::simulate_runs(const Scenario& scenario) const {
   const bool expand = !layout->passes_are_whole();
   std::vector<std::pair<SimTime, int>> ends;
   for (int run = 0; run < scenario.random.runs; ++run) {
-    Jitter jitter(scenario.random, run, p.strategy.data_parallel);
+    Jitter jitter(scenario.random, run, p.strategy);
     ends.emplace_back(run_unfolded(p, *layout, expand, false, &jitter).end(), run);
   }
   std::sort(ends.begin(), ends.end());
@@ -183,8 +183,7 @@ StepReport StepModel::simulate(StepOptions options) const {
                                                       : lane_per_class(p, options.scenario);
   report.expanded = options.expand || !layout->passes_are_whole();
   std::optional<Jitter> jitter;
-  if (options.scenario.is_random())
-    jitter.emplace(options.scenario.random, options.run, p.strategy.data_parallel);
+  if (options.scenario.is_random()) jitter.emplace(options.scenario.random, options.run, p.strategy);
   const StepTimes times = jitter ? time_unfolded(p, *layout, report.expanded, &*jitter)
                           : options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
                                                              : time_folded(p, *layout, report.expanded);

@@ -182,8 +182,7 @@ class Writer {
   /// on the memory counter never exceeds the level before.
   void simulate(const TimelineOptions& options) {
     std::optional<Jitter> jitter;
-    if (options.scenario.is_random())
-      jitter.emplace(options.scenario.random, options.run, p_.strategy.data_parallel);
+    if (options.scenario.is_random()) jitter.emplace(options.scenario.random, options.run, p_.strategy);
     StepRun r = jitter ? run_unfolded(p_, layout_, expanded_, true, &*jitter)
                        : run_folded(p_, layout_, expanded_, out_.listed_micro_batches, true);
     out_.end = r.end();
