@@ -78,8 +78,7 @@ std::optional<std::int64_t> epoch_of(std::string_view title) {
 ProgressBars::ProgressBars(std::string name)
     : name_(name), log_({"progress bar", "iteration time as printed", false}, std::move(name)) {}
 
-void ProgressBars::read_fields(std::string_view fields, StepRecord& record, const LogLine& line,
-                               Samples& out) {
+void ProgressBars::read_fields(std::string_view fields, StepRecord& record) {
   for (std::size_t start = 0; start < fields.size();) {
     const std::size_t end = std::min(fields.find(',', start), fields.size());
     const std::string_view field = trimmed(fields.substr(start, end - start));
@@ -141,7 +140,7 @@ bool ProgressBars::read(const LogLine& line, Samples& out) {
       out.warnings.add({name_, line.number, static_cast<int>(open) + 1}, "",
                        "the bar ends within its brackets; its last value is left out", "give whole lines");
     }
-    read_fields(fields, record, line, out);
+    read_fields(fields, record);
     log_.add(record, out);
     last_ = held;
   }

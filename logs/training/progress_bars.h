@@ -44,7 +44,7 @@ class ProgressBars {
   static StepRecord record_of(const Held& bar);
   bool is_of_trainer(const Held& bar);
   void count_other(std::string_view title, int line, int count);
-  void read_fields(std::string_view fields, StepRecord& record, const LogLine& line, Samples& out);
+  void read_fields(std::string_view fields, StepRecord& record);
 
   std::string name_;
   StepLog log_;
