@@ -49,6 +49,7 @@ class NodeSolver {
   }
 
   std::vector<WhatIfPoint> solve() {
+    if (q_.budget && !bill_of(type_, 1, q_.prices)) return chosen();  // no price: no budget is kept
     if (q_.deadline) {
       from_too_few();
     } else {
@@ -104,8 +105,15 @@ class NodeSolver {
       in_vain = in_time && !cheaper ? in_vain + 1 : 0;
       if (n == q_.most_nodes) break;
     }
-    for (int n = start / 2; q_.budget && n >= least_; n /= 2)
+    in_vain = 0;
+    for (int n = start / 2; q_.budget && n >= least_ && in_vain < kTriesInVain; n /= 2) {
       if (keeps(n)) return n;
+      const WhatIfPoint& p = at(n);
+      if (p.plan && p.run.in_time < q_.confidence.value_or(0.5)) break;
+      const bool cheaper = p.plan && p.run.in_budget > in_budget;
+      if (cheaper) in_budget = p.run.in_budget;
+      in_vain = cheaper ? 0 : in_vain + 1;
+    }
     return 0;
   }
 
@@ -140,7 +148,6 @@ class NodeSolver {
   /// Of a budget alone: the most nodes.
   void from_too_many() {
     int keeping = 0, missing = q_.most_nodes + 1, in_vain = 0;
-    if (!bill_of(type_, 1, q_.prices)) return;  // no price: no budget is kept
     for (int n = 1; n <= q_.most_nodes && in_vain < kTriesInVain; n *= 2) {
       if (keeps(n)) {
         keeping = n;
