@@ -152,7 +152,7 @@ class Calibration {
       tables = tables || !content.tables.empty() || !content.nccl.empty();
     }
     const bool states_nodes =
-        (!r_.config.empty() && config_states_nodes(r_.config, r_.texts)) ||
+        (!r_.config.empty() && r_.job.empty() && config_states_nodes(r_.config, r_.texts)) ||
         (!r_.job.empty() && io::job_source(r_.job, catalog_, r_.texts) == io::JobSource::job);
     const int nodes = tables && states_nodes ? 0 : r_.points.nodes;  // --nodes is of the tables
     return {r_.job, r_.strategy, r_.config, r_.instance, nodes, r_.texts, logged_stack(steps)};

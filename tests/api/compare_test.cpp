@@ -190,13 +190,13 @@ TEST_CASE("a folder is compared as it is", "[api]") {
   std::ofstream(std::filesystem::path(plan.out) / "node_run.sh", std::ios::app) << "export A=1\n";
   CHECK(remarks_of().find("is not as the folder was written") != std::string::npos);
   // Reported: a config that was edited to another layout was answered by plan.json.
-  const std::string file = plan.out + "/nxdt.yaml", from = "tensor_model_parallel_size: 8";
+  const std::string file = plan.out + "/nxdt.yaml", from = "pipeline_model_parallel_size: 4";
   std::string config = read_text(file);
   REQUIRE(config.find(from) != std::string::npos);
-  config.replace(config.find(from), from.size(), "tensor_model_parallel_size: 16");
+  config.replace(config.find(from), from.size(), "pipeline_model_parallel_size: 2");
   std::ofstream(file) << config;
-  CHECK(remarks_of().find("it trains TP 16") != std::string::npos);
-  CHECK(compared(plan.out, "tp=8", kOneNode).plans[0].plan.strategy.tensor_parallel == 16);
+  CHECK(remarks_of().find("it trains TP 8 x PP 2") != std::string::npos);
+  CHECK(compared(plan.out, "tp=8", kOneNode).plans[0].plan.strategy.pipeline_parallel == 2);
 }
 
 TEST_CASE("faults of both sides come at once, each side with its own", "[api]") {

@@ -301,8 +301,12 @@ TEST_CASE("arguments that Megatron lists before its first iteration", "[calibrat
   CHECK(s.layout.micro_batch == 4);
   CHECK(s.sequence == 1024.0);
   // A second start in the same file has arguments of its own.
+  const std::string slower =
+      " iteration        1/     100 | elapsed time per iteration (ms): 19000.0 | global batch size:   128 |\n"
+      " iteration        2/     100 | elapsed time per iteration (ms): 19000.0 | global batch size:   128 "
+      "|\n";
   const Detected both = detect("  micro_batch_size ........ 4\n  seq_length ........ 1024\n" + iterations +
-                                   "  micro_batch_size ........ 8\n  seq_length ........ None\n" + iterations,
+                                   "  micro_batch_size ........ 8\n  seq_length ........ None\n" + slower,
                                "log");
   REQUIRE(both.steps.size() == 2);
   CHECK(both.steps[0].layout.micro_batch == 4);
