@@ -86,7 +86,8 @@ void read_schema(MapReader& map, models::Profile& profile) {
 }
 
 /// Reads the parameters; without a base the file must state all.
-void read_parameters(const Node& parameters, models::Profile& profile, std::vector<Diagnostic>& faults) {
+void read_parameters(const Node& parameters, bool fitted, models::Profile& profile,
+                     std::vector<Diagnostic>& faults) {
   MapReader fields(parameters, "parameters", faults);
   for (const models::Parameter parameter : profile.schema->parameters()) {
     if (!fields.has(models::to_string(parameter))) {
@@ -96,8 +97,9 @@ void read_parameters(const Node& parameters, models::Profile& profile, std::vect
         continue;
       }
     }
-    profile.value(parameter) = value_from(fields, models::to_string(parameter), models::unit_of(parameter),
-                                          limits_of(parameter), {"note", "kind", "conflicts"}, faults);
+    profile.value(parameter) =
+        value_from(fields, models::to_string(parameter), models::unit_of(parameter),
+                   limits_of(parameter, fitted), {"note", "kind", "conflicts"}, faults);
   }
   fields.finish();
 }
@@ -171,8 +173,8 @@ void read_factors(const Node& node, models::Profile& profile, std::vector<Diagno
       MapReader fields(*values, "factors.parameters", faults);
       for (const models::Parameter p : profile.schema->parameters()) {
         if (!fields.has(models::to_string(p))) continue;
-        f.values.emplace_back(p, value_from(fields, models::to_string(p), models::unit_of(p), limits_of(p),
-                                            {"note", "kind", "conflicts"}, faults));
+        f.values.emplace_back(p, value_from(fields, models::to_string(p), models::unit_of(p),
+                                            limits_of(p, false), {"note", "kind", "conflicts"}, faults));
       }
       fields.finish();
     }
@@ -213,7 +215,8 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   if (parameters == nullptr) {
     map.fault("parameters", "this key is missing", "add the parameters; docs/models.md lists them");
   } else {
-    read_parameters(*parameters, profile, faults);
+    const bool fitted = map.raw("calibration") != nullptr || profile.of_collectives;
+    read_parameters(*parameters, fitted, profile, faults);
   }
   if (const Node* algorithms = map.raw("algorithms")) {
     profile.algorithms = algorithms_from(*algorithms, faults);

@@ -4,7 +4,8 @@
 
 namespace trnplan::io {
 
-ValueLimits limits_of(models::Parameter p) {
+ValueLimits limits_of(models::Parameter p, bool fitted) {
+  if (fitted) return {1e-30, 1e30, 100, false};
   const bool is_share = models::time_sign(p) < 0, is_time = models::unit_of(p) == "s";
   return {1e-30, is_share ? 2 : is_time ? 3600 : 1e30, 100, false};
 }

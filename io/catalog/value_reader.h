@@ -21,7 +21,8 @@ struct ValueLimits {
 
 /// Bounds of a machine's parameter. A share of a published rate is at most 2: parts measured up to 1.07 of theirs, and
 /// 77 is meant as percent. A time is at most an hour, since all of them are parts of a step.
-ValueLimits limits_of(models::Parameter p);
+/// A fit may leave a rate that limited none of its rows far away: what is `fitted` is taken as it is.
+ValueLimits limits_of(models::Parameter p, bool fitted);
 
 /// The parameter under `key` of `map`, which is the file's "parameters". `remarks`: further keys, for human
 /// readers. Faults are added to the list.
