@@ -12,6 +12,7 @@ namespace trnplan::calibrate {
 namespace {
 
 constexpr std::size_t kSteady = 30;  ///< rows from which a median needs no interval
+constexpr std::size_t kFewest = 3;   ///< fewer show no spread of their median
 constexpr int kResamples = 2000;
 constexpr std::size_t kLeastLayouts = 5;
 
@@ -131,7 +132,7 @@ ScoreSummary score_of(const std::vector<const ScoredRow*>& rows) {
   s.bias = median_of(errors);
   s.mape_with_skipped = mean_of(with_skipped);
   s.median_with_skipped = median_of(with_skipped);
-  if (!apes.empty() && apes.size() < kSteady) s.median_90 = bootstrap_median(apes);
+  if (apes.size() >= kFewest && apes.size() < kSteady) s.median_90 = bootstrap_median(apes);
   if (s.intervals > 0) s.coverage_90 = static_cast<double>(covered) / static_cast<double>(s.intervals);
   s.half_width = median_of(widths);
   return s;

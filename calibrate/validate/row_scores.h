@@ -42,7 +42,8 @@ struct ScoreSummary {
   [[nodiscard]] std::size_t predicted() const { return rows - skipped; }
   double mape = 0, median_ape = 0, bias = 0;  ///< of the predicted ones; bias: median of the error
   double mape_with_skipped = 0, median_with_skipped = 0;  ///< each skipped row as an error of 100 %
-  /// 90 % bootstrap interval of the median; absent from 30 rows on, where the median is steady.
+  /// 90 % bootstrap interval of the median; absent below three rows, which say nothing of it, and from 30 on, where the
+  /// median is steady.
   std::optional<std::pair<double, double>> median_90;
   std::size_t intervals = 0;
   double coverage_90 = 0, half_width = 0;  ///< of `intervals` rows; median half-width over the prediction

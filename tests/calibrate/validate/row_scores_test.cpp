@@ -56,6 +56,7 @@ TEST_CASE("errors of rows, with and without those that were skipped", "[calibrat
   CHECK(s.median_90->second <= 0.2 + 1e-12);
   CHECK(score_of(scores.of("")).median_90 == s.median_90);  // the same draws each time
   CHECK(scores.skipped.at("why") == 1);
+  CHECK_FALSE(score_of({&rows[0], &rows[1]}).median_90);  // two rows
 }
 
 // Five layouts of 10, 11, 12, 13 and 14 s: blindly 12 / 10 - 1 = 20 %. The predictions put the second first: regret
