@@ -301,8 +301,7 @@ class Calibration {
   /// nccom-test measures the collectives of NeuronCores.
   void refuse_switched() const {
     if (machine().traits.accelerator != topology::Accelerator::gpu) return;
-    throw InputError({{out_.points.front().at.file, 0, 0},
-                      "",
+    throw InputError({out_.points.front().at, "op",
                       fmt::format("collectives of nccom-test, which measures NeuronCores, and a {} has none",
                                   machine().name),
                       "name the machine that was measured with --instance, or give a table of nccl-tests"});

@@ -28,7 +28,7 @@ inline constexpr std::array kCollectiveParameters = {
 
 /// Largest median error of a usable fit.
 inline constexpr double kMostMedianError = 0.25;
-/// Standard deviations of its prior from which a parameter is hardly one of this type of machine.
+/// Standard deviations of its prior from which a parameter is hardly one of this type of machine. Our own value.
 inline constexpr double kFarOff = 4;
 
 /// A point that is not used here, and the remedy.

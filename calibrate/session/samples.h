@@ -58,8 +58,8 @@ inline constexpr double kSameTokens = 0.1;
 /// Words on the tokens of a step that the log states, if the job has others; else "".
 [[nodiscard]] std::string other_tokens(const logs::StepSample& sample, const models::Job& job);
 
-/// Words on the layout that the log states, if it is another: "TP 2, on 64 GPUs by the log, but TP 1, on 32 GPUs"; else "".
-/// Without a strategy only the devices are compared.
+/// Words on the layout that the log states, if it is another: "TP 2, on 64 GPUs by the log, but TP 1, on 32 GPUs";
+/// else "". Without a strategy only the devices are compared.
 [[nodiscard]] std::string other_layout(const logs::StepSample& sample, const models::Job& job,
                                        const std::optional<models::Strategy>& strategy);
 

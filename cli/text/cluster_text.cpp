@@ -42,8 +42,7 @@ std::string ends_text(const ClusterAnswer& a) {
   if (!(e.span.median < kInfinity)) {
     return fmt::format(
         "not all jobs end: {:.0f} % of the runs were given up, after {} of the cluster's time (median), when "
-        "a "
-        "job would have needed more than {:.0f} years or {} failures at its pace, or no node would ever be "
+        "a job would have needed more than {:.0f} years or {} failures at its pace, or no node would ever be "
         "free",
         100 * (1 - e.ended), duration(Seconds(e.given_up)), in_days(planner::kLongestRun) / 365,
         grouped(planner::kMostFailures));
@@ -164,8 +163,7 @@ std::string cluster_text(const ClusterAnswer& a, int width) {
                      : "One run, so there are no intervals; ";
   text +=
       "goodput: of the time since a job's first start; USD: of the nodes that it held, above of all nodes "
-      "and "
-      "spares\n";
+      "and spares\n";
   text += settings_text(a) + spine_text(a);
   if (a.estimate.span.median < kInfinity)
     text += fmt::format("Jobs make progress in {:.0f} % of the time of all nodes and spares.\n",

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "text/log_lines.h"
 #include "text/parse.h"
 
 namespace trnplan::io {
@@ -34,19 +35,13 @@ std::string form(const ScenarioKey& key) {
   return fmt::format("{}={}{}", key.name, of, value);
 }
 
-std::string without_blanks(const std::string& text) {
-  constexpr const char* kBlanks = " \t";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 class ScenarioReader {
  public:
   explicit ScenarioReader(const topology::Cluster& cluster) : cluster_(cluster) {}
 
   void text(const std::string& text, const SourcePos& place) {
     for (const std::string& part : comma_parts(text)) {
-      const std::string pair = without_blanks(part);
+      const std::string pair(trimmed(part));
       const std::size_t equals = pair.find('=');
       const ScenarioKey* key = key_named(pair.substr(0, equals));
       const std::size_t colon = equals == std::string::npos ? equals : pair.find(':', equals);

@@ -46,8 +46,9 @@ struct ScenarioKey {
 
 /// Reads pairs KEY=NUMBER:VALUE and KEY=VALUE that commas join, or a file with a map of numbers and values, or
 /// one value, for each key. Blanks around commas do not count. A core of a slow node is as slow as both say.
-/// `place`: of the text. Throws InputError with every fault: unknown keys, a key that comes twice for one place, numbers that the cluster lacks, values out of range, shares of a network that the
-/// machine lacks, runs without jitter.
+/// `place`: of the text. Throws InputError with every fault: unknown keys, a key that comes twice for one place,
+/// numbers that the cluster lacks, values out of range, shares of a network that the machine lacks, runs without
+/// jitter.
 [[nodiscard]] models::Scenario read_scenario(const std::string& text, const topology::Cluster& cluster,
                                              const SourcePos& place, const Files& files = disk());
 

@@ -15,7 +15,7 @@ using P = ReliabilityParameter;
 
 constexpr Seconds kNever{kInfinity};
 constexpr std::uint64_t kMostClusterEvents = 1'000'000;
-/// Events that a run goes on for the other jobs, once one is given up.
+/// Events that a run goes on for the other jobs, once one is given up. Our own value, as those below.
 constexpr std::uint64_t kEventsForOthers = 50'000;
 /// Failures from which on the pace of a job says when it would end, and the margin of that.
 constexpr int kJudgedFailures = 256;

@@ -9,8 +9,8 @@
 // the scheduler has noticed a failure. A node in repair is down, and idle ones do not fail, whether they are free
 // or kept by a job that waits: that is one rule for all schedulers. A failure needs another node with
 // probability replacement_share, and a person with person_share. Interruptions of spot nodes count as in
-// planner/cost/goodput.h; another node comes after `replacement`, not after a repair. It is noticed and answered as the scheduler's rule says (planner/cluster/requeue.h); then the
-// broken node goes to repair, and the job waits for free nodes: a spare, or one that comes back. Then it needs
+// planner/cost/goodput.h; another node comes after `replacement`, not after a repair. A failure is noticed and
+// answered as the scheduler's rule says (planner/cluster/requeue.h); then the broken node goes to repair, and the job waits for free nodes: a spare, or one that comes back. Then it needs
 // the restart and the loading of its checkpoint. A failure meanwhile begins the recovery anew. The first start
 // is free, as in planner/cost/goodput.h, whose closed form is the special case of one job, no spare, a rule
 // that keeps nodes and adds no time, and a repair of `replacement`.

@@ -26,7 +26,7 @@ constexpr double kMostOfPeak = 4;
 constexpr int kTriesInVain = 2;
 /// Probability from which more nodes cannot do more for the time.
 constexpr double kInTime = 0.98;
-/// Factor of money or time from which on numbers beyond one are not tried.
+/// Factor of money or time from which on numbers beyond one are not tried. Our own value.
 constexpr double kFarWorse = 1.03;
 /// Most by which fewer nodes may make more tokens a second per node, where not every number is judged.
 constexpr double kMostGain = 1.25;

@@ -10,7 +10,8 @@
 //   3. otherwise narrows the two: where the forecast of the better one, at as many tokens a second per node,
 //      crosses the confidence, else halfway;
 //   4. doubles the nodes from there as long as the question prefers that, and tries numbers on both sides of the
-//      preferred one. More nodes may cost less: they need less recomputation, or a smaller part of their memory for states.
+//      preferred one. More nodes may cost less: they need less recomputation, or a smaller part of their memory
+//      for states.
 //      Whatever cannot be preferred by its bounds is not searched.
 // No step has more tokens a second than the accelerators' peak allows, which rules out the smallest.
 #pragma once
