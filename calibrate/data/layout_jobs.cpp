@@ -151,6 +151,7 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
       put_keys(keys, rule->keys);
     }
   }
+  if (const LayoutRule* rule = rule_of(rules, "recipe", run.model, run)) put_keys(keys, rule->keys);
   out.refused = not_stated(run, network.has_value());
   if (!out.refused.empty()) return out;
   out.memory = source->memory;

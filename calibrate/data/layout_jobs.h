@@ -24,16 +24,19 @@ struct RowMemory {
 
 /// Meaning of the text of a column. The first rule of a column that matches counts.
 struct LayoutRule {
-  std::string column;  ///< "source", "gpu", "sharding", "recompute", "precision", "note", "model" or "task"
-  /// The whole text; for "source" and "model" its beginning, for "note" a clause of it. "{n}" stands for a number and
-  /// "{w}" for words, also in `keys`, where '+' joins them.
+  /// "source", "gpu", "sharding", "recompute", "precision", "note", "model", "task" or "recipe", what the source's
+  /// recipe of a model sets, whose text is the model's.
+  std::string column;
+  /// The whole text; for "source", "model" and "recipe" its beginning, for "note" a clause of it. "{n}" stands for a
+  /// number and "{w}" for words, also in `keys`, where '+' joins them.
   std::string text;
   /// Instead of it one word of the text, in any case: where no rule takes the whole text, all of its words
   /// must have rules, in whatever order they are, and may not contradict each other.
   std::string word;
   std::string source;  ///< beginning of the row's source; "": any
+  std::string gpu;     ///< of "recipe": beginning of the row's GPU; "": any
   /// Keys of the strategy grammar, "shard=zero1"; "" for none. They replace the same keys of columns before
-  /// it: source, gpu, sharding, recompute, precision, note.
+  /// it: source, gpu, sharding, recompute, precision, note, recipe.
   std::string keys;
   /// Reason for not predicting such rows; "" if they are predicted.
   std::string refused;

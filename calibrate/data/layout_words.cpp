@@ -59,7 +59,7 @@ template <class Takes>
 const LayoutRule* first_of(const LayoutRules& rules, std::string_view column, const LayoutRun& run,
                            const Takes& takes) {
   const auto it = std::find_if(rules.rules.begin(), rules.rules.end(), [&](const LayoutRule& r) {
-    return r.column == column && run.source.starts_with(r.source) && takes(r);
+    return r.column == column && run.source.starts_with(r.source) && run.gpu.starts_with(r.gpu) && takes(r);
   });
   return it == rules.rules.end() ? nullptr : &*it;
 }
@@ -94,7 +94,7 @@ std::optional<Meaning> meaning_of_words(const LayoutRules& rules, std::string_vi
 
 const LayoutRule* rule_of(const LayoutRules& rules, std::string_view column, std::string_view text,
                           const LayoutRun& run) {
-  const bool by_beginning = column == "source" || column == "model";
+  const bool by_beginning = column == "source" || column == "model" || column == "recipe";
   return first_of(rules, column, run, [&](const LayoutRule& r) {
     return r.word.empty() && (by_beginning ? text.starts_with(r.text) : place_in(r.text, text).has_value());
   });

@@ -18,8 +18,8 @@ namespace trnplan::io {
 
 namespace {
 
-constexpr std::string_view kColumns[] = {"source",   "model",     "task",      "gpu",
-                                         "sharding", "recompute", "precision", "note"};
+constexpr std::string_view kColumns[] = {"source",    "model",     "task", "gpu",   "sharding",
+                                         "recompute", "precision", "note", "recipe"};
 constexpr std::size_t kMostFaults = 50;
 
 std::optional<bool> stated(MapReader& fields, const char* key) {
@@ -83,15 +83,16 @@ calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faul
   if (!r.column.empty() &&
       std::find(std::begin(kColumns), std::end(kColumns), r.column) == std::end(kColumns))
     fields.fault("column", in_quotes(r.column) + " is not a column that has rules",
-                 "write source, model, gpu, sharding, recompute, precision or note");
+                 "write source, model, task, gpu, sharding, recompute, precision, note or recipe");
   r.text = fields.text("text", "");
   r.word = fields.text("word", "");
   const bool of_words = fields.has("word");
   if (of_words && (fields.has("text") || r.word.empty() || r.column == "source" || r.column == "model" ||
-                   r.column == "gpu" || r.column == "note"))
+                   r.column == "gpu" || r.column == "note" || r.column == "recipe"))
     fields.fault("word", "a rule of one word has no text, and is of another column",
                  "write it instead of text, for task, sharding, recompute or precision");
   r.source = fields.text("source", "");
+  r.gpu = fields.text("gpu", "");
   r.keys = fields.text("keys", "");
   check_keys(fields, r);
   r.refused = fields.text("refused", "");
@@ -120,6 +121,10 @@ calibrate::LayoutRule rule_from(MapReader& fields, std::vector<Diagnostic>& faul
   if (said != 1 && !(of_words && said == 0))
     fields.fault("column", "the rule says " + std::string(said == 0 ? "nothing" : "two things at once"),
                  "state keys, an instance, a network or why such rows are refused");
+  if (!r.gpu.empty() && r.column != "recipe")
+    fields.fault("gpu", "only recipes differ by GPU", "leave it out");
+  if (r.column == "recipe" && r.keys.empty() && said == 1)
+    fields.fault("column", "a recipe sets keys", "state keys");
   if (r.network && r.column != "model")
     fields.fault("network", "only models have one", "write it together with column model");
   if (r.column == "gpu" && !r.keys.empty())

@@ -193,6 +193,9 @@ struct ExpertDispatch {
   /// counted their tokens. False for one kernel over all experts, which reads the counts on the device: the
   /// host waits for them only before an exchange between ranks.
   bool one_by_one = false;
+  /// True if a token crosses once to each node, or in a node to each rank, that holds any of its experts, and the
+  /// receiver copies it for each of them. False if it is copied first and crosses once for each of its experts.
+  bool once = false;
 };
 
 class Framework {

@@ -21,6 +21,8 @@ constinit const Nxd kNxd;
 constinit const Nxd kOverlapped({.name = "overlapped", .reduces_with_backward = true});
 constinit const Megatron kMegatron;
 constinit const Megatron kMegatronBridge(kBridgeOptions);
+constinit const Megatron kMegatronFlex(kFlexOptions);
+constinit const Megatron kMegatronBridgeFlex(kBridgeFlexOptions);
 constinit const MegatronFsdp kMegatronFsdp;
 constinit const MegatronDeepSpeed kMegatronDeepSpeed;
 constinit const MegatronDeepSpeed kMegatronDeepSpeedFp16({.name = "megatron-deepspeed-fp16",
@@ -39,7 +41,7 @@ constinit const Fsdp kFsdp1Compiled(kFsdp1CompiledOptions);
 constexpr auto kFrameworks = std::to_array<const Framework*>(
     {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
      &kNanotron, &kMegatronDeepSpeed, &kMegatronDeepSpeedFp16, &kFsdp1, &kFsdp1Compiled, &kNanotronSync,
-     &kNanotronPolling});
+     &kNanotronPolling, &kMegatronFlex, &kMegatronBridgeFlex});
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {

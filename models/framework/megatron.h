@@ -39,6 +39,8 @@
 //                (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split)
 //   loss         one kernel, the gradient in place of the logits
 //                (transformer_engine/common/triton/cross_entropy.py)
+//
+// megatron-flex and megatron-bridge-flex: the same with --moe-token-dispatcher-type flex.
 #pragma once
 
 #include "models/framework/nxd.h"
@@ -54,6 +56,7 @@ struct MegatronOptions {
   bool expandable_segments = false;   ///< of PyTorch's allocator
   bool ends_count_as_layers = false;  ///< embedding and head, if the stages do not divide the layers
   double gradient_bytes = 4;          ///< when summed up and reduced
+  bool flex_dispatcher = false;       ///< --moe-token-dispatcher-type flex
   std::optional<FusedLoss> loss;      ///< absent: operators one at a time
 
   [[nodiscard]] std::optional<TensorOverlap> overlap_of(const Strategy& s) const;
@@ -69,6 +72,14 @@ inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
                                                 .ends_count_as_layers = true,
                                                 .gradient_bytes = 2,
                                                 .loss = FusedLoss{{6, 4}, {2, 2}}};
+
+inline constexpr MegatronOptions kFlexOptions{.name = "megatron-flex", .flex_dispatcher = true};
+inline constexpr MegatronOptions kBridgeFlexOptions = [] {
+  MegatronOptions options = kBridgeOptions;
+  options.name = "megatron-bridge-flex";
+  options.flex_dispatcher = true;
+  return options;
+}();
 
 /// True if the kernel that scales, masks and normalises scores takes them: 17 to 4096 keys, and all numbers
 /// multiples of 4. A block of threads has 4 rows of more than 128 keys, else 8: of that number the squares are a
@@ -134,9 +145,10 @@ class Megatron final : public Nxd {
   double capacity_factor() const override { return 0; }
   /// The dispatcher permutes, exchanges and sorts by expert (NVIDIA/Megatron-LM@0014f137
   /// megatron/core/transformer/moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher); GroupedLinear launches a
-  /// product per expert (NVIDIA/TransformerEngine#853).
+  /// product per expert (NVIDIA/TransformerEngine#853). The flex dispatcher's kernels, DeepEP's or Hybrid-EP's, send
+  /// a token once (MoEFlexTokenDispatcher there).
   std::optional<ExpertDispatch> expert_dispatch() const override {
-    return ExpertDispatch{.one_by_one = true};
+    return ExpertDispatch{.one_by_one = true, .once = options_.flex_dispatcher};
   }
   StateBytes state_bytes(const Strategy& s) const override;
   LogitBytes logit_bytes() const override { return options_.loss ? options_.loss->moved : kEagerLogits; }

@@ -20,6 +20,8 @@ constexpr StackTraits kStacks[] = {
     {.name = "torchtitan", .loop = "fsdp"},
     {.name = "megatron-deepspeed-fp16", .loop = "megatron-deepspeed"},
     {.name = "nanotron-polling", .loop = "nanotron"},
+    {.name = "megatron-flex", .loop = "megatron"},
+    {.name = "megatron-bridge-flex", .loop = "megatron-bridge"},
 };
 constexpr StackTraits kOther;
 

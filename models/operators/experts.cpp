@@ -1,7 +1,44 @@
 // Work of a core for a mixture of experts.
+#include <algorithm>
+#include <cmath>
+
 #include "models/operators/operators.h"
 
 namespace trnplan::models {
+
+namespace {
+
+/// Share of tokens that choose any of `some` experts, each token `chosen` different ones of all, evenly.
+double reaching(double some, int chosen, int all) {
+  double none = 1;
+  for (int i = 0; i < chosen; ++i) none *= std::max(0.0, all - some - i) / (all - i);
+  return 1 - none;
+}
+
+}  // namespace
+
+/// Where each token crosses once, each pair of ranks in a node exchanges the tokens that reach the experts of one of
+/// them. Groups that span nodes exchange what reaches a node with one rank of it: links in the node carry what is
+/// handed on meanwhile, and are taken as faster than its NICs (deepseek-ai/DeepEP@0aaa6744:README.md, whose
+/// kernels move 153 GB/s in a node of H800 and 43 to 58 GB/s of each NIC between nodes).
+void LayerModel::count_experts(int cores_of_node) {
+  const int ranks = s_.expert_parallel;
+  experts_ = static_cast<double>(a_.experts) / ranks;
+  // Without a capacity (dropless) experts take all tokens that come, here evenly distributed.
+  const double stated = capacity_factor(a_, s_), places = stated > 0 ? stated : 1.0;
+  expert_tokens_ = std::ceil(places * tokens_ * a_.experts_per_token / a_.experts) * ranks;
+  exchanged_ = arriving_ = experts_ * expert_tokens_;
+  dispatch_ = expert_dispatch(a_, s_);
+  if (!dispatch_ || !dispatch_->once || ranks == 1) return;
+  const auto from = [&](double experts) {
+    return tokens_ * reaching(experts, a_.experts_per_token, a_.experts);
+  };
+  exchanged_ = arriving_ = ranks * from(experts_);
+  const int in_node = std::clamp(cores_of_node / s_.tensor_parallel, 1, ranks);
+  if (in_node == ranks) return;
+  const double others = std::ceil(1.0 * ranks / in_node) - 1;
+  exchanged_ = ranks * others * from(in_node * experts_) / (ranks - in_node);
+}
 
 /// A product of every expert of the core on its tokens.
 Operator LayerModel::expert_product(std::string_view name, double k, double width) const {
@@ -19,20 +56,21 @@ void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
                   .category = Category::expert_parallel,
                   .process_group = ProcessGroup::expert,
                   .op = CollectiveOp::all_to_all,
-                  .bytes = Bytes(element_bytes_ * experts_ * expert_tokens_ * a_.hidden)});
+                  .bytes = Bytes(element_bytes_ * exchanged_ * a_.hidden)});
 }
 
 /// Copies tokens into the order of their experts, a row for each expert of a token, or adds such rows up.
 void LayerModel::sort_tokens(OperatorList& list, std::string_view name) const {
-  if (!dispatch_) return;
+  if (!dispatch_ || (dispatch_->once && s_.expert_parallel > 1)) return;
   const double rows = experts_ * expert_tokens_;
   list.push_back(memory(name, Category::compute, element_bytes_ * (tokens_ + rows) * a_.hidden));
 }
 
-/// Copies rows between the order of the ranks that sent them and that of this rank's experts.
+/// Copies rows between those that ranks send and those of this rank's experts.
 void LayerModel::regroup_rows(OperatorList& list, std::string_view name) const {
   if (!dispatch_ || s_.expert_parallel == 1 || experts_ <= 1) return;
-  list.push_back(memory(name, Category::compute, element_bytes_ * 2 * experts_ * expert_tokens_ * a_.hidden));
+  const double rows = experts_ * expert_tokens_;
+  list.push_back(memory(name, Category::compute, element_bytes_ * (arriving_ + rows) * a_.hidden));
 }
 
 void LayerModel::experts(OperatorList& list) const {

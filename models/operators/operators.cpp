@@ -89,14 +89,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
     root_parameters_ = stage_parameters(a_, strategy, 0, 0);
     layer_parameters_ = stage_parameters(a_, strategy, 0, 1) - root_parameters_;
   }
-  if (a_.experts > 0) {
-    experts_ = static_cast<double>(a_.experts) / strategy.expert_parallel;
-    // Without a capacity (dropless) experts take all tokens that come, here evenly distributed.
-    const double stated = capacity_factor(a_, strategy), places = stated > 0 ? stated : 1.0;
-    expert_tokens_ =
-        std::ceil(places * tokens_ * a_.experts_per_token / a_.experts) * strategy.expert_parallel;
-    dispatch_ = expert_dispatch(a_, strategy);
-  }
+  if (a_.experts > 0) count_experts(job.cluster.instance.cores());
 }
 
 Operator operator_of(std::string_view name, const Work& work, Category category) {

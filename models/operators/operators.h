@@ -20,7 +20,7 @@
 // n/E tokens and computes with that many; with expert parallel an all-to-all before and after the experts.
 // Loops without a limit of places copy tokens into the experts' order and back (Framework::expert_dispatch),
 // before and after each exchange, and the host waits for the counts that the router made: what it launches
-// then is no longer hidden by the work before.
+// then is no longer hidden by the work before. With ExpertDispatch::once tokens are copied by their receiver.
 // Not modelled: overlap between engines, balance of the experts.
 #pragma once
 
@@ -150,6 +150,7 @@ class LayerModel {
   void experts(OperatorList& list) const;
   void experts_backward(OperatorList& list) const;
   Operator expert_product(std::string_view name, double k, double width) const;
+  void count_experts(int cores_of_node);
   void to_experts(OperatorList& list, std::string_view name) const;
   void sort_tokens(OperatorList& list, std::string_view name) const;
   void regroup_rows(OperatorList& list, std::string_view name) const;
@@ -169,7 +170,9 @@ class LayerModel {
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
   Seconds call_per_rank_{}, between_nodes_{};  ///< of a call; the second: more where the group spans nodes
   double experts_ = 0, expert_tokens_ = 0;     ///< experts on this core; tokens that each of them takes
-  std::optional<ExpertDispatch> dispatch_;     ///< of layers without a limit of places
+  double exchanged_ = 0,
+         arriving_ = 0;  ///< rows that it sends and gets; those before they are copied for experts
+  std::optional<ExpertDispatch> dispatch_;  ///< of layers without a limit of places
   double element_bytes_, sequence_, waits_ = 0;
   ScoreBytes score_bytes_;
   ElementKinds kinds_;

@@ -279,8 +279,13 @@ class Reader {
     if (s.tensor_parallel > 1 && on("--expert-tensor-parallel-size") &&
         text("--expert-tensor-parallel-size") != text("--tensor-model-parallel-size"))
       r_.config.not_modelled.emplace_back("--expert-tensor-parallel-size other than TP");
+    const std::string dispatcher = text("--moe-token-dispatcher-type", "allgather");
+    const bool flex = r_.architecture.experts > 0 && dispatcher == "flex";
+    if (flex) s.framework = models::stated_framework("megatron-flex");
+    if (r_.architecture.experts > 0 && s.expert_parallel > 1 && dispatcher == "allgather")
+      r_.notes.emplace_back("--moe-token-dispatcher-type allgather is predicted as alltoall");
     if (drives_like_bridge()) {
-      s.framework = models::stated_framework("megatron-bridge");
+      s.framework = models::stated_framework(flex ? "megatron-bridge-flex" : "megatron-bridge");
       r_.notes.emplace_back(
           "gradients in BF16, the fused loss and the overlaps are predicted as in the loop megatron-bridge");
     } else if (on("--grad-reduce-in-bf16"))

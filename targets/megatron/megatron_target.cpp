@@ -91,12 +91,18 @@ std::optional<EndLayers> stage_layers(const models::Architecture& a, const model
   return EndLayers{layers.front(), layers.back()};
 }
 
+/// Value of --moe-token-dispatcher-type in a training loop that pretrain_gpt.py has; empty of any other.
+std::string dispatcher_of(const models::Strategy& s) {
+  if (s.framework == models::stated_framework("megatron")) return "alltoall";
+  return s.framework == models::stated_framework("megatron-flex") ? "flex" : "";
+}
+
 void need_program(const models::Job& job, const models::Strategy& s,
                   std::vector<planner::Violation>& broken) {
   const models::Architecture& a = job.architecture;
-  if (s.framework != models::stated_framework("megatron")) {
+  if (dispatcher_of(s).empty()) {
     broken.push_back(target_lacks(fmt::format("the training loop of {}", s.framework),
-                                  "pin framework to megatron, or leave it out"));
+                                  "pin framework to megatron or megatron-flex, or leave it out"));
   }
   if (!s.recompute.full && (s.recompute.activation_multiply || s.recompute.alternate)) {
     broken.push_back(target_lacks("it recomputes " + models::to_string(s.recompute),
@@ -215,7 +221,7 @@ void put_positions(Words& w, const models::Job& job) {
   }
 }
 
-void put_model(Words& w, const models::Job& job, const Recipe& recipe) {
+void put_model(Words& w, const models::Job& job, const models::Strategy& s, const Recipe& recipe) {
   models::Architecture a = job.architecture;
   MegatronWriter io{w};
   size_flags(io, a);
@@ -227,7 +233,7 @@ void put_model(Words& w, const models::Job& job, const Recipe& recipe) {
   expert_flags(io, a);
   // As in the shipped script for Mixtral.
   w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
-  w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", "alltoall");
+  w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", dispatcher_of(s));
   if (a.capacity_factor.value_or(0) > 0) {
     w.number("--moe-expert-capacity-factor", *a.capacity_factor);
     w.toggle("--moe-pad-expert-input-to-capacity", true);
@@ -323,7 +329,7 @@ class Megatron : public planner::Target {
     Words w;
     put_degrees(w, job, s);
     put_precision(w, job, s);
-    put_model(w, job, recipe);
+    put_model(w, job, s, recipe);
     put_learning(w, job, recipe, c.steps);
     put_files(w, job, c.steps);
     const std::string load = "--load", own = "$results/checkpoints";

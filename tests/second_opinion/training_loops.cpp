@@ -49,6 +49,8 @@ constexpr std::array kLoops = {
     TrainingLoop{.name = "overlapped", .capacity = 2},
     megatron("megatron", 6),
     megatron("megatron-bridge", 2),
+    megatron("megatron-flex", 6),
+    megatron("megatron-bridge-flex", 2),
     TrainingLoop{.name = "megatron-deepspeed",
                  .kernels = Kernels::fused,
                  .messages = 1,

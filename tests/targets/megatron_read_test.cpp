@@ -258,6 +258,12 @@ TEST_CASE("what else of a script decides a prediction is read", "[targets]") {
   CHECK(with(flags).config.strategy.framework == models::stated_framework("megatron-bridge"));
   CHECK(with(flags + "--tensor-model-parallel-size 2").config.strategy.framework ==
         models::stated_framework("megatron"));
+  const std::string dispatcher =
+      "--num-experts 8 --expert-model-parallel-size 2 --moe-token-dispatcher-type ";
+  CHECK(with(dispatcher + "flex").config.strategy.framework == "megatron-flex");
+  CHECK(with(flags + dispatcher + "flex").config.strategy.framework == "megatron-bridge-flex");
+  CHECK(with(dispatcher + "alltoall").config.strategy.framework == models::stated_framework("megatron"));
+  CHECK(with(dispatcher + "allgather").notes.size() == with(dispatcher + "alltoall").notes.size() + 1);
 }
 
 // NVIDIA/Megatron-LM@d98e8a6 megatron/training/arguments.py: "if args.num_experts == 0: args.num_experts = None".

@@ -62,6 +62,41 @@ TEST_CASE("experts have as many places as their training loop gives them", "[mod
   }
 }
 
+// 4 experts, 2 of them for each of n tokens. EP 2: two experts are missed by 2/4 x 1/3 of the tokens, so that 5/6 go
+// to a rank: 2 x 5/6 n rows instead of 2 n. EP 4 on two nodes of two ranks: 5/6 n go to the other node, by either rank of
+// it half of them, so that 4 ranks x 5/12 n are the rows of an exchange of equal parts; an expert is missed by 3/4 x 2/3,
+// so that 4 x 1/2 n arrive. Catches: a token that crosses once for each of its experts, as with the other dispatcher.
+TEST_CASE("the flex dispatcher sends a token once to a rank, and between nodes once to a node",
+          "[models][framework]") {
+  Job job = job_of("mixtral-8x7b", 2, 4096, 16);
+  job.cluster.instance = gpu_machine();
+  job.architecture.experts = 4;
+  job.architecture.experts_per_token = 2;
+  const Profile profile = gpu_profile();
+  const auto rows = [&](const std::string& loop, const std::string& degrees) {
+    const Strategy s = strategy_of(job, degrees + ",pp=1,mbs=1,framework=" + loop);
+    const OperatorList list = LayerModel(job, s, profile).layer_forward();
+    const auto sent = std::find_if(list.begin(), list.end(), [](const Operator& o) { return o.counted; });
+    const auto bytes = [](const Operator& o) { return o.bytes.value; };
+    const auto most = std::max_element(list.begin(), list.end(), [&](const Operator& a, const Operator& b) {
+      return (a.op == CollectiveOp::all_to_all ? bytes(a) : 0) <
+             (b.op == CollectiveOp::all_to_all ? bytes(b) : 0);
+    });
+    REQUIRE(sent != list.end());
+    return std::tuple(bytes(*most) / (2.0 * job.architecture.hidden * 4096), count(list, "tokens by expert"),
+                      std::string(sent->name));
+  };
+  using Rows = std::tuple<double, int, std::string>;
+  CHECK(rows("megatron", "tp=1,ep=2") == Rows{2, 1, "tokens by expert"});
+  CHECK(std::get<0>(rows("megatron-flex", "tp=1,ep=2")) == Approx(5.0 / 3));
+  CHECK(std::get<1>(rows("megatron-flex", "tp=1,ep=2")) == 0);
+  CHECK(std::get<2>(rows("megatron-flex", "tp=1,ep=2")) == "router");
+  CHECK(std::get<0>(rows("megatron-bridge-flex", "tp=4,ep=4")) == Approx(5.0 / 3));
+  CHECK(std::get<0>(rows("megatron", "tp=4,ep=4")) == Approx(2));
+  // Nothing is exchanged: as the other dispatcher.
+  CHECK(rows("megatron-flex", "tp=1,ep=1") == rows("megatron", "tp=1,ep=1"));
+}
+
 // 70 blocks on 12 stages: with the embedding and the head 72 parts, 6 on each. 72 blocks: 6 on each.
 TEST_CASE("Megatron-DeepSpeed counts the ends of the model where blocks do not divide",
           "[models][framework]") {

@@ -175,7 +175,7 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
     a["--num-experts"] = text(m.experts);
     a["--expert-model-parallel-size"] = text(s.expert_parallel);
     a["--moe-router-topk"] = text(m.experts_per_token);
-    a["--moe-token-dispatcher-type"] = "alltoall";
+    a["--moe-token-dispatcher-type"] = s.framework == "megatron-flex" ? "flex" : "alltoall";
     a["--moe-router-load-balancing-type"] = "aux_loss";
     a["--moe-aux-loss-coeff"] = "0.01";
     a["--moe-grouped-gemm"] = "true";
