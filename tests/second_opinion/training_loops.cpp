@@ -179,8 +179,8 @@ StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
   if (loop.shards_weights()) return fsdp_states(s);
   // In FP8 weights are kept as they are and transposed, together with those in 16 bits or in their place.
   const double weights = s.precision == Precision::fp8 ? 4 : 2;
-  if (loop.name == "megatron") return {weights + 4, 12, 0};
-  if (loop.name == "megatron-bridge") return {weights + 2, 12, 0};
+  if (loop.name == "megatron" || loop.name == "megatron-flex") return {weights + 4, 12, 0};
+  if (loop.name.starts_with("megatron-bridge")) return {weights + 2, 12, 0};
   if (loop.name == "megatron-deepspeed-fp16") return {2 + 2, 12, s.zero1 ? 4.0 : 0.0};
   if (loop.name == "megatron-deepspeed") {
     // The fp32 sum, the last pass's gradients and, while they are reduced, a copy of the sum in bf16.
@@ -214,7 +214,8 @@ std::vector<int> even_parts(const TrainingLoop& loop, const Architecture& a, int
     const bool room = 2 * parts <= layers + 2;  // for a block in addition to embedding and head
     return room ? spread_with_ends(layers, parts) : spread(layers, parts, false);
   }
-  if (loop.name == "megatron-bridge" && (layers + 2) % parts == 0) return spread_with_ends(layers, parts);
+  if (loop.name.starts_with("megatron-bridge") && (layers + 2) % parts == 0)
+    return spread_with_ends(layers, parts);
   if (loop.name.starts_with("megatron") && !loop.shards_weights()) return megatron_parts(layers, parts);
   return spread(layers, parts, true);
 }
