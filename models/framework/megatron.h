@@ -1,8 +1,9 @@
 // Megatron-core with its distributed optimizer (zero1) or without: PyTorch without a compiler, kernels of
 // Transformer Engine. Source: NVIDIA/Megatron-LM@d98e8a64 megatron/core.
 //
-//   sends        1F1B: batched isend and irecv, waited for at once, so exposed; interleaved: overlapping the
-//                work, as with overlap_p2p_comm (pipeline_parallel/p2p_communication.py, schedules.py).
+//   sends        1F1B: batched isend and irecv, waited for at once, so exposed; interleaved: on a stream of their
+//                own during the work, as overlap_p2p_comm is on unless --no-overlap-p2p-communication is given
+//                (training/arguments.py, pipeline_parallel/p2p_communication.py, schedules.py).
 //                Without sequence parallel each rank sends all of a message: from 2021-02 (72e4230b) to 2023-03
 //                (3c92fa93) each sent its part, and the receivers gathered it
 //   gradients    added up in fp32 in one contiguous buffer by the product that makes them; a bucket is
@@ -28,8 +29,6 @@
 //   tensor       sequence-parallel collectives of a layer overlap its products (userbuffers,
 //                tp_comm_overlap): gathers in pieces of a ring, reduce-scatters in 4 pieces of which the last
 //                is exposed; in the backward pass whole, during the gradient that does not need them
-//   sends        1F1B: exposed, as Megatron's; interleaved: on a stream of their own (overlap_p2p_comm with
-//                batch_p2p_comm off)
 //   gradients    bf16, added up and reduced in it during the last backward pass (grad_reduce_in_fp32 off,
 //                overlap_grad_reduce)
 //   weights      gathered during the next step's first forward pass (overlap_param_gather), a chunk of
@@ -51,7 +50,6 @@ namespace trnplan::models {
 struct MegatronOptions {
   std::string_view name = "megatron";
   std::optional<TensorOverlap> tensor_overlap;  ///< of sequence parallel
-  bool sends_beside_work = false;               ///< with the interleaved schedule
   bool gathers_with_forward = false, keeps_fp8_weights = false;
   bool expandable_segments = false;   ///< of PyTorch's allocator
   bool ends_count_as_layers = false;  ///< embedding and head, if the stages do not divide the layers
@@ -65,7 +63,6 @@ struct MegatronOptions {
 /// backward scaled in place, 4.
 inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
                                                 .tensor_overlap = TensorOverlap{4, true},  // num_splits
-                                                .sends_beside_work = true,
                                                 .gathers_with_forward = true,
                                                 .keeps_fp8_weights = true,
                                                 .expandable_segments = true,
@@ -105,9 +102,7 @@ class Megatron final : public Nxd {
     return s.context_parallel > 1 || tensor_overlap(s);
   }
   std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
-  bool sends_beside_work(const Strategy& s) const override {
-    return options_.sends_beside_work && s.virtual_pipeline > 1;
-  }
+  bool sends_beside_work(const Strategy& s) const override { return s.virtual_pipeline > 1; }
   bool gathers_with_forward() const override { return options_.gathers_with_forward; }
   /// Scales of FP8 come from the largest magnitudes of earlier passes, which are reduced over all ranks after
   /// each pass (delayed scaling, the default of --fp8-recipe and of NeMo's bf16_with_fp8_mixed:

@@ -112,7 +112,8 @@ TEST_CASE("collectives that overlap passes count in the bounds", "[models]") {
   CHECK(mine == Approx(theirs).epsilon(1e-8));
   CHECK(theirs <= simulated);
   CHECK(to_seconds(bounds.without_contention(s, m)).value <= simulated);
-  CHECK(theirs > 0.6 * simulated);
+  // Interleaved messages occupy links alone, for which stages wait here and which no bound counts.
+  CHECK(theirs > (chunks > 1 ? 0.3 : 0.6) * simulated);
 }
 
 TEST_CASE("the best cuts are the fastest of all cuts, simulated", "[models]") {
