@@ -76,8 +76,14 @@ double six_n_flops_per_token(const Architecture& a) {
   return 6.0 * static_cast<double>(total(a, a.experts_per_token, a.experts_per_token));
 }
 
+double causal_scores(double tokens, double window) {
+  return window < tokens ? tokens * window - window * window / 2 : tokens * tokens / 2;
+}
+
 double model_flops_per_token(const Architecture& a, int sequence) {
-  return six_n_flops_per_token(a) + 12.0 * a.layers * static_cast<double>(a.heads) * a.head_dim * sequence;
+  double seen = sequence;
+  if (a.causal && a.sliding_window > 0) seen = 2 * causal_scores(seen, a.sliding_window) / seen;
+  return six_n_flops_per_token(a) + 12.0 * a.layers * static_cast<double>(a.heads) * a.head_dim * seen;
 }
 
 }  // namespace trnplan::models

@@ -72,8 +72,11 @@ std::int64_t active_parameters(const Architecture& a);
 /// True if any linear product has biases; targets for Llama have no key for them.
 bool has_linear_biases(const Architecture& a);
 
+/// Scores of `tokens` that look back at each other through a window of so many with themselves.
+double causal_scores(double tokens, double window);
+
 /// Training FLOPs per token, 6N + 12*L*h*s: full attention square, no recompute (Chowdhery et al. 2022, PaLM,
-/// appendix B).
+/// appendix B). With a sliding window s is twice the tokens that one sees on average, which is s without one.
 double model_flops_per_token(const Architecture& a, int sequence);
 
 /// Training FLOPs per token as 6N only, as many tutorials count; of a mixture, N counts the experts that a

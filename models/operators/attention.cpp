@@ -24,11 +24,6 @@ void LayerModel::attention_block_of(OperatorList& list, double units, double byt
 
 namespace {
 
-/// Number of scores of `tokens` that look back at each other through a window.
-double causal_scores(double tokens, double window) {
-  return window < tokens ? tokens * window - window * window / 2 : tokens * tokens / 2;
-}
-
 /// The share of a square of `tokens` x `tokens` scores that is computed: the square of the queries' own
 /// tokens (block 0), or the one `block` squares before it. A kernel skips the scores after a token and before
 /// its window; without a kernel the scores of a window are a band.
