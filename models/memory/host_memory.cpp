@@ -22,13 +22,14 @@ double most_parameters(const Job& job, const Strategy& s) {
 }  // namespace
 
 Bytes checkpoint_bytes(const Job& job, const Strategy& s) {
+  // Expert-parallel ranks hold experts of their own, and all else alike.
+  Strategy together = s;
+  together.expert_parallel = 1;
   double parameters = 0;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
-    parameters += local_parameters(job.architecture, s, stage);
+    parameters += local_parameters(job.architecture, together, stage);
   }
-  // Each expert-parallel rank holds its own experts.
-  const double copies = s.tensor_parallel * (job.architecture.experts > 0 ? s.expert_parallel : 1);
-  return Bytes((kWeightBytes + kMomentBytes) * parameters * copies);
+  return Bytes((kWeightBytes + kMomentBytes) * parameters * s.tensor_parallel);
 }
 
 HostMemory host_memory_of(const Job& job, const Strategy& s, CheckpointMode mode,

@@ -32,6 +32,14 @@ TEST_CASE("a checkpoint without xser holds the whole state of every rank", "[mod
   CHECK(m.staged > 10 * host_memory_of(job, s).staged);
 }
 
+// Catches: what all tokens share counted once for each rank of experts (Mixtral at EP 8: 695 GB instead of 560).
+TEST_CASE("a checkpoint is as large wherever its experts are", "[models][memory]") {
+  Job job = job_of("mixtral-8x7b", 4, 4096, 64);
+  const double apart = checkpoint_bytes(job, strategy_of(job, "tp=4,pp=1,ep=8")).value;
+  CHECK(apart == checkpoint_bytes(job, strategy_of(job, "tp=4,pp=1,ep=1")).value);
+  CHECK(apart == Approx(12.0 * static_cast<double>(parameters(job.architecture))).epsilon(0.001));
+}
+
 // Weights and moments in fp32, 12 bytes a parameter; the published checkpoint of a 70B is about 850 GB.
 TEST_CASE("checkpoint size", "[models][memory]") {
   const Job job = job_of("llama3-70b", 16, 8192, 1024);
