@@ -176,7 +176,7 @@ std::string bill_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
 
 std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   const planner::GoodputEstimate& g = p.run.goodput;
-  const models::Value& storage = a.reliability.value(planner::ReliabilityParameter::storage_throughput);
+  const bool known = a.reliability.value(a.reliability.storage_parameter()).log_sd <= 0;
   std::string text = fmt::format("\nRecommended: {}, {}\n", cluster_words(p), a.result.reason);
   text += fmt::format("  strategy    {}\n", grammar(a.job, p));
   text += fmt::format("  step        {} s, 90 % between {} and {}\n", figure(p.plan->report.step.value),
@@ -188,10 +188,9 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   text += fmt::format(
       "  checkpoint  {:.0f} GB at {} GB/s{}\n"
       "              stops training for {}; every {} steps or {} (Young {}, Daly {})\n",
-      p.run.checkpoint.value / 1e9, figure(storage.median / 1e9),
-      storage.log_sd > 0 ? ", uncertain; state yours with --storage-gb-per-second" : "",
-      duration(g.model.stall), grouped(g.every_steps), duration(g.interval), duration(g.young),
-      duration(g.daly));
+      p.run.checkpoint.value / 1e9, figure(a.reliability.storage(p.nodes).value / 1e9),
+      known ? "" : ", uncertain; state yours with --storage-gb-per-second", duration(g.model.stall),
+      grouped(g.every_steps), duration(g.interval), duration(g.young), duration(g.daly));
   text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
                       100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
   if (p.plan->works)

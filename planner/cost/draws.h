@@ -36,13 +36,14 @@ class Random {
   boost::random::mt19937_64 engine_;
 };
 
-/// Draws every parameter from its distribution. Interruptions of the spot market are drawn only for `spot`, so
+/// Draws every parameter from its distribution that is there. Interruptions of the spot market are drawn only for `spot`, so
 /// that they do not change the random numbers of other runs.
 inline Reliability drawn_from(const Reliability& r, Random& random, bool spot = false) {
   Reliability drawn;
   for (std::size_t i = 0; i < kReliabilityParameters; ++i) {
     if (static_cast<ReliabilityParameter>(i) == ReliabilityParameter::spot_interruption && !spot) continue;
     const models::Value& v = r.values[i];
+    if (may_be_absent(static_cast<ReliabilityParameter>(i)) && !(v.median > 0)) continue;
     drawn.values[i].median = v.median * std::exp(v.log_sd * random.normal());
     if (is_share(static_cast<ReliabilityParameter>(i)))
       drawn.values[i].median = std::min(drawn.values[i].median, 1.0);

@@ -18,6 +18,9 @@ namespace {
 
 using P = ReliabilityParameter;
 
+/// Nodes of the smallest cluster whose file system is published (catalog/reliability.json, storage_per_node).
+constexpr int kFewestNodes = 16;
+
 struct Named {
   std::string_view name, unit;
   bool share = false;
@@ -29,10 +32,11 @@ constexpr Named kParameters[] = {{"failure_rate", "1/day"},
                                  {"restart", "s"},
                                  {"manual_response", "s"},
                                  {"manual_share", "1", true},
-                                 {"storage_throughput", "bytes/s"},
+                                 {"storage_per_node", "bytes/s"},
                                  {"load_ratio", "1"},
                                  {"asynchronous_stall", "s"},
-                                 {"spot_interruption", "1/day"}};
+                                 {"spot_interruption", "1/day"},
+                                 {"storage_throughput", "bytes/s"}};
 static_assert(std::size(kParameters) == kReliabilityParameters);
 
 Seconds recovery_of(const FailureModel& m, Random& random) {
@@ -171,7 +175,16 @@ bool is_share(P p) {
 }
 
 bool may_be_absent(P p) {
-  return p == P::spot_interruption;
+  return p == P::spot_interruption || p == P::storage_per_node || p == P::storage_throughput;
+}
+
+P Reliability::storage_parameter() const {
+  return (*this)[P::storage_throughput] > 0 ? P::storage_throughput : P::storage_per_node;
+}
+
+BytesPerSecond Reliability::storage(int nodes) const {
+  const P of = storage_parameter();
+  return BytesPerSecond((*this)[of] * (of == P::storage_per_node ? std::max(nodes, kFewestNodes) : 1));
 }
 
 Seconds FailureModel::mean_recovery() const {
@@ -179,7 +192,7 @@ Seconds FailureModel::mean_recovery() const {
 }
 
 FailureModel failure_model(const Reliability& r, const RunShape& run) {
-  const Seconds write = run.checkpoint / BytesPerSecond(r[P::storage_throughput]);
+  const Seconds write = run.checkpoint / r.storage(run.nodes);
   FailureModel m;
   const double interruptions = run.spot ? r[P::spot_interruption] : 0;
   const double rate = r[P::failure_rate] + interruptions;

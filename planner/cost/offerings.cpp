@@ -282,7 +282,7 @@ Seconds useful_time(const Offer& offer, const OfferedCluster& c, double latest_e
 
 void set_lost_times(OfferedCluster& c, const Reliability& r) {
   using P = ReliabilityParameter;
-  const double write = c.point.run.checkpoint.value / r[P::storage_throughput];
+  const double write = (c.point.run.checkpoint / r.storage(c.point.nodes)).value;
   c.starts = Seconds(r[P::restart] + r[P::load_ratio] * write);
   c.stops = Seconds(write);
 }

@@ -23,10 +23,11 @@ enum class ReliabilityParameter {
   restart,             ///< s to start the processes, load compiled graphs and warm up
   manual_response,     ///< s from a failure until a person has restarted the job
   manual_share,        ///< share of failures that automatic recovery leaves to a person, at most 1
-  storage_throughput,  ///< bytes/s that the whole cluster writes to the shared file system
+  storage_per_node,    ///< bytes/s that each node adds to what a cluster writes to the shared file system
   load_ratio,          ///< time to load a checkpoint over the time to write it
   asynchronous_stall,  ///< s of training's stall for an asynchronous checkpoint
   spot_interruption,   ///< interruptions of a spot node by the market, per node and day; may be absent (0)
+  storage_throughput,  ///< bytes/s of a file system that is known, whatever the nodes; may be absent (0)
   count
 };
 
@@ -59,6 +60,11 @@ struct Reliability {
   double operator[](ReliabilityParameter p) const { return values[static_cast<std::size_t>(p)].median; }
   const models::Value& value(ReliabilityParameter p) const { return values[static_cast<std::size_t>(p)]; }
   models::Value& value(ReliabilityParameter p) { return values[static_cast<std::size_t>(p)]; }
+  /// The parameter that the file system's rate comes from.
+  ReliabilityParameter storage_parameter() const;
+  /// Rate at which `nodes` write to the shared file system, which is bought for its cluster: published ones differ by a
+  /// factor of 246, a node's share by 82. Fewer nodes than the smallest of them, 16, write as they do.
+  BytesPerSecond storage(int nodes) const;
 };
 
 }  // namespace trnplan::planner

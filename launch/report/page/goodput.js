@@ -2,8 +2,8 @@
 const DAY = 86400, HOUR = 3600;
 
 function failureModel(r, run) {
-  const write = run.checkpoint / r.storage_throughput;
-  const interruptions = run.spot ? r.spot_interruption : 0, rate = r.failure_rate + interruptions;
+  const write = run.checkpoint / (r.storage_throughput > 0 ? r.storage_throughput : r.storage_per_node * Math.max(run.nodes, 16));
+  const interruptions = run.spot ? r.spot_interruption || 0 : 0, rate = r.failure_rate + interruptions;
   const m = {
     mtbf: DAY / (run.nodes * rate),
     recovery: r.restart + r.load_ratio * write,
@@ -189,10 +189,13 @@ function runOnce(m, interval, work, random) {
 }
 
 // Every parameter from its distribution: `parameters` holds [median, sd of the logarithm, is a share] by name.
+const mayBeAbsent = new Set(["spot_interruption", "storage_per_node", "storage_throughput"]);
+
 function drawnFrom(parameters, random, spot) {
   const drawn = {};
   for (const [name, [median, sd, share]] of Object.entries(parameters)) {
     if (name === "spot_interruption" && !spot) continue;
+    if (mayBeAbsent.has(name) && !(median > 0)) continue;
     const value = median * Math.exp(sd * random.normal());
     drawn[name] = share ? Math.min(value, 1) : value;
   }

@@ -266,11 +266,26 @@ TEST_CASE("the medians follow from what their notes say", "[planner][goodput]") 
   CHECK(shipped_reliability()[P::manual_response] == Approx(3600 * std::sqrt(opt * bloom)).epsilon(0.01));
   CHECK(shipped_reliability()[P::manual_share] == Approx(std::sqrt(3 / 419.0 * 0.1)).epsilon(0.02));
   const double fsx = 200e6 * 1200 / 1024, gpfs = 2.3e12 / 40;
-  CHECK(shipped_reliability()[P::storage_throughput] == Approx(std::sqrt(fsx * gpfs)).epsilon(0.01));
-  CHECK(shipped_reliability().value(P::storage_throughput).log_sd ==
-        Approx(std::log(gpfs / fsx) / 2 / 1.645).epsilon(0.01));
+  const double slow = fsx / 16, fast = gpfs / 48;  // a node
+  CHECK(shipped_reliability()[P::storage_per_node] == Approx(std::sqrt(slow * fast)).epsilon(0.01));
+  CHECK(shipped_reliability().value(P::storage_per_node).log_sd ==
+        Approx(std::log(fast / slow) / 2 / 1.645).epsilon(0.01));
+  // A third system, not used: 12 bytes of 405.9e9 parameters in 51.06 s from 1120 nodes.
+  const double third = 12 * 405.9e9 / 51.06 / 1120;
+  CHECK(std::abs(std::log(third / shipped_reliability()[P::storage_per_node])) < 0.5);
   CHECK(shipped_reliability()[P::load_ratio] == Approx(129.49 / 51.06).epsilon(0.01));
   CHECK(shipped_reliability()[P::restart] == Approx(458.6 - 285.6 + 30).epsilon(0.02));
+}
+
+// Catches: one rate for clusters of any size, by which 1,024 nodes took 700 years of checkpoints at the interval's end.
+TEST_CASE("a file system grows with its cluster unless its rate is stated", "[planner][goodput]") {
+  Reliability r = round_numbers();
+  CHECK(r.storage(1024).value == 1e9);
+  r.value(P::storage_throughput) = {};
+  r.value(P::storage_per_node) = {1e8, 0, "test"};
+  CHECK(r.storage(1024).value == Approx(1024e8));
+  CHECK(r.storage(1).value == r.storage(16).value);
+  CHECK(r.storage(16).value == Approx(16e8));
 }
 
 // By hand, 10 nodes: 0.1 failures and 0.3 interruptions a node and day are M = 86400 / 4 s. Half of the failures
