@@ -95,26 +95,23 @@ bool same_steps(const StepSample& a, const StepSample& b) {
 }  // namespace
 
 std::vector<StepSample> step_samples(const std::vector<LogFile>& files, const std::optional<WhatRan>& ran,
-                                     Remarks& remarks) {
+                                     SeenSteps& seen, Remarks& remarks) {
   std::vector<StepSample> samples;
-  std::vector<const StepSample*> seen;
   for (const LogFile& file : files) {
     for (const StepSample& sample : file.content.steps) {
       const auto same = std::find_if(seen.begin(), seen.end(),
-                                     [&](const StepSample* other) { return same_steps(*other, sample); });
+                                     [&](const StepSample& other) { return same_steps(other, sample); });
       if (same != seen.end()) {
         remarks.add(Diagnostic{sample.at, "",
                                fmt::format("shows the same {} steps as {}: they count once", sample.count,
-                                           printable((*same)->at.file, 200)),
+                                           printable(same->at.file, 200)),
                                "nothing to do"});
         continue;
       }
-      seen.push_back(&sample);
-      if (!ran) {
-        samples.push_back(sample);
-      } else if (auto known = completed(sample, *ran, remarks)) {
-        samples.push_back(std::move(*known));
-      }
+      std::optional<StepSample> known = ran ? completed(sample, *ran, remarks) : sample;
+      if (!known) continue;
+      seen.push_back(sample);
+      samples.push_back(std::move(*known));
     }
   }
   return samples;

@@ -43,11 +43,16 @@ struct RanSamples {
 [[nodiscard]] std::optional<logs::StepSample> completed(logs::StepSample sample, const WhatRan& ran,
                                                         Remarks& remarks);
 
+/// Samples that count so far, as their logs state them: none counts twice.
+using SeenSteps = std::vector<logs::StepSample>;
+
 /// The step samples of all files that can be compared with a prediction, in the order of files and lines. If
 /// `ran` is known, it sets their framework, release, batch and sequence; a sample that states another batch
-/// or sequence, or other tokens a step, is excluded, with a remark.
+/// or sequence, or other tokens a step, is excluded, with a remark; so is one that shows the same steps as another
+/// log, of these files or `seen`, to which those that count are added.
 [[nodiscard]] std::vector<logs::StepSample> step_samples(const std::vector<LogFile>& files,
-                                                         const std::optional<WhatRan>& ran, Remarks& remarks);
+                                                         const std::optional<WhatRan>& ran, SeenSteps& seen,
+                                                         Remarks& remarks);
 
 /// Words on the seconds of a run whose log shows two times of a step: " from step to step (3.5 by the step time in
 /// the log)"; `printed`: that step time, 0 = none.

@@ -57,3 +57,19 @@ TEST_CASE("a ratio is not surer than the intervals of its two steps", "[cli]") {
     CHECK(log_sd(c.at("times_as_long_90")) >= 0.999 * (of_side(1) - of_side(0)));
   }
 }
+
+// Reported: the steps of a folder's log counted again where the log was given by name as well.
+TEST_CASE("steps of a folder that a log repeats count once", "[cli]") {
+  Session cli;
+  cli.write("job.yaml", kMegatron);
+  cli.run("plan $work/job.yaml --out $work/out");
+  const std::string log = iterations(40, 9000);
+  cli.write("out/train-1.out", log);
+  cli.write("copy.log", "\n" + log);
+  cli.expect(
+      0, "copy.log:[0-9]+:1: shows the same 39 steps as .*train-1.out: they count once",
+      "calibrate $work/copy.log --config $work/out/node_run.sh --instance p5.48xlarge --run $work/out");
+  cli.prints("^your run .*train-1.out");
+  cli.prints_no("^your run copy.log");
+  cli.prints("^fitted to 1 step of 1 program");
+}
