@@ -73,3 +73,19 @@ TEST_CASE("steps of a folder that a log repeats count once", "[cli]") {
   cli.prints_no("^your run copy.log");
   cli.prints("^fitted to 1 step of 1 program");
 }
+
+// Reported: check says which vocabulary it assumes of a script that states none, and calibrate learnt with it in silence.
+TEST_CASE("what is assumed of a start script is said once", "[cli]") {
+  Session cli;
+  cli.write("job.yaml", kMegatron);
+  cli.run("plan $work/job.yaml --out $work/out");
+  cli.write("ran.log", iterations(40, 9000));
+  cli.write("lone/start.sh", std::regex_replace(cli.read(cli.work("out/node_run.sh")),
+                                                std::regex("[^\n]*--vocab-size[^\n]*\n"), ""));
+  const std::string assumed = "the vocabulary is assumed to be that of llama3-8b: 128256";
+  cli.expect(0, assumed, "check $work/lone/start.sh --instance p5.48xlarge --details");
+  cli.run("calibrate $work/ran.log --config $work/lone/start.sh --instance p5.48xlarge");
+  const std::string& said = cli.last.err;
+  CHECK(said.find(assumed) != std::string::npos);
+  CHECK(said.find(assumed) == said.rfind(assumed));
+}
