@@ -63,6 +63,14 @@ inline constexpr double kSameTokens = 0.1;
 /// Words on the tokens of a step that the log states, if the job has others; else "".
 [[nodiscard]] std::string other_tokens(const logs::StepSample& sample, const models::Job& job);
 
+/// Words on the FLOPs of a token that the log implies by its FLOPS and by the tokens of the job, if those of the model
+/// are others by more than kSameTokens; else "". Frameworks count attention whole, or half of it where it is causal:
+/// NVIDIA/Megatron-LM@86df799:megatron/training/training.py (num_floating_point_operations), and later ones;
+/// pytorch/torchtitan@b5bcd76:torchtitan/models/utils.py.
+inline constexpr const char* kWhatFlopsDecides =
+    "check the model of the job: layers, hidden size, vocabulary, experts; then its batch and nodes";
+[[nodiscard]] std::string other_flops(const logs::StepSample& sample, const models::Job& job);
+
 /// Words on the layout that the log states, if it is another: "TP 2, on 64 GPUs by the log, but TP 1, on 32 GPUs";
 /// else "". Without a strategy only the devices are compared.
 [[nodiscard]] std::string other_layout(const logs::StepSample& sample, const models::Job& job,

@@ -215,6 +215,8 @@ std::optional<io::PlanFile> plan_of(const logs::Detected& content, const std::op
     alarm(r, "other-job", layout + " in what it is compared with: another job ran",
           "the plan, config or job that was named is not what runs", "name what runs");
   }
+  if (const std::string flops = calibrate::other_flops(s, plan->job); !other && !flops.empty())
+    r.remarks.push_back(flops + "; " + calibrate::kWhatFlopsDecides);
   return other ? std::nullopt : plan;
 }
 
