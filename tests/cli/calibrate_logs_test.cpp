@@ -135,3 +135,21 @@ TEST_CASE("a throughput in the log that the layers of the job contradict", "[cli
   state(600);
   cli.says("but 57.9[0-9]* by the layers of llama3-8b");
 }
+
+// TP 2 is predicted to need 50.9 GiB of a GPU, 2.8 of them outside of PyTorch: 48.1, less a tenth 43.3.
+TEST_CASE("memory that a log reserves far below the prediction is said", "[cli]") {
+  Session cli;
+  cli.write("job.yaml", kMegatron);
+  const auto learn = [&](double gib) {
+    cli.write(
+        "ran.log",
+        fmt::format("[Rank 0] (after 1 iterations) memory (MB) | allocated: 1.0 | max reserved: {:.1f}\n",
+                    gib * 1024) +
+            iterations(10, 9000));
+    cli.run("calibrate $work/ran.log --job $work/job.yaml --strategy tp=2");
+  };
+  learn(42);
+  cli.says("42.00 GiB of a device were reserved, 48.1[0-9] are predicted. Memory is not learnt: layouts");
+  learn(45);
+  cli.says_no("were reserved");
+}
