@@ -121,7 +121,9 @@ class Calibration {
  private:
   void read() {
     SeenFiles seen;
-    out_.folders = read_folders(r_.runs, r_.points, catalog_, seen, remarks_);  // first: they know what ran
+    calibrate::SeenSteps steps;
+    // Folders first: they know what ran.
+    out_.folders = read_folders(r_.runs, r_.points, catalog_, seen, steps, remarks_);
     out_.files = read_files(r_.files, r_.points, seen, remarks_);
     out_.own_files = out_.files.size();
     out_.ran = what_ran(stated_run(), catalog_, remarks_);
@@ -136,7 +138,7 @@ class Calibration {
       const auto& points = out_.readings.back().points;
       out_.points.insert(out_.points.end(), points.begin(), points.end());
     }
-    out_.steps = calibrate::step_samples(out_.own(), out_.ran, remarks_);
+    out_.steps = calibrate::step_samples(out_.own(), out_.ran, steps, remarks_);
     remark_devices();
     name_loops(out_.steps, out_.ran);
     for (RunFolder& f : out_.folders) name_loops(f.log.samples, f.log.ran);

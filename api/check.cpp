@@ -135,7 +135,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
     return;
   }
   if (o.instance.empty()) {
-    note(result.findings, "instance", instance + " is assumed; state another with --instance");
+    note(result.findings, "instance", assumed_machine(instance));
   }
   models::Job job;
   job.architecture = architecture;

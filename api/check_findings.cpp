@@ -1,6 +1,7 @@
 #include "api/check_findings.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -34,6 +35,29 @@ bool says(const std::vector<Finding>& findings, std::string_view rule, bool note
 
 void note(std::vector<Finding>& findings, std::string rule, std::string message) {
   findings.push_back({.rule = std::move(rule), .severity = Severity::note, .message = std::move(message)});
+}
+
+std::vector<Finding> assumptions(const std::vector<Finding>& findings) {
+  constexpr std::string_view kFlags = "flags";
+  std::vector<Finding> all;
+  std::size_t flags = 0;
+  for (const Finding& f : findings) {
+    if (f.severity != Severity::note || f.rule == "memory" || f.rule == "not-modelled" ||
+        f.rule == "instance")
+      continue;
+    if (f.rule == kFlags)
+      ++flags;
+    else
+      all.push_back(f);
+  }
+  if (flags > 0)
+    note(all, std::string(kFlags),
+         counted(flags, "note") + " on its flags: trnplan check --details shows them");
+  return all;
+}
+
+std::string assumed_machine(const std::string& instance) {
+  return instance + " is assumed; state another with --instance";
 }
 
 void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,

@@ -26,6 +26,12 @@ struct FileAtHand {
 
 void note(std::vector<targets::Finding>& findings, std::string rule, std::string message);
 
+/// Notes on what a prediction assumes of model and stack that the file does not state. The last one counts those on the
+/// file's flags.
+[[nodiscard]] std::vector<targets::Finding> assumptions(const std::vector<targets::Finding>& findings);
+/// Words on a machine that a config leaves open.
+[[nodiscard]] std::string assumed_machine(const std::string& instance);
+
 /// Adds the violations of the strategy, except those already reported for a key.
 void add_violations(std::vector<targets::Finding>& findings, const std::vector<planner::Violation>& broken,
                     const FileAtHand& file);

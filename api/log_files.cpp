@@ -51,13 +51,13 @@ std::vector<LogFile> read_files(const std::vector<std::string>& paths, const cal
 
 std::vector<RunFolder> read_folders(const std::vector<std::string>& paths,
                                     const calibrate::PointOptions& points, const io::Catalog& catalog,
-                                    SeenFiles& seen, Remarks& remarks) {
+                                    SeenFiles& seen, calibrate::SeenSteps& steps, Remarks& remarks) {
   std::vector<RunFolder> all;
   for (const std::string& path : paths) {
     RunFolder folder;
     folder.log.ran = ran_of_folder(path, catalog, remarks);
     folder.files = read_files(logs_of_folder(path), points, seen, remarks);
-    folder.log.samples = calibrate::step_samples(folder.files, folder.log.ran, remarks);
+    folder.log.samples = calibrate::step_samples(folder.files, folder.log.ran, steps, remarks);
     folder.log.folder = std::filesystem::path(path).lexically_normal().filename().string();
     all.push_back(std::move(folder));
   }

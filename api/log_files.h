@@ -32,11 +32,11 @@ using SeenFiles = std::map<std::string, std::string>;
                                                          const calibrate::PointOptions& points,
                                                          SeenFiles& seen, Remarks& remarks);
 
-/// The logs of folders of plan --out or measure.sh, each with what ran.
+/// The logs of folders of plan --out or measure.sh, each with what ran. `steps`: as in calibrate::step_samples().
 [[nodiscard]] std::vector<RunFolder> read_folders(const std::vector<std::string>& paths,
                                                   const calibrate::PointOptions& points,
                                                   const io::Catalog& catalog, SeenFiles& seen,
-                                                  Remarks& remarks);
+                                                  calibrate::SeenSteps& steps, Remarks& remarks);
 
 /// The first bytes of a file that a profile has learnt as a whole file: logs that have grown since. Empty for standard
 /// input and pipes. Throws InputError. Cost: that of reading the file once more.

@@ -20,20 +20,23 @@ namespace {
 /// in whole ticks, in the other.
 constexpr double kSameStep = 1e-3;
 
-/// Returns the predicted memory of the fullest device; 0: not predicted.
-double state_interval(const calibrate::MeasuredStep& run, std::shared_ptr<const models::Profile> profile,
-                      const std::string& named, double& step, double& low, double& high) {
+/// Returns the predicted memory; nullopt: not predicted.
+std::optional<models::Memory> state_interval(const calibrate::MeasuredStep& run,
+                                             std::shared_ptr<const models::Profile> profile,
+                                             const std::string& named, double& step, double& low,
+                                             double& high) {
   Remarks unsaid;
   Asked asked;
   asked.profile = named;
   const ResolvedJob resolved = resolve(
       run.job, asked, {.one_strategy = true, .refuses = false, .profile = std::move(profile)}, unsaid);
   const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run.strategy));
-  if (!p.judgement.plan || std::abs(p.judgement.plan->report.step.value / step - 1) > kSameStep) return 0;
+  if (!p.judgement.plan || std::abs(p.judgement.plan->report.step.value / step - 1) > kSameStep)
+    return std::nullopt;
   step = p.judgement.plan->report.step.value;
   low = p.judgement.plan->report.low.value;
   high = p.judgement.plan->report.high.value;
-  return p.judgement.plan->memory.worst().peak().value;
+  return p.judgement.plan->memory;
 }
 
 }  // namespace
@@ -52,8 +55,12 @@ void state_intervals(calibrate::StepCalibration& c, const models::Profile& prior
     const auto run = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return s.id == own.id; });
     if (run == steps.end()) continue;
     state_interval(*run, before, named, own.before, own.before_low, own.before_high);
-    own.peak = state_interval(*run, after, named, own.after, own.after_low, own.after_high);
+    const auto memory = state_interval(*run, after, named, own.after, own.after_low, own.after_high);
     own.file = run->at.file;
+    if (!memory) continue;
+    const models::StageMemory& fullest = memory->worst();
+    own.peak = fullest.peak().value;
+    if (memory->stages.size() == 1) own.allocated = (fullest.peak() - fullest.runtime).value;
   }
 }
 
@@ -66,11 +73,14 @@ void remark_memory(const calibrate::StepCalibration& c, const std::vector<calibr
     double most = 0;
     for (const logs::MemorySample& m : file.content.memory)
       most = std::max(most, m.reserved ? m.bytes.value_or(0) : 0);
-    if (most <= (1 + logs::kReservedMore) * own->peak) continue;
+    const bool more = most > (1 + logs::kReservedMore) * own->peak,
+               less = most > 0 && most < (1 - logs::kReservedMore) * own->allocated;
+    if (!more && !less) continue;
     remarks.add(fmt::format(
-        "{}: {:.2f} GiB of a device were reserved, {:.2f} are predicted. Memory is not learnt: other layouts "
-        "may need more than is predicted, too",
-        printable(file.path, 200), most / kGiB, own->peak / kGiB));
+        "{}: {:.2f} GiB of a device were reserved, {:.2f} are predicted. Memory is not learnt: {}",
+        printable(file.path, 200), most / kGiB, (more ? own->peak : own->allocated) / kGiB,
+        more ? "other layouts may need more than is predicted, too"
+             : "layouts that are refused for it may fit"));
   }
 }
 

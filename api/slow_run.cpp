@@ -19,7 +19,8 @@ constexpr double kSameSteps = 0.01;
 
 bool are_same(const launch::SlowSteps& a, const launch::SlowSteps& b) {
   return a.later == b.later && a.spread.has_value() == b.spread.has_value() &&
-         std::abs(a.seconds / a.expected * b.expected / b.seconds - 1) < kSameSteps;
+         std::abs(a.seconds / a.expected * b.expected / b.seconds - 1) < kSameSteps &&
+         std::abs(a.saving - b.saving) < kSameSteps * b.seconds && a.explained == b.explained;
 }
 
 /// ",framework=fsdp" if neither that text nor the machine decides for the loop that ran.
@@ -68,7 +69,8 @@ void SlowRun::explain(const launch::RunLog& log, const launch::WatchContext& con
   if (!slow) return;
   if (!explained_ || !are_same(*explained_, *slow)) {
     const models::Job& job = context.plan->job;
-    const auto found = launch::explain(*slow, job, context.plan->strategy, *context.profile);
+    std::vector<launch::Explanation> found;
+    if (!slow->explained) found = launch::explain(*slow, job, context.plan->strategy, *context.profile);
     explained_ = slow;
     explanations_ = launch::in_words(found, *slow, job);
     to_tell_ = launch::how_to_tell(found);

@@ -58,7 +58,8 @@ calibrate::StepInputs inputs_of(const WatchRequest& o, const FollowedLog& log,
   const calibrate::WhatRan ran{plan.job, plan.strategy, from};
   const calibrate::LogFile file{log.name(), log.sha256(), reading.content, log.bytes()};
   calibrate::StepInputs inputs;
-  inputs.logs.push_back({of_pace(calibrate::step_samples({file}, ran, remarks), reading.run), ran, ""});
+  calibrate::SeenSteps none;
+  inputs.logs.push_back({of_pace(calibrate::step_samples({file}, ran, none, remarks), reading.run), ran, ""});
   inputs.files.push_back(file.fingerprint());
   inputs.tool = std::string("trnplan ") + program_version();
   return inputs;

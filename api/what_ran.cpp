@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "api/check.h"
+#include "api/check_findings.h"
 #include "api/inputs.h"
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
@@ -39,6 +40,8 @@ std::optional<WhatRan> ran_of_script(const StatedRun& stated, Remarks& remarks) 
                                .nodes = stated.nodes,
                                .texts = stated.texts,
                                .recommends = false});
+  for (const targets::Finding& assumed : assumptions(checked.findings))
+    remarks.add(fmt::format("{}: {}", printable(stated.config), assumed.message), assumed.rule);
   if (checked.prediction) return WhatRan{checked.job, checked.prediction->strategy, stated.config};
   remarks.add(fmt::format("{}: there is no prediction for what ran: {}", printable(stated.config),
                           checked.no_prediction));
@@ -75,6 +78,7 @@ std::optional<WhatRan> ran_of_config(const StatedRun& stated, const io::Catalog&
   ran.job.software = reading.software;
   ran.strategy = reading.strategy;
   ran.from = path;
+  if (instance.empty()) remarks.add(assumed_machine(machine.name), "instance");
   remarks.add(architecture.notes, "model");
   if (reading.not_modelled.empty()) return ran;
   remarks.add(fmt::format("{}: {} is not modelled, so there is no prediction for what ran", printable(path),

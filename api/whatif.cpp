@@ -16,6 +16,7 @@
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "io/input/instance_names.h"
+#include "io/input/job_input.h"
 #include "io/input/scenario_text.h"
 #include "planner/check/rules.h"
 #include "planner/plan/target.h"
@@ -135,6 +136,21 @@ class Reader {
   std::vector<Diagnostic> faults_;
 };
 
+/// True if the job is a file or folder that states its cluster, as a model alone does not.
+bool states_nodes(const WhatIfRequest& o, const io::Catalog& catalog) {
+  const io::JobSource source = io::job_source(o.job.job, catalog, o.job.texts);
+  return source == io::JobSource::job || source == io::JobSource::nxdt;
+}
+
+/// The nodes of the job, twice and four times as many.
+std::vector<int> nodes_around(const models::Job& job) {
+  std::vector<int> all;
+  for (int nodes = job.cluster.nodes; nodes <= std::min(4 * job.cluster.nodes, topology::kMostNodes);
+       nodes *= 2)
+    all.push_back(nodes);
+  return all;
+}
+
 planner::Preference preference_of(const std::string& word) {
   if (word == "cheapest") return planner::Preference::cheapest;
   if (word == "fastest") return planner::Preference::fastest;
@@ -156,11 +172,15 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.instances = read.instances(o.instances, job, catalog, remarks);
   const bool wrong_tokens = !o.tokens.empty() && q.asks_for_tokens();  // said already
   if (q.nodes.empty() && o.nodes.empty() && !wrong_tokens && (q.asks_for_tokens() || !limits)) {
-    const int own = job.cluster.nodes;
-    read.fault(
-        "--nodes", "neither the nodes to compare nor what they are solved from is stated",
-        fmt::format("write for example --nodes {}, or --tokens 2T with --deadline 60d or --budget 2.5M",
-                    own > 1 ? fmt::format("{}..{}, the job's {} and more", own, 4 * own, own) : "4..128"));
+    if (states_nodes(o, catalog)) {
+      q.nodes = nodes_around(job);
+      remarks.add(fmt::format("assumed --nodes {}, the job's {} and more", fmt::join(q.nodes, ","),
+                              job.cluster.nodes),
+                  "assumed");
+    } else {
+      read.fault("--nodes", "neither the nodes to compare nor what they are solved from is stated",
+                 "write for example --nodes 4..128, or --tokens 2T with --deadline 60d or --budget 2.5M");
+    }
   }
   if (q.nodes.empty() && !q.confidence) q.confidence = kSolvedFor;
   if ((o.storage_gib > 0) != (o.storage_price > 0)) {

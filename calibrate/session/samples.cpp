@@ -65,6 +65,8 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran, Remarks& r
                            "give the job and the strategy that wrote the log"});
     return std::nullopt;
   }
+  if (const std::string other = other_flops(s, ran.job); !other.empty())
+    remarks.add(Diagnostic{s.at, "throughput", other, kWhatFlopsDecides});
   if (!s.global_batch && training.global_batch > 0) s.global_batch = training.global_batch;
   if (!s.sequence && training.sequence > 0) s.sequence = training.sequence;
   // The user's statement outweighs hints in the words of a log.
@@ -95,26 +97,23 @@ bool same_steps(const StepSample& a, const StepSample& b) {
 }  // namespace
 
 std::vector<StepSample> step_samples(const std::vector<LogFile>& files, const std::optional<WhatRan>& ran,
-                                     Remarks& remarks) {
+                                     SeenSteps& seen, Remarks& remarks) {
   std::vector<StepSample> samples;
-  std::vector<const StepSample*> seen;
   for (const LogFile& file : files) {
     for (const StepSample& sample : file.content.steps) {
       const auto same = std::find_if(seen.begin(), seen.end(),
-                                     [&](const StepSample* other) { return same_steps(*other, sample); });
+                                     [&](const StepSample& other) { return same_steps(other, sample); });
       if (same != seen.end()) {
         remarks.add(Diagnostic{sample.at, "",
                                fmt::format("shows the same {} steps as {}: they count once", sample.count,
-                                           printable((*same)->at.file, 200)),
+                                           printable(same->at.file, 200)),
                                "nothing to do"});
         continue;
       }
-      seen.push_back(&sample);
-      if (!ran) {
-        samples.push_back(sample);
-      } else if (auto known = completed(sample, *ran, remarks)) {
-        samples.push_back(std::move(*known));
-      }
+      std::optional<StepSample> known = ran ? completed(sample, *ran, remarks) : sample;
+      if (!known) continue;
+      seen.push_back(sample);
+      samples.push_back(std::move(*known));
     }
   }
   return samples;
@@ -135,6 +134,21 @@ std::string other_tokens(const StepSample& s, const models::Job& job) {
   return fmt::format("the log states {} tokens/s a {}: at {:.4g} s a step {} tokens on {}, but {}",
                      grouped(*s.device_tokens_per_second), word, s.seconds, grouped(logged),
                      counted(static_cast<std::int64_t>(devices), word), grouped(planned));
+}
+
+std::string other_flops(const StepSample& s, const models::Job& job) {
+  const double devices = job.cluster.cores();
+  const double tokens = static_cast<double>(job.training.sequence) * job.training.global_batch;
+  if (!s.device_flops_per_second || !(tokens > 0)) return "";
+  const double logged = *s.device_flops_per_second * devices * s.seconds / tokens;
+  const models::ProductFlops planned =
+      models::product_flops_per_token(job.architecture, job.training.sequence);
+  const double least = planned.least(job.architecture.causal), most = planned.weights + planned.attention;
+  if (logged >= least / (1 + kSameTokens) && logged <= most * (1 + kSameTokens)) return "";
+  return fmt::format(
+      "the log states {:.4g} TFLOPS a {}: {:.4g} GFLOPs a token, but {:.4g} by the layers of {}",
+      *s.device_flops_per_second / 1e12, topology::device_word(job.cluster.instance.traits.accelerator),
+      logged / 1e9, (logged < least ? least : most) / 1e9, printable(job.architecture.name, 60));
 }
 
 std::string other_layout(const StepSample& s, const models::Job& job,

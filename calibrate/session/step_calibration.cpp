@@ -86,19 +86,25 @@ std::optional<Diagnostic> beyond_peak(const MeasuredStep& step) {
   const FlopsPerSecond peak = models::is_fp8(step.strategy.precision) ? core.fp8 : core.bf16;
   const double tokens = static_cast<double>(training.sequence) * training.global_batch;
   const models::Architecture& a = step.job.architecture;
-  // A look-up in a table of its own is no product.
-  const double table = a.tied_embeddings ? 0 : 6.0 * static_cast<double>(a.vocabulary) * a.hidden;
-  const double products = models::six_n_flops_per_token(a) - table;
-  const double attention =
-      models::model_flops_per_token(a, training.sequence) - models::six_n_flops_per_token(a);
-  const double share =
-      (products + attention / (a.causal ? 2 : 1)) * tokens / (step.seconds * peak.value * cluster.cores());
-  if (share <= kMostOfPeak) return std::nullopt;
+  const models::ProductFlops flops = models::product_flops_per_token(a, training.sequence);
+  const auto share = [&](double per_token) {
+    return per_token * tokens / (step.seconds * peak.value * cluster.cores());
+  };
+  const double all = share(flops.least(a.causal));
+  if (all <= kMostOfPeak) return std::nullopt;
+  // The products of frozen weights have no gradients of weights, a third of them.
+  const double frozen = share(flops.least(a.causal) - flops.weights / 3);
+  std::string fix = kOfThisLog;
+  if (frozen <= kMostOfPeak)
+    fix += fmt::format(
+        ", and that it trains all weights: with frozen ones (LoRA), which are not modelled, it would be "
+        "{:.0f} %",
+        100 * frozen);
   return Diagnostic{
       step.at, "step",
-      fmt::format("{:.4g} s would be {:.0f} % of the peak FLOPS of {}", step.seconds, 100 * share,
+      fmt::format("{:.4g} s would be {:.0f} % of the peak FLOPS of {}", step.seconds, 100 * all,
                   counted(cluster.cores(), topology::device_word(cluster.instance.traits.accelerator))),
-      kOfThisLog};
+      std::move(fix)};
 }
 
 /// Doubts about the user's own steps that are far from the prediction for the given job: most likely they are

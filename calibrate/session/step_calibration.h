@@ -38,6 +38,8 @@ struct OwnStep {
   double after = 0, after_low = 0, after_high = 0;     ///< by the fitted one
   std::string file;                                    ///< path of its log
   double peak = 0;  ///< predicted bytes of the fullest device; 0: not predicted
+  double allocated =
+      0;  ///< of these by the framework, where the run has one stage; else 0: a log is of any stage
 };
 
 struct StepCalibration {

@@ -190,12 +190,12 @@ FitScore fit_score_of(const std::vector<const ScoredRow*>& rows) {
   FitScore s;
   for (const ScoredRow* r : rows) {
     if (!r->out_of_memory && !r->measured) continue;
-    ++s.rows;
-    ++(r->out_of_memory ? s.oom : s.fitting);
     if (!r->fit_probability) {
       ++s.unknown;
       continue;
     }
+    ++s.rows;
+    ++(r->out_of_memory ? s.oom : s.fitting);
     if (r->fits() != r->out_of_memory) ++s.right;
     if (r->out_of_memory && !r->fits()) ++s.oom_caught;
     if (!r->out_of_memory && !r->fits()) ++s.false_refusals;

@@ -83,9 +83,10 @@ struct RegretSummary {
 };
 [[nodiscard]] RegretSummary regret_of(const std::vector<const GroupRegret*>& groups);
 
-/// Score of predicted fit. A row without a prediction counts as wrong.
+/// Score of predicted fit. A row without a prediction is neither right nor wrong.
 struct FitScore {
-  std::size_t rows = 0, right = 0, unknown = 0;
+  std::size_t rows = 0, right = 0;              ///< predicted
+  std::size_t unknown = 0;                      ///< further rows, which have no prediction
   std::size_t oom = 0, oom_caught = 0;          ///< runs that did not fit
   std::size_t fitting = 0, false_refusals = 0;  ///< runs that did
 };

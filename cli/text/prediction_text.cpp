@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/text/plan_answer.h"
 #include "cli/text/table.h"
 #include "planner/confidence/experiment.h"
 #include "planner/plan/strategy_grammar.h"
@@ -173,6 +174,36 @@ std::string time_by_cause(const models::StepReport& r) {
   return fmt::format("  time        {}\n", parts);
 }
 
+std::string step_text(const Plan& p) {
+  const models::StepReport& r = p.report;
+  std::string text = fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batch{}\n",
+                                 seconds_text(r.step), seconds_text(r.low), seconds_text(r.high),
+                                 p.micro_batches, p.micro_batches == 1 ? "" : "es");
+  if (r.extrapolated) {
+    text +=
+        "              not each of so many micro-batches is simulated: the step is extrapolated from fewer, "
+        "which may be 0.01 % off\n";
+  }
+  return text;
+}
+
+double peak_teraflops(const models::StepReport& r) {
+  return r.mfu > 0 ? r.model_flops.value / r.mfu / 1e12 : 0;
+}
+
+std::string doubts_text(const Plan& p) {
+  std::string text;
+  for (const planner::Violation& v : p.doubts) text += fmt::format("  doubtful    {}\n", v.message);
+  return text;
+}
+
+/// What little room is left in memory; "" if there is enough.
+std::string tight_text(const Plan& p) {
+  const Bytes spare = p.memory.limit - p.memory.worst().peak();
+  if (spare.value < 0 || spare >= kTight * p.memory.limit) return "";
+  return fmt::format("tight: {} GiB to spare, and the runtime's own share is an estimate", gib(spare));
+}
+
 std::string price_text(const Plan& p, bool whole_run) {
   std::string text;
   if (p.usd_per_hour > 0) {
@@ -221,17 +252,23 @@ std::string nearest_case_text(const planner::Experience& e) {
   return text;
 }
 
+namespace {
+
+std::string graph_lines(const Plan& p) {
+  std::string text;
+  if (const std::string graph = graph_text(p); !graph.empty())
+    text += fmt::format("  graph       {}\n", graph);
+  if (const std::string beyond = beyond_known_graphs(p); !beyond.empty())
+    text += fmt::format("              {}\n", beyond);
+  return text;
+}
+
+}  // namespace
+
 std::string plan_details(const Plan& p, bool whole_run, int width) {
   const models::StepReport& r = p.report;
-  const double peak = p.report.mfu > 0 ? r.model_flops.value / r.mfu / 1e12 : 0;
-  std::string text = fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batch{}\n",
-                                 seconds_text(r.step), seconds_text(r.low), seconds_text(r.high),
-                                 p.micro_batches, p.micro_batches == 1 ? "" : "es");
-  if (r.extrapolated) {
-    text +=
-        "              not each of so many micro-batches is simulated: the step is extrapolated from fewer, "
-        "which may be 0.01 % off\n";
-  }
+  const double peak = peak_teraflops(r);
+  std::string text = step_text(p);
   text += fmt::format("  throughput  {} tokens/s\n", grouped(r.tokens_per_second));
   if (p.network) text += fmt::format("  network     {}\n", network_words(p));
   text += fmt::format(
@@ -242,21 +279,29 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
       "  HFU         {:.1f} %: the matrix products, recomputed ones included, and attention between all "
       "tokens; MFU also counts the embedding, which is only a look-up\n",
       100 * r.hfu);
-  text += time_by_cause(r);
-  for (const planner::Violation& v : p.doubts) text += fmt::format("  doubtful    {}\n", v.message);
-  text += price_text(p, whole_run);
+  text += time_by_cause(r) + doubts_text(p) + price_text(p, whole_run);
   text += "  memory\n" + memory_table(p.memory, p.strategy, p.accelerator, width);
-  const Bytes spare = p.memory.limit - p.memory.worst().peak();
-  if (spare.value >= 0 && spare < kTight * p.memory.limit) {
-    text +=
-        fmt::format("    tight: {} GiB to spare, and the runtime's own share is an estimate\n", gib(spare));
-  }
+  if (const std::string tight = tight_text(p); !tight.empty()) text += fmt::format("    {}\n", tight);
   if (p.known) text += fmt::format("    nearest known case: {}\n", nearest_case_text(*p.known));
-  if (const std::string graph = graph_text(p); !graph.empty())
-    text += fmt::format("  graph       {}\n", graph);
-  if (const std::string beyond = beyond_known_graphs(p); !beyond.empty())
-    text += fmt::format("              {}\n", beyond);
-  return text;
+  return text + graph_lines(p);
+}
+
+std::string plan_outline(const Plan& p) {
+  const models::StepReport& r = p.report;
+  std::string text = step_text(p);
+  text += fmt::format("  throughput  {} tokens/s; {:.1f} % of {} TFLOPS (MFU)\n",
+                      grouped(r.tokens_per_second), 100 * r.mfu, grouped(peak_teraflops(r)));
+  if (p.network) text += fmt::format("  network     {}\n", network_words(p));
+  text += time_by_cause(r) + doubts_text(p) + price_text(p, false);
+  const std::string tight = tight_text(p);
+  const std::string stage = p.memory.stages.size() < 2
+                                ? ""
+                                : fmt::format(" of stage {}", &p.memory.worst() - p.memory.stages.data());
+  text += fmt::format("  memory      {} a {}{}; by these bytes it is {} likely to fit{}\n",
+                      of_memory(p.memory), topology::device_word(p.accelerator), stage,
+                      probability_text(p.memory.fit_probability), tight.empty() ? "" : "; " + tight);
+  if (p.known) text += fmt::format("  nearest     {}\n", nearest_case_text(*p.known));
+  return text + graph_lines(p);
 }
 
 std::string critical_path(const Plan& p) {

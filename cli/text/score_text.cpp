@@ -120,14 +120,16 @@ std::string fits(const RowScores& scores) {
   const auto rows = scores.of("");
   const calibrate::FitScore f = calibrate::fit_score_of(rows);
   std::string out;
-  if (f.rows > f.unknown)
+  if (f.rows > 0)
     out += fmt::format(
-        "Fit or out of memory: {} of {} right. {} of {} that ran out of memory {} foreseen; {} of {} that "
-        "fitted "
-        "{} called too large; {} no prediction.\n",
-        f.right, f.rows, f.oom_caught, f.oom, f.oom_caught == 1 ? "was" : "were", f.false_refusals, f.fitting,
-        f.false_refusals == 1 ? "was" : "were",
-        f.unknown == 1 ? std::string("1 has") : fmt::format("{} have", f.unknown));
+        "Fit or out of memory: {} of {} right{}. {} of {} that ran out of memory {} foreseen; {} of {} that "
+        "fitted {} called too large.\n",
+        f.right, f.rows,
+        f.unknown == 0
+            ? ""
+            : fmt::format("; {} more {} no prediction", f.unknown, f.unknown == 1 ? "has" : "have"),
+        f.oom_caught, f.oom, f.oom_caught == 1 ? "was" : "were", f.false_refusals, f.fitting,
+        f.false_refusals == 1 ? "was" : "were");
   return out;
 }
 

@@ -49,6 +49,8 @@ std::string short_probability(double probability);
 /// Step, throughput, both MFUs, breakdown, memory and price of one plan; with `whole_run` also the time for
 /// the job's tokens.
 std::string plan_details(const planner::Plan& plan, bool whole_run, int width);
+/// The same in some ten lines, with the memory of the fullest device.
+std::string plan_outline(const planner::Plan& plan);
 /// "T005 ran: gpt3-6.7b on ...; here TP 4 against 8": the nearest published job, and its differences from the
 /// plan.
 std::string nearest_case_text(const planner::Experience& known);

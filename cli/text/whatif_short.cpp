@@ -45,8 +45,7 @@ const planner::InstanceStanding* standing_of(const WhatIfAnswer& a, const WhatIf
 
 /// True if one reason says both: those of memory differ in the closest layout alone.
 bool one_reason(const WhatIfPoint& a, const WhatIfPoint& b) {
-  constexpr std::string_view kMemory = "memory: ";
-  return a.why == b.why || (a.why.starts_with(kMemory) && b.why.starts_with(kMemory));
+  return a.why == b.why || (a.too_large && b.too_large);
 }
 
 /// Clusters that have no plan, by the reason.

@@ -269,6 +269,11 @@ std::string file_of(const std::string& argument, const Files& files) {
   return !argument.empty() && !files.has(argument) && files.has(config) ? config.string() : argument;
 }
 
+/// True for a folder of plan --out, whose plan.json states the job.
+bool is_plan_folder(const std::string& argument, const std::string& file, const Files& files) {
+  return file != argument && files.has(fs::path(argument) / kPlanFile);
+}
+
 JobSource source_of(const Node& root) {
   if (targets::looks_like_nxdt(root)) return JobSource::nxdt;
   return looks_like_hf_config(root) ? JobSource::hf_config : JobSource::job;
@@ -347,8 +352,7 @@ JobInput read_plan_folder(const fs::path& folder, const JobOptions& options, con
 JobInput read_any(const std::string& argument, const JobOptions& options, const Catalog& catalog,
                   const Files& files) {
   const std::string file = file_of(argument, files);
-  if (file != argument && files.has(fs::path(argument) / kPlanFile))
-    return read_plan_folder(argument, options, catalog, files);
+  if (is_plan_folder(argument, file, files)) return read_plan_folder(argument, options, catalog, files);
   if (files.has(file)) return read_file(file, options, catalog, files);
   const auto model = known_model(argument, catalog);
   if (!model) refuse_unknown(argument, catalog, files);
@@ -361,8 +365,9 @@ JobInput read_any(const std::string& argument, const JobOptions& options, const 
 }  // namespace
 
 JobSource job_source(const std::string& argument, const Catalog& catalog, const Files& files) {
-  if (const std::string file = file_of(argument, files); files.has(file))
-    return source_of(parse_document(files.text(file), file));
+  const std::string file = file_of(argument, files);
+  if (is_plan_folder(argument, file, files)) return JobSource::job;
+  if (files.has(file)) return source_of(parse_document(files.text(file), file));
   if (!known_model(argument, catalog)) refuse_unknown(argument, catalog, files);
   return JobSource::catalogue_model;
 }

@@ -180,13 +180,12 @@ const Record<FitScore>& record() {
   using F = FitScore;
   static const Record<F> described(
       "", "Whether runs fitted.",
-      {{"rows", &F::rows},
+      {{"rows", &F::rows, "predicted"},
        {"right", &F::right},
-       {"unknown", &F::unknown, "not predicted, counted as wrong"},
+       {"unknown", &F::unknown, "not predicted, counted in no other of these"},
        {"oom_caught", &F::oom_caught, "did not fit and were predicted not to"},
        {"oom", &F::oom, "did not fit"},
-       {"missed", [](const F& f) { return f.oom - f.oom_caught; },
-        "did not fit and were not predicted not to: predicted to fit, or not predicted"},
+       {"missed", [](const F& f) { return f.oom - f.oom_caught; }, "did not fit and were predicted to"},
        {"fitting", &F::fitting},
        {"false_refusals", &F::false_refusals, "fitted and were refused"}});
   return described;

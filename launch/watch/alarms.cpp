@@ -244,27 +244,33 @@ void look_for_pause(const RunLog& log, io::WatchReport& r) {
   Pause longest;
   if (log.pause) longest = *log.pause;
   for (const Stretch& s : log.stretches) {
+    int since = s.first_line;
     for (const StepTime& t : s.steps) {
+      const int before = std::exchange(since, t.line);
       // Steps that the log leaves out were not timed.
       const auto timed = static_cast<double>(std::min(t.steps, log.interval));
       const double passed = t.seconds * timed, expected = usual * timed;
       if (t.seconds > kSlowStep * usual && passed - expected > longest.passed - longest.stated)
-        longest = {t.step - t.steps, t.step, passed, expected, t.line};
+        longest = {t.step - t.steps, t.step, passed, expected, before, t.line};
     }
   }
   const double lost = longest.passed - longest.stated;
   if (lost <= std::max(kSilentSeconds, kSilentSteps * usual)) return;
   if (lost < kPauseSeconds && lost < kPauseShare * *r.wall_seconds) return;
   const std::int64_t steps = longest.before - longest.after;
+  const double saved = log.saved_in(longest);
   r.alarms.push_back(
       {"pause",
        fmt::format("{} took {:.4g} s, where {:.4g} s are usual",
                    steps == 1 ? fmt::format("step {}", longest.before)
                               : fmt::format("steps {} to {}", longest.after + 1, longest.before),
                    longest.passed, longest.stated),
-       "a checkpoint or a validation, slow storage, or a rank that hung and came back",
-       fmt::format("look at what the log says before line {}, and at the nodes' logs of that time",
-                   longest.line),
+       saved > 0 ? fmt::format("the log states {:.4g} s of saving a checkpoint in between", saved)
+                 : "a checkpoint or a validation, slow storage, or a rank that hung and came back",
+       saved > kMostlySaved * lost
+           ? std::string(kSaveLess)
+           : fmt::format("look at what the log says before line {}, and at the nodes' logs of that time",
+                         longest.line),
        longest.before, longest.line});
 }
 

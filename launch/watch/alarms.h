@@ -35,6 +35,12 @@ inline constexpr std::int64_t kSkippedSteps = 10, kSkippedAtStart = 40;
 /// A pause is an alarm if it is as long as a silence that is one, and at least this many seconds (NCCL's usual time
 /// limit) or this share of the run. Our own values.
 inline constexpr double kPauseSeconds = 600, kPauseShare = 0.1;
+/// Share of a step that is worth saying: between times of it, or for which it is slow. Our own value.
+inline constexpr double kWorthSaying = 0.01;
+/// A pause of which more than this share was spent on saving a checkpoint needs no other cause. Our own value.
+inline constexpr double kMostlySaved = 0.5;
+/// Advice where saving takes too long.
+inline constexpr const char* kSaveLess = "save less often, asynchronously, or to faster storage";
 /// Steps grow steadily if the medians of this many equal parts of the run do. Our own value.
 inline constexpr std::size_t kSteadyParts = 5;
 

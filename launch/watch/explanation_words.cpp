@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "io/input/scenario_text.h"
+#include "launch/watch/alarms.h"
 
 namespace trnplan::launch {
 
@@ -93,6 +94,17 @@ std::string check_of(Cause cause, const topology::Instance& machine) {
 std::vector<io::WatchExplanation> in_words(const std::vector<Explanation>& explanations,
                                            const SlowSteps& slow, const models::Job& job) {
   std::vector<io::WatchExplanation> all;
+  if (slow.saving > kWorthSaying * slow.seconds) {
+    io::WatchExplanation saves;
+    saves.kind = "checkpoint";
+    saves.probability = 1;
+    saves.as_likely = true;
+    saves.times = (slow.seconds + slow.saving) / slow.seconds;
+    saves.what = fmt::format("saving checkpoints: {:.3g} s a step by the log, {:.4g} s without{}",
+                             slow.saving, slow.seconds, slow.explained ? "" : ", which is still slow");
+    saves.check = fmt::format("how often and where it saves: {}", kSaveLess);
+    all.push_back(std::move(saves));
+  }
   for (const Explanation& e : explanations) {
     io::WatchExplanation t;
     t.kind = to_string(e.cause);

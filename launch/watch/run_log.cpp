@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "launch/watch/watched_log.h"
+#include "logs/training/checkpoint_lines.h"
 #include "logs/training/step_log.h"
 
 namespace trnplan::launch {
@@ -34,15 +36,19 @@ constexpr std::string_view kAtTheEnd = "Trainer metrics";  ///< printed at the e
 struct Sign {
   std::string_view word, kind;
 };
-/// Printed by a training script when it is ready for its first step: that is in the line with TorchTitan.
-/// pytorch/torchtitan@000204a:torchtitan/train.py;
-/// NVIDIA/Megatron-LM@86df799:megatron/training/training.py (print_datetime).
+/// Printed by a training script that starts, in this order, and the words before its last step or, with TorchTitan, its
+/// first one. NVIDIA/Megatron-LM@86df799:megatron/training/checkpointing.py (load_checkpoint), training.py
+/// (print_datetime); pytorch/torchtitan@000204a:torchtitan/train.py.
 struct Ready {
   std::string_view word;
-  bool states_step;
+  std::optional<std::string_view> before_step;
+  std::int64_t first;  ///< step that it begins with, less the one that it states
+  bool once;           ///< in a start
 };
-constexpr std::array kReady = {Ready{"Training starts at step ", true},
-                               Ready{"[before the start of training step] datetime: ", false}};
+constexpr std::array kReady = {
+    Ready{"successfully loaded checkpoint from ", " at iteration ", 1, false},
+    Ready{"Training starts at step ", "", 0, true},
+    Ready{"[before the start of training step] datetime: ", std::nullopt, 0, true}};
 constexpr std::array kSigns = {
     Sign{"[trnplan] start", "start"},           Sign{"[trnplan] failed", "failed"},
     Sign{"[trnplan] queued again", "requeued"}, Sign{"[trnplan] stopped", "stopped"},
@@ -71,6 +77,14 @@ std::optional<std::int64_t> time_in(std::string_view line) {
   return std::nullopt;
 }
 
+/// Of the saves stated behind line `since`, up to line `until`.
+double seconds_saved(const std::vector<Save>& saves, int since, int until) {
+  double seconds = 0;
+  for (auto save = saves.rbegin(); save != saves.rend() && save->line > since; ++save)
+    if (save->line <= until) seconds += save->seconds;
+  return seconds;
+}
+
 void drop_warm_up(Stretch& s) {
   const bool longer = s.steps.size() >= 2 && s.steps[0].seconds > kWarmUp * s.steps[1].seconds;
   const bool alone = s.steps.size() == 1 && s.steps[0].step <= 1;
@@ -79,13 +93,21 @@ void drop_warm_up(Stretch& s) {
 
 }  // namespace
 
-void RunLogReader::restart(std::optional<std::int64_t> time, std::optional<std::int64_t> step) {
+void RunLogReader::restart(std::size_t part, std::optional<std::int64_t> time,
+                           std::optional<std::int64_t> step) {
+  // A start that repeats a part of itself without a step between is another one.
+  const bool once = part == 0 || kReady[part - 1].once;
+  if (start_part_ && (part < *start_part_ || (once && part == *start_part_))) {
+    if (last_line_ > 0) ++idle_starts_;
+    began_.reset();
+  }
+  start_part_ = part;
   if (time) start_ = time;
-  began_ = step;
+  if (step) began_ = step;
   fresh_ = true;
   for (Track& t : tracks_) {
     if (time) t.start = time;
-    t.began = step;
+    t.began = began_;
     t.fresh = true;
   }
 }
@@ -99,17 +121,22 @@ void RunLogReader::read(const LogLine& line) {
   for (const Sign& sign : kSigns) {
     if (line.text.find(sign.word) == std::string_view::npos) continue;
     const std::optional<std::int64_t> time = time_in(line.text);
-    if (sign.kind == "start") restart(time, std::nullopt);
+    if (sign.kind == "start") restart(0, time, std::nullopt);
     if (sign.kind == "finished") finished_ = true;
     return note(sign.kind, time);
   }
   if (last_line_ == 0 || !represents(line.rank)) return;  // the first start interrupts nothing
-  for (const Ready& ready : kReady) {
+  if (const auto seconds = logs::save_seconds(line.text); seconds && saves_.size() < kMostEvents)
+    saves_.push_back({*seconds, line.number});
+  for (std::size_t i = 0; i < kReady.size(); ++i) {
     Scan scan(line.text);
-    if (!scan.past(ready.word)) continue;
-    const bool again = std::any_of(tracks_.begin(), tracks_.end(), [](const Track& t) { return t.fresh; });
-    restart(std::nullopt, ready.states_step ? scan.whole() : std::nullopt);
-    if (!again) note("start", std::nullopt);  // else it is of a start that is known
+    if (!scan.past(kReady[i].word)) continue;
+    std::optional<std::int64_t> step;
+    if (kReady[i].before_step && scan.past(*kReady[i].before_step)) step = scan.whole();
+    if (step) *step = std::min(*step, kMostTotal) + kReady[i].first;
+    const bool known = start_part_ && *start_part_ < i + 1;  // its event is that of an earlier part
+    restart(i + 1, std::nullopt, step);
+    if (!known) note("start", std::nullopt);
     return;
   }
 }
@@ -170,6 +197,8 @@ bool RunLogReader::count_bad(Track& track, const logs::StepRecord& record, bool 
 void RunLogReader::step(const logs::StepRecord& record, const std::string& format, bool averages) {
   last_line_ = std::max(last_line_, record.line);
   if (!tells(record.rank)) return;
+  start_part_.reset();
+  began_.reset();
   Track& track = track_of(format);
   Mark mark;
   mark.step = record.step;
@@ -216,12 +245,18 @@ RunLogReader::Mark RunLogReader::counted(Track& track, Mark mark) {
   return mark;
 }
 
-void RunLogReader::settle(Track& track) {
+double RunLogReader::saved(int since, int until) const {
+  return seconds_saved(saves_, since, until);
+}
+
+void RunLogReader::settle(Track& track) const {
   Window& w = track.window;
   if (w.steps.empty()) return;
-  const double mean = (track.clock - w.since) / static_cast<double>(w.steps.back().step - w.from);
+  const auto steps = static_cast<double>(w.steps.back().step - w.from);
+  const double mean = (track.clock - w.since) / steps, saving = saved(w.line, w.steps.back().line) / steps;
   for (StepTime& t : w.steps) {
     t.seconds = mean;
+    t.saving = std::min(saving, mean);
     if (mean > 0) track.stretches.back().steps.push_back(t);
   }
   w.steps.clear();
@@ -232,7 +267,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   const bool back = track.stretches.empty() || track.fresh || mark.step < track.last ||
                     (mark.clock && !timed && *mark.clock < track.clock);
   track.total = mark.epoch > 0 ? 0 : std::max(mark.total, mark.clock ? 0 : track.total);
-  track.last_line = mark.line;
+  const int since = std::exchange(track.last_line, mark.line);
   if (!back && mark.step == track.last) return;  // printed again; the first time is when it was done
   if (back) {
     settle(track);
@@ -258,7 +293,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   const double passed = mark.clock.value_or(0) - track.clock;
   const bool ticks = !seconds && !back && mark.clock;
   if (ticks && passed < kShort) {
-    if (track.window.steps.empty()) track.window = {track.clock, track.last, {}};
+    if (track.window.steps.empty()) track.window = {track.clock, track.last, since, {}};
     if (kept_++ < kMostSteps) {
       track.window.steps.push_back({mark.step, 0, mark.line, covered});
       ++track.timed;
@@ -270,10 +305,11 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   const double stated = std::max(0.0, mark.seconds.value_or(0)) * static_cast<double>(covered);
   if (!back && mark.clock && mark.seconds) {
     const bool longest = !track.pause || passed - stated > track.pause->passed - track.pause->stated;
-    if (longest) track.pause = {track.last, mark.step, passed, stated, mark.line};
+    if (longest) track.pause = {track.last, mark.step, passed, stated, since, mark.line};
   }
   if (seconds && *seconds > 0 && kept_++ < kMostSteps) {
-    s.steps.push_back({mark.step, *seconds, mark.line, covered});
+    const double saving = ticks ? saved(since, mark.line) / static_cast<double>(covered) : 0;
+    s.steps.push_back({mark.step, *seconds, mark.line, covered, std::min(saving, *seconds)});
     ++track.timed;
   }
   s.last = mark.step;
@@ -296,6 +332,8 @@ RunLog RunLogReader::now(const std::vector<logs::StepSample>& samples) const {
   log.finished = finished_;
   log.loss = loss_;
   log.loss_lost = loss_lost_;
+  log.idle_starts = idle_starts_;
+  log.saves = saves_;
   const Track* most = nullptr;
   for (const Track& t : tracks_) {
     if (most == nullptr || t.timed > most->timed) most = &t;
@@ -325,6 +363,10 @@ RunLog RunLogReader::now(const std::vector<logs::StepSample>& samples) const {
   return log;
 }
 
+double RunLog::saved_in(const Pause& of) const {
+  return seconds_saved(saves, of.since, of.line);
+}
+
 std::vector<double> RunLog::seconds() const {
   std::vector<double> all;
   for (const Stretch& s : stretches) {
@@ -350,6 +392,7 @@ Pace RunLog::pace() const {
   for (; from < stretches.size(); ++from) {
     for (const StepTime& t : stretches[from].steps) {
       pace.seconds.push_back(t.seconds);
+      pace.without_saves.push_back(t.seconds - t.saving);
       pace.steps += std::min(t.steps, interval);
     }
   }

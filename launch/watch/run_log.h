@@ -30,13 +30,20 @@ struct StepTime {
   double seconds = 0;  ///< of one step
   int line = 0;
   std::int64_t steps = 1;  ///< that the line covers
+  double saving = 0;       ///< s of `seconds` in which the log says that the run saved a checkpoint
 };
 
 /// Time between two lines beyond what their steps took.
 struct Pause {
   std::int64_t after = 0, before = 0;  ///< the steps around it
   double passed = 0, stated = 0;       ///< s, on the clock and of the steps
-  int line = 0;                        ///< after it
+  int since = 0, line = 0;             ///< lines before and after it
+};
+
+/// A checkpoint that the run waited for.
+struct Save {
+  double seconds = 0;  ///< as the log states them
+  int line = 0;
 };
 
 /// Steps of which the log says that something went wrong.
@@ -63,7 +70,7 @@ struct Stretch {
 
 /// Steps since a restart, or of the whole run.
 struct Pace {
-  std::vector<double> seconds;
+  std::vector<double> seconds, without_saves;
   std::int64_t steps = 0;  ///< that these are of
 };
 
@@ -79,12 +86,17 @@ struct RunLog {
   CurveReading losses, gradient_norms;
   std::optional<StepGaps> gaps;  ///< steps missing between those of the log
   std::optional<Pause> pause;    ///< the longest, of logs that state both a clock and the time of a step
-  std::int64_t interval = 1;     ///< usual number of steps from one line to the next
-  BadSteps nan;                  ///< in the whole log
-  BadSteps skipped;              ///< the last ones, without another between them
-  bool always_skipped = false;   ///< no step before them changed a weight
+  int idle_starts = 0;      ///< after the first step, of which the log shows no step: each is a restart, too
+  std::vector<Save> saves;  ///< after the first step
+  std::int64_t interval = 1;    ///< usual number of steps from one line to the next
+  BadSteps nan;                 ///< in the whole log
+  BadSteps skipped;             ///< the last ones, without another between them
+  bool always_skipped = false;  ///< no step before them changed a weight
   /// Summary of all steps at the end of a run or epoch, if no line states a single step.
   std::optional<logs::StepSample> mean;
+
+  /// Seconds of checkpoints that were saved during the pause; 0: the log states none.
+  [[nodiscard]] double saved_in(const Pause& of) const;
 
   /// Every step time of the run, in the order of the log; where a line covers several steps, their mean.
   std::vector<double> seconds() const;
@@ -128,6 +140,7 @@ class RunLogReader : public logs::StepSink {
   struct Window {
     double since = 0;       ///< clock before the first of them
     std::int64_t from = 0;  ///< step before the first of them
+    int line = 0;           ///< before the first of them
     std::vector<StepTime> steps;
   };
   /// Steps of one format.
@@ -154,11 +167,13 @@ class RunLogReader : public logs::StepSink {
   Track& track_of(const std::string& format);
   /// True for the ranks whose word on the run counts.
   bool represents(std::string_view rank) const;
-  /// A start that follows is another stretch, whatever its first step is.
-  void restart(std::optional<std::int64_t> time, std::optional<std::int64_t> step);
+  /// A start that follows is another stretch, whatever its first step is. `part`: how far the start has come.
+  void restart(std::size_t part, std::optional<std::int64_t> time, std::optional<std::int64_t> step);
   static Mark counted(Track& track, Mark mark);
   /// Gives each step of the window the mean of all.
-  static void settle(Track& track);
+  void settle(Track& track) const;
+  /// Seconds of saves stated behind line `since`, up to line `until`.
+  [[nodiscard]] double saved(int since, int until) const;
   void add(Track& track, const Mark& mark);
   /// Counts steps that went wrong; true if all that the line covers were NaN.
   static bool count_bad(Track& track, const logs::StepRecord& record, bool first);
@@ -168,6 +183,9 @@ class RunLogReader : public logs::StepSink {
   std::map<std::string, int, std::less<>> others_;
   std::vector<Track> tracks_;
   std::vector<RunEvent> events_;
+  std::vector<Save> saves_;
+  std::optional<std::size_t> start_part_;  ///< the last one of a start that was seen since the last step
+  int idle_starts_ = 0;
   std::optional<std::int64_t> start_, began_;  ///< for a track that has no step yet
   bool zero_ = false;                          ///< rank 0 states steps
   bool fresh_ = false, finished_ = false, loss_lost_ = false;

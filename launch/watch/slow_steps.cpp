@@ -36,23 +36,33 @@ void add_spread(const std::vector<double>& seconds, std::size_t lines, SlowSteps
 }  // namespace
 
 std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan) {
-  const std::vector<double> seconds = log.seconds(), pace = log.pace().seconds;
+  const std::vector<double> seconds = log.seconds();
+  const auto [pace, without_saves, steps] = log.pace();
   if (two_paces(pace)) return std::nullopt;  // what makes all steps longer does not explain it
   const std::size_t lines = recent_lines(log);
   SlowSteps slow;
+  const auto take = [&slow](double with_saves, double without) {
+    slow.seconds = without;
+    slow.saving = with_saves - without;
+    return with_saves;
+  };
   if (seconds.size() >= 2 * lines) {
     slow.expected = median(first_of(seconds, lines));
-    slow.seconds = median(last_of(pace, lines));
-    slow.later = slow.expected <= plan.high.value && slow.seconds / slow.expected - 1 > kDrift;
+    const double last = take(median(last_of(pace, lines)), median(last_of(without_saves, lines)));
+    slow.later = slow.expected <= plan.high.value && last / slow.expected - 1 > kDrift;
     slow.log_sd = kUsualSwing;
+    slow.explained = slow.seconds / slow.expected - 1 <= kDrift;
   }
   if (!slow.later) {
-    slow.seconds = !pace.empty() ? median(pace) : log.mean ? log.mean->seconds : 0;
-    if (!(slow.seconds > plan.high.value) || !(plan.step.value > 0)) return std::nullopt;
+    const double usual = !pace.empty() ? take(median(pace), median(without_saves))
+                         : log.mean    ? take(log.mean->seconds, log.mean->seconds)
+                                       : take(0, 0);
+    if (!(usual > plan.high.value) || !(plan.step.value > 0)) return std::nullopt;
     slow.expected = plan.step.value;
     slow.log_sd = std::max(kUsualSwing, std::log(plan.high / plan.step) / kNinetyPercent);
+    slow.explained = slow.seconds <= plan.high.value;
   }
-  add_spread(pace, lines, slow);
+  add_spread(without_saves, lines, slow);
   return slow;
 }
 

@@ -16,7 +16,7 @@ inline constexpr double kUsualSwing = 0.02;
 inline constexpr int kStepsForSpread = 10;
 
 struct SlowSteps {
-  double seconds = 0;   ///< of a slow step: the median of all, or of the last ones
+  double seconds = 0;   ///< of a slow step without `saving`: the median of all, or of the last ones
   double expected = 0;  ///< s of a step of this run if nothing were slow: predicted, or its own first steps
   double log_sd = 0;    ///< of `expected`
   bool later = false;   ///< the run was as fast as it should be at first
@@ -24,6 +24,9 @@ struct SlowSteps {
   /// most are equal to the one before: a clock of whole ticks, or means over several steps.
   std::optional<double> spread;
   int steps = 0;  ///< that `spread` is of
+  double saving =
+      0;  ///< s more that a slow step takes because checkpoints are saved in it, as the log states
+  bool explained = false;  ///< without `saving` no step is slow
 };
 
 /// The slow steps of a run: its median is above the plan's 90 % interval, or its last steps drift away from first

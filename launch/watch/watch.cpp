@@ -21,14 +21,13 @@ namespace {
 
 constexpr std::size_t kEventsShown = 100;
 constexpr std::int64_t kMostCounted = 1'000'000'000;  ///< steps
-constexpr double kWorthSaying = 0.01;                 ///< of a step, between two that are not the same
 
 double tokens_a_step(const models::Job& job) {
   return static_cast<double>(job.training.sequence) * job.training.global_batch;
 }
 
 void time_steps(const RunLog& log, io::WatchReport& r) {
-  const auto [seconds, steps] = log.pace();
+  const auto [seconds, without_saves, steps] = log.pace();
   r.timed_steps = static_cast<int>(std::min<std::int64_t>(log.timed_steps(), kMostCounted));
   const std::size_t lines = recent_lines(log);
   r.recent_steps = static_cast<int>(
@@ -216,6 +215,8 @@ std::optional<io::PlanFile> plan_of(const logs::Detected& content, const std::op
     alarm(r, "other-job", layout + " in what it is compared with: another job ran",
           "the plan, config or job that was named is not what runs", "name what runs");
   }
+  if (const std::string flops = calibrate::other_flops(s, plan->job); !other && !flops.empty())
+    r.remarks.push_back(flops + "; " + calibrate::kWhatFlopsDecides);
   return other ? std::nullopt : plan;
 }
 
@@ -316,7 +317,7 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   read_memory(reading.content, plan, r);
   account(log, plan, r);
   look_for_pause(log, r);
-  r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1;
+  r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1 + log.idle_starts;
   for (const RunEvent& e : log.events) {
     if (r.events.size() < kEventsShown) r.events.push_back({e.kind, e.text, e.at.line});
   }

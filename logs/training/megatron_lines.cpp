@@ -108,6 +108,8 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
       record.batch = value;
     } else if (key == "throughput") {
       rate = value;
+    } else if (key == "throughput per GPU (TFLOP/s/GPU)") {
+      if (value && *value > 0) record.device_flops_per_second = *value * 1e12;
     } else if (key == "lm loss" || key == "lm-loss") {
       record.loss = value.value_or(std::nan(""));
     } else if (key == "grad norm") {

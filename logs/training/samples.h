@@ -64,6 +64,8 @@ struct StepSample {
   std::optional<double> sequences_a_step;
   std::optional<double> tokens_per_second;
   std::optional<double> device_tokens_per_second;  ///< of one device; median over the lines
+  /// Likewise, as its framework counts FLOPs of a model: matrix products without recomputation.
+  std::optional<double> device_flops_per_second;
 };
 
 /// Sets low, high and trend by the times of single steps in the order of the log.

@@ -158,7 +158,8 @@ void StepLog::add(const StepRecord& record, Samples& out) {
                   record.clock.value_or(kAbsent),
                   record.seconds.value_or(kAbsent),
                   record.line,
-                  record.device_tokens_per_second.value_or(kAbsent)};
+                  record.device_tokens_per_second.value_or(kAbsent),
+                  record.device_flops_per_second.value_or(kAbsent)};
   const bool again =
       !run.steps.empty() && run.steps.back().epoch == record.epoch && run.steps.back().step == record.step;
   if (again) {
@@ -222,11 +223,11 @@ std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, doubl
   return values;
 }
 
-/// Tokens of a device in a step, by lines with the rate and the time of the same steps: a rate and a step of different
+/// Tokens or FLOPs of a device in a step, by lines with the rate and the time of the same steps: a rate and a step of different
 /// paces would not belong together. The median, or the mean where the clock is too coarse for single lines: its ticks
 /// cancel in a sum.
-std::optional<double> StepLog::device_tokens_a_step(const Run& run) {
-  std::vector<double> tokens;
+std::optional<double> StepLog::of_device_a_step(const Run& run, double Kept::*rate) {
+  std::vector<double> counts;
   double sum = 0, steps = 0, seconds_of_all = 0;
   const Kept* before = nullptr;
   for (const Kept& k : run.steps) {
@@ -237,15 +238,15 @@ std::optional<double> StepLog::device_tokens_a_step(const Run& run) {
       seconds = (k.clock - before->clock) / weight;
     }
     before = &k;
-    if (std::isnan(k.device_tokens) || !(seconds >= 0) || seconds > kSecondsMost) continue;
-    if (sane(seconds)) tokens.push_back(k.device_tokens * seconds);
+    if (std::isnan(k.*rate) || !(seconds >= 0) || seconds > kSecondsMost) continue;
+    if (sane(seconds)) counts.push_back(k.*rate * seconds);
     if (!by_clock) continue;
-    sum += k.device_tokens * seconds * weight;
+    sum += k.*rate * seconds * weight;
     seconds_of_all += seconds * weight;
     steps += weight;
   }
   if (steps > 1 && run.tick > kNear * seconds_of_all / steps) return sum / steps;
-  return tokens.size() > 1 ? std::optional(median(std::move(tokens))) : std::nullopt;
+  return counts.size() > 1 ? std::optional(median(std::move(counts))) : std::nullopt;
 }
 
 /// Sequences by the last rate in the step times that it is of: in a log that warms up, or changes its pace, those before
@@ -353,7 +354,10 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   const auto rate = run.sequences_per_second;
   if (rate && *rate > 0 && *rate < kRateMost) s.sequences_per_second = rate;
   if (s.sequences_per_second) s.sequences_a_step = sequences_a_step(run);
-  if (const auto tokens = device_tokens_a_step(run)) s.device_tokens_per_second = *tokens / s.seconds;
+  if (const auto tokens = of_device_a_step(run, &Kept::device_tokens))
+    s.device_tokens_per_second = *tokens / s.seconds;
+  if (const auto flops = of_device_a_step(run, &Kept::device_flops))
+    s.device_flops_per_second = *flops / s.seconds;
   return s;
 }
 

@@ -35,6 +35,7 @@ struct StepRecord {
   /// Numbers of steps, of those that the line covers: with a NaN, and without a change of weights.
   std::optional<std::int64_t> nan_steps, skipped_steps;
   std::optional<double> device_tokens_per_second;  ///< of one device
+  std::optional<double> device_flops_per_second;   ///< likewise, of the model, as the framework counts them
 };
 
 /// Collects records of one format and makes a sample of each run.
@@ -73,7 +74,7 @@ class StepLog {
     std::int64_t epoch, step;
     double clock, seconds;  ///< NaN: absent
     int line;
-    double device_tokens;  ///< a second; NaN: absent
+    double device_tokens, device_flops;  ///< a second; NaN: absent
   };
   struct Run {
     std::string name;
@@ -98,7 +99,7 @@ class StepLog {
   static std::int64_t interval_of(const Run& run);
   static std::vector<Value> stated(const Run& run, bool averages, double& left_out);
   static std::vector<Value> differences(const Run& run, double& left_out, std::vector<Value>& all);
-  static std::optional<double> device_tokens_a_step(const Run& run);
+  static std::optional<double> of_device_a_step(const Run& run, double Kept::*rate);
   static std::optional<double> sequences_a_step(const Run& run);
   std::optional<StepSample> sample_of(const Run& run) const;
 

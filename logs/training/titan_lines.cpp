@@ -45,6 +45,9 @@ bool TitanLines::read(const LogLine& line, Samples& out) {
   const auto loss = scan.number();
   if (!loss || *loss != -1) record.loss = loss.value_or(std::nan(""));
   if (const auto tokens = grouped_number(rest)) record.device_tokens_per_second = tokens;
+  if (rest.past("tflops:"))
+    if (const auto tflops = rest.number(); tflops && *tflops > 0)
+      record.device_flops_per_second = *tflops * 1e12;
   if (scan.past("grad_norm:")) record.gradient_norm = scan.number().value_or(std::nan(""));
   memory_.add(*gib * kGiB, line.number);
   log_.add(record, out);

@@ -86,4 +86,10 @@ double model_flops_per_token(const Architecture& a, int sequence) {
   return six_n_flops_per_token(a) + 12.0 * a.layers * static_cast<double>(a.heads) * a.head_dim * seen;
 }
 
+ProductFlops product_flops_per_token(const Architecture& a, int sequence) {
+  const double table = a.tied_embeddings ? 0 : 6.0 * static_cast<double>(a.vocabulary) * a.hidden;
+  const double all = six_n_flops_per_token(a);
+  return {all - table, model_flops_per_token(a, sequence) - all};
+}
+
 }  // namespace trnplan::models

@@ -83,4 +83,14 @@ double model_flops_per_token(const Architecture& a, int sequence);
 /// token goes to and their rows of the router.
 double six_n_flops_per_token(const Architecture& a);
 
+/// Training FLOPs per token of the products of matrices alone, of weights and of attention: forward, and twice that
+/// backward. A look-up in a table of its own is no product.
+struct ProductFlops {
+  double weights = 0;
+  double attention = 0;  ///< full square
+  /// Those that a kernel computes which leaves out what causal attention masks.
+  [[nodiscard]] double least(bool causal) const { return weights + attention / (causal ? 2 : 1); }
+};
+ProductFlops product_flops_per_token(const Architecture& a, int sequence);
+
 }  // namespace trnplan::models

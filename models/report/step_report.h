@@ -34,6 +34,7 @@ struct StepReport {
   Seconds step{};
   Seconds low{}, high{};         ///< 90 % interval; over both states of the network if there is a slow one
   std::optional<SlowStep> slow;  ///< absent: the network was measured, or has one state
+  double log_sd = 0;             ///< of the step in the usual state, by the profile alone
   double own_log_sd = 0;         ///< own_spread() of models/uncertainty/spread.h
   /// Place in the profile's covariance of the factor of this layout; absent: it was not measured.
   std::optional<std::size_t> learnt;

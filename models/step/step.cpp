@@ -196,9 +196,9 @@ StepReport StepModel::simulate(StepOptions options) const {
   charge_report(report, times.path, p.profile[common::node_spread] * slowest_of(p.job.cluster.nodes));
   report.own_log_sd = own_spread(p.profile, p.job.architecture.causal);
   report.learnt = learnt_layout(p.profile, p.job, p.strategy);
-  const double spread = log_spread(p.profile, p.job, p.strategy, log_gradient(report));
-  report.low = report.step * std::exp(-kNinetyPercent * spread);
-  report.high = report.step * std::exp(kNinetyPercent * spread);
+  report.log_sd = log_spread(p.profile, p.job, p.strategy, log_gradient(report));
+  report.low = report.step * std::exp(-kNinetyPercent * report.log_sd);
+  report.high = report.step * std::exp(kNinetyPercent * report.log_sd);
 
   const Training& training = p.job.training;
   const FlopsPerSecond peak = p.job.cluster.instance.core.bf16 * p.job.cluster.cores();

@@ -124,7 +124,9 @@ void LogRatio::widen(double variance) {
 }
 
 LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& profile, double scale) {
-  const double variance = log_variance(profile, difference_of(a, b, profile)) + own_variance(a, b, profile);
+  double variance = log_variance(profile, difference_of(a, b, profile)) + own_variance(a, b, profile);
+  if (a.learnt.has_value() != b.learnt.has_value())
+    variance = std::max(variance, square(a.log_sd - b.log_sd));
   LogRatio ratio{std::log(scale * b.step.value / a.step.value), std::sqrt(variance), dominance(a, b, scale)};
   if (a.slow && b.slow) {
     const double slow = a.slow->probability;

@@ -35,6 +35,7 @@ void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job
     const std::string more = why.nodes_that_would_do > 0
                                  ? fmt::format("; {} nodes have enough memory", why.nodes_that_would_do)
                                  : std::string();
+    p.too_large = true;
     p.why = fmt::format("memory: {} is the closest and needs {} of {} GiB a {}{}",
                         strategy_grammar(job, *why.closest), gib(why.memory->worst().peak()),
                         gib(why.memory->limit),

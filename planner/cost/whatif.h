@@ -67,7 +67,8 @@ struct WhatIfPoint {
   /// The plan that the search recommends; absent if nothing is legal and fits, for the reason in `why`.
   std::optional<Plan> plan;
   std::string why;
-  std::string fix;  ///< remedy for the lack of a plan; may be empty
+  bool too_large = false;  ///< for lack of memory
+  std::string fix;         ///< remedy for the lack of a plan; may be empty
   /// Number of nodes with enough memory, if memory is missing; 0 = another reason, or none have it.
   int nodes_that_would_do = 0;
   std::string remark;  ///< risk of the plan; may be empty

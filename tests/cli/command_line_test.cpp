@@ -27,7 +27,7 @@ TEST_CASE("wrong options", "[cli]") {
   cli.refuse(R"(--nodes: "-1")", "plan $example --nodes -1");
   cli.refuse("--sequence", "plan gpt-neox-20b");
   cli.refuse(R"(lama3-8b": this is neither a)", "plan lama3-8b");
-  cli.refuse_usage("nodes", "whatif $example");
+  cli.refuse_usage("nodes", "whatif llama3-8b --tokens 1T");
   cli.refuse_usage("--pricing.*rent", "whatif $example --nodes 1 --pricing rent");
   cli.refuse(R"(--nodes: "8\.\.4")", "whatif $example --nodes 8..4");
   cli.refuse(R"(--nodes: "1876")", "whatif $example --nodes 1,1876");

@@ -185,6 +185,21 @@ TEST_CASE("whatif of a model alone is about the types that it names", "[cli]") {
         0);
 }
 
+// Reported: a folder of plan --out, which states its nodes, was refused without --nodes.
+TEST_CASE("whatif of a job that states its nodes compares them and more", "[cli]") {
+  Session cli;
+  cli.write("job.yaml",
+            "model: llama3-8b\ntraining: {sequence: 2048, global_batch: 64, tokens: 1e9}\n"
+            "cluster: {instance: trn1.32xlarge, nodes: 2}\n");
+  cli.run("plan $work/job.yaml --out $work/out");
+  cli.expect(0, "assumed --nodes 2,4,8, the job's 2 and more", "whatif $work/out");
+  const std::string answer = cli.run("whatif $work/job.yaml").out;
+  CHECK(answer == cli.run("whatif $work/job.yaml --nodes 2..8").out);
+  // Limits are solved for, as before.
+  cli.expect(0, "with 80 %", "whatif $work/out --deadline 60d");
+  cli.says_no("assumed --nodes");
+}
+
 // Reported: a job without a machine was refused although the question names the machines.
 TEST_CASE("whatif of a job without a machine is about the types that it names", "[cli]") {
   Session cli;

@@ -85,3 +85,28 @@ TEST_CASE("the answer of plan stands on one screen", "[cli]") {
   const std::string& usual = cli.run_with("COLUMNS", "100", "plan $example").out;
   CHECK(std::count(usual.begin(), usual.end(), '\n') <= 16);
 }
+
+// Reported: simulate printed 53 lines, and 62 in a scenario.
+TEST_CASE("the answer of simulate fits a screen, and the rest comes on request", "[cli]") {
+  Session cli;
+  cli.set("seventy", cli.get("source") + "/examples/llama3-70b-16-nodes/job.yaml");
+  for (const char* command :
+       {"simulate $example --strategy tp=8,pp=4,recompute=full",
+        "simulate llama3-8b --nodes 2 --strategy tp=8 --scenario slow-node=1:1.5",
+        "simulate $seventy --strategy tp=32,pp=8,recompute=CoreAttention+LlamaMLP --scenario "
+        "slow-node=1:1.2,spine=0.5",
+        "simulate llama3-8b --nodes 4 --instance p5.48xlarge --strategy tp=8,pp=2 --scenario "
+        "nic=1:0.5,spine=0.75"}) {
+    CAPTURE(command);
+    const std::string answer = cli.run_with("COLUMNS", "80", command).out;
+    CHECK(std::count(answer.begin(), answer.end(), '\n') <= 24);
+    cli.prints("^  step ");
+    cli.prints("^  memory +[0-9.]+ of ");
+    cli.prints("^Next +--details");
+    cli.run(std::string(command) + " --details");
+    cli.prints("^    reached in ");
+    cli.prints("^  critical path");
+  }
+  cli.expect(0, "less than the busiest, s",
+             "simulate llama3-8b --nodes 2 --strategy tp=8 --scenario slow-node=1:1.5 --details");
+}

@@ -81,6 +81,15 @@ TEST_CASE("a layout that was learnt is compared by what is known of it", "[model
   CHECK(models::log_ratio(b, a, profile).sd == Approx(std::sqrt(variance)));
   learn(1, 0.06);
   CHECK(models::log_ratio(a, b, profile).sd == Approx(std::sqrt(0.0018)));
+  // Reported: a ratio known to 0.8 % of steps known to 2 and 6 %, which leave at least 4 % open, whatever they share.
+  learn(1, 0.01);
+  const StepReport twin = a;  // no operator differs: nothing else is open
+  StepReport other = twin;
+  other.learnt.reset();
+  a.log_sd = 0.02;
+  other.log_sd = 0.06;
+  CHECK(models::log_ratio(a, other, profile).sd == Approx(0.04));
+  CHECK(models::log_ratio(other, a, profile).sd == Approx(0.04));
   learn(1.04, 0.01);
   b.learnt = places + 1;
   CHECK(models::log_ratio(a, b, profile).sd == Approx(std::hypot(0.01, 0.02)));

@@ -1,0 +1,133 @@
+// What a log says of starts and checkpoints between its lines of steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launch/watch/explanation_words.h"
+#include "launch/watch/slow_steps.h"
+#include "logs/training/checkpoint_lines.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/launch/watch/watched.h"
+
+using namespace trnplan;
+
+namespace {
+
+std::string megatron(int step, int at) {
+  return fmt::format(
+      " [2025-03-04 {:02d}:{:02d}:{:02d}.125000] iteration {:8d}/  100000 | elapsed time per iteration (ms): "
+      "9000.0 "
+      "| global batch size:   128 | lm loss: 2.5E+00 |\n",
+      at / 3600, at / 60 % 60, at % 60, step);
+}
+
+/// Every tenth step from one to another, each of 9 s.
+std::string tenths(int first, int last, int at) {
+  std::string text;
+  for (int step = first; step <= last; step += 10) text += megatron(step, at += 90);
+  return text;
+}
+
+std::string titan(int step, int at) {
+  return fmt::format(
+      "[rank0]:[titan] 2026-09-01 {:02d}:{:02d}:{:02d},000 - root - INFO - step: {}  loss:  7.0  memory: "
+      "45.3GiB(56.6%)  tps: 6,554\n",
+      at / 3600, at / 60 % 60, at % 60, step);
+}
+
+constexpr const char* kLoaded =
+    " successfully loaded checkpoint from /fsx/run [ t 1/2, p 1/1 ] at iteration 45\n";
+constexpr const char* kReady = "[before the start of training step] datetime: 2025-03-04 01:03:00\n";
+
+}  // namespace
+
+// Reported: restarts from step 45 of a log that states 50 and 60 were missed, and so was one that got to no tenth step.
+TEST_CASE("a restart between two lines of steps counts", "[launch]") {
+  const std::string before = tenths(10, 50, 0), after = tenths(60, 100, 1000);
+  const auto restarted = [&](const std::string& start) { return watch(before + start + after); };
+  CHECK(restarted("").restarts == 0);
+  for (const char* start : {kReady, kLoaded}) CHECK(restarted(start).restarts == 1);
+  const io::WatchReport one = restarted(std::string(kLoaded) + kReady);
+  CHECK(one.restarts == 1);
+  CHECK(one.lost_steps == 5);  // 46 to 50
+  CHECK(one.events.size() == 1);
+  const io::WatchReport three =
+      restarted(std::string(kLoaded) + kReady + kLoaded + kReady + kLoaded + kReady);
+  CHECK(three.restarts == 3);
+  CHECK(three.lost_steps == 5);
+  CHECK(three.events.size() == 3);
+  // A start loads two checkpoints where it has two models.
+  CHECK(restarted(std::string(kLoaded) + kLoaded + kReady).restarts == 1);
+  CHECK(watch(std::string(kReady) + kReady + before).restarts == 0);  // before the first step
+}
+
+TEST_CASE("the words of checkpoints state seconds", "[launch]") {
+  using logs::save_seconds;
+  CHECK(*save_seconds("    save-checkpoint ................................: (81611.24, 81611.82)") ==
+        Approx(81.61182));
+  CHECK(*save_seconds("    save-checkpoint ................................: 18512.90") == Approx(18.5129));
+  CHECK(*save_seconds("[titan] 2026 - root - INFO - Finished saving the checkpoint in 12.34 seconds.") ==
+        12.34);
+  CHECK(*save_seconds("Finished saving the checkpoint (or staging if async is enabled)in 5.53 seconds.") ==
+        5.53);
+  CHECK(*save_seconds("Global Checkpoint Save : Rank: 0 : Iteration: 50 : Start time: 1744408121.151s : Save "
+                      "duration: 4.389s") == 4.389);
+  for (const char* other :
+       {"save-checkpoint ....: (nan, nan)", "save-checkpoint ....: (1, -1)", "load-checkpoint ....: (1, 2)",
+        "Finished saving the checkpoint", "Finished saving the checkpoint in 1e300 seconds.", ""})
+    CHECK_FALSE(save_seconds(other));
+}
+
+// Reported: the cause of a pause was a guess although the log states it.
+TEST_CASE("a pause that the log explains by a checkpoint", "[launch]") {
+  const auto paused = [](const std::string& between) {
+    return watch(tenths(10, 100, 0) + between + tenths(110, 200, 2000));
+  };
+  const auto cause = [](const io::WatchReport& r) {
+    const auto a =
+        std::find_if(r.alarms.begin(), r.alarms.end(), [](const auto& one) { return one.kind == "pause"; });
+    REQUIRE(a != r.alarms.end());
+    return a->cause + "; " + a->fix;
+  };
+  CHECK(contains(cause(paused("")), "a rank that hung"));
+  const std::string saved = cause(paused("    save-checkpoint .........: (1050000.0, 1100000.0)\n"));
+  CHECK(contains(saved, "the log states 1100 s of saving a checkpoint"));
+  CHECK(contains(saved, "save less often"));
+  // One that takes a small part of the pause does not explain it.
+  CHECK(contains(cause(paused("    save-checkpoint .........: (50000.0, 50000.0)\n")),
+                 "look at what the log says"));
+}
+
+// Every line of TorchTitan has 10 steps of 6 s and a checkpoint of 30 s: 9 s a step, of which 3 are saving. The plan's
+// step is 6 s, at most 7.
+TEST_CASE("slow steps that the log explains by checkpoints", "[launch]") {
+  const auto slow = [](double step, int lines) {
+    std::string text;
+    double at = 0;
+    for (int i = 0; i < lines; ++i) {
+      text += titan(10 * i + 10, static_cast<int>(at));
+      text += "[rank0]:[titan] 2026 - root - INFO - Finished saving the checkpoint in 30.00 seconds.\n";
+      at += 10 * step + 30;
+    }
+    io::PlanFile plan;
+    plan.step = Seconds(6);
+    plan.low = Seconds(5.5);
+    plan.high = Seconds(7);
+    const auto found = launch::slow_steps(launch::read_run_log(text, "log"), plan);
+    REQUIRE(found);
+    return *found;
+  };
+  const launch::SlowSteps all = slow(6, 12);
+  CHECK(all.seconds == Approx(6));
+  CHECK(all.saving == Approx(3));
+  CHECK(all.explained);
+  const auto words = launch::in_words({}, all, job_of("llama3-8b", 1, 8192, 1024));
+  REQUIRE(words.size() == 1);
+  CHECK(words[0].kind == "checkpoint");
+  CHECK(words[0].what == "saving checkpoints: 3 s a step by the log, 6 s without");
+  CHECK(*words[0].times == Approx(1.5));
+  const launch::SlowSteps part = slow(8, 12);
+  CHECK(part.saving == Approx(3));
+  CHECK_FALSE(part.explained);
+}
