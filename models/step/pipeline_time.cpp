@@ -57,7 +57,9 @@ namespace {
 class Pipeline {
  public:
   explicit Pipeline(const StepCosts& c)
-      : c_(c), count_(static_cast<int>(c.stages.size())), m_(c.micro_batches), x_(at(count_)), next_(x_) {}
+      : c_(c), count_(static_cast<int>(c.stages.size())), m_(c.micro_batches), x_(at(count_)), next_(x_) {
+    if (stays_in_range()) take_ticks();
+  }
 
   /// Computes the end of the last stage's reduction; or, once that is known to be `limit` or later, some time
   /// between the two.
@@ -69,7 +71,8 @@ class Pipeline {
     }
     int k = 0;
     for (; k + 1 < m_; ++k) {
-      round(k);
+      const bool full = goes_forward(0, k + 1) && ticks_.size() + 1 == at(count_);
+      full ? full_round() : round(k);
       const bool power = (k & (k + 1)) == 0;  // the check costs as much as a round
       if (power && limit < kNever) {
         const SimTime least = least_from(k + 1, next_);
@@ -91,6 +94,41 @@ class Pipeline {
  private:
   int forwards(int stage) const { return std::min(count_ - 1 - stage, m_); }
   bool goes_forward(int stage, int k) const { return forwards(stage) + k < m_; }
+
+  /// True if no sum can leave the range of the clock: all that is ever added to a time is less.
+  bool stays_in_range() const {
+    constexpr double kRange = 9e18;
+    double all = 0;
+    for (const StageCost& s : c_.stages) {
+      const SimTime smallest = std::min({s.up, s.down, s.reduce, s.ready, s.waits});
+      if (smallest.ps < 0) return false;
+      for (const SimTime t : {s.up, s.down, s.reduce, s.ready, s.waits}) all += static_cast<double>(t.ps);
+    }
+    for (const BoundaryCost& b : c_.boundaries) {
+      if (std::min(b.activation, b.gradient).ps < 0) return false;
+      all += static_cast<double>(b.activation.ps) + static_cast<double>(b.gradient.ps);
+    }
+    return all * (m_ + count_) < kRange;
+  }
+
+  void take_ticks() {
+    for (int s = 0; s + 1 < count_; ++s) {
+      const BoundaryCost& b = c_.boundaries[at(s)];
+      ticks_.push_back(
+          {b.gradient.ps + b.activation.ps, c_.stages[at(s)].down.ps, c_.stages[at(s + 1)].up.ps});
+    }
+  }
+
+  /// round() where every stage still has a forward in this round and the next, and no sum leaves the range.
+  void full_round() {
+    std::int64_t y = x_.back().ps + c_.stages.back().down.ps;
+    for (std::size_t s = ticks_.size(); s-- > 0;) {
+      const std::int64_t met = std::max(x_[s].ps, y) + ticks_[s].meeting;
+      next_[s + 1].ps = met + ticks_[s].up;
+      y = met + ticks_[s].down;
+    }
+    next_[0].ps = y + c_.stages[0].up.ps;
+  }
 
   /// Sets the x of round 0. A stage takes an activation when it has sent the previous one.
   void warm_up() {
@@ -162,6 +200,11 @@ class Pipeline {
   const StepCosts& c_;
   int count_, m_;
   std::vector<SimTime> x_, next_;
+  /// Of a boundary: its messages; the backward below it, the forward above it.
+  struct Ticks {
+    std::int64_t meeting, down, up;
+  };
+  std::vector<Ticks> ticks_;  ///< by boundary, if no sum can leave the range
 };
 
 }  // namespace
