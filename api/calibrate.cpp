@@ -408,7 +408,7 @@ class Calibration {
   }
 
   [[nodiscard]] calibrate::MachineSpreads spreads() const {
-    return io::machine_spreads_from(read_document(catalog_.file("measuring.json")));
+    return io::machine_spreads_from(*catalog_.document("measuring.json"));
   }
 
   /// True if the profile is not written, because of its fit.

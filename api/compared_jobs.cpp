@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "api/recorded_layouts.h"
-#include "logs/table/measured_runs.h"
 #include "text/document.h"
 
 namespace trnplan::api {
@@ -28,12 +27,10 @@ std::string known_of(const MemoryCase& c, const topology::Instance& on) {
 }  // namespace
 
 std::vector<MemoryCase> memory_cases(const io::Catalog& catalog) {
-  const auto read = [&](const char* file) { return read_text(catalog.file(file).string()); };
-  std::vector<MemoryCase> cases = logs::parse_memory_cases(read("memory-cases.csv"), "memory-cases.csv");
-  for (MemoryCase& c : logs::memory_cases_of(
-           logs::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"), catalog.machines())) {
+  std::vector<MemoryCase> cases =
+      logs::parse_memory_cases(read_text(catalog.file("memory-cases.csv")), "memory-cases.csv");
+  for (MemoryCase& c : logs::memory_cases_of(*catalog.measured_runs(), catalog.machines()))
     cases.push_back(std::move(c));
-  }
   return cases;
 }
 

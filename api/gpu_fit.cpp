@@ -28,7 +28,7 @@ constexpr int kIterations = 12;
 
 GpuFitPlan plan_named(const std::string& profile, const io::Catalog& catalog) {
   std::vector<std::string> known;
-  for (GpuFitPlan& plan : io::gpu_fits_from(read_document(catalog.file("gpu-fits.json")))) {
+  for (GpuFitPlan& plan : io::gpu_fits_from(*catalog.document("gpu-fits.json"))) {
     if (plan.profile == profile) return std::move(plan);
     known.push_back(plan.profile);
   }
@@ -60,7 +60,7 @@ void thin(std::vector<GpuRun>& runs, std::size_t most) {
 
 std::vector<GpuRun> runs_of(const std::string& table, const GpuFitPlan& plan, const io::Catalog& catalog,
                             Remarks& remarks) {
-  const calibrate::LayoutRules rules = io::scoring_from(read_document(catalog.file("scoring.json")));
+  const calibrate::LayoutRules rules = io::scoring_from(*catalog.document("scoring.json"));
   std::map<std::string, topology::Instance> instances;
   const auto instance = [&](const std::string& name) {
     const auto it = instances.find(name);

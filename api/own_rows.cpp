@@ -79,7 +79,7 @@ OwnRows::OwnRows(const ScoreRequest& request, const io::Catalog& catalog, const 
       catalog_(catalog),
       rules_(rules),
       remarks_(remarks),
-      spreads_(io::network_spreads_from(read_document(catalog.file("measuring.json")))) {
+      spreads_(io::network_spreads_from(*catalog.document("measuring.json"))) {
   const io::JobOptions& o = request.job.options;
   check_framework(request.framework, kOptions, "--framework");
   check_release(o.release, kOptions, "--release");

@@ -103,8 +103,7 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
     q.tokens = 0;
   }
   if (plan == nullptr || (q.asks_for_tokens() && !q.deadline && !q.budget)) return std::nullopt;
-  const planner::Reliability reliability =
-      io::reliability_from(read_document(catalog.file("reliability.json")));
+  const planner::Reliability reliability = io::reliability_from(*catalog.document("reliability.json"));
   planner::ForecastRun run{q,
                            planner::answer_run(planner::as_planned(job, *plan), *plan, q, {}, reliability)};
   if (run.answer.why.empty()) return run;
@@ -133,9 +132,9 @@ void solve_for_nodes(planner::SearchResult& result, const ResolvedJob& resolved,
   const auto search = [&](const models::Job& at, const models::Profile&, const planner::SearchOptions& o) {
     return predictor.recommend(at, o).search;
   };
-  const planner::WhatIfResult found = planner::whatif(
-      job, q, resolved.profile_on(job.cluster.instance),
-      io::reliability_from(read_document(resolved.catalog().file("reliability.json"))), search);
+  const planner::WhatIfResult found =
+      planner::whatif(job, q, resolved.profile_on(job.cluster.instance),
+                      io::reliability_from(*resolved.catalog().document("reliability.json")), search);
   why.nodes_in_limits = 0;
   if (found.recommended < 0) return;
   const planner::WhatIfPoint& p = found.points[static_cast<std::size_t>(found.recommended)];
@@ -163,8 +162,8 @@ planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double
   const calibrate::StepFitOptions fit;
   const auto& parameters = calibrate::kCollectiveParameters;
   return {sure,
-          io::measuring_from(read_document(catalog.file("measuring.json")),
-                             io::reliability_from(read_document(catalog.file("reliability.json")))),
+          io::measuring_from(*catalog.document("measuring.json"),
+                             io::reliability_from(*catalog.document("reliability.json"))),
           {{parameters.begin(), parameters.end()},
            fit.collective_noise,
            fit.build_spread,

@@ -44,7 +44,7 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
   models::Job planned = planner::as_planned(job, plan);
   const io::Catalog catalog = io::Catalog::standard();
   planned.run.planned_checkpoint_steps = planner::best_checkpoint_steps(
-      planned, plan, io::reliability_from(read_document(catalog.file("reliability.json"))));
+      planned, plan, io::reliability_from(*catalog.document("reliability.json")));
   if (const auto why = planner::inexpressible(target, planned, plan.strategy)) {
     throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(target, planned, plan.strategy)});
   }
@@ -61,9 +61,8 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
 planner::MachineShapes shapes_of(const models::Job& job, const planner::SearchResult& result,
                                  const models::Profile& profile) {
   const io::Catalog catalog = io::Catalog::standard();
-  return planner::machine_shapes(
-      job, *result.recommended_plan(), profile,
-      io::machine_spreads_from(read_document(catalog.file("measuring.json"))).machine);
+  return planner::machine_shapes(job, *result.recommended_plan(), profile,
+                                 io::machine_spreads_from(*catalog.document("measuring.json")).machine);
 }
 
 /// Experiment that distinguishes the recommended plan from the second, unless the target cannot run it; and the

@@ -14,7 +14,7 @@
 namespace trnplan::api {
 
 std::vector<RecordedLayout> recorded_layouts(const io::Catalog& catalog) {
-  const calibrate::LayoutRules rules = io::scoring_from(read_document(catalog.file("scoring.json")));
+  const calibrate::LayoutRules rules = io::scoring_from(*catalog.document("scoring.json"));
   const std::vector<logs::LayoutRun> runs = logs::parse_layout_runs(read_text(catalog.file("gpu-runs.csv")),
                                                                     "gpu-runs.csv", logs::RunTable::gpu_runs);
   std::map<std::string, topology::Instance> machines;

@@ -6,7 +6,6 @@
 #include "api/recorded_layouts.h"
 #include "calibrate/data/run_jobs.h"
 #include "io/catalog/catalog.h"
-#include "logs/table/measured_runs.h"
 #include "logs/table/memory_cases.h"
 #include "text/document.h"
 
@@ -52,15 +51,14 @@ std::vector<RecordedRun> recorded_runs(const io::Catalog& catalog,
     const bool known = std::find(machines.begin(), machines.end(), instance) != machines.end();
     return known ? catalog.instance(instance).traits.accelerator : topology::Accelerator::neuron_core;
   };
-  const auto table = [&](const char* name) { return read_text(catalog.file(name)); };
   std::vector<RecordedRun> all;
   for (const planner::Observation& o : observations) {
     if (o.rule != "memory" || !o.accepted || !planner::is_of(o, own_model)) continue;
     all.push_back({o.file, o.model, own_model, o.instance, accelerator_of(o.instance), o.nodes, o.sequence,
                    o.strategy, true});
   }
-  const std::vector<models::MeasuredRun> rows =
-      logs::parse_measured_runs(table("measured-runs.csv"), "measured-runs.csv");
+  const auto measured = catalog.measured_runs();
+  const std::vector<models::MeasuredRun>& rows = *measured;
   for (calibrate::MeasuredStep& s :
        calibrate::map_runs(rows, catalog.instance(catalog.default_instance())).steps) {
     all.push_back({s.id, s.job.architecture.name, std::move(s.job.architecture), s.job.cluster.instance.name,
@@ -72,7 +70,9 @@ std::vector<RecordedRun> recorded_runs(const io::Catalog& catalog,
     if (!c.left_out.empty() || c.fact == logs::MemoryFact::too_large || c.kind == "train") return;
     if (const models::Architecture* model = models.find(c.model)) all.push_back(of_case(c, *model));
   };
-  for (const auto& c : logs::parse_memory_cases(table("memory-cases.csv"), "memory-cases.csv")) add(c);
+  for (const auto& c :
+       logs::parse_memory_cases(read_text(catalog.file("memory-cases.csv")), "memory-cases.csv"))
+    add(c);
   for (const auto& c : logs::memory_cases_of(rows, catalog.machines())) add(c);
   if (!gpus) return all;
   for (RecordedLayout& l : recorded_layouts(catalog)) {

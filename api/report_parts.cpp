@@ -230,7 +230,7 @@ void add_plan_parts(JsonValue& page, const models::Job& planned, const planner::
                     const models::Profile& profile, const io::Catalog& catalog, double distance,
                     const ScenarioStep* scenario) {
   const planner::DistanceParameters parameters =
-      io::recommending_from(read_document(catalog.file("recommending.json"))).distance;
+      io::recommending_from(*catalog.document("recommending.json")).distance;
   page.add("profile", profile.name);
   page.add("memory",
            memory_part(plan, profile, planner::RecordedRuns({}, parameters).memory_log_sd(distance)));

@@ -10,9 +10,9 @@ namespace trnplan::api {
 
 KnownRisk::KnownRisk(const io::Catalog& catalog, const std::vector<planner::Observation>& observations,
                      const models::Architecture& own_model, bool gpus)
-    : parameters_(io::recommending_from(read_document(catalog.file("recommending.json")))),
-      times_(io::measuring_from(read_document(catalog.file("measuring.json")),
-                                io::reliability_from(read_document(catalog.file("reliability.json"))))),
+    : parameters_(io::recommending_from(*catalog.document("recommending.json"))),
+      times_(io::measuring_from(*catalog.document("measuring.json"),
+                                io::reliability_from(*catalog.document("reliability.json")))),
       runs_(recorded_runs(catalog, observations, own_model, gpus), parameters_.distance) {}
 
 planner::RiskAdvisor KnownRisk::advisor(const models::Job& job, const models::Profile& profile,

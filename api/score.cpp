@@ -45,7 +45,7 @@ class RowPredictor {
   RowPredictor(const io::Catalog& catalog, std::string profile)
       : catalog_(catalog),
         asked_(std::move(profile)),
-        spreads_(io::network_spreads_from(read_document(catalog.file("measuring.json")))) {}
+        spreads_(io::network_spreads_from(*catalog.document("measuring.json"))) {}
 
   topology::Instance instance(const std::string& name) {
     const auto it = instances_.find(name);
@@ -377,7 +377,7 @@ ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
   if (*table == logs::RunTable::neuron_runs) {
     rows = neuron_rows(logs::parse_measured_runs(text, request.table), catalog, predictor, predict);
   } else {
-    const calibrate::LayoutRules rules = io::scoring_from(read_document(catalog.file("scoring.json")));
+    const calibrate::LayoutRules rules = io::scoring_from(*catalog.document("scoring.json"));
     OwnRows own(request, catalog, rules, remarks);
     const logs::StatedBeside stated = predict ? own.stated() : logs::StatedBeside{true, true};
     const std::vector<logs::LayoutRun> runs = runs_in(text, request.table, *table, stated, remarks);

@@ -56,7 +56,7 @@ class Grid {
         resolved_(catalog_, reading_of(grid_), {{.job = o.grid}, "", o.profile},
                   {.refuses = false, .compares = true}, remarks),
         predictor_(resolved_, o.risk),
-        reliability_(io::reliability_from(read_document(catalog_.file("reliability.json")))) {
+        reliability_(io::reliability_from(*catalog_.document("reliability.json"))) {
     question_.tokens = grid_.tokens;
     question_.prices.pricing = planner::pricing_of(o.pricing, resolved_.job().space.instances.size());
     if (o.budget.empty()) return;

@@ -86,8 +86,7 @@ std::vector<calibrate::LeftOutTable> validate_collectives(const std::string& nam
 UptimeValidationResult validate_uptimes(const std::string& name) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = published_profile(catalog, name);
-  const planner::Reliability reliability =
-      io::reliability_from(read_document(catalog.file("reliability.json")));
+  const planner::Reliability reliability = io::reliability_from(*catalog.document("reliability.json"));
   UptimeValidationResult out{{}, profile.name, reliability.name};
   for (const planner::PublishedUptime& p : reliability.published)
     out.rows.push_back(checked(p, catalog, profile, reliability));

@@ -8,6 +8,8 @@
 #include <boost/range/iterator_range.hpp>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -90,6 +92,26 @@ constexpr std::int64_t kMostSteps = 1'000'000;
 /// Cost of checking the links of one chip of a ring, in steps.
 constexpr std::int64_t kStepsOfLinks = 8;
 
+/// Results of searches, each by its chips. Threads: any number; a search that several begin at once is done by each.
+template <class Found>
+class Remembered {
+ public:
+  template <class Search>
+  Found of(const std::vector<int>& members, const Search& search) const {
+    {
+      const std::lock_guard lock(guard_);
+      if (const auto known = found_.find(members); known != found_.end()) return known->second;
+    }
+    Found found = search();
+    const std::lock_guard lock(guard_);
+    return found_.emplace(members, std::move(found)).first->second;
+  }
+
+ private:
+  mutable std::mutex guard_;
+  mutable std::map<std::vector<int>, Found> found_;
+};
+
 /// A path through block after block that returns along each block's first chip. It is a ring when the blocks
 /// are rings and equal places of consecutive blocks are neighbours. `order` is the ring of the first block as
 /// places 0..order.size()-1.
@@ -125,6 +147,8 @@ struct ChipGraph::Tables {
   int chips, switches;
   Graph graph;
   std::vector<std::vector<int>> neighbours;
+  Remembered<std::optional<std::vector<int>>> known_rings;
+  Remembered<std::vector<std::vector<int>>> known_disjoint;
 
   bool adjacent(int a, int b) const {
     const auto& next = neighbours.at(static_cast<std::size_t>(a));
@@ -230,6 +254,32 @@ struct ChipGraph::Tables {
     return snake_ring(members);
   }
 
+  std::vector<std::vector<int>> disjoint_rings(const std::vector<int>& members) const {
+    const auto only = ring(members);
+    if (!only) return {};
+    if (members.size() < 3) return {*only};
+
+    std::int64_t steps = kMostSteps;
+    std::optional<std::vector<int>> second;
+    int tries = 0;
+    const auto has_partner = [&](const std::vector<int>& first) {
+      steps -= kStepsOfLinks * static_cast<std::int64_t>(first.size());
+      second = cycle(members, links_of(first), take_any, steps);
+      return second.has_value() || ++tries >= kMostRingsTried;
+    };
+    const auto first = cycle(members, {}, has_partner, steps);
+    if (!first || !second) return {*only};
+
+    std::vector<std::vector<int>> rings{*first};
+    std::set<Edge> used;
+    for (auto next = second; next; next = cycle(members, used, take_any, steps)) {
+      rings.push_back(*next);
+      used.clear();
+      for (const auto& ring : rings) used.merge(links_of(ring));
+    }
+    return rings;
+  }
+
   std::optional<std::vector<int>> snake_ring(const std::vector<int>& members) const {
     for (std::size_t columns = 2; columns <= members.size() / 2; ++columns) {
       if (members.size() % columns != 0) continue;
@@ -286,35 +336,13 @@ std::vector<int> ChipGraph::route(int a, int b) const {
 
 std::optional<std::vector<int>> ChipGraph::ring(std::vector<int> chips) const {
   sort_unique(chips);
-  return tables_->ring(chips);
+  return tables_->known_rings.of(chips, [&] { return tables_->ring(chips); });
 }
 
 std::vector<std::vector<int>> ChipGraph::disjoint_rings(const std::vector<int>& chips) const {
   std::vector<int> members = chips;
   sort_unique(members);
-  const auto only = tables_->ring(members);
-  if (!only) return {};
-  if (members.size() < 3) return {*only};
-
-  std::int64_t steps = kMostSteps;
-  std::optional<std::vector<int>> second;
-  int tries = 0;
-  const auto has_partner = [&](const std::vector<int>& first) {
-    steps -= kStepsOfLinks * static_cast<std::int64_t>(first.size());
-    second = tables_->cycle(members, tables_->links_of(first), take_any, steps);
-    return second.has_value() || ++tries >= kMostRingsTried;
-  };
-  const auto first = tables_->cycle(members, {}, has_partner, steps);
-  if (!first || !second) return {*only};
-
-  std::vector<std::vector<int>> rings{*first};
-  std::set<Edge> used;
-  for (auto next = second; next; next = tables_->cycle(members, used, take_any, steps)) {
-    rings.push_back(*next);
-    used.clear();
-    for (const auto& ring : rings) used.merge(tables_->links_of(ring));
-  }
-  return rings;
+  return tables_->known_disjoint.of(members, [&] { return tables_->disjoint_rings(members); });
 }
 
 }  // namespace trnplan::topology

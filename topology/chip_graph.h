@@ -18,7 +18,8 @@ namespace trnplan::topology {
 /// Cost   Construction is linear in the links, plus, for each switch, the square of the chips on it. The
 ///        first hops() or route() towards a chip is one breadth-first search, linear in the links; later ones
 ///        are look-ups. ring() is a depth-first search for a Hamiltonian cycle of the induced subgraph: on a
-///        torus of 16 chips microseconds; bounded on any graph (see ring()).
+///        torus of 16 chips microseconds; bounded on any graph (see ring()). Rings of a set of chips are
+///        searched for once.
 class ChipGraph {
  public:
   /// `links` may name the vertices chips..chips+switches-1, which are switches. A link that is named twice

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "io/catalog/neuron_releases.h"
 #include "io/catalog/profile_reader.h"
 #include "io/catalog/program_path.h"
+#include "logs/table/measured_runs.h"
 #include "models/job/job.h"
 #include "models/job/limits.h"
 
@@ -84,7 +86,32 @@ bool is_folder(const fs::path& path) {
 
 }  // namespace
 
-Catalog::Catalog(fs::path folder) : folder_(std::move(folder)) {}
+/// Files that were read.
+struct Catalog::Known {
+  template <class What>
+  using ByName = std::map<std::string, What, std::less<>>;
+
+  std::mutex guard;
+  ByName<topology::Instance> instances;
+  ByName<models::Architecture> models;
+  ByName<std::shared_ptr<const Node>> documents;
+  std::shared_ptr<const std::vector<models::MeasuredRun>> measured_runs;
+
+  /// That of the name in one of the maps, read where it is not known. A file that several threads need at the same
+  /// time may be read by each.
+  template <class What, class Read>
+  What of(ByName<What>& all, std::string_view name, const Read& read) {
+    {
+      const std::lock_guard lock(guard);
+      if (const auto found = all.find(name); found != all.end()) return found->second;
+    }
+    What fresh = read();
+    const std::lock_guard lock(guard);
+    return all.emplace(name, std::move(fresh)).first->second;
+  }
+};
+
+Catalog::Catalog(fs::path folder) : folder_(std::move(folder)), known_(std::make_shared<Known>()) {}
 
 Catalog Catalog::standard() {
   if (const char* chosen = std::getenv("TRNPLAN_CATALOG"); chosen != nullptr && *chosen != '\0') {
@@ -106,7 +133,7 @@ Catalog Catalog::standard() {
 }
 
 Catalog Catalog::with_hardware(const std::vector<HardwareSetting>& settings) const {
-  Catalog changed = *this;
+  Catalog changed(folder_);
   changed.hardware_ = settings;
   if (settings.empty()) return changed;
   std::set<std::string> keys;
@@ -151,19 +178,36 @@ std::vector<std::string> Catalog::models() const {
 }
 
 topology::Instance Catalog::instance(std::string_view name) const {
-  Node file = open_entry(folder_ / "instances", "instance type", name);
-  std::vector<std::string> changes = apply_settings(hardware_, file);
-  topology::Instance instance = instance_from(file);
-  instance.changes = std::move(changes);
-  if (instance.name == name) return instance;
-  throw InputError(Diagnostic{{(folder_ / "instances" / (std::string(name) + ".json")).string()},
-                              "name",
-                              in_quotes(instance.name) + " is not the name of the file",
-                              "give both the same name"});
+  return known_->of(known_->instances, name, [&] {
+    Node file = open_entry(folder_ / "instances", "instance type", name);
+    std::vector<std::string> changes = apply_settings(hardware_, file);
+    topology::Instance instance = instance_from(file);
+    instance.changes = std::move(changes);
+    if (instance.name == name) return instance;
+    throw InputError(Diagnostic{{(folder_ / "instances" / (std::string(name) + ".json")).string()},
+                                "name",
+                                in_quotes(instance.name) + " is not the name of the file",
+                                "give both the same name"});
+  });
 }
 
 models::Architecture Catalog::architecture(std::string_view name) const {
-  return architecture_from(open_entry(folder_ / "models", "model", name));
+  return known_->of(known_->models, name,
+                    [&] { return architecture_from(open_entry(folder_ / "models", "model", name)); });
+}
+
+std::shared_ptr<const Node> Catalog::document(std::string_view name) const {
+  return known_->of(known_->documents, name,
+                    [&] { return std::make_shared<const Node>(read_document(file(name))); });
+}
+
+std::shared_ptr<const std::vector<models::MeasuredRun>> Catalog::measured_runs() const {
+  constexpr const char* kName = "measured-runs.csv";
+  const std::lock_guard lock(known_->guard);
+  if (!known_->measured_runs)
+    known_->measured_runs = std::make_shared<const std::vector<models::MeasuredRun>>(
+        logs::parse_measured_runs(read_text(file(kName)), kName));
+  return known_->measured_runs;
 }
 
 std::optional<PublishedTraining> Catalog::training(std::string_view model) const {
@@ -188,8 +232,9 @@ struct Defaults {
   std::vector<std::string> stacks;
 };
 
-Defaults defaults_in(const std::filesystem::path& folder) {
-  const Node file = read_document(folder / "defaults.json");
+Defaults defaults_in(const Catalog& catalog) {
+  const std::shared_ptr<const Node> read = catalog.document("defaults.json");
+  const Node& file = *read;
   std::vector<Diagnostic> faults;
   MapReader map(file, "", faults);
   Defaults d{map.required_text("instance"), map.required_text("model"), map.text("profile", ""), {}};
@@ -212,19 +257,19 @@ Defaults defaults_in(const std::filesystem::path& folder) {
 }  // namespace
 
 std::string Catalog::default_instance() const {
-  return defaults_in(folder_).instance;
+  return defaults_in(*this).instance;
 }
 
 std::string Catalog::default_model() const {
-  return defaults_in(folder_).model;
+  return defaults_in(*this).model;
 }
 
 std::string Catalog::default_profile() const {
-  return defaults_in(folder_).profile;
+  return defaults_in(*this).profile;
 }
 
 std::vector<std::string> Catalog::searched_stacks() const {
-  return defaults_in(folder_).stacks;
+  return defaults_in(*this).stacks;
 }
 
 std::vector<std::string> Catalog::machines() const {
@@ -248,7 +293,7 @@ std::string Catalog::instance_of_ranks(int ranks, bool several_nodes) const {
 
 std::shared_ptr<const models::NeuronReleases> Catalog::neuron_releases() const {
   return std::make_shared<const models::NeuronReleases>(
-      neuron_releases_from(read_document(folder_ / "neuron-releases.json")));
+      neuron_releases_from(*document("neuron-releases.json")));
 }
 
 Node Catalog::profile_file(std::string_view name) const {

@@ -12,6 +12,7 @@
 #include "models/architecture/architecture.h"
 #include "models/job/neuron_release.h"
 #include "models/parameters/profile.h"
+#include "models/uncertainty/measured_run.h"
 #include "text/document.h"
 #include "topology/instance.h"
 
@@ -23,7 +24,8 @@ struct PublishedTraining {
   std::string source;
 };
 
-/// A folder with instances/NAME.json, models/NAME.json and profiles/NAME.json. Reads a file at each call.
+/// A folder with instances/NAME.json, models/NAME.json and profiles/NAME.json. Instances, models, defaults, tables and
+/// document() are read once: copies share what they have read. Threads: any number.
 class Catalog {
  public:
   explicit Catalog(std::filesystem::path folder);
@@ -70,12 +72,19 @@ class Catalog {
   std::shared_ptr<const models::NeuronReleases> neuron_releases() const;
   /// The tree of a profile's file.
   Node profile_file(std::string_view name) const;
+  /// A JSON file of the catalogue ("reliability.json"). Throws InputError.
+  std::shared_ptr<const Node> document(std::string_view name) const;
+  /// Rows of measured-runs.csv. Throws InputError.
+  std::shared_ptr<const std::vector<models::MeasuredRun>> measured_runs() const;
   /// The path of a file in the catalogue ("measured-collectives.csv").
   std::filesystem::path file(std::string_view name) const { return folder_ / name; }
 
  private:
+  struct Known;
+
   std::filesystem::path folder_;
   std::vector<HardwareSetting> hardware_;
+  std::shared_ptr<Known> known_;
 };
 
 /// A name without its spelling: lower case; '-', '_' and spaces dropped. A dot becomes a letter, so that

@@ -78,7 +78,7 @@ planner::Reliability reliability_from(const Node& node) {
 }
 
 planner::Reliability reliability_or_usual(const std::optional<Node>& node, const Catalog& catalog) {
-  planner::Reliability usual = reliability_from(read_document(catalog.file("reliability.json")));
+  planner::Reliability usual = reliability_from(*catalog.document("reliability.json"));
   if (!node) return usual;
   planner::Reliability r = reliability_from(*node);
   const auto spot = ReliabilityParameter::spot_interruption;

@@ -84,7 +84,7 @@ void read_job_network(JobDraft& d, MapReader& cluster) {
     return cluster.fault(key, type.name + " has no network between nodes that is known", "leave it out");
   d.reading.places[std::string("cluster.") + key] = cluster.raw(key)->at;
   d.collect([&] {
-    const NetworkSpreads spreads = network_spreads_from(read_document(d.catalog.file("measuring.json")));
+    const NetworkSpreads spreads = network_spreads_from(*d.catalog.document("measuring.json"));
     key == kNumber ? read_number(d, cluster, spreads) : read_table(d, cluster, spreads);
   });
 }

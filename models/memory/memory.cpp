@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 
 #include <boost/container/static_vector.hpp>
 
 #include "models/framework/framework.h"
 #include "models/framework/partition.h"
 #include "models/memory/fit_probability.h"
+#include "models/memory/stage_memories.h"
 #include "units/index.h"
 
 namespace trnplan::models {
@@ -248,83 +250,170 @@ UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
   return bytes;
 }
 
+/// Weights of a stage, by all that they depend on, in a job.
+struct WeightsKey {
+  int tensor = 0, kv = 0, expert = 0, shard = 0, layers = 0;  ///< degrees; those of a strategy are not 0
+  bool first = false, last = false;
+  bool operator==(const WeightsKey&) const = default;
+};
+
+/// The weights of the stages that were asked for last: neighbours in a search share them.
+class KnownWeights {
+ public:
+  const Weights& of(const Architecture& a, const Strategy& s, int shard, const StageEnds& ends, int layers) {
+    const WeightsKey key{s.tensor_parallel, s.kv_replicator, s.expert_parallel, shard, layers,
+                         ends.first,        ends.last};
+    const auto hash = static_cast<unsigned>(layers * 4 + (ends.first ? 2 : 0) + (ends.last ? 1 : 0)) +
+                      static_cast<unsigned>(shard) * 37u + static_cast<unsigned>(s.expert_parallel) * 101u;
+    Entry& entry = entries_[hash % entries_.size()];
+    if (!(entry.key == key)) entry = {key, weights_of(a, s, ends, layers)};
+    return entry.weights;
+  }
+
+ private:
+  struct Entry {
+    WeightsKey key;
+    Weights weights;
+  };
+  std::array<Entry, 64> entries_;
+};
+
 }  // namespace
 
-StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
-                         const Residency& alive) {
-  const Architecture& a = job.architecture;
-  const StageEnds ends = ends_of(s, stage);
-  const Weights weights = weights_of(a, s, ends, layers);
-  const LayerBytes layer = layer_bytes(job, s);
-  const Widths width = widths_of(job, s);
-  const Framework& framework = framework_of(s);
-  const StateBytes per = framework.state_bytes(s);
-  const KeptLogits of_logit = framework.kept_logits();
+/// Parts of the memory of a strategy that its stages share.
+struct StageMemories::Shared {
+  const Job& job;
+  const Profile& profile;
+  KnownWeights weights;
 
-  StageMemory m;
-  m.stage = stage;
-  m.layers = layers;
-  m.in_flight = alive.most.passes;
-  m.one_graph = framework.launches(s).backward == Launch::none;
-  m.pooled = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
-  m.mixed = m.pooled && framework.mixes_sizes(s);
-  m.parameters = Bytes(per.parameter * weights.elements + per.parameter_shard * weights.padded);
-  const double always = per.gradient + (per.keeps_pass ? per.pass : 0),
-               at_end = per.keeps_pass ? 0 : per.pass;
-  m.gradients = Bytes(always * weights.elements + per.gradient_shard * weights.padded);
-  m.optimizer = Bytes(per.shard * weights.padded);
-  m.runtime = Bytes(profile[common::runtime_reserve]);
+  const Strategy* strategy = nullptr;
+  const Framework* framework = nullptr;
+  int shard = 1;
+  LayerBytes layer{};
+  Widths width{};
+  StateBytes per{};
+  KeptLogits of_logit{};
+  UnitBytes unit{};
+  double product = 0, deferred = 0, backward_buffers = 0;
+  StageMemory all;  ///< what is the same on all stages
 
-  m.per_layer = Bytes(layer.kept);
-  if (s.pipeline_parallel > 1) {  // received input, output, and the cos and sin tables that are passed along
+  Shared(const Job& j, const Profile& p) : job(j), profile(p) {}
+
+  void choose(const Strategy& s) {
+    const Architecture& a = job.architecture;
+    strategy = &s;
+    framework = &framework_of(s);
+    shard = shard_degree(s);
+    layer = layer_bytes(job, s);
+    width = widths_of(job, s);
+    per = framework->state_bytes(s);
+    of_logit = framework->kept_logits();
+    unit = unit_bytes(a, s);
+    deferred = -1;
+    backward_buffers = framework->backward_buffers(s).value;
+    // A product's gradients need its input, gathered again under sequence parallel, together with the gradient
+    // of that input before it is reduced.
+    product = (s.sequence_parallel ? 2 : 1) * width.gathered;
+    all.one_graph = framework->launches(s).backward == Launch::none;
+    all.pooled = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+    all.mixed = all.pooled && framework->mixes_sizes(s);
+    all.runtime = Bytes(profile[common::runtime_reserve]);
+    all.per_layer = Bytes(layer.kept);
+    all.per_pass = Bytes(0);
+    if (s.pipeline_parallel == 1) return;
+    // Received input, output, and the cos and sin tables that are passed along.
     const double message = width.gathered / (s.sequence_parallel ? s.tensor_parallel : 1);
     const SavedBytes saved = saved_of(job, s);
     const double tables = a.learned_positions || !saved.passes_tables
                               ? 0.0
                               : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
-    m.per_pass = Bytes(saved.messages * message + tables);
+    all.per_pass = Bytes(saved.messages * message + tables);
   }
-  if (alive.late.deferred > 0) {
-    const double remade = framework.recomputed(s).any() ? layer.remade : 0;
-    m.per_deferred = Bytes(deferred_bytes(job, s, width) + remade);
+
+  /// Bytes of a layer and micro-batch for which the gradients of weights are left.
+  double per_deferred() {
+    if (deferred < 0) {
+      const double remade = framework->recomputed(*strategy).any() ? layer.remade : 0;
+      deferred = deferred_bytes(job, *strategy, width) + remade;
+    }
+    return deferred;
   }
-  const Bytes kept = std::max(m.kept(alive.most), m.kept(alive.late)), kept_at_loss = m.kept(alive.at_loss);
-  // A product's gradients need its input, gathered again under sequence parallel, together with the gradient
-  // of that input before it is reduced.
-  const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
-  const double logits = ends.last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
-  const UnitBytes unit = unit_bytes(a, s);
-  // At the end of a pass its activations are gone and its gradients are whole.
-  const Alive before_last{alive.most.passes - 1, alive.most.layers - alive.most.layers / alive.most.passes};
-  m.backward_layer = {PeakInstant::backward,
-                      kept,
-                      {},
-                      Bytes(product + layer.remade + layer.rotating + framework.backward_buffers(s).value +
-                            unit.root + unit.root_gradient + unit.layers)};
-  m.backward_end = {PeakInstant::backward,
-                    m.kept(before_last),
-                    {},
-                    Bytes(at_end * weights.elements + framework.backward_buffers(s).value)};
-  m.head_forward = {PeakInstant::loss, {}, Bytes(of_logit.forward * logits), Bytes(unit.root)};
-  m.head_backward = {PeakInstant::loss,
-                     {},
-                     Bytes(of_logit.backward * logits),
-                     Bytes((ends.last ? product : 0) + unit.root + unit.root_gradient)};
-  m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
-  m.moments[0].activations = kept_at_loss;
-  m.moments[1] = m.backward_end.total() > m.backward_layer.total() ? m.backward_end : m.backward_layer;
-  // What is copied for the reduction is gone when the optimizer has its buffers.
-  const double buffers =
-      per.reduced * weights.reduced + framework.optimizer_buffers(s, weights.largest).value;
-  m.moments[2] = {PeakInstant::optimizer, {}, {}, Bytes(std::max(per.copied * weights.elements, buffers))};
-  const MemoryMoment& peak =
-      *std::max_element(m.moments.begin(), m.moments.end(),
-                        [](const MemoryMoment& p, const MemoryMoment& q) { return p.total() < q.total(); });
-  m.instant = peak.instant;
-  m.activations = peak.activations;
-  m.logits = peak.logits;
-  m.staging = peak.staging;
-  return m;
+
+  StageMemory of(int stage, const StageEnds& ends, int layers, const Residency& alive) {
+    const Strategy& s = *strategy;
+    const Weights& w = weights.of(job.architecture, s, shard, ends, layers);
+    StageMemory m = all;
+    m.stage = stage;
+    m.layers = layers;
+    m.in_flight = alive.most.passes;
+    m.parameters = Bytes(per.parameter * w.elements + per.parameter_shard * w.padded);
+    const double always = per.gradient + (per.keeps_pass ? per.pass : 0),
+                 at_end = per.keeps_pass ? 0 : per.pass;
+    m.gradients = Bytes(always * w.elements + per.gradient_shard * w.padded);
+    m.optimizer = Bytes(per.shard * w.padded);
+    if (alive.late.deferred > 0) m.per_deferred = Bytes(per_deferred());
+    const Bytes kept = std::max(m.kept(alive.most), m.kept(alive.late)), kept_at_loss = m.kept(alive.at_loss);
+    const double logits =
+        ends.last ? width.tokens * std::ceil(1.0 * job.architecture.vocabulary / s.tensor_parallel) : 0.0;
+    // At the end of a pass its activations are gone and its gradients are whole.
+    const Alive before_last{alive.most.passes - 1, alive.most.layers - alive.most.layers / alive.most.passes};
+    m.backward_layer = {PeakInstant::backward,
+                        kept,
+                        {},
+                        Bytes(product + layer.remade + layer.rotating + backward_buffers + unit.root +
+                              unit.root_gradient + unit.layers)};
+    m.backward_end = {
+        PeakInstant::backward, m.kept(before_last), {}, Bytes(at_end * w.elements + backward_buffers)};
+    m.head_forward = {PeakInstant::loss, {}, Bytes(of_logit.forward * logits), Bytes(unit.root)};
+    m.head_backward = {PeakInstant::loss,
+                       {},
+                       Bytes(of_logit.backward * logits),
+                       Bytes((ends.last ? product : 0) + unit.root + unit.root_gradient)};
+    m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
+    m.moments[0].activations = kept_at_loss;
+    m.moments[1] = m.backward_end.total() > m.backward_layer.total() ? m.backward_end : m.backward_layer;
+    // What is copied for the reduction is gone when the optimizer has its buffers.
+    const double buffers = per.reduced * w.reduced + framework->optimizer_buffers(s, w.largest).value;
+    m.moments[2] = {PeakInstant::optimizer, {}, {}, Bytes(std::max(per.copied * w.elements, buffers))};
+    const MemoryMoment& peak =
+        *std::max_element(m.moments.begin(), m.moments.end(),
+                          [](const MemoryMoment& p, const MemoryMoment& q) { return p.total() < q.total(); });
+    m.instant = peak.instant;
+    m.activations = peak.activations;
+    m.logits = peak.logits;
+    m.staging = peak.staging;
+    return m;
+  }
+};
+
+StageMemories::StageMemories(const Job& job, const Profile& profile)
+    : shared_(std::make_unique<Shared>(job, profile)) {}
+StageMemories::~StageMemories() = default;
+
+void StageMemories::choose(const Strategy& s) {
+  shared_->choose(s);
+}
+
+StageMemory StageMemories::of(int stage, int layers, const Residency& alive) {
+  return shared_->of(stage, ends_of(*shared_->strategy, stage), layers, alive);
+}
+
+/// The largest stage has at least the mean of the layers, an end where it is alone, and one pass alive.
+bool StageMemories::may_fit(Bytes limit) {
+  const Strategy& s = *shared_->strategy;
+  const bool alone = s.pipeline_parallel == 1;
+  const int layers =
+      (shared_->job.architecture.layers + s.pipeline_parallel - 1) / std::max(1, s.pipeline_parallel);
+  const Alive one{1, s.virtual_pipeline == 1 ? layers : 1, 0};
+  constexpr double kRounded = 1 + 1e-9;
+  return shared_->of(0, {alone, alone}, layers, {one, {}, {}}).peak() <= limit * kRounded;
+}
+
+StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
+                         const Residency& alive) {
+  StageMemories one(job, profile);
+  one.choose(s);
+  return one.of(stage, layers, alive);
 }
 
 Bytes StageMemory::kept(const Alive& alive) const {
@@ -384,9 +473,11 @@ Memory memory_of(const Job& job, const Strategy& s, const Profile& profile) {
   const std::vector<int> parts = layers_per_chunk(job.architecture, s);
   const int m = std::max(1, micro_batches(job.training, s));
   memory.stages.reserve(at(s.pipeline_parallel));
+  StageMemories of_stage(job, profile);
+  of_stage.choose(s);
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
-    memory.stages.push_back(stage_memory(job, s, profile, stage, layers_of_stage(parts, s, stage),
-                                         residency_of(parts, s, m, stage)));
+    memory.stages.push_back(
+        of_stage.of(stage, layers_of_stage(parts, s, stage), residency_of(parts, s, m, stage)));
   }
   memory.fit_probability = fit_distribution(memory, profile).probability;
   return memory;

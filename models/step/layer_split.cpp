@@ -2,8 +2,10 @@
 #include "units/index.h"
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace trnplan::models {
@@ -145,35 +147,62 @@ std::vector<int> smallest_bound_split(const LayerCosts& costs, SimTime& known) {
   return BoundSearch(costs).improve(known);
 }
 
+namespace {
+
+/// A move of one layer, with a time that it does not beat.
+struct Move {
+  SimTime bound;
+  int from, to;
+  auto operator<=>(const Move&) const = default;
+};
+
+/// Moves of one layer with bounds below `time`, the lowest first. `costs` are those of `layers`, and come back so.
+std::vector<Move> promising(const CostOfStage& stage, StepCosts& costs, const std::vector<int>& most,
+                            const std::vector<int>& layers, SimTime time) {
+  const int stages = static_cast<int>(layers.size());
+  std::vector<Move> moves;
+  for (int a = 0; a < stages; ++a) {
+    if (layers[at(a)] == 1) continue;
+    const StageCost fuller = costs.stages[at(a)];
+    costs.stages[at(a)] = stage(a, layers[at(a)] - 1);
+    for (int b = 0; b < stages; ++b) {
+      if (a == b || layers[at(b)] == most[at(b)]) continue;
+      const StageCost emptier = costs.stages[at(b)];
+      costs.stages[at(b)] = stage(b, layers[at(b)] + 1);
+      if (const SimTime bound = step_bound(costs, true, true); bound < time) moves.push_back({bound, a, b});
+      costs.stages[at(b)] = emptier;
+    }
+    costs.stages[at(a)] = fuller;
+  }
+  std::sort(moves.begin(), moves.end());
+  return moves;
+}
+
+}  // namespace
+
 void move_layers(const CostOfStage& stage, StepCosts costs, const std::vector<int>& most,
                  std::vector<int>& layers, SimTime& time) {
-  const int stages = static_cast<int>(layers.size());
-  for (bool better = true; better;) {
-    better = false;
-    const std::vector<int> from = layers;
-    for (int a = 0; a < stages; ++a) {
-      if (from[at(a)] == 1) continue;
-      const StageCost fuller = costs.stages[at(a)];
-      costs.stages[at(a)] = stage(a, from[at(a)] - 1);
-      for (int b = 0; b < stages; ++b) {
-        if (a == b || from[at(b)] == most[at(b)]) continue;
-        const StageCost emptier = costs.stages[at(b)];
-        costs.stages[at(b)] = stage(b, from[at(b)] + 1);
-        if (step_bound(costs, true, true) < time) {
-          const SimTime t = pipeline_time(costs, time);
-          if (t < time) {
-            time = t;
-            layers = from;
-            --layers[at(a)];
-            ++layers[at(b)];
-            better = true;
-          }
-        }
-        costs.stages[at(b)] = emptier;
+  for (;;) {
+    std::optional<Move> best;  // of equals the one with the lowest stages
+    for (const Move& move : promising(stage, costs, most, layers, time)) {
+      const bool earlier = best && std::pair(move.from, move.to) < std::pair(best->from, best->to);
+      const SimTime limit = earlier ? time + SimTime{1} : time;
+      if (move.bound >= limit) continue;
+      const StageCost fuller = costs.stages[at(move.from)], emptier = costs.stages[at(move.to)];
+      costs.stages[at(move.from)] = stage(move.from, layers[at(move.from)] - 1);
+      costs.stages[at(move.to)] = stage(move.to, layers[at(move.to)] + 1);
+      if (const SimTime t = pipeline_time(costs, limit); t < limit) {
+        time = t;
+        best = move;
       }
-      costs.stages[at(a)] = fuller;
+      costs.stages[at(move.from)] = fuller;
+      costs.stages[at(move.to)] = emptier;
     }
-    for (int i = 0; better && i < stages; ++i) costs.stages[at(i)] = stage(i, layers[at(i)]);
+    if (!best) return;
+    for (const auto& [i, more] : {std::pair(best->from, -1), std::pair(best->to, 1)}) {
+      layers[at(i)] += more;
+      costs.stages[at(i)] = stage(i, layers[at(i)]);
+    }
   }
 }
 

@@ -57,19 +57,23 @@ namespace {
 class Pipeline {
  public:
   explicit Pipeline(const StepCosts& c)
-      : c_(c), count_(static_cast<int>(c.stages.size())), m_(c.micro_batches), x_(at(count_)), next_(x_) {}
+      : c_(c), count_(static_cast<int>(c.stages.size())), m_(c.micro_batches), x_(at(count_)), next_(x_) {
+    quick_ = m_ >= count_ && stays_in_range();
+    if (quick_) take_ticks();
+  }
 
   /// Computes the end of the last stage's reduction; or, once that is known to be `limit` or later, some time
   /// between the two.
   SimTime reduced(SimTime limit) {
     warm_up();
     if (limit < kNever) {
+      find_drains();
       const SimTime least = least_from(0, x_);
       if (least >= limit) return least;
     }
     int k = 0;
     for (; k + 1 < m_; ++k) {
-      round(k);
+      any_round(k);
       const bool power = (k & (k + 1)) == 0;  // the check costs as much as a round
       if (power && limit < kNever) {
         const SimTime least = least_from(k + 1, next_);
@@ -82,7 +86,7 @@ class Pipeline {
       }
       x_.swap(next_);
     }
-    round(k);
+    any_round(k);
     SimTime last;
     for (int i = 0; i < count_; ++i) last = std::max(last, next_[at(i)] + c_.stages[at(i)].reduce);
     return last;
@@ -91,6 +95,67 @@ class Pipeline {
  private:
   int forwards(int stage) const { return std::min(count_ - 1 - stage, m_); }
   bool goes_forward(int stage, int k) const { return forwards(stage) + k < m_; }
+
+  /// True if no sum can leave the range of the clock: all that is ever added to a time is less.
+  bool stays_in_range() const {
+    constexpr double kRange = 9e18;
+    double all = 0;
+    for (const StageCost& s : c_.stages) {
+      const SimTime smallest = std::min({s.up, s.down, s.reduce, s.ready, s.waits});
+      if (smallest.ps < 0) return false;
+      for (const SimTime t : {s.up, s.down, s.reduce, s.ready, s.waits}) all += static_cast<double>(t.ps);
+    }
+    for (const BoundaryCost& b : c_.boundaries) {
+      if (std::min(b.activation, b.gradient).ps < 0) return false;
+      all += static_cast<double>(b.activation.ps) + static_cast<double>(b.gradient.ps);
+    }
+    return all * (m_ + count_) < kRange;
+  }
+
+  void take_ticks() {
+    for (int s = 0; s + 1 < count_; ++s) {
+      const BoundaryCost& b = c_.boundaries[at(s)];
+      ticks_.push_back(
+          {b.gradient.ps, b.activation.ps, c_.stages[at(s)].down.ps, c_.stages[at(s + 1)].up.ps});
+    }
+  }
+
+  /// round() where no sum leaves the range. Requires: a micro-batch for each stage. Then the messages of a boundary and
+  /// the stage above it go forward in the same rounds: those of the upper stages for longer.
+  void quick_round(int k) {
+    const std::size_t lowest = at(std::max(0, count_ + k - m_));  // of the boundaries with a forward
+    std::int64_t y = x_.back().ps + c_.stages.back().down.ps;
+    std::size_t s = ticks_.size();
+    while (s > lowest) {
+      --s;
+      const Ticks& t = ticks_[s];
+      const std::int64_t met = std::max(x_[s].ps, y) + t.gradient + t.activation;
+      next_[s + 1].ps = met + t.up;
+      y = met + t.down;
+    }
+    while (s > 0) {
+      --s;
+      const std::int64_t met = std::max(x_[s].ps, y) + ticks_[s].gradient;
+      next_[s + 1].ps = met;
+      y = met + ticks_[s].down;
+    }
+    next_[0].ps = y + (goes_forward(0, k + 1) ? c_.stages[0].up.ps : 0);
+  }
+
+  void any_round(int k) { quick_ ? quick_round(k) : round(k); }
+
+  /// The time from the last message of a stage to the boundary below until the last reduction has ended, at least: the
+  /// gradient goes down, and each stage reduces its own.
+  void find_drains() {
+    SimTime drain;
+    for (int s = 0; s < count_; ++s) {
+      const StageCost& stage = c_.stages[at(s)];
+      drain = std::max(drain, stage.reduce);
+      drains_.push_back(drain);
+      drain += stage.down;
+      if (s > 0) drain += c_.boundaries[at(s - 1)].gradient;
+    }
+  }
 
   /// Sets the x of round 0. A stage takes an activation when it has sent the previous one.
   void warm_up() {
@@ -131,7 +196,7 @@ class Pipeline {
   }
 
   /// A time before which the last reduction cannot end, from the `x` of round k: each stage still has its passes
-  /// and messages of the rounds that are left, one after the other.
+  /// and messages of the rounds that are left, one after the other, and then the way down.
   SimTime least_from(int k, const std::vector<SimTime>& x) const {
     SimTime most;
     const int rounds = m_ - k;
@@ -141,7 +206,7 @@ class Pipeline {
     };
     for (int s = 0; s < count_; ++s) {
       const StageCost& stage = c_.stages[at(s)];
-      SimTime left = stage.down * rounds + stage.up * std::max(0, rounds - 1 - forwards(s)) + stage.reduce;
+      SimTime left = stage.down * rounds + stage.up * std::max(0, rounds - 1 - forwards(s)) + drains_[at(s)];
       if (s > 0) left += messages(s - 1);
       if (s + 1 < count_) left += messages(s);
       most = std::max(most, x[at(s)] + left);
@@ -162,6 +227,13 @@ class Pipeline {
   const StepCosts& c_;
   int count_, m_;
   std::vector<SimTime> x_, next_;
+  /// Of a boundary: its messages; the backward below it, the forward above it.
+  struct Ticks {
+    std::int64_t gradient, activation, down, up;
+  };
+  std::vector<Ticks> ticks_;     ///< by boundary
+  std::vector<SimTime> drains_;  ///< by stage; only with a limit
+  bool quick_ = false;
 };
 
 }  // namespace

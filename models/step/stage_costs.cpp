@@ -107,7 +107,13 @@ struct StageCosts::Shared {
     if (it != layouts.end()) return *it->second;
     auto ranks = std::make_unique<Ranks>(job, s, off_stack, graph);
     const StepLayout& layout = ranks->layout;
+    const bool shifted = layout.stages_are_shifted();
     for (int stage = 0; stage < layout.stages; ++stage) {
+      if (shifted && stage > 0) {
+        ranks->inside.push_back(ranks->inside.back());
+        ranks->across.push_back(ranks->across.back());
+        continue;
+      }
       const int cls = layout.class_of(stage);
       StageGroups groups = layout.representative(stage);
       auto& [tensor, kv, context, expert, data, replicas, expert_data, shard, copies] = groups;
@@ -121,6 +127,10 @@ struct StageCosts::Shared {
       ranks->across.push_back(intern(std::move(across), layout, std::move(rest)));
     }
     for (int b = 0; b < layout.stages && layout.stages > 1; ++b) {  // the last joins its ends
+      if (shifted && b > 0 && b + 1 < layout.stages) {
+        ranks->borders.push_back(ranks->borders.back());
+        continue;
+      }
       StageGroups pairs;  // as tensor groups: a class only needs a name
       pairs.tensor = layout.representative_pairs(b);
       const int cls = layout.class_of(b);

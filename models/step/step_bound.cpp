@@ -258,11 +258,17 @@ double ComputeBounds::measured(const Strategy& s) const {
   return factor < 1 ? factor * kRounded : 1;
 }
 
-SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
+/// Of the parts of a strategy that neighbours in a search differ in, these change no stage.
+const std::vector<ComputeBounds::Stage>& ComputeBounds::stages_of(const Strategy& s) {
+  Strategy& last = stages_.strategy;
+  last.recompute = s.recompute;
+  last.micro_batch = s.micro_batch;
+  last.flash_attention = s.flash_attention;
+  last.sequence_parallel = s.sequence_parallel;
+  if (!stages_.all.empty() && last == s) return stages_.all;
   const LayerModel model(job_, s, profile_);
   const std::vector<int> layers = layers_per_chunk(job_.architecture, s);
-  const Parts each = parts(s);
-  SimTime most;
+  std::vector<Stage> all;
   int below = -1;  // layers of the stage below, where it holds no end
   for (int i = 0; i < s.pipeline_parallel; ++i) {
     const int sum = layers_of_stage(layers, s, i);
@@ -270,10 +276,21 @@ SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
     const bool inner = !ends.first && !ends.last;
     if (inner && sum == below) continue;
     below = inner ? sum : -1;
-    SimTime once = each.layer * sum;
-    once += to_sim_time(model.accumulation(stage_parameters(job_.architecture, s, i, sum)).seconds);
-    if (ends.first) once += each.embedding;
-    if (ends.last) once += each.head;
+    all.push_back({sum, ends.first, ends.last,
+                   to_sim_time(model.accumulation(stage_parameters(job_.architecture, s, i, sum)).seconds)});
+  }
+  stages_ = {s, std::move(all)};
+  return stages_.all;
+}
+
+SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
+  const Parts each = parts(s);
+  SimTime most;
+  for (const Stage& stage : stages_of(s)) {
+    SimTime once = each.layer * stage.layers;
+    once += stage.accumulate;
+    if (stage.first) once += each.embedding;
+    if (stage.last) once += each.head;
     most = std::max(most, once * micro_batches);
   }
   const double measured_factor = measured(s);

@@ -81,8 +81,20 @@ class ComputeBounds {
     SimTime layer_forward, embedding, head;
     std::vector<std::pair<Recompute, SimTime>> layer_backward;
   };
+  /// A stage with work that differs from that of the one below.
+  struct Stage {
+    int layers;
+    bool first, last;
+    SimTime accumulate;  ///< gradients of a micro-batch
+  };
+  /// The stages of the strategy asked for last.
+  struct Stages {
+    Strategy strategy;
+    std::vector<Stage> all;
+  };
   static Key key_of(const Strategy& s);
   Kind& kind_of(const Strategy& s);
+  const std::vector<Stage>& stages_of(const Strategy& s);
   Parts parts(const Strategy& s);
   double measured(const Strategy& s) const;
 
@@ -91,6 +103,7 @@ class ComputeBounds {
   bool measures_;    ///< it knows measured layouts of the job's stack
   std::map<Key, Kind> known_;
   std::pair<const Key, Kind>* last_ = nullptr;  ///< of `known_`, the one asked for last
+  Stages stages_;
 };
 
 }  // namespace trnplan::models

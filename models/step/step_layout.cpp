@@ -149,6 +149,11 @@ int StepLayout::boundary_count() const {
   return count;
 }
 
+/// A rank order moves ranks within a node (topology/rank_order.h), so that a shift by whole nodes commutes with it.
+bool StepLayout::stages_are_shifted() const {
+  return job.cluster.cores() / stages % job.cluster.instance.cores() == 0 && placement.classes() == stages;
+}
+
 void StepLayout::add_key(std::vector<int>& key, const Groups& groups, int cls) const {
   key.push_back(-1);
   for (const std::vector<int>& group : groups) {

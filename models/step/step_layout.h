@@ -68,6 +68,9 @@ struct StepLayout {
   /// Number of boundaries that messages cross: of stage s to s + 1; where chunks form a loop, also of the
   /// last to the first.
   int boundary_count() const;
+  /// True if stages hold whole nodes: groups of each are then those of the first, shifted, with equal keys, and so are
+  /// pairs over boundaries but the one from the last stage to the first.
+  bool stages_are_shifted() const;
   /// Node class of a stage's first rank.
   int class_of(int stage) const { return placement.class_of_rank(order.rank(stage, 0, 0, 0)); }
   /// Adds a key of groups without their position among the nodes: node classes counted from `cls`, and local

@@ -277,16 +277,19 @@ StepParts::StepParts(const Job& j, const Strategy& s, const Profile& p, const to
 
 void StepParts::make_stages() {
   const std::vector<int> layers = layers_per_chunk(job.architecture, strategy);
+  const bool shifted = stages_are_shifted();
   std::map<std::vector<int>, std::pair<std::shared_ptr<const StageWork>, int>> known;
   for (int stage = 0; stage < stages; ++stage) {
-    const StageGroups groups = representative(stage);
     const int cls = class_of(stage);
     const std::vector<int> own = layers_of_chunks(layers, strategy, stage);
     const StageEnds ends = ends_of(strategy, stage);
     std::vector<int> key = own;
     key.push_back(ends.first);
     key.push_back(ends.last);
-    for (const Groups* g : all_groups(groups)) add_key(key, *g, cls);
+    StageGroups groups;
+    if (!shifted || !known.contains(key)) groups = representative(stage);
+    if (!shifted)
+      for (const Groups* g : all_groups(groups)) add_key(key, *g, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) it->second = {StageBuilder(*this, stage, own, groups).build(), cls};
     parts.push_back({it->second.first, fabric.shift_of(cls) - fabric.shift_of(it->second.second)});

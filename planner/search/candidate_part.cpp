@@ -43,6 +43,7 @@ CandidatePart::CandidatePart(const Job& job, const models::Profile& profile, con
       graph_(graph),
       limit_(job.cluster.instance.core.memory),
       fit_(fit_probability, profile),
+      memory_(job_, profile),
       target_(target),
       beyond_target_(beyond_target) {}
 
@@ -117,16 +118,23 @@ Seconds CandidatePart::bound(const Strategy& s) {
 
 bool CandidatePart::fits(const Strategy& s, Bytes limit) {
   use_batch_of(s);
+  memory_.choose(s);
+  if (!memory_.may_fit(limit)) return false;  // as of most
   const int m = micro_batches(s);
   Tried automatic{models::layers_per_chunk(job_.architecture, s)};
   const std::vector<models::Residency>* alive = s.virtual_pipeline > 1 ? &residencies(s, m) : nullptr;
   for (int& stage = automatic.failed; stage < s.pipeline_parallel; ++stage) {
     const int layers = models::layers_of_stage(automatic.layers, s, stage);
     const models::Residency held = alive != nullptr ? (*alive)[at(stage)] : one_chunk(s, m, stage, layers);
-    if (!fits(models::stage_memory(job_, s, profile_, stage, layers, held), limit)) break;
+    if (!fits(memory_.of(stage, layers, held), limit)) break;
   }
   if (automatic.failed == s.pipeline_parallel) return true;
   return has_free_cuts(s) && !most_layers(s, limit, &automatic).empty();
+}
+
+bool CandidatePart::may_fit(const Strategy& s, Bytes limit) {
+  memory_.choose(s);
+  return memory_.may_fit(limit);
 }
 
 std::vector<Violation> CandidatePart::violations(const Strategy& s) {
@@ -183,15 +191,14 @@ const std::vector<models::Residency>& CandidatePart::residencies(const Strategy&
 }
 
 /// The most layers that fit on each stage; empty if they are not enough.
-std::vector<int> CandidatePart::most_layers(const Strategy& s, Bytes limit, const Tried* tried) const {
+std::vector<int> CandidatePart::most_layers(const Strategy& s, Bytes limit, const Tried* tried) {
+  memory_.choose(s);
   const int m = micro_batches(s), stages = s.pipeline_parallel;
   const int all = job_.architecture.layers - (stages - 1);
   std::vector<int> most;
   int sum = 0;
   for (int stage = 0; stage < stages; ++stage) {
-    const auto ok = [&](int l) {
-      return fits(models::stage_memory(job_, s, profile_, stage, l, one_chunk(s, m, stage, l)), limit);
-    };
+    const auto ok = [&](int l) { return fits(memory_.of(stage, l, one_chunk(s, m, stage, l)), limit); };
     int low = 0, high = all;  // `low` fits, more than `high` do not
     if (tried != nullptr && stage < tried->failed) low = tried->layers[at(stage)];
     if (tried != nullptr && stage == tried->failed) high = tried->layers[at(stage)] - 1;

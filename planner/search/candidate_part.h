@@ -13,6 +13,7 @@
 #include "models/job/job.h"
 #include "models/memory/fit_probability.h"
 #include "models/memory/memory.h"
+#include "models/memory/stage_memories.h"
 #include "models/parameters/profile.h"
 #include "models/step/step_bound.h"
 #include "planner/plan/plan.h"
@@ -45,6 +46,8 @@ class CandidatePart {
   void refine(Candidate& c, Bytes limit);
   Seconds bound(const models::Strategy& s);
   bool fits(const models::Strategy& s, Bytes limit);
+  /// False only if fits() is; costs less.
+  bool may_fit(const models::Strategy& s, Bytes limit);
   std::vector<Violation> violations(const models::Strategy& s);
   const topology::PlacementVerdict& verdict_of(const models::Strategy& s);
 
@@ -71,7 +74,7 @@ class CandidatePart {
     std::vector<int> layers;
     int failed = 0;
   };
-  std::vector<int> most_layers(const models::Strategy& s, Bytes limit, const Tried* tried = nullptr) const;
+  std::vector<int> most_layers(const models::Strategy& s, Bytes limit, const Tried* tried = nullptr);
 
   struct Judged {
     models::Strategy strategy;
@@ -85,6 +88,7 @@ class CandidatePart {
   const topology::ChipGraph& graph_;
   Bytes limit_;
   models::FitTest fit_;
+  models::StageMemories memory_;
   const Target* target_;
   bool beyond_target_;
   std::array<Judged, 2> judged_;                ///< the last one, plain and flash

@@ -141,6 +141,10 @@ bool Candidates::fits(const Candidate& c, Bytes limit) {
   return state_->part_of(c).fits(c.strategy, limit);
 }
 
+bool Candidates::may_fit(const Candidate& c, Bytes limit) {
+  return state_->part_of(c).may_fit(c.strategy, limit);
+}
+
 Seconds Candidates::bound(const Candidate& c) {
   return state_->part_of(c).bound(c.strategy);
 }

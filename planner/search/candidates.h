@@ -80,6 +80,8 @@ class Candidates {
   void refine(Candidate& c, Bytes limit = {});
   /// True if some cuts make every stage fit into `limit` with the fit probability.
   bool fits(const Candidate& c, Bytes limit);
+  /// False only if fits() is; costs less.
+  bool may_fit(const Candidate& c, Bytes limit);
   /// Bound of any cuts, also for a strategy that is too large.
   Seconds bound(const Candidate& c);
 

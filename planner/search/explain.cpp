@@ -175,7 +175,8 @@ class NearMisses {
     if (m < 1) return;
     of_batch_.training.global_batch = batch;
     const Numbers numbers = numbers_of(s);
-    if (numbers == Numbers::others) return;
+    // Too large anyway, which is cheaper to know than its bounds and groups.
+    if (numbers == Numbers::others || !cluster_.may_fit(c, cluster_.limit())) return;
     // With no such rule broken only its groups can be refused, and one of its layout is kept.
     const auto matters = [&](Seconds least) {
       return beats_winner(least, batch) && (numbers != Numbers::none || beats_kept(least, s));
@@ -184,7 +185,6 @@ class NearMisses {
     if (!matters(bounds_.mean_stage(s, m) * kRounding)) return;
     Seconds bound = to_seconds(bounds_.busiest_stage(s, m));
     if (!matters(bound)) return;
-    // Too large anyway, which is cheaper to know than its groups.
     if (!cluster_.fits(c, cluster_.limit())) return;
     std::vector<Violation> why = cluster_.violations(c);
     if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"})) return;
