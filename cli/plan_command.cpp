@@ -67,7 +67,8 @@ void show(const PlanOptions& o, const api::PlanResult& r) {
                       refusal ? &*refusal : nullptr,
                       r.training ? &*r.training : nullptr,
                       r.writable,
-                      r.measures};
+                      r.measures,
+                      r.others};
   print_text(plan_answer(answer) + (run != nullptr ? whole_run_text(*run, !r.search.plans.empty()) : "") +
              (o.details ? search_details(answer, text_width()) : ""));
 }

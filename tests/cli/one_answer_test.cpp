@@ -42,3 +42,35 @@ TEST_CASE("a changed network changes steps and collectives", "[cli]") {
   cli.refuse("--set: .*no prediction for trn1.32xlarge depends",
              "plan llama3-8b --nodes 4 --set core.bf16=x2");
 }
+
+// Catches a row of several clusters that is not what a plan of this cluster alone recommends: another training
+// loop, or the fastest plan instead of the recommended one.
+TEST_CASE("rows of several clusters are those of each alone", "[cli]") {
+  Session cli;
+  for (const std::string objective : {"step_time", "cost"}) {
+    const std::string job = "llama3-8b --objective " + objective + kP5 + "--nodes ";
+    const json all = json_of(cli, "plan " + job + "1,2,64").at("clusters");
+    const std::string nodes[] = {"1", "2", "64"};
+    REQUIRE(all.size() == 3);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const json alone = json_of(cli, "plan " + job + nodes[i]);
+      const json& best = alone.at("plans").at(alone.at("recommended").get<std::size_t>());
+      for (const char* key : {"step_seconds", "strategy", "tokens_per_second", "works_probability"})
+        CHECK(all[i].at(key) == best.at(key));
+    }
+    const json asked =
+        json_of(cli, "whatif llama3-8b --instances p5.48xlarge --tokens 1T --nodes 1,2,64").at("points");
+    if (objective == "cost") continue;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      CHECK(asked.at(i).at("step_seconds") == all[i].at("step_seconds"));
+  }
+}
+
+// Catches a faster plan of another training loop that a remark alone mentions.
+TEST_CASE("the fastest plan is that of all training loops", "[cli]") {
+  Session cli;
+  cli.expect(0, "^Fastest .*with megatron", "plan llama3-70b --nodes 16 --details" + kP5);
+  cli.prints("^Best +DP 128");
+  cli.prints("framework=fsdp");
+  cli.prints("^Trained by megatron");
+}
