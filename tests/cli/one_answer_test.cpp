@@ -74,3 +74,28 @@ TEST_CASE("the fastest plan is that of all training loops", "[cli]") {
   cli.prints("framework=fsdp");
   cli.prints("^Trained by megatron");
 }
+
+// Catches a training loop on a machine on which it does not train, and a precision of NeuronCores on GPUs.
+TEST_CASE("what does not run on a machine is refused as --target refuses it", "[cli]") {
+  Session cli;
+  cli.write("job.yaml",
+            "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
+            "cluster: {instance: p5.48xlarge, nodes: 2}\npin: {framework: nxd}\n");
+  cli.refuse("job.yaml:4:.*framework: nxd does not train on p5.48xlarge", "plan $work/job.yaml");
+  cli.refuse("framework: megatron does not train on trn1.32xlarge",
+             "simulate llama3-8b --nodes 4 --strategy tp=8,framework=megatron");
+  cli.refuse("framework: nxd does not train on p5.48xlarge",
+             "simulate llama3-8b --nodes 4 --strategy tp=8,framework=nxd" + kP5);
+  for (const std::string precision : {"bf16SR", "autocast", "manual"}) {
+    cli.expect(3, "", "simulate llama3-8b --nodes 4 --strategy tp=8 --precision " + precision + kP5);
+    cli.says("not-modelled: precision " + precision);
+  }
+}
+
+// Catches key and value heads that one command splits over more ranks than there are, and another refuses.
+TEST_CASE("FSDP has no copies of key and value heads", "[cli]") {
+  Session cli;
+  cli.expect(3, "", "simulate llama3-8b --nodes 4 --strategy tp=16,framework=fsdp" + kP5);
+  cli.says("heads: 8 key and value heads on TP 16");
+  cli.expect(0, "", "simulate llama3-8b --nodes 4 --strategy tp=16,framework=megatron" + kP5);
+}
