@@ -99,3 +99,12 @@ TEST_CASE("FSDP has no copies of key and value heads", "[cli]") {
   cli.says("heads: 8 key and value heads on TP 16");
   cli.expect(0, "", "simulate llama3-8b --nodes 4 --strategy tp=16,framework=megatron" + kP5);
 }
+
+// Catches a stack that support offers and plan refuses.
+TEST_CASE("support asks the rules of plan", "[cli]") {
+  Session cli;
+  cli.expect(0, "^Written +nxd$", "support llama2-7b trn2.3xlarge");
+  cli.prints("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not 4");
+  cli.refuse("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not 4",
+             "plan llama2-7b --nodes 2 --instance trn2.3xlarge --target nxdt");
+}
