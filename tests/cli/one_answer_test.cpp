@@ -108,3 +108,10 @@ TEST_CASE("support asks the rules of plan", "[cli]") {
   cli.refuse("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not 4",
              "plan llama2-7b --nodes 2 --instance trn2.3xlarge --target nxdt");
 }
+
+// Catches a sequence of 8,000 tokens for one who means 8,192.
+TEST_CASE("a sequence has no unit", "[cli]") {
+  Session cli;
+  cli.refuse("--sequence: \"8k\" has a unit", "plan llama3-8b --nodes 1 --sequence 8k");
+  cli.says("for example 8192");
+}
