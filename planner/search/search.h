@@ -83,6 +83,11 @@ struct Infeasible {
   std::optional<Plan> too_expensive;
 };
 
+/// True if the fault of a batch is that it is no multiple of the nodes, as the nearest with a plan is.
+[[nodiscard]] inline bool needs_even_batch(const Infeasible& why, int batch, int nodes) {
+  return why.nearest_batch > 0 && batch % nodes != 0 && why.nearest_batch % nodes == 0;
+}
+
 /// Resources and changes that would make a plan faster. First-order estimates where stated; all else stays
 /// the same.
 struct Sensitivity {

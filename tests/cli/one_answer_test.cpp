@@ -115,3 +115,18 @@ TEST_CASE("a sequence has no unit", "[cli]") {
   cli.refuse("--sequence: \"8k\" has a unit", "plan llama3-8b --nodes 1 --sequence 8k");
   cli.says("for example 8192");
 }
+
+// Catches reasons that are not those of the refusal.
+TEST_CASE("a refusal states its own reason", "[cli]") {
+  Session cli;
+  cli.expect(3, "None recommended: on none of these clusters does a run make progress",
+             "whatif llama3-8b --instances p5.48xlarge --nodes 4,8 --tokens 1T --checkpoint-steps 100000000");
+  cli.prints("failures come more often than a checkpoint is reached");
+  cli.prints_no("no strategy is legal");
+  cli.write(
+      "cluster.yaml",
+      "cluster: {instance: p5.48xlarge, nodes: 4}\n"
+      "jobs:\n  - {name: a, job: llama3-8b, nodes: 4, tokens: 1B, strategy: \"tp=1,framework=fsdp\"}\n");
+  cli.expect(0, "", "cluster $work/cluster.yaml");
+  cli.says_no("software.framework is not stated");
+}
