@@ -244,7 +244,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   o.job.options.free_strategy = true;
   const ResolvedJob resolved = resolve(o,
                                        {.writes = !o.target.empty() || !o.out.empty(),
-                                        .amend = with_prices(o.price)},
+                                        .amend = with_prices(o.price, OtherTypes::refused, o.pricing)},
                                        remarks);
   const io::Catalog& catalog = resolved.catalog();
   PlanResult out;

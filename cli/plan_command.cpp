@@ -173,6 +173,7 @@ void add_plan(CLI::App& app, Run& chosen) {
   add_profile(*command, o->common);
   add_hardware(*command, o->request.hardware);
   add_price(*command, o->request.price);
+  add_pricing(*command, o->request.pricing);
   command->footer(
       "Examples:\n"
       "  trnplan plan llama3-8b --nodes 4\n"

@@ -130,3 +130,17 @@ TEST_CASE("a refusal states its own reason", "[cli]") {
   cli.expect(0, "", "cluster $work/cluster.yaml");
   cli.says_no("software.framework is not stated");
 }
+
+// Catches a next command without the interruptions of the row that it shows.
+TEST_CASE("the plan of spot nodes is that of spot nodes", "[cli]") {
+  Session cli;
+  cli.expect(0, "--pricing spot$|--pricing spot ",
+             "whatif llama3-8b --instances p5.48xlarge --nodes 4,8 --tokens 1T --pricing spot");
+  const std::string job = "plan llama3-8b --nodes 4 --tokens 1T --deadline 90d" + kP5;
+  const json spot = json_of(cli, job + "--pricing spot").at("run"),
+             stated = json_of(cli, job + "--price p5=25.8/h").at("run");
+  INFO(spot.dump());
+  CHECK(spot != stated);
+  cli.refuse("--pricing: no reserved price of hgx",
+             "plan llama3-8b --nodes 2 --instance hgx-h100-80gb --pricing reserved");
+}
