@@ -136,6 +136,7 @@ class Builder {
     asked.profile = request_.profile;
     ResolveOptions options;
     options.one_strategy = !j.strategy.empty();
+    options.loop_stated = io::states_loop(j.strategy);
     options.amend = [&](io::JobReading& reading, const io::Catalog&) {
       if (reading.job.cluster.instance.nics > 0)
         reading.job.cluster.oversubscription = seen_by(stated_, j.nodes);
@@ -165,7 +166,7 @@ class Builder {
       m.report = plan->report;
       return;
     }
-    m.strategy = io::parse_strategy(j.strategy, m.job);
+    m.strategy = io::strategy_there(j.strategy, m.job);
     const Prediction p = predictor.predict(m.job, m.strategy);
     if (p.judgement.refused() || !p.judgement.plan) {
       const bool broken = !p.judgement.broken.empty();

@@ -15,6 +15,7 @@
 #include "text/diagnostic.h"
 #include "text/parse.h"
 #include "topology/chip_graph.h"
+#include "topology/nics.h"
 
 namespace trnplan::api {
 
@@ -259,9 +260,9 @@ CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
   timed.run.ranks = reading.ranks(cluster);
   timed.run.algorithm = reading.algorithm();
   cluster.oversubscription = r.oversubscription;
+  cluster.oversubscription = topology::oversubscription_of(cluster);
   const std::vector<Bytes> sizes = reading.sizes();
   reading.finish();
-  if (cluster.instance.nics == 0) cluster.oversubscription = 1;  // it oversubscribes nothing
   if (!r.sweeps() && sizes.front() != *parse_bytes(r.bytes)) {
     const double asked = parse_bytes(r.bytes)->value;
     remarks.add(fmt::format("{:.0f} byte{} not a whole number of {}: timed {:.0f}", asked,

@@ -71,7 +71,7 @@ Side on_cluster(const CompareRequest& r, const std::string& name, const ClusterW
                                         .loop_stated = io::states_loop(words.strategy),
                                         .amend = with_prices(r.price, OtherTypes::left_out)},
                                        remarks);
-  if (one) return predicted(name, resolved, io::parse_strategy(words.strategy, resolved.job()), remarks);
+  if (one) return predicted(name, resolved, io::strategy_there(words.strategy, resolved.job()), remarks);
   Recommendation best =
       Predictor(resolved).recommend(resolved.job(), {.layouts = 0, .explain = false, .why_nothing = false});
   const planner::Plan* plan = best.search.recommended_plan();
@@ -127,7 +127,7 @@ Side read_side(const CompareRequest& r, const std::string& name, Remarks& remark
                                         .loop_stated = io::states_loop(name),
                                         .amend = with_prices(r.price, OtherTypes::left_out)},
                                        remarks);
-  return predicted(name, resolved, io::parse_strategy(name, resolved.job()), remarks);
+  return predicted(name, resolved, io::strategy_there(name, resolved.job()), remarks);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "io/input/framework_names.h"
 #include "io/input/job_input.h"
 #include "planner/check/rules.h"
 #include "targets/registry.h"
@@ -110,6 +111,19 @@ void refuse_other_machines(const std::string& job, const io::JobReading& reading
                    fmt::format("{} does not train on {}", target.name(), machine.name),
                    others.empty() ? "choose another instance" : "write " + others + ", or leave it out"});
   throw InputError(std::move(fault));
+}
+
+void refuse_other_loop(const std::string& job, const io::JobReading& reading,
+                       const std::vector<topology::Instance>& types) {
+  const std::string key = "pin.framework";
+  const auto place = reading.places.find(key);
+  if (place == reading.places.end() || !reading.job.pin.framework) return;
+  for (const topology::Instance& type : types) {
+    auto fault = io::loop_fault(*reading.job.pin.framework, type,
+                                place->second.file.empty() ? SourcePos{job, 0, 0} : place->second,
+                                stated_as(key, place->second.file));
+    if (fault) throw InputError(*std::move(fault));
+  }
 }
 
 void refuse_mixed_machines(const std::string& job, const io::JobReading& reading,

@@ -36,6 +36,10 @@ void refuse_contradictions(const std::string& job, const io::JobReading& reading
 void refuse_other_machines(const std::string& job, const io::JobReading& reading,
                            const planner::Target& target, bool named);
 
+/// Throws InputError if the pinned training loop does not train on one of the types.
+void refuse_other_loop(const std::string& job, const io::JobReading& reading,
+                       const std::vector<topology::Instance>& types);
+
 /// Throws InputError if the job's types have several profiles, named by `profile_of`: a search compares times
 /// of a single profile.
 void refuse_mixed_machines(const std::string& job, const io::JobReading& reading,

@@ -93,7 +93,7 @@ void write_chakra(const ExportRequest& o, const models::StepModel& model, Remark
 
 bool export_traces(const ExportRequest& r, Remarks& remarks) {
   const ResolvedJob resolved = resolve(r, {.one_strategy = true}, remarks);
-  const models::Strategy strategy = io::parse_strategy(r.strategy, resolved.job());
+  const models::Strategy strategy = io::strategy_there(r.strategy, resolved.job());
   const Prediction p = Predictor(resolved).predict(resolved.job(), strategy);
   const models::Job& job = p.job;
   const models::Profile& profile = *p.stack->profile;

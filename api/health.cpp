@@ -24,7 +24,7 @@ class Timers {
  public:
   Timers(topology::Instance instance, double oversubscription, const models::Profile& profile)
       : instance_(std::move(instance)),
-        oversubscription_(instance_.nics == 0 ? 1 : oversubscription),
+        oversubscription_(oversubscription),
         profile_(profile),
         graph_(instance_) {}
 

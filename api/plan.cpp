@@ -71,10 +71,14 @@ void check(const models::Job& job, const planner::Plan& plan, const PlanRequest&
       fmt::format("plan \"{}\" contradicts itself: {}", describe(plan.strategy), fmt::join(broken, "; ")));
 }
 
-void check_result(const models::Job& job, const planner::SearchResult& result, const PlanRequest& o) {
+void check_result(const models::Job& job, const planner::SearchResult& result, const ResolvedJob& resolved,
+                  const PlanRequest& o) {
   for (const planner::Plan& plan : result.plans) check(job, plan, o);
   for (const planner::Plan& plan : result.layouts) check(job, plan, o);
-  for (const planner::ClusterPlan& c : result.clusters) check(job, c.plan, o);
+  for (const planner::ClusterPlan& c : result.clusters) {  // of any stack
+    const models::Job at = planner::as_planned(resolved.job(), c.plan);
+    check(resolved.stack_of(at, c.plan.strategy)->job, c.plan, o);
+  }
   if (!result.infeasible) return;
   if (result.infeasible->too_slow) check(job, *result.infeasible->too_slow, o);
   if (result.infeasible->too_expensive) check(job, *result.infeasible->too_expensive, o);
@@ -237,8 +241,10 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
                       "leave out --set or --out"});
   }
   o.job.options.free_strategy = true;
-  const ResolvedJob resolved =
-      resolve(o, {.writes = !o.target.empty() || !o.out.empty(), .amend = with_prices(o.price)}, remarks);
+  const ResolvedJob resolved = resolve(o,
+                                       {.writes = !o.target.empty() || !o.out.empty(),
+                                        .amend = with_prices(o.price, OtherTypes::refused, o.pricing)},
+                                       remarks);
   const io::Catalog& catalog = resolved.catalog();
   PlanResult out;
   out.baseline_file = baseline_file(o, catalog);
@@ -266,7 +272,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const planner::Target* target = best.stack->stack.target;
   planner::SearchResult& result = best.search;
   out.interrupted = o.stop != nullptr && o.stop->load();
-  check_result(job, result, o);
+  check_result(job, result, resolved, o);
   remark_choice(best, remarks);
   remark_ending(target, job, remarks);
   for (planner::Plan& plan : result.plans) predictor.tell_nearest(plan, *best.stack);
@@ -310,7 +316,9 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
                   !planner::inexpressible(*target, planner::as_planned(job, *winner), winner->strategy));
   if (!out.interrupted && o.time_limit <= 0) solve_for_nodes(result, resolved, predictor, o.allow_doubtful);
   out.run = whole_run(job, resolved.run(), result, catalog, remarks);
-  out.ties = planner::ties_of(job, result, profile, o.sure);
+  std::vector<planner::Plan> of_others;
+  for (const OtherStack& s : best.others) of_others.insert(of_others.end(), s.plans.begin(), s.plans.end());
+  out.ties = planner::ties_of(job, result, profile, o.sure, of_others);
   out.job = job;
   out.stack = best.stack->stack;
   out.others = std::move(best.others);

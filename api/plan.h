@@ -36,8 +36,9 @@ struct PlanRequest : Asked {
   double fit_probability = 0.9, sure = 0.9;
   planner::RiskAttitude risk = planner::RiskAttitude::neutral;
   bool allow_doubtful = false, force = false;
-  std::string price;  ///< of nodes by type, instead of the catalogue's; see stated_prices()
-  JobWords words;     ///< for measure.sh
+  std::string price;              ///< of nodes by type, instead of the catalogue's; see stated_prices()
+  std::string pricing = "usual";  ///< kind of the prices, as in WhatIfRequest
+  JobWords words;                 ///< for measure.sh
   const std::atomic<bool>* stop = nullptr;  ///< may be null; true = return the best so far
   std::function<void(const planner::SearchProgress&)> progress;  ///< may be empty; called often
 };

@@ -1,6 +1,8 @@
 #include "api/predictor.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "api/compared_jobs.h"
@@ -14,13 +16,12 @@ bool has_gpus(const topology::Instance& machine) {
   return machine.traits.accelerator == topology::Accelerator::gpu;
 }
 
-/// Expected value of the recommended plan by the job's objective; more is better. A plan that does not work
+/// Expected value of a recommended plan by the job's objective; more is better. A plan that does not work
 /// earns nothing, unless the job asks for the fastest.
-double worth(const Recommendation& r, planner::RiskAttitude attitude) {
-  const planner::Plan& plan = *r.search.recommended_plan();
+double worth(const planner::Plan& plan, models::Objective objective, planner::RiskAttitude attitude) {
   const double works = attitude == planner::RiskAttitude::fastest ? 1 : plan.works.value_or(1);
   const double rate = plan.report.tokens_per_second * works;
-  switch (r.stack->job.objective) {
+  switch (objective) {
     case models::Objective::step_time:
       return rate;
     case models::Objective::cost:
@@ -35,11 +36,67 @@ bool is_written(const Recommendation& r) {
   return !r.search.beyond_target && r.stack->stack.target != nullptr;
 }
 
-/// True for the one worth more; a plan that can be written precedes one that cannot.
-bool is_better(const Recommendation& a, const Recommendation& b, planner::RiskAttitude attitude) {
-  if (is_written(a) != is_written(b)) return is_written(a);
-  return worth(a, attitude) > worth(b, attitude);
-}
+/// A plan that a stack recommends; the job's objective, and the user's attitude to risk.
+struct Proposal {
+  const planner::Plan& plan;
+  bool written;
+  models::Objective objective;
+  planner::RiskAttitude attitude;
+
+  /// True if worth more; a plan that can be written precedes one that cannot.
+  bool is_better_than(const Proposal& o) const {
+    if (written != o.written) return written;
+    return worth(plan, objective, attitude) > worth(o.plan, objective, attitude);
+  }
+};
+
+/// The recommended plan of each cluster, of all stacks together.
+class RowsOfClusters {
+ public:
+  RowsOfClusters(const models::Job& job, planner::RiskAttitude attitude) : job_(job), attitude_(attitude) {}
+
+  void add(const Recommendation& found) {
+    for (const planner::ClusterPlan& c : found.search.clusters) {
+      const bool written = !c.beyond_target && found.stack->stack.target != nullptr;
+      const auto same = std::find_if(all_.begin(), all_.end(), [&](const Known& k) {
+        return k.cluster.plan.nodes == c.plan.nodes && k.cluster.plan.instance == c.plan.instance;
+      });
+      if (same == all_.end())
+        all_.push_back({c, written});
+      else if (proposal({c, written}).is_better_than(proposal(*same)))
+        *same = {c, written};
+    }
+  }
+
+  /// In the order of the job's types, then nodes.
+  std::vector<planner::ClusterPlan> take() {
+    std::stable_sort(all_.begin(), all_.end(),
+                     [&](const Known& a, const Known& b) { return place(a) < place(b); });
+    std::vector<planner::ClusterPlan> clusters;
+    for (Known& k : all_) clusters.push_back(std::move(k.cluster));
+    planner::mark_front(clusters);
+    return clusters;
+  }
+
+ private:
+  struct Known {
+    planner::ClusterPlan cluster;
+    bool written;
+  };
+  Proposal proposal(const Known& k) const { return {k.cluster.plan, k.written, job_.objective, attitude_}; }
+  std::pair<std::ptrdiff_t, std::ptrdiff_t> place(const Known& k) const {
+    const auto& [types, nodes] = std::tie(job_.space.instances, job_.space.nodes);
+    const auto type = std::find_if(types.begin(), types.end(), [&](const topology::Instance& i) {
+      return i.name == k.cluster.plan.instance;
+    });
+    return {type - types.begin(),
+            std::find(nodes.begin(), nodes.end(), k.cluster.plan.nodes) - nodes.begin()};
+  }
+
+  const models::Job& job_;
+  planner::RiskAttitude attitude_;
+  std::vector<Known> all_;
+};
 
 }  // namespace
 
@@ -109,8 +166,7 @@ Recommendation Predictor::search(const StackRef& stack, planner::SearchOptions o
     planner::tell_risk(plan, out.outlooks.back());
   }
   for (planner::Plan& plan : found.layouts) planner::tell_risk(plan, advisor.outlook(plan, recommended));
-  for (planner::ClusterPlan& c : found.clusters)
-    planner::tell_risk(c.plan, advisor.outlook(c.plan, recommended));
+  for (planner::ClusterPlan& c : found.clusters) planner::tell_risk(c.plan, advisor.outlook(c.plan, c.plan));
   return out;
 }
 
@@ -134,16 +190,22 @@ Recommendation Predictor::recommend(const models::Job& at, const planner::Search
   const StackRef* lacking = &stacks.front();  // whose lack is reported if none has a plan
   bool legal = false;                         // it has strategies that break no rule
   const auto set_aside = [&](const Recommendation& r) {
-    others.push_back({std::string(name_of(r.stack->stack)), *r.search.recommended_plan(), is_written(r)});
+    others.push_back({std::string(name_of(r.stack->stack)), *r.search.recommended_plan(), is_written(r),
+                      r.search.plans, r.search.recommended, r.outlooks});
   };
+  const auto proposal = [&](const Recommendation& r) {
+    return Proposal{*r.search.recommended_plan(), is_written(r), at.objective, attitude_};
+  };
+  RowsOfClusters clusters(at, attitude_);
   for (const StackRef& stack : stacks) {
     planner::SearchOptions own = options;
     own.why_nothing = options.why_nothing && !several;
     Recommendation found = search(stack, own);
+    clusters.add(found);
     if (found.search.plans.empty()) {
       if (!several) return found;
       if (found.search.counts.too_large > 0 && !std::exchange(legal, true)) lacking = &stack;
-    } else if (!best || is_better(found, *best, attitude_)) {
+    } else if (!best || proposal(found).is_better_than(proposal(*best))) {
       if (best) set_aside(*best);
       best = std::move(found);
     } else {
@@ -152,6 +214,7 @@ Recommendation Predictor::recommend(const models::Job& at, const planner::Search
   }
   if (!best) return search(*lacking, options);
   best->others = std::move(others);
+  best->search.clusters = clusters.take();
   return *std::move(best);
 }
 

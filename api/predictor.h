@@ -31,12 +31,17 @@ struct OtherStack {
   std::string name;
   planner::Plan plan;
   bool written = true;  ///< false: no target can write its config
+  /// Ranked plans, as of the recommended stack; `plan` is at index `recommended`.
+  std::vector<planner::Plan> plans = {};
+  std::size_t recommended = 0;
+  std::vector<planner::Outlook> outlooks = {};
 };
 
 /// The recommended stack and its plans.
 struct Recommendation {
-  StackRef stack;                          ///< stack of these plans
-  planner::SearchResult search;            ///< its plans have their intervals widened by their outlooks
+  StackRef stack;  ///< stack of these plans
+  /// Search of the stack: intervals of plans are widened by their outlooks, clusters have the plan of any stack.
+  planner::SearchResult search;
   std::vector<planner::Outlook> outlooks;  ///< of search.plans
   std::vector<OtherStack> others;          ///< that also have a plan
 };

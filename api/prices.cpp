@@ -1,7 +1,10 @@
 #include "api/prices.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "text/diagnostic.h"
 #include "text/document.h"
@@ -94,9 +97,12 @@ io::PriceList stated_prices(const std::string& price, const std::vector<topology
 }
 
 std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::string& price,
-                                                                     OtherTypes others) {
-  return [&price, others](io::JobReading& reading, const io::Catalog& catalog) {
-    if (price.empty()) return;
+                                                                     OtherTypes others,
+                                                                     const std::string& pricing) {
+  const planner::Pricing kind = planner::pricing_from(pricing).value_or(planner::Pricing::usual);
+  return [&price, others, kind](io::JobReading& reading, const io::Catalog& catalog) {
+    const bool usual = kind == planner::Pricing::usual;
+    if (price.empty() && usual) return;
     models::Job& job = reading.job;
     const std::vector<topology::Instance> types =
         job.space.instances.empty() ? std::vector{job.cluster.instance} : job.space.instances;
@@ -105,13 +111,27 @@ std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::
         others == OtherTypes::refused
             ? stated_prices(price, types, "name it as --instance, or leave its price out", catalog, faults)
             : stated_prices(price, catalog, faults);
-    if (!faults.empty()) throw InputError(std::move(faults));
-    const auto set = [&](topology::Instance& instance) {
+    planner::PriceOptions asked{.pricing = kind};
+    const auto set = [&](topology::Instance& instance, bool tell) {
       const auto own = stated.find(instance.name);
-      if (own != stated.end()) instance.prices = {planner::stated_price(own->second)};
+      auto paid = own != stated.end() ? std::optional(planner::stated_price(own->second))
+                  : usual             ? std::nullopt
+                                      : planner::paid_price(instance, asked);
+      if (!paid) {
+        if (!usual && tell)
+          faults.push_back({{"command line", 0, 0},
+                            "--pricing",
+                            fmt::format("no {} price of {} is known",
+                                        topology::price_words(std::string(to_string(kind))), instance.name),
+                            fmt::format("state one: --price {}=USD/h", instance.name)});
+        return;
+      }
+      if (!usual) paid->kind = to_string(kind);
+      instance.prices = {*std::move(paid)};
     };
-    set(job.cluster.instance);
-    for (topology::Instance& i : job.space.instances) set(i);
+    set(job.cluster.instance, job.space.instances.empty());
+    for (topology::Instance& i : job.space.instances) set(i, true);
+    if (!faults.empty()) throw InputError(std::move(faults));
   };
 }
 

@@ -27,10 +27,11 @@ enum class OtherTypes { refused, left_out };
 /// The same, of any types.
 [[nodiscard]] io::PriceList stated_prices(const std::string& price, const io::Catalog& catalog,
                                           std::vector<Diagnostic>& faults);
-/// Gives the machines of a job the prices of --price instead of the catalogue's (ResolveOptions::amend), which throws
-/// InputError with every fault. Refers to `price`.
+/// Gives the machines of a job the prices of --price, else the catalogue's of the kind of --pricing
+/// (ResolveOptions::amend), which throws InputError with every fault. A stated price is of that kind too, since the
+/// market may interrupt spot nodes at any price. Refers to `price`.
 [[nodiscard]] std::function<void(io::JobReading&, const io::Catalog&)> with_prices(
-    const std::string& price, OtherTypes others = OtherTypes::refused);
+    const std::string& price, OtherTypes others = OtherTypes::refused, const std::string& pricing = "usual");
 
 /// Adds a fault for each option that is wrong, and those of the file of --price. `types`: those compared.
 [[nodiscard]] planner::PriceOptions price_options(const WhatIfRequest& request,

@@ -102,6 +102,7 @@ void ResolvedJob::refuse(const Asked& asked, const ResolveOptions& options) {
   const bool named = choice_.target != nullptr;
   const planner::Target* stated = named ? choice_.target : targets::find(reading_.job.software.framework);
   if (trains_on_none(stated, types)) refuse_other_machines(asked.job.job, reading_, *stated, named);
+  refuse_other_loop(asked.job.job, reading_, types);
   if (options.one_strategy) return;
   std::vector<JobChoice> choices;
   for (const models::Job& at : clusters_of(reading_.job)) {

@@ -105,7 +105,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
       r, {.one_strategy = true, .loop_stated = io::states_loop(r.strategy), .amend = with_prices(r.price)},
       remarks);
   SimulateResult out;
-  out.strategy = io::parse_strategy(r.strategy, resolved.job());
+  out.strategy = io::strategy_there(r.strategy, resolved.job());
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");
   std::optional<models::Scenario> scenario;
   if (!r.scenario.empty())

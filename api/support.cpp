@@ -33,11 +33,13 @@ Asked asked_of(const std::string& model, const std::string& type,
   return asked;
 }
 
-/// Reason why the target can express no strategy of the model; "" if it can express one.
+/// Reason why the target can express no strategy of the model, or starts none; "" if it does.
 std::string lack_of(const planner::Target& target, const models::Job& job, const models::Profile& profile) {
   const StackChoice choice{&target};
   const models::Job own = on_stack(job, stacks_on({}, job, choice).front(), choice, profile);
   const models::Strategy usual = planner::default_strategy(own);
+  if (const auto broken = planner::contradictions(own, &target); !broken.empty())
+    return broken.front().message;
   if (target.expresses(own, usual)) return "";
   if (!planner::beyond_mending(target, own, usual) && !planner::is_beyond_target(own, &target)) return "";
   return planner::inexpressible(target, own, usual).value_or("none of its strategies");

@@ -160,7 +160,11 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
                                  [&](const topology::Instance& i) { return i.name == p.instance; });
   if (o.offerings.empty() && type != a.question.instances.end()) {
     const auto paid = paid_price(*type, prices);
-    const topology::Price* known = type->price();
+    const bool spot = paid && prices.pricing == planner::Pricing::spot;  // the market interrupts its nodes
+    const auto kind =
+        spot ? paid_price(*type, planner::PriceOptions{.pricing = prices.pricing}) : std::nullopt;
+    const topology::Price* known = spot ? kind ? &*kind : nullptr : type->price();
+    add("--pricing", std::string(to_string(prices.pricing)), spot);
     if (paid && (known == nullptr || paid->usd_per_hour != known->usd_per_hour))
       add("--price", fmt::format("{}={:.6g}/h", p.instance, paid->usd_per_hour), true);
   }

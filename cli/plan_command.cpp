@@ -67,7 +67,8 @@ void show(const PlanOptions& o, const api::PlanResult& r) {
                       refusal ? &*refusal : nullptr,
                       r.training ? &*r.training : nullptr,
                       r.writable,
-                      r.measures};
+                      r.measures,
+                      r.others};
   print_text(plan_answer(answer) + (run != nullptr ? whole_run_text(*run, !r.search.plans.empty()) : "") +
              (o.details ? search_details(answer, text_width()) : ""));
 }
@@ -172,6 +173,7 @@ void add_plan(CLI::App& app, Run& chosen) {
   add_profile(*command, o->common);
   add_hardware(*command, o->request.hardware);
   add_price(*command, o->request.price);
+  add_pricing(*command, o->request.pricing);
   command->footer(
       "Examples:\n"
       "  trnplan plan llama3-8b --nodes 4\n"

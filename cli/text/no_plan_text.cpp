@@ -108,7 +108,7 @@ std::string no_plan_text(const Answer& a, const planner::Infeasible& why) {
   if (why.too_slow || why.too_expensive)
     return entry("No plan", "every plan misses the limits") + limits_text(job, why);
   const int batch = job.training.global_batch, nodes = job.cluster.nodes;
-  const bool uneven = why.nearest_batch > 0 && job.space.nodes.empty() && batch % nodes != 0;
+  const bool uneven = job.space.nodes.empty() && planner::needs_even_batch(why, batch, nodes);
   std::string text = entry(
       "No plan", uneven        ? fmt::format("global batch {} is no multiple of {} nodes", batch, nodes)
                  : why.closest ? fmt::format("no strategy is legal and fits the memory of a {}",

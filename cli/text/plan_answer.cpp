@@ -111,19 +111,36 @@ std::string against_best(const Plan& p, const Plan& best) {
   return fmt::format("{}", fmt::join(apart, ", "));
 }
 
+/// Training loop of a plan if the best one has another: ", with megatron".
+std::string loop_words(const Answer& a, const Plan& p) {
+  if (p.strategy.framework == a.result.recommended_plan()->strategy.framework) return "";
+  return fmt::format(", with {}", models::framework_of(p.strategy).name());
+}
+
 /// A plan compared with the best one: its layout and recompute or, in the same layout, the other differences.
 std::string beside_best(const Answer& a, const Plan& p, bool alike) {
   if (alike) return "the same layout, " + against_best(p, *a.result.recommended_plan());
-  return layout_words(p.strategy) + choices_of(a.job, p) + ", " + recompute_words(p.strategy);
+  return layout_words(p.strategy) + choices_of(a.job, p) + ", " + recompute_words(p.strategy) +
+         loop_words(a, p);
 }
 
 /// Least gain over the recommended plan that is printed: 0.1 %, rounded.
 constexpr double kLeastGain = 5e-4;
 
-/// Line on the proven fastest plan if another is recommended, and faster by more than nothing.
+/// Line on the proven fastest plan of all training loops if another is recommended, and faster by more than
+/// nothing.
 std::string fastest_text(const Answer& a) {
-  if (a.result.recommended == 0) return "";
-  const Plan &fastest = a.result.plans.front(), &best = *a.result.recommended_plan();
+  std::vector<Plan> others;
+  std::vector<const planner::Outlook*> risks;
+  for (const api::OtherStack& o : a.others) {
+    if (o.plans.empty()) continue;
+    others.push_back(o.plans.front());
+    risks.push_back(o.outlooks.empty() ? nullptr : &o.outlooks.front());
+  }
+  const Plan &fastest = planner::fastest_of(a.job, a.result, others), &best = *a.result.recommended_plan();
+  const planner::Outlook *risky = outlook_of(a, 0), *safe = outlook_of(a, a.result.recommended);
+  for (std::size_t i = 0; i < others.size(); ++i)
+    if (&others[i] == &fastest) risky = risks[i];
   const bool by_price = a.job.objective == models::Objective::cost;
   const auto cost = [&](const Plan& p) {
     return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second;
@@ -131,9 +148,9 @@ std::string fastest_text(const Answer& a) {
   // So much more speed, or so much less money.
   const double ratio = cost(best) / cost(fastest), gain = by_price ? 1 - 1 / ratio : ratio - 1;
   if (gain < kLeastGain) return "";
-  const bool alike = layout_words(fastest.strategy) == layout_words(best.strategy) &&
+  const bool alike = fastest.strategy.framework == best.strategy.framework &&
+                     layout_words(fastest.strategy) == layout_words(best.strategy) &&
                      choices_of(a.job, fastest) == choices_of(a.job, best);
-  const planner::Outlook *risky = outlook_of(a, 0), *safe = outlook_of(a, a.result.recommended);
   std::vector<std::string> parts = {beside_best(a, fastest, alike),
                                     fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
                                                 100 * gain, by_price ? "cheaper" : "faster")};
@@ -230,6 +247,7 @@ std::string clusters_text(const Answer& a) {
     if (p.works && *p.works < kSurely)
       parts.push_back((p.graph.is_limited() ? "fits and compiles: " : "fits and runs: ") +
                       probability_text(*p.works));
+    if (const std::string loop = loop_words(a, p); !loop.empty()) parts.push_back(loop.substr(2));
     text += entry(text.empty() ? "Also" : "", fields(parts));
   }
   return text;

@@ -33,6 +33,7 @@ struct Answer {
   const api::WrittenTraining* training = nullptr;      ///< training of the folder; may be null
   bool writable = true;                                ///< the target can express the recommended plan
   bool measures = true;  ///< its folders get a measure.sh if that resolves a tie
+  std::vector<api::OtherStack> others = {};  ///< other stacks that were searched and have a plan
 };
 
 /// A label at the left, and text to its right; further lines are aligned with the text.

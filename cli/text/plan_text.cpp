@@ -233,6 +233,17 @@ std::string confidence_text(const models::Job& job, const planner::Confidence& c
   return text;
 }
 
+/// Ranking of the plans of each other training loop that was searched.
+std::string others_text(const Answer& a, int width) {
+  std::string text;
+  for (const api::OtherStack& o : a.others) {
+    if (o.plans.empty()) continue;
+    text += fmt::format("\nTrained by {} (--target {} plans for it alone)\n", o.name, o.name) +
+            plan_table(a.job, o.plans, {}, width, o.recommended);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string search_details(const Answer& a, int width) {
@@ -243,7 +254,7 @@ std::string search_details(const Answer& a, int width) {
   std::string text;
   if (found) {
     text += "\n" + plan_table(a.job, r.plans, a.confidence.first_is_better, width, r.recommended) +
-            confidence_text(a.job, a.confidence, a.script) + winner_text(a, width);
+            confidence_text(a.job, a.confidence, a.script) + others_text(a, width) + winner_text(a, width);
   } else if (r.infeasible) {
     text += "\n" + infeasible_text(*r.infeasible, accelerator, width);
   }

@@ -146,7 +146,8 @@ Catalog Catalog::with_hardware(const std::vector<HardwareSetting>& settings) con
   }
   std::vector<Diagnostic> faults;
   for (const HardwareSetting& s : settings) {
-    if (!keys.contains(s.key)) faults.push_back(unknown_key(s, "no instance type has this number", keys));
+    if (!keys.contains(s.key))
+      faults.push_back(unknown_key(s, "no prediction depends on such a number", keys));
     const auto unit = units.find(s.key);
     if (unit != units.end() && !s.times && s.unit.empty()) faults.push_back(without_unit(s, unit->second));
   }
@@ -161,7 +162,8 @@ void Catalog::refuse_unset(const topology::Instance& instance) const {
       continue;
     std::set<std::string> keys;
     for (SettableNumber& n : settable(instance.name)) keys.insert(std::move(n.key));
-    faults.push_back(unknown_key(s, instance.name + " has no such number", keys));
+    faults.push_back(
+        unknown_key(s, "no prediction for " + instance.name + " depends on such a number", keys));
   }
   if (!faults.empty()) throw InputError(std::move(faults));
 }
@@ -180,9 +182,7 @@ std::vector<std::string> Catalog::models() const {
 topology::Instance Catalog::instance(std::string_view name) const {
   return known_->of(known_->instances, name, [&] {
     Node file = open_entry(folder_ / "instances", "instance type", name);
-    std::vector<std::string> changes = apply_settings(hardware_, file);
-    topology::Instance instance = instance_from(file);
-    instance.changes = std::move(changes);
+    topology::Instance instance = instance_with(hardware_, std::move(file));
     if (instance.name == name) return instance;
     throw InputError(Diagnostic{{(folder_ / "instances" / (std::string(name) + ".json")).string()},
                                 "name",

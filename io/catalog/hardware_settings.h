@@ -4,15 +4,17 @@
 //   core.memory=32GiB     another value, in any unit that the catalogue's reader knows for the key
 //   nic_bandwidth=x2      a factor on the file's value
 //
-// Keys are those of catalog/instances/NAME.json, dotted. The changed file is read as any other: bounds and
-// units are its reader's. What follows from several keys at once (the spreads of a profile, prices) stays as
-// it is.
+// Keys are those of catalog/instances/NAME.json, dotted, that a prediction for the machine depends on; its
+// other numbers are refused. The changed file is read as any other: bounds and units are its reader's. NICs
+// are dealt out anew to the chips (topology/nics.h). What follows from several keys at once (the spreads of a
+// profile, prices) stays as it is.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "text/document.h"
+#include "topology/instance.h"
 
 namespace trnplan::io {
 
@@ -34,10 +36,11 @@ struct SettableNumber {
   double value = 0;
   std::string unit;  ///< "1" = none
 };
-/// The numbers of a file, in its order.
+/// The numbers of a file that a prediction depends on, in its order.
 [[nodiscard]] std::vector<SettableNumber> settable_numbers(const Node& file);
 
-/// Changes the file; returns the settings that it has a key for, as written.
-std::vector<std::string> apply_settings(const std::vector<HardwareSetting>& settings, Node& file);
+/// The instance of a file with the settings that the file has a key for, which its `changes` list. Throws
+/// InputError for a damaged file, and for values that the machine cannot have.
+[[nodiscard]] topology::Instance instance_with(const std::vector<HardwareSetting>& settings, Node file);
 
 }  // namespace trnplan::io

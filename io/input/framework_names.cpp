@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "io/input/job_sections.h"
@@ -34,6 +35,23 @@ std::string loop_fix(const std::string& name) {
   const std::string_view loop = target->framework().empty() ? known.front() : target->framework();
   return "write " + std::string(loop) + ", the training loop of " + name +
          ", whose own name is software.framework: " + name + ", or --target of plan";
+}
+
+std::optional<Diagnostic> loop_fault(std::string_view loop, const topology::Instance& machine, SourcePos at,
+                                     std::string key) {
+  const auto named = [](std::string_view name) -> const models::Framework& {
+    models::Strategy s;
+    s.framework = models::stated_framework(name);
+    return models::framework_of(s);
+  };
+  const models::Framework& own = named(loop.empty() ? models::framework_names().front() : loop);
+  if (own.trains_on(machine.traits)) return std::nullopt;
+  std::vector<std::string> others;
+  for (const std::string_view name : models::framework_names())
+    if (named(name).trains_on(machine.traits)) others.emplace_back(name);
+  return Diagnostic{std::move(at), std::move(key),
+                    fmt::format("{} does not train on {}", own.name(), machine.name),
+                    "leave it out, or use one of: " + joined(others)};
 }
 
 std::string stack_fix(const std::string& name) {

@@ -24,7 +24,7 @@ constexpr JobKey kJobKeys[] = {
     {"training", "tokens", "of the whole run: `15T`", "days and dollars of the run are not reported"},
     {"training", "precision",
      "`mixed_precision`, `autocast`, `bf16SR`, `fp32`, `manual`, `fp8`, `fp8_param_gather`; `any` tries the "
-     "first four. They "
+     "first four, on GPUs two. They "
      "train differently: choose `any` only if that does not matter",
      "`mixed_precision`"},
     {"", "cluster", "the machines", "required, except with an NxDT YAML", true},

@@ -1,7 +1,11 @@
 #include <cctype>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
@@ -11,6 +15,8 @@
 namespace trnplan::io {
 
 namespace {
+
+constexpr std::string_view kSequence = "sequence";
 
 /// A whole number, also written 1K; required unless an NxDT file gave `fallback`.
 int whole_count(JobDraft& d, MapReader& fields, std::string_view key, int fallback, int most) {
@@ -39,13 +45,21 @@ void read_global_batch(JobDraft& d, MapReader& fields) {
   value = whole_count(d, fields, "global_batch", value, models::run_limits.global_batch);
 }
 
-/// People who write 8K for a sequence usually mean 8192.
-void note_thousands(JobDraft& d, const Node& training, int sequence) {
-  const Node* node = training.find("sequence");
-  if (node == nullptr || node->scalar.empty() || (node->scalar.back() != 'K' && node->scalar.back() != 'k'))
-    return;
-  d.note("training.sequence: " + printable(node->scalar, 20) + " means " + std::to_string(sequence) +
-         " tokens (K is 1000)");
+/// Tokens of a sequence, without a unit: people who write 8K may mean 8,000 or 8,192.
+int sequence_of(JobDraft& d, MapReader& fields, int fallback) {
+  const Node* node = fields.has(kSequence) ? fields.raw(kSequence) : nullptr;
+  const bool thousands =
+      node != nullptr && !node->scalar.empty() && (node->scalar.back() == 'K' || node->scalar.back() == 'k');
+  const auto count =
+      thousands
+          ? number_of({.kind = Node::Kind::scalar, .scalar = node->scalar.substr(0, node->scalar.size() - 1)})
+          : std::nullopt;
+  if (!count) return whole_count(d, fields, kSequence, fallback, models::run_limits.sequence);
+  fields.fault(kSequence,
+               in_quotes(printable(node->scalar, 20)) + " has a unit, which may be 1000 or 1024 tokens",
+               fmt::format("write the tokens without unit, for example {:.0f}",
+                           *count >= 1 ? 1024 * std::floor(*count) : 8192.0));
+  return fallback;
 }
 
 void read_precision(JobDraft& d, MapReader& fields) {
@@ -77,8 +91,7 @@ void read_job_training(JobDraft& d, MapReader& map) {
   }
   MapReader fields = job_section(*node, "training", d.faults);
   models::Training& t = d.job().training;
-  t.sequence = whole_count(d, fields, "sequence", t.sequence, models::run_limits.sequence);
-  note_thousands(d, *node, t.sequence);
+  t.sequence = sequence_of(d, fields, t.sequence);
   read_global_batch(d, fields);
   fields.ignore({"per_node"});
   if (fields.has("per_node"))

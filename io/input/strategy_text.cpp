@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,8 @@ using models::Strategy;
 namespace {
 
 using models::StrategyKey;
+
+constexpr std::string_view kLoop = "framework";
 
 /// The chunks of a schedule that has virtual stages, and as many always.
 std::optional<int> only_chunks(models::Schedule s) {
@@ -149,7 +152,7 @@ class StrategyParser {
 }  // namespace
 
 bool states_loop(const std::string& strategy) {
-  const std::string key = "framework=";
+  const std::string key = std::string(kLoop) + "=";
   return strategy.starts_with(key) || strategy.find("," + key) != std::string::npos;
 }
 
@@ -175,6 +178,14 @@ void set_schedule(Strategy& s, models::Schedule schedule, const SourcePos& place
 
 Strategy parse_strategy(const std::string& text, Job job) {
   return StrategyParser(std::move(job)).parse(text);
+}
+
+Strategy strategy_there(const std::string& text, const Job& job) {
+  Strategy s = parse_strategy(text, job);
+  if (!states_loop(text)) return s;
+  auto wrong = loop_fault(s.framework, job.cluster.instance, {"--strategy", 0, 0}, std::string(kLoop));
+  if (wrong) throw InputError(*std::move(wrong));
+  return s;
 }
 
 }  // namespace trnplan::io

@@ -12,6 +12,9 @@ namespace trnplan::io {
 /// brief names; missing keys take the defaults of planner::default_strategy. Throws InputError with every
 /// fault: unknown or repeated keys, values that do not parse, a dp that contradicts the cluster.
 models::Strategy parse_strategy(const std::string& text, models::Job job);
+/// The same for a prediction: refuses a training loop that the text states and that does not train on the job's
+/// machine.
+[[nodiscard]] models::Strategy strategy_there(const std::string& text, const models::Job& job);
 
 /// True if the text says which training loop runs it.
 [[nodiscard]] bool states_loop(const std::string& strategy);

@@ -91,7 +91,7 @@ BytesPerSecond Fabric::rate_of(Id local) const {
       break;
     case Kind::spine_out:
     case Kind::spine_in:
-      return i.nic * (share * i.nics / cluster_->oversubscription);
+      return i.nic * (share * i.nics / topology::oversubscription_of(*cluster_));
     case Kind::unreachable:
       return {};
   }

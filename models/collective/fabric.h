@@ -18,6 +18,7 @@
 #include "models/parameters/profile.h"
 #include "topology/chip_graph.h"
 #include "topology/instance.h"
+#include "topology/nics.h"
 #include "topology/placement.h"
 
 namespace trnplan::models {
@@ -75,7 +76,7 @@ class Fabric {
   Id memory(int cls, int core) const { return base(cls) + first_memory_ + static_cast<Id>(core); }
   /// NIC of a core's chip. Requires: the instance has NICs.
   Id nic(int cls, int core, Kind direction) const;
-  bool has_spine() const { return cluster_->oversubscription > 1; }
+  bool has_spine() const { return topology::oversubscription_of(*cluster_) > 1; }
   Id spine(int cls, Kind direction) const;
 
   /// A directed link of the node and the part of a message that takes it.

@@ -91,6 +91,8 @@ class Device {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The keys of "core" in an instance file that it needs besides bf16, memory and hbm_bandwidth.
   [[nodiscard]] virtual std::vector<std::string_view> needs() const = 0;
+  /// Further keys of "core" that its times depend on where a file states them.
+  [[nodiscard]] virtual std::vector<std::string_view> uses() const = 0;
 
   [[nodiscard]] virtual Work matmul(const DeviceContext& on, const MatmulShape& shape) const = 0;
   /// Work on rows x width elements.

@@ -31,6 +31,7 @@ class NeuronCore final : public Device {
  public:
   std::string_view name() const override { return "neuron_core"; }
   std::vector<std::string_view> needs() const override;
+  std::vector<std::string_view> uses() const override { return {"lnc"}; }
   Work matmul(const DeviceContext& on, const MatmulShape& shape) const override;
   Work elements(const DeviceContext& on, const ElementKind& kind, double rows, double width) const override;
   Work memory(const DeviceContext& on, Bytes bytes) const override;

@@ -206,8 +206,11 @@ class Framework {
   /// True if ring attention repeats K and V to the number of query heads under grouped-query attention;
   /// otherwise they go round as they are.
   [[nodiscard]] virtual bool repeats_keys() const { return true; }
-  /// True if the framework trains on such machines; on others a strategy that names it is a what-if.
+  /// True if the framework trains on such machines; on others a strategy that names it is refused.
   [[nodiscard]] virtual bool trains_on(const topology::Traits& machine) const = 0;
+  /// True if ranks of TP beyond the heads of keys and values each have a copy of one. Otherwise TP divides
+  /// those heads.
+  [[nodiscard]] virtual bool copies_key_heads() const { return true; }
   /// True if classes of modules can be recomputed alone. Otherwise the choice is between the other units of
   /// recomputed(), the whole layer, and nothing.
   [[nodiscard]] virtual bool recomputes_classes() const { return true; }

@@ -70,6 +70,9 @@ class Fsdp : public Nxd {
  public:
   explicit constexpr Fsdp(const FsdpOptions& options) : options_(options) {}
   std::string_view name() const override { return options_.name; }
+  /// False: the projections of keys and values are sharded by columns, and each rank views its columns as whole
+  /// heads (pytorch/torchtitan models/llama3, Attention and parallelize).
+  bool copies_key_heads() const override { return false; }
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu ||
            (options_.native_pytorch && machine.native_pytorch);

@@ -9,6 +9,7 @@
 
 #include "models/step/shared_links.h"
 #include "models/step/step_lanes.h"
+#include "topology/nics.h"
 #include "units/index.h"
 
 namespace trnplan::models {
@@ -23,7 +24,7 @@ std::vector<StageGroups> groups_of_stages(const StepLayout& layout) {
 
 topology::Cluster cluster_of(const StepParts& parts, const Scenario& scenario) {
   topology::Cluster cluster = parts.job.cluster;
-  cluster.oversubscription /= scenario.spine;
+  cluster.oversubscription = topology::oversubscription_of(cluster) / scenario.spine;
   return cluster;
 }
 

@@ -28,6 +28,10 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
   const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
   if (gpu && strategy.precision == Precision::fp32 && core.fp32.value <= 0)
     return "products in FP32 are not modelled on " + job.cluster.instance.name + ": their peak is not stated";
+  using enum Precision;
+  if (const Precision p = strategy.precision; gpu && (p == bf16_sr || p == autocast || p == manual))
+    return "precision " + std::string(to_string(p)) + ", one of NxD's, is not modelled on " +
+           job.cluster.instance.name;
   const Framework& framework = framework_of(strategy);
   if (schedule_of(strategy).splits_backward()) {
     if (framework.reduces_with_backward(strategy))

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "models/framework/framework.h"
 #include "models/framework/schedule.h"
 #include "models/step/step.h"
 #include "planner/plan/space.h"
@@ -75,6 +76,13 @@ Found experts_divide(const Job& job, const Strategy& s) {
 
 Found heads(const Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
+  const models::Framework& loop = models::framework_of(s);
+  if (const int kv = a.kv_heads; kv > 0 && !loop.copies_key_heads() && kv % s.tensor_parallel != 0) {
+    return Broken{fmt::format("{} key and value heads on TP {}, and {} has no copies of them", kv,
+                              s.tensor_parallel, loop.name()),
+                  near_tensor_parallel(
+                      job, s, [&](int t) { return kv % t == 0; }, "choose a TP that divides them")};
+  }
   if (a.heads % s.tensor_parallel == 0 && a.intermediate % s.tensor_parallel == 0) return std::nullopt;
   return Broken{fmt::format("{} attention heads and intermediate size {} must both divide by TP {}", a.heads,
                             a.intermediate, s.tensor_parallel),

@@ -28,7 +28,7 @@ void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job
   const Infeasible& why = *result.infeasible;
   if (why.closest && why.memory) p.nodes_that_would_do = why.nodes_that_would_do;
   const int batch = job.training.global_batch;
-  if (why.nearest_batch > 0 && batch % p.nodes != 0) {
+  if (needs_even_batch(why, batch, p.nodes)) {
     p.why = fmt::format("batch: global batch {} is no multiple of {} nodes; the nearest with a plan is {}",
                         batch, p.nodes, why.nearest_batch);
   } else if (why.closest && why.memory) {
@@ -113,6 +113,7 @@ WhatIfPoint ClusterPoints::at(const topology::Instance& instance, int nodes, Wan
   if (!p.run.why.empty()) {
     p.plan.reset();
     p.why = p.run.why;
+    if (q.checkpoint_steps > 0) p.fix = "fewer --checkpoint-steps, or leave them out for the best number";
   }
   return p;
 }

@@ -98,9 +98,10 @@ std::string reason_without_plans(const std::vector<WhatIfPoint>& points, const W
     for (const topology::Instance& i : q.instances) names += (names.empty() ? "" : ", ") + i.name;
     return fmt::format("the step time of {} is not modelled", names);
   }
-  const bool run =
-      std::any_of(points.begin(), points.end(), [](const WhatIfPoint& p) { return !p.run.why.empty(); });
-  if (run && q.asks_for_tokens()) return "on none of these clusters does a run make progress";
+  const auto stands = [](const WhatIfPoint& p) { return !p.run.why.empty(); };
+  if (std::any_of(points.begin(), points.end(), stands) &&
+      (q.asks_for_tokens() || std::all_of(points.begin(), points.end(), stands)))
+    return "on none of these clusters does a run make progress";
   return "no strategy is legal and fits on any of these clusters";
 }
 

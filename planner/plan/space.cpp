@@ -145,6 +145,7 @@ bool attention_runs(const Job& job, const Strategy& s) {
 std::vector<models::Precision> precisions(const Job& job) {
   using enum models::Precision;
   if (!job.space.precision) return {job.training.precision};
+  if (on_gpus(job)) return {mixed_precision, fp32};
   return {mixed_precision, autocast, bf16_sr, fp32};
 }
 

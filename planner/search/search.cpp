@@ -83,8 +83,8 @@ class Search {
     if (!result_.plans.empty()) {
       home_ = known_.place_of(result_.plans.front());
       result_.layouts = ranking_.best_of_layouts(home_.first);
-      recommend(open);
       if (known_.clusters.size() > 1) compare_clusters();
+      recommend(open);
     }
     count();
     explain();
@@ -142,15 +142,22 @@ class Search {
 
   void cut(std::string_view what) { result_.cut_short.emplace_back(what); }
 
+  bool is_advised() const {
+    return options_.advisor != nullptr && options_.advisor->attitude() != RiskAttitude::fastest &&
+           !clock_.interrupted();
+  }
+
   /// Chooses the recommended plan; where fewer nodes go first, among clusters of as many nodes as the
   /// winner's.
   void recommend(std::vector<Place> open) {
-    if (options_.advisor == nullptr || options_.advisor->attitude() == RiskAttitude::fastest ||
-        clock_.interrupted())
-      return;
+    if (!is_advised()) return;
     const double nodes = known_.score(home_).first;
     std::erase_if(open, [&](const Place& p) { return known_.score(p).first != nodes; });
     std::optional<Plan> plan = Advice(known_, clock_, options_, profile_).recommended(open);
+    if (plan) {  // where it is, the plan is that of its cluster alone
+      for (const Plan& own : advised_)
+        if (own.nodes == plan->nodes && own.instance == plan->instance) plan = own;
+    }
     if (!plan) {
       if (!clock_.interrupted()) cut("the fastest is recommended, whatever its risk");
       return;
@@ -170,27 +177,24 @@ class Search {
     plans.insert(later, std::move(*plan));
   }
 
-  /// Finds the best plan of each cluster, and marks those that no other beats in days, dollars and nodes at
-  /// once.
+  /// Finds the plan that is recommended on each cluster, or the fastest where no risk counts.
   void compare_clusters() {
     for (std::size_t k = 0; k < known_.clusters.size(); ++k) {
       if (clock_.stop_now()) {
         if (!clock_.interrupted()) cut("not every cluster is compared");
         break;
       }
-      for (Plan& plan : ranking_.best_of(known_.legal_of(static_cast<int>(k)), 1, false))
-        result_.clusters.push_back({std::move(plan), true});
+      const std::vector<Place> mine = known_.legal_of(static_cast<int>(k));
+      const bool beyond = known_.clusters[k].beyond_target;
+      std::vector<Plan> best = ranking_.best_of(mine, 1, false);
+      if (best.empty()) continue;
+      if (is_advised()) {
+        if (auto plan = Advice(known_, clock_, options_, profile_).recommended(mine))
+          best.front() = advised_.emplace_back(*std::move(plan));
+      }
+      result_.clusters.push_back({std::move(best.front()), true, beyond});
     }
-    const auto beats = [](const Plan& a, const Plan& b) {
-      const auto time = [](const Plan& p) { return 1 / p.report.tokens_per_second; };
-      const double cost_a = a.usd_per_hour * time(a), cost_b = b.usd_per_hour * time(b);
-      const bool no_worse = time(a) <= time(b) && cost_a <= cost_b && a.nodes <= b.nodes;
-      return no_worse && (time(a) < time(b) || cost_a < cost_b || a.nodes < b.nodes);
-    };
-    for (ClusterPlan& c : result_.clusters) {
-      c.on_front = std::none_of(result_.clusters.begin(), result_.clusters.end(),
-                                [&](const ClusterPlan& o) { return beats(o.plan, c.plan); });
-    }
+    mark_front(result_.clusters);
   }
 
   void count() {
@@ -287,7 +291,8 @@ class Search {
   const SearchOptions& options_;
   bool accept_doubt_;
   int legal_ = 0;
-  Place home_{};  ///< place of the fastest plan
+  Place home_{};               ///< place of the fastest plan
+  std::vector<Plan> advised_;  ///< of clusters that are compared, where risk counts
   SearchResult result_;
   SearchClock clock_;
   Simulations known_;
@@ -295,6 +300,19 @@ class Search {
 };
 
 }  // namespace
+
+void mark_front(std::vector<ClusterPlan>& clusters) {
+  const auto beats = [](const Plan& a, const Plan& b) {
+    const auto time = [](const Plan& p) { return 1 / p.report.tokens_per_second; };
+    const double cost_a = a.usd_per_hour * time(a), cost_b = b.usd_per_hour * time(b);
+    const bool no_worse = time(a) <= time(b) && cost_a <= cost_b && a.nodes <= b.nodes;
+    return no_worse && (time(a) < time(b) || cost_a < cost_b || a.nodes < b.nodes);
+  };
+  for (ClusterPlan& c : clusters) {
+    c.on_front = std::none_of(clusters.begin(), clusters.end(),
+                              [&](const ClusterPlan& o) { return beats(o.plan, c.plan); });
+  }
+}
 
 bool may_reach(const Job& job, const models::Profile& profile, const SearchOptions& options) {
   return may_reach(job, profile, options.allow_doubtful || layout_is_pinned(job), options.fit_probability,

@@ -83,6 +83,11 @@ struct Infeasible {
   std::optional<Plan> too_expensive;
 };
 
+/// True if the fault of a batch is that it is no multiple of the nodes, as the nearest with a plan is.
+[[nodiscard]] inline bool needs_even_batch(const Infeasible& why, int batch, int nodes) {
+  return why.nearest_batch > 0 && batch % nodes != 0 && why.nearest_batch % nodes == 0;
+}
+
 /// Resources and changes that would make a plan faster. First-order estimates where stated; all else stays
 /// the same.
 struct Sensitivity {
@@ -93,11 +98,14 @@ struct Sensitivity {
   Seconds with_faster_kernels{};  ///< its step with tensor-engine efficiencies 10 % higher
 };
 
-/// The best plan of one of several clusters.
+/// The plan that is recommended on one of several clusters: that of a search of this cluster alone.
 struct ClusterPlan {
   Plan plan;
-  bool on_front = false;  ///< no other has fewer days, dollars and nodes
+  bool on_front = false;       ///< no other has fewer days, dollars and nodes
+  bool beyond_target = false;  ///< SearchResult::beyond_target of a search of this cluster alone
 };
+/// Sets on_front of each.
+void mark_front(std::vector<ClusterPlan>& clusters);
 
 struct SearchResult {
   SpaceCounts counts;
@@ -106,7 +114,7 @@ struct SearchResult {
   std::vector<Plan> plans;
   std::size_t recommended = 0;        ///< among `plans`
   std::vector<Plan> layouts;          ///< the best plans of different layouts, best first
-  std::vector<ClusterPlan> clusters;  ///< if nodes or instance are free: the best of each cluster
+  std::vector<ClusterPlan> clusters;  ///< if nodes or instance are free: one of each cluster with a plan
   /// Near misses: refused strategies with a bound that beats the winner, or any if there is no winner. Those
   /// that break a rule first, then those that are too large, the nearest miss first.
   std::vector<Refusal> refused;

@@ -7,6 +7,7 @@
 #include "models/step/step.h"
 #include "planner/check/judge.h"
 #include "planner/search/explain.h"
+#include "topology/nics.h"
 
 namespace trnplan::planner {
 
@@ -113,8 +114,11 @@ std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Pro
   }
   r.with_faster_kernels = step(quicker);
   if (job.cluster.nodes > 1 && job.cluster.instance.nics > 0) {
-    job.cluster.instance.nic = job.cluster.instance.nic * 2;  // twice as many, of the same chips
-    r.with_twice_the_nics = step(profile);
+    const topology::Instance& machine = job.cluster.instance;
+    if (auto twice = topology::with_nics(machine, 2 * machine.nics)) {
+      job.cluster.instance = *std::move(twice);
+      r.with_twice_the_nics = step(profile);
+    }
   }
   return r;
 }

@@ -81,6 +81,7 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   a.text("profile", r.profile);
   a.texts("hardware", r.hardware);
   a.text("price", r.price);
+  a.word("pricing", r.pricing, {"usual", "on_demand", "reserved", "capacity_block", "spot"});
   a.whole("top", r.top, 1, 1000);
   a.whole("threads", r.threads, 0, 1024);
   a.number("time_limit", r.time_limit, 1e-3, 1e6);

@@ -69,6 +69,7 @@ def plan(
     profile: Optional[Path] = None,
     hardware: Optional[Sequence[str]] = None,
     price: Optional[Path] = None,
+    pricing: Optional[str] = None,
     out: Optional[Path] = None,
     report: Optional[Path] = None,
     force: Optional[bool] = None,
@@ -90,7 +91,7 @@ def plan(
         fit (0.9). sure: probability from which two plans count as distinguished (0.9).
     profile: a name of the catalogue, or a .json written by ``calibrate``.
     hardware: numbers of the instance type, changed: ``["core.memory=32GiB", "nic_bandwidth=x2"]``.
-    price: per node by type, ``"p5.48xlarge=38.2/h"``, or a file.
+    price: per node by type, ``"p5.48xlarge=38.2/h"``, or a file. pricing: kind of the prices, such as ``spot``.
     out: a folder for config and scripts. report: a .html for the answer with its charts, as in ``to_html()``. force:
         overwrites files in `out`, and `report`.
     progress: called about ten times a second with the numbers of strategies simulated and open, and the seconds of the
@@ -102,7 +103,7 @@ def plan(
     """
     arguments = (
         Arguments(hardware=hardware, target=target, risk=risk, allow_doubtful=allow_doubtful, top=top, threads=threads,
-                  time_limit=time_limit, fit_probability=fit_probability, sure=sure, force=force)
+                  time_limit=time_limit, fit_probability=fit_probability, sure=sure, force=force, pricing=pricing)
         .document("job", job)
         .document("baseline", baseline)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, tokens=tokens,

@@ -74,6 +74,8 @@ class Rules {
     const int t = s_.tensor_parallel;
     divides(t, a_.heads, "heads", "the heads");
     divides(t, a_.intermediate, "heads", "the intermediate size");
+    if (loop_.name.starts_with("fsdp"))
+      divides(t, a_.kv_heads, "heads", "the KV heads, which are not copied,");
     need(s_.kv_replicator >= 1, "kv-replicator", "fewer than one copy of the KV heads");
     divides(t, std::int64_t{a_.kv_heads} * s_.kv_replicator, "kv-replicator",
             "the KV heads and their copies");
@@ -149,6 +151,10 @@ class Rules {
          "products in FP8 on such a device");
     need(s_.precision != models::Precision::fp32 || !gpus_ || machine.core.fp32.value > 0, "not-modelled",
          "products in FP32, of which no peak is stated");
+    const bool of_nxd = s_.precision == models::Precision::bf16_sr ||
+                        s_.precision == models::Precision::autocast ||
+                        s_.precision == models::Precision::manual;
+    need(!gpus_ || !of_nxd, "not-modelled", "a precision of NxD on GPUs");
     const std::string missing = cannot(loop_, s_);
     need(missing.empty(), "not-modelled", fmt::format("{} cannot {}", loop_.name, missing));
   }

@@ -1,5 +1,7 @@
 #include "io/catalog/hardware_settings.h"
 
+#include <algorithm>
+
 #include "io/catalog/catalog.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
@@ -47,7 +49,48 @@ TEST_CASE("settings that cannot be are refused", "[io]") {
   REQUIRE(bare.size() == 1);  // 2 Gbit/s, or twice as much?
   CHECK(bare[0].fix.find("nic_bandwidth=x2") != std::string::npos);
   // A key that other types have.
-  const io::Catalog catalog = test_catalog().with_hardware(io::hardware_settings_from({"core.l2=x2"}));
+  const io::Catalog catalog =
+      test_catalog().with_hardware(io::hardware_settings_from({"core.multiprocessors=x2"}));
   CHECK(faults_in([&] { catalog.refuse_unset(catalog.instance("trn1.32xlarge")); }).size() == 1);
   catalog.refuse_unset(catalog.instance("p5.48xlarge"));
+}
+
+// Catches NICs beyond those that the file's chips name, which changed nothing or failed at the file.
+TEST_CASE("a setting of NICs deals them out to the chips", "[io]") {
+  const topology::Instance was = test_catalog().instance("p5.48xlarge");
+  const topology::Instance twice = changed({"nics=x2"}, "p5.48xlarge");
+  CHECK(twice.nics * twice.nic.value == 2 * was.nics * was.nic.value);
+  CHECK(twice.nic_of_chip == was.nic_of_chip);
+  CHECK(changed({"nics=x0.5"}, "p5.48xlarge").nic_of_chip == std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3});
+  CHECK(changed({"nics=16"}, "trn1.32xlarge").nic_of_chip ==
+        test_catalog().instance("trn1n.32xlarge").nic_of_chip);
+  const auto uneven = faults_in([] { static_cast<void>(changed({"nics=3"}, "p5.48xlarge")); });
+  REQUIRE(uneven.size() == 1);
+  CHECK(uneven[0].key == "--set");
+  CHECK(changed({"oversubscription=64"}, "p5.48xlarge").oversubscription == 64);
+}
+
+// Catches numbers that are offered and change no prediction: the peak that MFU alone counts on NeuronCores, a price of
+// the past, disks.
+TEST_CASE("numbers that no prediction depends on are not settable", "[io]") {
+  const auto offered = [](const char* type, const std::string& key) {
+    const auto all = test_catalog().settable(type);
+    return std::any_of(all.begin(), all.end(), [&](const io::SettableNumber& n) { return n.key == key; });
+  };
+  for (const char* key : {"price_history", "local_nvme", "rails", "vcpus", "core.power_limit", "chips"})
+    CHECK_FALSE(offered("p5.48xlarge", key));
+  for (const char* key : {"core.bf16", "core.memory", "nics", "oversubscription", "network_latency"})
+    CHECK(offered("p5.48xlarge", key));
+  for (const char* key : {"core.bf16", "core.fp8", "core.sbuf", "local_nvme"}) {
+    CHECK_FALSE(offered("trn1.32xlarge", key));
+    CHECK_FALSE(offered("trn2.48xlarge", key));
+  }
+  for (const char* key :
+       {"core.tensor_clock", "core.array_rows", "core.dma_bandwidth", "link_bandwidth_per_direction"})
+    CHECK(offered("trn2.48xlarge", key));
+  CHECK_FALSE(offered("trn1.2xlarge", "nic_bandwidth"));                 // it has no NIC
+  CHECK_FALSE(offered("trn2.3xlarge", "link_bandwidth_per_direction"));  // nor this one links
+  CHECK(faults_in([] { static_cast<void>(changed({"local_nvme=x2"})); }).size() == 1);
+  const io::Catalog catalog = test_catalog().with_hardware(io::hardware_settings_from({"core.bf16=x2"}));
+  CHECK(faults_in([&] { catalog.refuse_unset(catalog.instance("trn1.32xlarge")); }).size() == 1);
 }

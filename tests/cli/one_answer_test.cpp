@@ -1,0 +1,146 @@
+// One question, one answer: what commands and options say of the same thing agrees.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/json_of.h"
+#include "tests/cli/run_cli.h"
+
+using namespace trnplan;
+using cli::Session;
+using nlohmann::json;
+
+namespace {
+
+const std::string kP5 = " --instance p5.48xlarge ";
+
+}  // namespace
+
+// Catches a network that --set changes in the heading alone.
+TEST_CASE("a changed network changes steps and collectives", "[cli]") {
+  Session cli;
+  const auto step = [&](const std::string& more) {
+    return json_of(cli, "simulate llama3-8b --nodes 4 --strategy tp=1,framework=fsdp" + kP5 + more)
+        .at("step_seconds")
+        .get<double>();
+  };
+  const auto bus = [&](const std::string& more) {
+    return json_of(cli, "collective all_reduce --bytes 1GiB --nodes 4" + kP5 + more)
+        .at("busbw_gbps")
+        .get<double>();
+  };
+  CHECK(step("--set oversubscription=64") > 1.1 * step(""));
+  CHECK(step("--set nics=x2") < step(""));
+  CHECK(step("--set nics=x0.5") > step(""));
+  CHECK(bus("--set oversubscription=64") == bus("--oversubscription 64"));
+  CHECK(bus("--set oversubscription=64") < 0.1 * bus(""));
+  CHECK(bus("--set nics=x0.5") < bus(""));
+  const json plan = json_of(cli, "plan llama3-8b --nodes 4 --target torchtitan" + kP5);
+  const json twice = json_of(cli, "plan llama3-8b --nodes 4 --target torchtitan --set nics=x2" + kP5);
+  CHECK(twice.at("plans").at(0).at("step_seconds") < plan.at("plans").at(0).at("step_seconds"));
+  cli.refuse("--set: .*nics=3.*cannot serve the 8 chips", "plan llama3-8b --nodes 4 --set nics=3" + kP5);
+  cli.refuse("--set: .*no prediction for trn1.32xlarge depends",
+             "plan llama3-8b --nodes 4 --set core.bf16=x2");
+}
+
+// Catches a row of several clusters that is not what a plan of this cluster alone recommends: another training
+// loop, or the fastest plan instead of the recommended one.
+TEST_CASE("rows of several clusters are those of each alone", "[cli]") {
+  Session cli;
+  for (const std::string objective : {"step_time", "cost"}) {
+    const std::string job = "llama3-8b --objective " + objective + kP5 + "--nodes ";
+    const json all = json_of(cli, "plan " + job + "1,2,64").at("clusters");
+    const std::string nodes[] = {"1", "2", "64"};
+    REQUIRE(all.size() == 3);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const json alone = json_of(cli, "plan " + job + nodes[i]);
+      const json& best = alone.at("plans").at(alone.at("recommended").get<std::size_t>());
+      for (const char* key : {"step_seconds", "strategy", "tokens_per_second", "works_probability"})
+        CHECK(all[i].at(key) == best.at(key));
+    }
+    const json asked =
+        json_of(cli, "whatif llama3-8b --instances p5.48xlarge --tokens 1T --nodes 1,2,64").at("points");
+    if (objective == "cost") continue;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      CHECK(asked.at(i).at("step_seconds") == all[i].at("step_seconds"));
+  }
+}
+
+// Catches a faster plan of another training loop that a remark alone mentions.
+TEST_CASE("the fastest plan is that of all training loops", "[cli]") {
+  Session cli;
+  cli.expect(0, "^Fastest .*with megatron", "plan llama3-70b --nodes 16 --details" + kP5);
+  cli.prints("^Best +DP 128");
+  cli.prints("framework=fsdp");
+  cli.prints("^Trained by megatron");
+}
+
+// Catches a training loop on a machine on which it does not train, and a precision of NeuronCores on GPUs.
+TEST_CASE("what does not run on a machine is refused as --target refuses it", "[cli]") {
+  Session cli;
+  cli.write("job.yaml",
+            "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\n"
+            "cluster: {instance: p5.48xlarge, nodes: 2}\npin: {framework: nxd}\n");
+  cli.refuse("job.yaml:4:.*framework: nxd does not train on p5.48xlarge", "plan $work/job.yaml");
+  cli.refuse("framework: megatron does not train on trn1.32xlarge",
+             "simulate llama3-8b --nodes 4 --strategy tp=8,framework=megatron");
+  cli.refuse("framework: nxd does not train on p5.48xlarge",
+             "simulate llama3-8b --nodes 4 --strategy tp=8,framework=nxd" + kP5);
+  for (const std::string precision : {"bf16SR", "autocast", "manual"}) {
+    cli.expect(3, "", "simulate llama3-8b --nodes 4 --strategy tp=8 --precision " + precision + kP5);
+    cli.says("not-modelled: precision " + precision);
+  }
+}
+
+// Catches key and value heads that one command splits over more ranks than there are, and another refuses.
+TEST_CASE("FSDP has no copies of key and value heads", "[cli]") {
+  Session cli;
+  cli.expect(3, "", "simulate llama3-8b --nodes 4 --strategy tp=16,framework=fsdp" + kP5);
+  cli.says("heads: 8 key and value heads on TP 16");
+  cli.expect(0, "", "simulate llama3-8b --nodes 4 --strategy tp=16,framework=megatron" + kP5);
+}
+
+// Catches a stack that support offers and plan refuses.
+TEST_CASE("support asks the rules of plan", "[cli]") {
+  Session cli;
+  cli.expect(0, "^Written +nxd$", "support llama2-7b trn2.3xlarge");
+  cli.prints("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not 4");
+  cli.refuse("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not 4",
+             "plan llama2-7b --nodes 2 --instance trn2.3xlarge --target nxdt");
+}
+
+// Catches a sequence of 8,000 tokens for one who means 8,192.
+TEST_CASE("a sequence has no unit", "[cli]") {
+  Session cli;
+  cli.refuse("--sequence: \"8k\" has a unit", "plan llama3-8b --nodes 1 --sequence 8k");
+  cli.says("for example 8192");
+}
+
+// Catches reasons that are not those of the refusal.
+TEST_CASE("a refusal states its own reason", "[cli]") {
+  Session cli;
+  cli.expect(3, "None recommended: on none of these clusters does a run make progress",
+             "whatif llama3-8b --instances p5.48xlarge --nodes 4,8 --tokens 1T --checkpoint-steps 100000000");
+  cli.prints("failures come more often than a checkpoint is reached");
+  cli.prints_no("no strategy is legal");
+  cli.write(
+      "cluster.yaml",
+      "cluster: {instance: p5.48xlarge, nodes: 4}\n"
+      "jobs:\n  - {name: a, job: llama3-8b, nodes: 4, tokens: 1B, strategy: \"tp=1,framework=fsdp\"}\n");
+  cli.expect(0, "", "cluster $work/cluster.yaml");
+  cli.says_no("software.framework is not stated");
+}
+
+// Catches a next command without the interruptions of the row that it shows.
+TEST_CASE("the plan of spot nodes is that of spot nodes", "[cli]") {
+  Session cli;
+  cli.expect(0, "--pricing spot$|--pricing spot ",
+             "whatif llama3-8b --instances p5.48xlarge --nodes 4,8 --tokens 1T --pricing spot");
+  const std::string job = "plan llama3-8b --nodes 4 --tokens 1T --deadline 90d" + kP5;
+  const json spot = json_of(cli, job + "--pricing spot").at("run"),
+             stated = json_of(cli, job + "--price p5=25.8/h").at("run");
+  INFO(spot.dump());
+  CHECK(spot != stated);
+  cli.refuse("--pricing: no reserved price of hgx",
+             "plan llama3-8b --nodes 2 --instance hgx-h100-80gb --pricing reserved");
+}
