@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -106,7 +107,30 @@ constexpr const char* kMemoryRows[] = {
     "layers",      "micro-batches held", "parameters",        "gradients", "optimizer states",
     "activations", "logits of the loss", "temporary buffers", "runtime",   "peak",
     "reached in"};
-constexpr std::size_t kStaging = 7;  ///< of those rows: on Neuron cores with ZeRO-1 mainly its buckets
+constexpr std::size_t kStaging = 7;  ///< of those rows
+constexpr std::size_t kParts = 2;    ///< the first of the rows that add up to the peak
+
+/// The words of a row. Temporary buffers on Neuron cores with ZeRO-1 are mainly its buckets.
+const char* row_words(std::size_t row, const models::Strategy& s, topology::Accelerator on) {
+  const bool buckets = on == topology::Accelerator::neuron_core && s.sharding == models::Sharding::states;
+  return row == kStaging && buckets ? "ZeRO-1 buckets" : kMemoryRows[row];
+}
+
+/// "activations 6.10, parameters 2.00": the parts of the peak, the largest first, without those below 1 % of it.
+std::string largest_parts(const models::StageMemory& m, const models::Strategy& s, topology::Accelerator on) {
+  constexpr double kLeast = 0.01;
+  std::vector<std::pair<Bytes, const char*>> parts;
+  std::size_t row = kParts;
+  for (const Bytes part :
+       {m.parameters, m.gradients, m.optimizer, m.activations, m.logits, m.staging, m.runtime})
+    parts.emplace_back(part, row_words(row++, s, on));
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (const auto& [part, name] : parts)
+    if (part / m.peak() >= kLeast) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, gib(part));
+  return text;
+}
 
 /// Stages to show if only `most` have room: the first and last ones, and the one with the largest peak.
 std::vector<Stages> some_of(std::vector<Stages> all, std::size_t worst, std::size_t most) {
@@ -139,7 +163,6 @@ std::string memory_table(const models::Memory& memory, const models::Strategy& s
   const auto most = static_cast<std::size_t>(std::max(3, (width - kLabel) / kStage));
   const std::vector<Stages> shown = some_of(all, worst, most);
   const std::string_view device = topology::device_word(on);
-  const bool buckets = on == topology::Accelerator::neuron_core && s.sharding == models::Sharding::states;
   std::vector<Column> columns = {{fmt::format("GiB a {}", device), true}};
   for (const Stages& each : shown) {
     columns.push_back({each.first == each.last ? fmt::format("stage {}", each.first)
@@ -147,7 +170,7 @@ std::string memory_table(const models::Memory& memory, const models::Strategy& s
   }
   Table table(std::move(columns), "", 4);
   for (std::size_t row = 0; row < std::size(kMemoryRows); ++row) {
-    std::vector<std::string> cells = {row == kStaging && buckets ? "ZeRO-1 buckets" : kMemoryRows[row]};
+    std::vector<std::string> cells = {row_words(row, s, on)};
     for (const Stages& each : shown) cells.push_back(cells_of(memory.stages[each.first])[row]);
     table.row(std::move(cells));
   }
@@ -297,9 +320,10 @@ std::string plan_outline(const Plan& p) {
   const std::string stage = p.memory.stages.size() < 2
                                 ? ""
                                 : fmt::format(" of stage {}", &p.memory.worst() - p.memory.stages.data());
-  text += fmt::format("  memory      {} a {}{}; by these bytes it is {} likely to fit{}\n",
-                      of_memory(p.memory), topology::device_word(p.accelerator), stage,
-                      probability_text(p.memory.fit_probability), tight.empty() ? "" : "; " + tight);
+  text += fmt::format("  memory      {} a {}{}, {} likely to fit: {}{}\n", of_memory(p.memory),
+                      topology::device_word(p.accelerator), stage, probability_text(p.memory.fit_probability),
+                      largest_parts(p.memory.worst(), p.strategy, p.accelerator),
+                      tight.empty() ? "" : "; " + tight);
   if (p.known) text += fmt::format("  nearest     {}\n", nearest_case_text(*p.known));
   return text + graph_lines(p);
 }
