@@ -20,7 +20,7 @@ class StageMemories {
 
   /// The strategy of the calls that follow. Keeps a reference to it until the next call.
   void choose(const Strategy& s);
-  /// As stage_memory() returns it for the chosen strategy.
+  /// Returns what stage_memory() does for the chosen strategy.
   StageMemory of(int stage, int layers, const Residency& alive);
   /// False if some stage of the chosen strategy exceeds `limit` whatever its cuts; true is no guarantee. Cost: that
   /// of one stage.

@@ -31,6 +31,19 @@ TEST_CASE("the catalogue's own files read without fault", "[io][catalog]") {
   CHECK(models::parameters(catalog.architecture("mixtral-8x7b")) == 46'702'792'704);
 }
 
+// Catches a changed number that reaches the instances of the catalogue from which the changed one was made, and a copy
+// that reads again.
+TEST_CASE("copies share what they have read, a changed catalogue does not", "[io][catalog]") {
+  const io::Catalog catalog(folder);
+  const io::Catalog copy = catalog;
+  CHECK(copy.document("reliability.json") == catalog.document("reliability.json"));
+  CHECK(copy.measured_runs() == catalog.measured_runs());
+  const double memory = catalog.instance("trn1.32xlarge").core.memory.value;
+  const io::Catalog changed = catalog.with_hardware(io::hardware_settings_from({"core.memory=x2"}));
+  CHECK(changed.instance("trn1.32xlarge").core.memory.value == 2 * memory);
+  CHECK(catalog.instance("trn1.32xlarge").core.memory.value == memory);
+}
+
 TEST_CASE("unknown and hostile names", "[io][catalog]") {
   const io::Catalog catalog(folder);
   CHECK(contains(refusal_of([&] { catalog.instance("trn1.32xlage"); }), "did you mean \"trn1.32xlarge\""));

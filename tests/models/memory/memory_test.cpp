@@ -5,6 +5,7 @@
 
 #include "models/framework/partition.h"
 #include "models/memory/memory.h"
+#include "models/memory/stage_memories.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 
@@ -434,4 +435,31 @@ TEST_CASE("a stage without layers has none of a layer's weights in its buffers",
   const Memory memory = memory_of(job, s, test_catalog().profile("h100"));
   REQUIRE(memory.stages[1].layers == 0);
   CHECK(memory.stages[1].moments[2].total().value == Approx(4.0 * 128256 * 4096));
+}
+
+// Catches a strategy that is given the weights or layers of one before it, and a strategy that is called too large
+// although it fits.
+TEST_CASE("memory of one strategy after the other is that of each", "[models][memory]") {
+  const Job job = job_of("llama3-8b", 4, 8192, 1024);
+  const Profile profile = datasheet();
+  StageMemories all(job, profile);
+  for (int round = 0; round < 2; ++round) {
+    for (const char* text : {"tp=8", "tp=8,pp=2", "tp=8,pp=4,recompute=full", "tp=8,pp=2,vpp=2", "tp=8,mbs=2",
+                             "tp=32,pp=2", "tp=32", "tp=8,pp=4,mbs=2,recompute=LlamaMLP"}) {
+      CAPTURE(round, text);
+      const Strategy s = strategy_of(job, text);
+      const Memory each = memory_of(job, s, profile);
+      const std::vector<Residency> alive = residencies(job.architecture, s, micro_batches(job.training, s));
+      all.choose(s);
+      for (const StageMemory& alone : each.stages) {
+        const StageMemory m = all.of(alone.stage, alone.layers, alive[static_cast<std::size_t>(alone.stage)]);
+        CHECK(m.peak() == alone.peak());
+        CHECK(m.parameters == alone.parameters);
+        CHECK(m.activations == alone.activations);
+      }
+      for (int gib = 1; gib < 64; ++gib) {
+        if (!all.may_fit(Bytes(gib * kGiB))) CHECK(each.worst().peak() > Bytes(gib * kGiB));
+      }
+    }
+  }
 }
