@@ -25,7 +25,7 @@ constexpr JobKey kJobKeys[] = {
     {"training", "precision",
      "`mixed_precision`, `autocast`, `bf16SR`, `fp32`, `manual`, `fp8`, `fp8_param_gather`; `any` tries the "
      "first four, on GPUs two. They "
-     "train differently: choose `any` only if that does not matter",
+     "train differently: only where that is no matter",
      "`mixed_precision`"},
     {"", "cluster", "the machines", "required, except with an NxDT YAML", true},
     {"cluster", "instance",

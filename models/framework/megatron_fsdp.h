@@ -21,6 +21,7 @@ class MegatronFsdp final : public Fsdp {
   std::vector<Sharding> shardings() const override { return {Sharding::parameters}; }
   std::string_view attention() const override { return "transformer-engine"; }
   bool drops_unread() const override { return false; }
+  bool copies_key_heads() const override { return true; }
   bool repeats_keys() const override { return false; }
   bool recomputes_classes() const override { return true; }
   std::optional<RecomputeNames> recompute_names() const override { return Megatron::kModules; }
