@@ -19,5 +19,5 @@ echo
 echo '$ bash plan/measure.sh'
 PATH="$PWD/bin:$PATH" bash plan/measure.sh
 echo
-echo '$ trnplan calibrate --explain plan/measured.json --job job.yaml --strategy tp=2,pp=2'
-"$TRNPLAN" calibrate --explain plan/measured.json --job job.yaml --strategy tp=2,pp=2 | sed -n 1,24p
+echo '$ trnplan calibrate --explain plan/measured.json --job job.yaml --strategy tp=2,pp=2,vpp=8'
+"$TRNPLAN" calibrate --explain plan/measured.json --job job.yaml --strategy tp=2,pp=2,vpp=8 | sed -n 1,24p
