@@ -91,10 +91,17 @@ std::optional<EndLayers> stage_layers(const models::Architecture& a, const model
   return EndLayers{layers.front(), layers.back()};
 }
 
+struct MegatronLoop {
+  std::string_view name, dispatcher;  ///< of models/framework; value of --moe-token-dispatcher-type
+};
+constexpr MegatronLoop kLoops[] = {{"megatron", "alltoall"}, {"megatron-flex", "flex"}};
+
 /// Value of --moe-token-dispatcher-type in a training loop that pretrain_gpt.py has; empty of any other.
 std::string dispatcher_of(const models::Strategy& s) {
-  if (s.framework == models::stated_framework("megatron")) return "alltoall";
-  return s.framework == models::stated_framework("megatron-flex") ? "flex" : "";
+  for (const MegatronLoop& loop : kLoops) {
+    if (s.framework == models::stated_framework(loop.name)) return std::string(loop.dispatcher);
+  }
+  return "";
 }
 
 void need_program(const models::Job& job, const models::Strategy& s,
@@ -269,7 +276,12 @@ class Megatron : public planner::Target {
  public:
   std::string_view name() const override { return "megatron"; }
   std::string_view log_format() const override { return "megatron"; }
-  std::string_view framework() const override { return "megatron"; }
+  std::string_view framework() const override { return kLoops[0].name; }
+  std::vector<std::string_view> loops() const override {
+    std::vector<std::string_view> all;
+    for (const MegatronLoop& loop : kLoops) all.push_back(loop.name);
+    return all;
+  }
   bool compiles_ahead() const override { return false; }
   bool system_torch() const override { return true; }
   bool has_own_recipe() const override { return true; }

@@ -280,7 +280,6 @@ std::vector<Command> option_rows() {
       {{"whatif", "job.yaml", "--offerings", ""}, "--offerings"},
       {{"whatif", "job.yaml", "--offerings", "none.json", "--pricing", "spot", "--prefer", "fastest"},
        "--pricing: the offers state it"},
-      {{"whatif", "job.yaml"}, "--nodes"},
       {{"whatif", "job.yaml", "--nodes", "1", "--price", "trn1=nan"}, "is not a price"},
       {{"whatif", "job.yaml", "--nodes", "1", "--price", "trn1=-1/h"}, "is not a price"},
       {{"whatif", "job.yaml", "--nodes", "1", "--price", "trn1=1e400"}, "is not a price"},

@@ -29,6 +29,11 @@ const seconds = (v) => (v >= 1000 ? v.toFixed(0) :
     v >= 0.1 || v === 0           ? v.toFixed(2) :
                                     v.toPrecision(2));
 const GIB = 1024 ** 3;
+// A whole number; of two equally near the even one, as the program prints.
+const whole = (v) => {
+  const near = Math.round(v);
+  return String(Math.abs(v % 1) === 0.5 && near % 2 !== 0 ? near - 1 : near);
+};
 const gib = (bytes) => (bytes / GIB).toFixed(2);
 const percent = (share, digits = 1) => (100 * share).toFixed(digits) + " %";
 // Never 0 % or 100 %: a model that works out exactly 0 or 1 is not that sure.

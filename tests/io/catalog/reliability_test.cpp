@@ -24,10 +24,25 @@ TEST_CASE("the shipped reliability file", "[io][reliability]") {
   const planner::Reliability r = io::reliability_from(parse_document(shipped_text(), "r.json"));
   CHECK(r.name == "published");
   CHECK(r[planner::ReliabilityParameter::restart] == 200);
-  for (const models::Value& v : r.values) CHECK_FALSE(v.source.empty());
+  for (std::size_t i = 0; i < planner::kReliabilityParameters; ++i) {
+    CAPTURE(i);
+    const bool there = !r.values[i].source.empty();
+    CHECK((there || planner::may_be_absent(static_cast<planner::ReliabilityParameter>(i))));
+  }
+  CHECK(r.storage_parameter() == planner::ReliabilityParameter::storage_per_node);
   REQUIRE(r.published.size() == 4);
   CHECK(r.published[1].uptime == 0.7783);
   CHECK_FALSE(r.published[1].automatic);
+}
+
+TEST_CASE("a file of reliability states the file system's rate a node or of all", "[io][reliability]") {
+  const std::string of_all = replaced(shipped_text(), "\"storage_per_node\"", "\"storage_throughput\"");
+  CHECK(io::reliability_from(parse_document(of_all, "r.json")).storage(1024).value == 132e6);
+  const std::size_t from = shipped_text().find("    \"storage_per_node\""),
+                    to = shipped_text().find("    \"load_ratio\"");
+  const std::vector<Diagnostic> faults = reliability_faults(shipped_text().erase(from, to - from));
+  REQUIRE(faults.size() == 1);
+  CHECK(faults.front().key == "parameters.storage_per_node");
 }
 
 TEST_CASE("faults of a reliability file, all at once", "[io][reliability]") {
