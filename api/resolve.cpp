@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -158,21 +160,33 @@ void ResolvedJob::remark_choice(const ResolveOptions& options, Remarks& remarks)
   const std::string& software = reading_.job.software.framework;
   if (!options.compares) remark_prices(reading_.job, remarks);
   remark_sites(remarks);
+  std::vector<std::pair<std::string, std::vector<std::string>>> said;  // sentence, machines
   for (const auto& [name, machine] : machines_) {
     if (machine.stacks.front().stated || options.loop_stated) continue;
-    const std::string on = machines_.size() > 1 ? name + ": " : "";
     const std::string why = software.empty() ? "software.framework is not stated"
                                              : fmt::format("software.framework {} does not train on {}",
                                                            printable(software), name);
     std::vector<std::string_view> names;
     for (const Stack& s : machine.stacks) names.push_back(name_of(s));
     const bool one = names.size() == 1 || options.one_strategy;
-    remarks.add(
-        fmt::format("{}{}: {} as {} run{} it", on, why, one ? "predicted" : "searched",
+    std::string text =
+        fmt::format("{}: {} as {} run{} it", why, one ? "predicted" : "searched",
                     one ? fmt::format("{}", names.front()) : fmt::format("{}", fmt::join(names, " and ")),
-                    one ? "s" : ""),
-        "stack");
+                    one ? "s" : "");
+    const auto same =
+        std::find_if(said.begin(), said.end(), [&](const auto& other) { return other.first == text; });
+    if (same == said.end())
+      said.push_back({std::move(text), {name}});
+    else
+      same->second.push_back(name);
   }
+  if (said.empty()) return;
+  std::string all;
+  for (const auto& [text, names] : said) {
+    all += (all.empty() ? "" : "; ") + text;
+    if (machines_.size() > 1 && said.size() > 1) all += fmt::format(" on {}", fmt::join(names, ", "));
+  }
+  remarks.add(std::move(all), "stack");
 }
 
 const ResolvedJob::Machine& ResolvedJob::machine(const topology::Instance& type) const {

@@ -183,6 +183,12 @@ class Watcher {
       advice_.clear();
     }
     if (fault_) throw InputError(*fault_);
+    const std::string& file = ran_.plan.empty() ? ran_.config : ran_.plan;
+    if (!file.empty() && context_.plan && stack != ran_.logged) {
+      ran_.logged = stack;
+      if (std::string other = other_stack(stack, context_.plan->target, file); !other.empty())
+        remarks_.add(other + "; name what ran if it is another run", "stack");
+    }
     for (const Remark& r : of_context_.all()) remarks_.add(r);
     of_context_ = {};
   }

@@ -158,11 +158,8 @@ std::optional<WhatRan> what_ran(const StatedRun& stated, const io::Catalog& cata
   }
   for (const Remark& r : assumed.all()) remarks.add(r);
   const std::string& software = ran.job.software.framework;
-  if (!software.empty() && !stated.logged.empty() && software != stated.logged)
-    remarks.add(fmt::format("the log is one of {}, and {} states {}, as which it is taken; correct "
-                            "software.framework if another stack ran",
-                            stated.logged, printable(stated.job, 200), printable(software, 40)),
-                "stack");
+  if (std::string other = other_stack(stated.logged, software, stated.job); !other.empty())
+    remarks.add(other + "; correct software.framework if another stack ran", "stack");
   if (!stated.strategy.empty()) ran.strategy = io::parse_strategy(stated.strategy, ran.job);
   ran.from = stated.job;
   return ran;
@@ -173,6 +170,12 @@ std::string logged_stack(const std::vector<logs::StepSample>& steps) {
     return s.framework == steps.front().framework;
   });
   return one && !steps.empty() ? steps.front().framework : "";
+}
+
+std::string other_stack(const std::string& logged, const std::string& stated, const std::string& file) {
+  if (logged.empty() || stated.empty() || logged == stated) return "";
+  return fmt::format("the log is one of {}, and {} states {}, as which it is taken", logged,
+                     printable(file, 200), printable(stated, 40));
 }
 
 namespace {

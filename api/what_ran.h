@@ -39,6 +39,10 @@ struct StatedRun {
 /// Stack that wrote all of these steps by the words of their logs; "" if some are of another, or none says.
 [[nodiscard]] std::string logged_stack(const std::vector<logs::StepSample>& steps);
 
+/// Words on logs of another stack than the one that `file` states; "" if they are of the same, or one is not known.
+[[nodiscard]] std::string other_stack(const std::string& logged, const std::string& stated,
+                                      const std::string& file);
+
 /// Plan that a folder of `plan --out` ran, from its plan.json. Throws InputError. A config that was edited since to
 /// another layout states the layout instead, with its prediction. A remark says so, or names the first other file that
 /// was changed.

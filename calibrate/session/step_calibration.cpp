@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/fit/fit.h"
+#include "calibrate/session/beyond_peak.h"
 #include "calibrate/session/kernel_inputs.h"
 #include "calibrate/session/own_runs.h"
 #include "calibrate/validate/step_validation.h"
@@ -72,48 +73,13 @@ std::vector<OwnStep> own_steps(const StepData& data, const models::Profile& befo
   return steps;
 }
 
-constexpr const char* kOfThisLog = "check that nodes, batch and strategy of the job are those of this log";
-
-/// Share of the peak FLOPS that no step sustains: a core's products alone are slower (the shares in the catalogue's
-/// profiles), and a step waits as well. Our own value.
-constexpr double kMostOfPeak = 0.9;
-
-/// Doubt about a step whose products, with half of the attention where it is causal, need more than its devices can do.
-std::optional<Diagnostic> beyond_peak(const MeasuredStep& step) {
-  const models::Training& training = step.job.training;
-  const topology::Cluster& cluster = step.job.cluster;
-  const topology::Core& core = cluster.instance.core;
-  const FlopsPerSecond peak = models::is_fp8(step.strategy.precision) ? core.fp8 : core.bf16;
-  const double tokens = static_cast<double>(training.sequence) * training.global_batch;
-  const models::Architecture& a = step.job.architecture;
-  const models::ProductFlops flops = models::product_flops_per_token(a, training.sequence);
-  const auto share = [&](double per_token) {
-    return per_token * tokens / (step.seconds * peak.value * cluster.cores());
-  };
-  const double all = share(flops.least(a.causal));
-  if (all <= kMostOfPeak) return std::nullopt;
-  // The products of frozen weights have no gradients of weights, a third of them.
-  const double frozen = share(flops.least(a.causal) - flops.weights / 3);
-  std::string fix = kOfThisLog;
-  if (frozen <= kMostOfPeak)
-    fix += fmt::format(
-        ", and that it trains all weights: with frozen ones (LoRA), which are not modelled, it would be "
-        "{:.0f} %",
-        100 * frozen);
-  return Diagnostic{
-      step.at, "step",
-      fmt::format("{:.4g} s would be {:.0f} % of the peak FLOPS of {}", step.seconds, 100 * all,
-                  counted(cluster.cores(), topology::device_word(cluster.instance.traits.accelerator))),
-      std::move(fix)};
-}
-
 /// Doubts about the user's own steps that are far from the prediction for the given job: most likely they are
 /// of another job.
 std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& profile) {
   const auto v = own_rows(data, profile);
   std::vector<Diagnostic> doubts;
   for (const auto& row : v.rows) {
-    if (auto doubt = beyond_peak(*row.step)) {
+    if (auto doubt = beyond_peak(row.step->seconds, row.step->job, row.step->strategy, row.step->at)) {
       doubts.push_back(std::move(*doubt));
       continue;
     }

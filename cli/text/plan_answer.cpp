@@ -9,6 +9,7 @@
 #include "cli/text/no_plan_text.h"
 #include "cli/text/refused_text.h"
 #include "cli/text/run_text.h"
+#include "cli/text/strategy_differences.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
 #include "launch/submit/schedulers.h"
@@ -30,6 +31,7 @@ constexpr std::size_t kUntestedShown = 3, kTiesShown = 1, kChangesShown = 4, kCl
 
 /// Value with three digits: "484", "12.4", "9.36".
 std::string short_seconds(Seconds s) {
+  if (s.value > 0 && s.value < 0.9995) return fmt::format("{:.3g}", s.value);
   return s.value >= 99.95 ? fmt::format("{:.0f}", s.value)
                           : fmt::format("{:.{}f}", s.value, s.value < 9.995 ? 2 : 1);
 }
@@ -93,22 +95,8 @@ std::string risk_words(const Plan& p, const planner::Outlook* o) {
 
 /// Differences of a plan from the best one of the same layout: "nothing recomputed, cuts by hand".
 std::string against_best(const Plan& p, const Plan& best) {
-  const Strategy &s = p.strategy, &b = best.strategy;
-  std::vector<std::string> apart;
-  if (recompute_words(s) != recompute_words(b)) apart.push_back(recompute_words(s));
-  if (s.pipeline_cuts != b.pipeline_cuts) {
-    apart.push_back(s.pipeline_cuts.empty()   ? "even cuts"
-                    : b.pipeline_cuts.empty() ? "cuts by hand"
-                                              : "other cuts by hand");
-  }
-  if (s.sequence_parallel != b.sequence_parallel)
-    apart.push_back(s.sequence_parallel ? "sequence parallel" : "no sequence parallel");
-  if (const std::string sharding = models::sharding_words(s); sharding != models::sharding_words(b))
-    apart.push_back(sharding.empty() ? "ZeRO-1" : sharding.substr(2));
-  if (s.flash_attention != b.flash_attention)
-    apart.push_back(s.flash_attention ? "flash attention" : "plain attention");
-  if (apart.empty()) apart.push_back(recompute_words(s));
-  return fmt::format("{}", fmt::join(apart, ", "));
+  const std::vector<std::string> apart = strategy_differences(p.strategy, best.strategy);
+  return apart.empty() ? recompute_words(p.strategy) : fmt::format("{}", fmt::join(apart, ", "));
 }
 
 /// Training loop of a plan if the best one has another: ", with megatron".

@@ -244,14 +244,20 @@ std::string price_text(const Plan& p, bool whole_run) {
 
 std::string beyond_known_graphs(const Plan& p) {
   // Tolerance, since the same graph is not larger than itself.
-  constexpr double kBeyond = 1.005;
+  constexpr double kBeyond = 1.005, kShownAsFactor = 1.1;
   if (!p.known || p.known->largest_graph <= 0 || p.graph.expected < kBeyond * p.known->largest_graph)
     return "";
+  const double times = p.graph.expected / p.known->largest_graph;
+  // A factor that rounds to one says nothing.
+  if (times < kShownAsFactor)
+    return fmt::format(
+        "its graph is {:.1f} % larger than the largest that is known to compile, {} instructions (run {} "
+        "of the catalogue)",
+        100 * (times - 1), millions(p.known->largest_graph), p.known->largest_graph_id);
   return fmt::format(
       "its graph is {} times as large as the largest that is known to compile, {} instructions (run {} "
       "of the catalogue)",
-      factor_text(p.graph.expected / p.known->largest_graph), millions(p.known->largest_graph),
-      p.known->largest_graph_id);
+      factor_text(times), millions(p.known->largest_graph), p.known->largest_graph_id);
 }
 
 std::string graph_text(const Plan& p) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/text/strategy_differences.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
 #include "models/framework/framework.h"
@@ -52,6 +53,24 @@ std::string refused_words(const Refusal& r, const Strategy& best) {
   return r.why.rule == "replica-group" ? degree_words(r.strategy) : layout_words(r.strategy);
 }
 
+/// The same, with what differs from a plan of this answer that would read alike.
+std::string refused_words(const Refusal& r, const Answer& a) {
+  std::string text = refused_words(r, a.result.recommended_plan()->strategy);
+  const auto alike = [&](const Strategy& s) {
+    return layout_words(s) == layout_words(r.strategy) &&
+           (!r.memory || recompute_words(s) == recompute_words(r.strategy));
+  };
+  const auto name_apart = [&](const Strategy& s) {
+    if (r.why.rule == "replica-group" || !alike(s)) return;
+    for (const std::string& word : strategy_differences(r.strategy, s))
+      if (text.find(word) == std::string::npos) text += ", " + word;
+  };
+  for (const planner::Plan* p : {&a.result.plans.front(), a.result.recommended_plan()})
+    name_apart(p->strategy);
+  for (const planner::Tie& t : a.ties) name_apart(t.plan.strategy);
+  return text;
+}
+
 /// Distance of a refusal from common first attempts.
 int distance_from_plain(const Refusal& r) {
   constexpr int kFar = 3;  // as far as three rarely used settings
@@ -90,15 +109,14 @@ std::vector<const Refusal*> nearest_refusals(const std::vector<Refusal>& list, s
 }
 
 std::string refused_text(const Answer& a) {
-  const Strategy& best = a.result.recommended_plan()->strategy;
   std::string text;
   for (const Refusal* r : nearest_refusals(a.result.refused, kRefusedInShort, 1)) {
     text += entry(text.empty() ? "Ruled out" : "",
-                  item(fmt::format("{}: {}", refused_words(*r, best), why_not(*r))));
+                  item(fmt::format("{}: {}", refused_words(*r, a), why_not(*r))));
   }
   for (const Refusal* r : nearest_refusals(a.result.doubtful, 1, 1)) {
-    text += entry("Doubtful",
-                  item(fmt::format("{}: {} (--allow-doubtful)", refused_words(*r, best), why_not(*r))));
+    text +=
+        entry("Doubtful", item(fmt::format("{}: {} (--allow-doubtful)", refused_words(*r, a), why_not(*r))));
   }
   return text;
 }

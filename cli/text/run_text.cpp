@@ -80,7 +80,7 @@ std::string duration(Seconds s) {
 std::string count_text(double value) {
   if (value >= 1e12) return fmt::format("{:.4g}T", value / 1e12);
   if (value >= 1e9) return fmt::format("{:.4g}B", value / 1e9);
-  return fmt::format("{:.4g}M", value / 1e6);
+  return value >= 1e5 ? fmt::format("{:.4g}M", value / 1e6) : grouped(value);
 }
 
 std::string usd_text(double usd) {

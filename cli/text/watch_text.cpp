@@ -64,8 +64,9 @@ std::string failure_text(const io::WatchFailure& f) {
 std::string verdict_text(const io::WatchReport& r) {
   if (!r.predicted || !r.step_seconds) return "";
   const double step = io::drifts(r) ? *r.recent_seconds : *r.step_seconds, off = step / *r.predicted - 1;
-  const std::string how = step > r.predicted_90->second  ? "slower than it should be"
-                          : step < r.predicted_90->first ? "faster than predicted"
+  const std::string how = io::has_alarm(r, io::kBeyondPeak) ? "faster than that job can be"
+                          : step > r.predicted_90->second   ? "slower than it should be"
+                          : step < r.predicted_90->first    ? "faster than predicted"
                           : std::abs(off) <= kAsExpected
                               ? "as fast as it should be"
                               : fmt::format("{:.0f} % {} than expected, within the 90 % interval",
@@ -92,7 +93,7 @@ std::string explanations_text(const io::WatchReport& r) {
     if (simulate.empty() && !e.command.empty()) simulate.assign(e.command.begin(), e.command.end() - 2);
     text += fmt::format("         look at: {}\n", e.check);
   }
-  if (!simulate.empty()) text += fmt::format("  each is shown by {}\n", command_text(simulate));
+  if (!simulate.empty()) text += "  each is shown by\n" + command_lines(simulate, 4);
   if (!r.to_tell.empty())
     text += fmt::format("  this log cannot tell these apart; to tell, run {}\n", r.to_tell);
   return least.empty() ? text : text + fmt::format("  less likely: {}\n", least);

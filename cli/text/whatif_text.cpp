@@ -316,9 +316,9 @@ std::string question_text(const WhatIfAnswer& a) {
       "{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n{}",
       printable(a.job.architecture.name), a.job.training.sequence,
       q.asks_for_tokens() ? "as many tokens as the limits allow" : count_text(q.tokens) + " tokens",
-      strong
-          ? fmt::format("global batch {}", a.job.training.global_batch)
-          : fmt::format("{} x nodes / {} sequences a step", a.job.training.global_batch, a.job.cluster.nodes),
+      strong ? fmt::format("global batch {}", a.job.training.global_batch)
+             : fmt::format("a global batch of {} on {}, in proportion on others", a.job.training.global_batch,
+                           counted(a.job.cluster.nodes, "node")),
       q.recovery == planner::Recovery::automatic ? "automatic" : "manual", q.asynchronous ? "a" : "",
       printable(a.reliability.name), changed);
 }

@@ -124,6 +124,26 @@ std::string command_text(const std::vector<std::string>& words) {
   return never_broken(text);
 }
 
+std::string command_lines(const std::vector<std::string>& words, int indent) {
+  constexpr int kMost = 76;
+  std::string text, line(static_cast<std::size_t>(indent), ' ');
+  bool begun = false;
+  for (std::size_t i = 0; i < words.size();) {
+    std::vector<std::string> part = {words[i++]};
+    while (i < words.size() && part.front().starts_with("--") && !words[i].starts_with("--"))
+      part.push_back(words[i++]);
+    const std::string piece = command_text(part);
+    if (begun && columns_of(line) + 1 + columns_of(piece) + 2 > kMost) {
+      text += never_broken(line + " \\") + "\n";
+      line = std::string(static_cast<std::size_t>(indent) + 2, ' ');
+      begun = false;
+    }
+    line += (begun ? " " : "") + piece;
+    begun = true;
+  }
+  return text + never_broken(line) + "\n";
+}
+
 std::string never_broken(std::string_view text) {
   std::string whole(text);
   std::replace(whole.begin(), whole.end(), ' ', kNeverBrokenSpace);

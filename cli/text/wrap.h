@@ -23,6 +23,10 @@ std::string never_broken(std::string_view text);
 /// broken.
 std::string command_text(const std::vector<std::string>& words);
 
+/// The same on lines of at most 76 columns where its words allow it, each but the last ended by a backslash. An option
+/// and its value stay together. Each line is indented by so many columns, and ends in a newline.
+std::string command_lines(const std::vector<std::string>& words, int indent);
+
 /// `text` as an item of a list: its continuation lines are indented by two columns.
 std::string item(std::string_view text);
 

@@ -19,6 +19,13 @@ namespace trnplan::io {
 
 namespace {
 
+/// "repository@commit:path" as two words, since one is wider than a terminal.
+std::string in_two_words(std::string source) {
+  const std::size_t at = source.find('@'), colon = source.find(':', at == std::string::npos ? 0 : at);
+  if (at != std::string::npos && colon != std::string::npos) source.insert(colon + 1, " ");
+  return source;
+}
+
 /// Word in job_from()'s notes on the strategy of an NxDT YAML.
 constexpr std::string_view kPinned = " pinned";
 
@@ -193,7 +200,7 @@ class ModelInput {
     if (taken.empty()) return;
     tell(taken);
     taken_ = sequence && batch ? "sequence and batch" : sequence ? "sequence" : "batch";
-    source_ = " as in " + printable(training->source, 200);
+    source_ = " as in " + in_two_words(printable(training->source, 200));
   }
 
   void assume_cluster() {

@@ -13,9 +13,12 @@ bool broke(const WatchReport& r) {
          std::any_of(r.failures.begin(), r.failures.end(), [](const WatchFailure& f) { return !f.went_on; });
 }
 
+bool has_alarm(const WatchReport& r, std::string_view kind) {
+  return std::any_of(r.alarms.begin(), r.alarms.end(), [&](const WatchAlarm& a) { return a.kind == kind; });
+}
+
 bool drifts(const WatchReport& r) {
-  return r.recent_seconds &&
-         std::any_of(r.alarms.begin(), r.alarms.end(), [](const WatchAlarm& a) { return a.kind == "drift"; });
+  return r.recent_seconds && has_alarm(r, "drift");
 }
 
 bool failed(const WatchReport& r) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,10 @@ struct WatchReport {
   std::vector<std::string> remarks;
 };
 
+/// Kind of the alarm of steps that need more FLOPS than the devices have.
+inline constexpr const char* kBeyondPeak = "beyond-peak";
+/// True if the report has an alarm of the kind.
+[[nodiscard]] bool has_alarm(const WatchReport& report, std::string_view kind);
 /// True if the run broke and no step was done since.
 [[nodiscard]] bool broke(const WatchReport& report);
 /// True if the last steps left the pace of the first: what is left takes theirs.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "launch/watch/remedies.h"
 #include "text/figures.h"
@@ -75,7 +76,56 @@ bool grows_steadily(const std::vector<double>& seconds) {
   return true;
 }
 
+void tell_pauses(const RegularPauses& p, io::WatchReport& r) {
+  const double lost = p.seconds - p.usual;
+  const bool saves = p.saving > kMostlySaved * lost;
+  r.alarms.push_back(
+      {"pauses",
+       fmt::format("a step in {} takes {:.4g} s, the others {:.4g}: {} such pauses cost {:.1f} % of the time",
+                   p.every, p.seconds, p.usual, p.pauses, 100 * p.share),
+       p.saving > 0
+           ? fmt::format("the log states {:.4g} s of saving a checkpoint in each", p.saving)
+           : std::string("what the run does at such a distance: a checkpoint, an evaluation, a log, a "
+                         "collection of garbage, or the loading of a file"),
+       saves ? std::string(kSaveLess)
+             : fmt::format("find what is set to {} steps, and do it less often or asynchronously", p.every),
+       std::nullopt, 0});
+}
+
 }  // namespace
+
+std::optional<RegularPauses> regular_pauses(const RunLog& log) {
+  const std::vector<double> seconds = log.seconds();
+  if (seconds.empty()) return std::nullopt;
+  RegularPauses found;
+  found.usual = median(seconds);
+  std::vector<double> long_ones, saving;
+  std::map<std::int64_t, int> counts;
+  double all = 0, lost = 0;
+  for (const Stretch& s : log.stretches) {
+    std::optional<std::int64_t> before;
+    for (const StepTime& t : s.steps) {
+      const auto timed = static_cast<double>(std::min(t.steps, log.interval));
+      all += t.seconds * timed;
+      if (t.seconds <= kSlowStep * found.usual) continue;
+      lost += (t.seconds - found.usual) * timed;
+      long_ones.push_back(t.seconds);
+      saving.push_back(t.saving);
+      if (before) ++counts[t.step - *before];
+      before = t.step;
+    }
+  }
+  found.pauses = static_cast<int>(long_ones.size());
+  if (found.pauses < kFewestPauses || counts.empty()) return std::nullopt;
+  const auto most = std::max_element(counts.begin(), counts.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  found.every = most->first;
+  if (found.every <= log.interval || most->second < kRegularShare * (found.pauses - 1)) return std::nullopt;
+  found.seconds = median(std::move(long_ones));
+  found.saving = median(std::move(saving));
+  found.share = lost / all;
+  return found.share < kWorthSaying ? std::nullopt : std::optional(found);
+}
 
 std::size_t recent_lines(const RunLog& log) {
   const std::int64_t lines = (kRecentSteps + log.interval - 1) / std::max<std::int64_t>(1, log.interval);
@@ -143,6 +193,8 @@ void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchRepor
          std::nullopt, 0});
     return;
   }
+  const auto pauses = regular_pauses(log);
+  if (pauses) tell_pauses(*pauses, r);
   if (seconds.size() < 2 * lines) return;
   const double first = median(first_of(seconds, lines));
   // A restart may change the speed: the steps since are compared with each other too.

@@ -49,7 +49,21 @@ inline constexpr std::size_t kSteadyParts = 5;
 /// than two kRecentSteps, and where the halves themselves are that far apart. Cost: sorts the steps.
 [[nodiscard]] std::optional<std::pair<double, double>> two_paces(const std::vector<double>& seconds);
 
-/// "drift" of the last 20 steps from the first, "straggler" if several of them are slow and do not grow
+/// Pauses at one distance from each other, as those of checkpoints and evaluations are.
+struct RegularPauses {
+  std::int64_t every = 0;  ///< steps
+  int pauses = 0;
+  double seconds = 0, usual = 0;  ///< of such a step, the median, and of the others
+  double share = 0;               ///< of the time of all steps that they cost beyond their usual time
+  double saving = 0;  ///< s of a pause, the median, in which the log says that a checkpoint was saved
+};
+/// Pauses are regular if as many are, of which nine of ten are at one distance. Our own values.
+inline constexpr int kFewestPauses = 4;
+inline constexpr double kRegularShare = 0.9;
+/// nullopt: there are none, or they cost less than kWorthSaying. Cost: that of sorting the steps.
+[[nodiscard]] std::optional<RegularPauses> regular_pauses(const RunLog& log);
+
+/// "pauses" that are regular; "drift" of the last 20 steps from the first, "straggler" if several of them are slow and do not grow
 /// steadily, or if the run has two paces.
 void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/session/beyond_peak.h"
 #include "calibrate/session/samples.h"
 #include "launch/watch/alarms.h"
 #include "launch/watch/job_states.h"
@@ -64,7 +65,10 @@ void compare(const io::PlanFile& plan, const RunSetting& setting, io::WatchRepor
               "compare what ran with the plan; time the fabric with {}, and time the loading of a batch",
               setting.words().fabric));
   }
-  if (*r.step_seconds < plan.low.value) {
+  if (const auto beyond = calibrate::beyond_peak(*r.step_seconds, plan.job, plan.strategy, {})) {
+    alarm(r, io::kBeyondPeak, beyond->problem,
+          "what runs is not what it is compared with: no step of that job can be so fast", beyond->fix);
+  } else if (*r.step_seconds < plan.low.value) {
     alarm(r, "faster", said + "; outside the 90 % interval",
           "the prediction is too slow, or the job differs from the plan", "--calibrate learns from it");
   }

@@ -335,11 +335,12 @@ class Reader {
     return fault;
   }
 
-  /// Unknown flags end the run; which of the many that are not looked at exist is not known here.
+  /// Unknown flags end the run.
   void note_near() {
     std::vector<std::string> deciding;
     for (const StartKey& k : megatron_deciding_keys()) deciding.emplace_back(k.name);
-    std::size_t others = 0;
+    std::vector<Diagnostic> unknown;
+    std::size_t others = 0, known = 0;
     for (const auto& one : flags_) {
       const std::string& name = one.first;
       if (settings_.key(name) != nullptr) continue;
@@ -348,18 +349,34 @@ class Reader {
       constexpr std::size_t kMostNamed = 1000;
       const std::string near = others <= kMostNamed ? nearest(name, deciding) : "";
       if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
-          !on(near.c_str()))
+          !on(near.c_str())) {
         r_.doubts.push_back(
             {one.second.at, printable(name, 80),
              fmt::format("is near {}, which is not stated; pretrain_gpt.py refuses flags that it "
                          "does not have",
                          near),
              "write " + near + ", if that is meant"});
+      } else if (is_megatron_flag(name)) {
+        ++known;
+      } else {
+        unknown.push_back(
+            {one.second.at, printable(name, 80),
+             fmt::format("is no flag of pretrain_gpt.py of {}, which refuses flags that it does "
+                         "not have",
+                         kFlagsOf),
+             "leave it out, unless your version has it"});
+      }
     }
-    r_.not_judged = others;
-    if (others > 0)
+    // A script whose flags are mostly of another program is one of it, or of an old version.
+    constexpr std::size_t kMostUnknown = 10;
+    const std::size_t shown = std::min(unknown.size(), kMostUnknown);
+    if (unknown.size() > shown)
+      unknown[shown - 1].problem += fmt::format("; {} more are none either", unknown.size() - shown);
+    r_.doubts.insert(r_.doubts.end(), unknown.begin(), unknown.begin() + static_cast<std::ptrdiff_t>(shown));
+    r_.not_judged = known;
+    if (known > 0)
       r_.notes.push_back(
-          fmt::format("{} not judged: nothing that is predicted depends on them", counted(others, "flag")));
+          fmt::format("{} not judged: nothing that is predicted depends on them", counted(known, "flag")));
   }
 
   const planner::ConfigFile& file_;

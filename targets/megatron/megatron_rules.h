@@ -20,4 +20,9 @@ inline constexpr const char* kMaxConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// Flag that a rule of strategies is about.
 [[nodiscard]] planner::KeyPlace megatron_place_of(const planner::ConfigFile& file, std::string_view rule);
 
+/// Version of Megatron-LM whose flags are known.
+inline constexpr const char* kFlagsOf = "NVIDIA/Megatron-LM@d98e8a6";
+/// True for a name such as "--seq-length" that its pretrain_gpt.py takes.
+[[nodiscard]] bool is_megatron_flag(const std::string& name);
+
 }  // namespace trnplan::targets

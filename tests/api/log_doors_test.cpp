@@ -14,6 +14,7 @@
 #include "api/plan.h"
 #include "api/simulate.h"
 #include "api/watch.h"
+#include "api/what_ran.h"
 #include "planner/plan/strategy_grammar.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
@@ -233,4 +234,12 @@ TEST_CASE("calibrate, watch and simulate say one thing of a log", "[api][doors]"
   // A layout that ran is at no distance from what ran: its interval is that of one run to the next.
   CHECK(after.high / after.low < before.high / before.low);
   CHECK(std::log(after.high / after.low) < 0.3);
+}
+
+// Reported: watch --plan of a folder of TorchTitan said nothing of a log of Megatron-LM, watch --job did.
+TEST_CASE("a log of another stack than the one stated is named", "[api]") {
+  CHECK(api::other_stack("megatron", "torchtitan", "out/plan.json") ==
+        "the log is one of megatron, and out/plan.json states torchtitan, as which it is taken");
+  for (const auto& [logged, stated] : {std::pair{"", "nxdt"}, {"nxdt", ""}, {"nxdt", "nxdt"}})
+    CHECK(api::other_stack(logged, stated, "job.yaml").empty());
 }

@@ -336,3 +336,22 @@ TEST_CASE("what the reader refuses of a layout is what the rules of the start re
     CHECK(threw);
   }
 }
+
+// Reported: "verdict: ok" of a script with --nosuch-flag 3, which pretrain_gpt.py refuses.
+TEST_CASE("a flag that pretrain_gpt.py does not have is named", "[targets]") {
+  const planner::RunReading run = megatron("  --nosuch-flag 3 --log-params-norm --eval-iters 10\n");
+  REQUIRE(run.doubts.size() == 1);
+  CHECK(run.doubts[0].key == "--nosuch-flag");
+  CHECK(run.doubts[0].at.line == 11);
+  CHECK(contains(run.doubts[0].problem, "is no flag of pretrain_gpt.py"));
+  CHECK(run.not_judged == 2);
+  // Every flag that is read or written exists, in the forms that a default of True has too.
+  CHECK(megatron("").doubts.empty());
+  CHECK(megatron("  --no-check-for-nan-in-loss-and-grad --disable-bias-linear\n").doubts.empty());
+  // One line for all of a script of another program.
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += " --nosuch-flag-" + std::to_string(i);
+  const planner::RunReading other = megatron(many + "\n");
+  CHECK(other.doubts.size() == 10);
+  CHECK(contains(other.doubts[9].problem, "30 more are none either"));
+}

@@ -281,3 +281,34 @@ TEST_CASE("a baseline is next to the best plan, a refused one without a speed-up
   CHECK(has(text, "; refused (memory): stage 0 needs 45.2"));
   CHECK_FALSE(has(text, "times as fast"));
 }
+
+// Reported: "Fastest PP 2 x DP 16, nothing recomputed" and "Ruled out PP 2 x DP 16, nothing recomputed: needs 1123 GiB"
+// in one answer, without a word that the second is of another schedule.
+TEST_CASE("a refusal that reads like a plan says what differs", "[cli]") {
+  Found found;
+  found.result.plans = {plan_of(found.job, "tp=8,pp=4,cuts=5/14/23", 484, 12)};
+  planner::Refusal refused;
+  refused.strategy = found.result.plans.front().strategy;
+  refused.strategy.pipeline_cuts.clear();
+  refused.strategy.schedule = models::Schedule::gpipe;
+  refused.memory = memory_of(1123, 0);
+  refused.why.rule = "memory";
+  found.result.refused = {refused};
+  CHECK(has(found.text(),
+            "\nRuled out  TP 8 x PP 4, nothing recomputed, even cuts, schedule gpipe: needs 1123 of 16 GiB"));
+}
+
+// Reported: "0.11 s, 6.0 % faster" than 0.11 s, and a graph that is "1 times as large".
+TEST_CASE("figures that differ read so", "[cli]") {
+  Found found;
+  found.result.plans = {plan_of(found.job, "tp=8", 0.1081, 12), plan_of(found.job, "tp=32", 0.1146, 12)};
+  found.result.recommended = 1;
+  CHECK(has(found.text(), "  0.115 s/step"));
+  CHECK(has(found.text(), "0.108 s, 6.0 % faster"));
+  Plan& best = found.result.plans.back();
+  best.graph.expected = 2.52e6;
+  best.known = planner::Experience{};
+  best.known->largest_graph = 2.5e6;
+  best.known->largest_graph_id = "T056";
+  CHECK(has(found.text(), "its graph is 0.8 % larger than the largest that is known to compile"));
+}

@@ -121,3 +121,17 @@ TEST_CASE("a table leaves out what may be spared and moves its tails below", "[c
   CHECK(lines_of(table.text(18)).front() == "  step s  name");
   for (const std::string& line : lines_of(table.text(40))) CHECK(columns_of(line) <= 40);
 }
+
+// Reported: a command of 153 columns on a terminal of 80, which no line may break.
+TEST_CASE("a long command goes on behind a backslash", "[cli]") {
+  const std::string lines = cli::wrapped(
+      cli::command_lines({"trnplan", "simulate", "llama3-8b", "--strategy", "tp=8,pp=2,mbs=2,recompute=full",
+                          "--instance", "trn1.32xlarge", "--nodes", "4", "--sequence", "8192"},
+                         4),
+      80);
+  CHECK(lines ==
+        "    trnplan simulate llama3-8b --strategy tp=8,pp=2,mbs=2,recompute=full \\\n"
+        "      --instance trn1.32xlarge --nodes 4 --sequence 8192\n");
+  CHECK(cli::command_lines({"trnplan", "plan", "a.yaml"}, 0) ==
+        cli::command_text({"trnplan", "plan", "a.yaml"}) + "\n");
+}

@@ -131,3 +131,55 @@ TEST_CASE("slow steps that the log explains by checkpoints", "[launch]") {
   CHECK(part.saving == Approx(3));
   CHECK_FALSE(part.explained);
 }
+
+namespace {
+
+/// Iterations of 1024 sequences of Megatron-LM, each of so many seconds.
+template <class Seconds>
+std::string iterations_of(int count, const Seconds& seconds) {
+  std::string text;
+  for (int i = 1; i <= count; ++i)
+    text += fmt::format(
+        " iteration {:8d}/  100000 | elapsed time per iteration (ms): {:.1f} | global batch size:  1024 |\n",
+        i, 1e3 * seconds(i));
+  return text;
+}
+
+const io::WatchAlarm* alarm_named(const io::WatchReport& r, const std::string& kind) {
+  for (const io::WatchAlarm& a : r.alarms)
+    if (a.kind == kind) return &a;
+  return nullptr;
+}
+
+}  // namespace
+
+// Reported: nothing was said of a run whose every tenth step takes twice as long.
+TEST_CASE("pauses at one distance are named with what they cost", "[launch]") {
+  const auto every = [](int n, double more) {
+    return iterations_of(60, [=](int i) { return 70 + i % 3 + (i % n == 0 ? more : 0); });
+  };
+  const io::WatchReport tenth = watch(every(10, 70));
+  const io::WatchAlarm* pauses = alarm_named(tenth, "pauses");
+  REQUIRE(pauses != nullptr);
+  CHECK(contains(pauses->message, "a step in 10 takes 141"));
+  CHECK(contains(pauses->message, "6 such pauses cost 9.0 % of the time"));
+  // Neither even steps, nor slow ones at any distance, nor three of them.
+  CHECK(alarm_named(watch(every(10, 0)), "pauses") == nullptr);
+  CHECK(alarm_named(watch(every(20, 70)), "pauses") == nullptr);
+  const auto at_times = [](int i) { return i == 3 || i == 11 || i == 30 || i == 44 || i == 47 ? 140. : 70.; };
+  CHECK(alarm_named(watch(iterations_of(60, at_times)), "pauses") == nullptr);
+}
+
+// Reported: "--calibrate learns from it" of steps that calibrate refuses, above the peak of their devices.
+TEST_CASE("steps beyond the peak are not called a prediction that is too slow", "[launch]") {
+  const auto run = [](double seconds) {
+    return watch(iterations_of(20, [=](int) { return seconds; }), planned("tp=8"));
+  };
+  const io::WatchReport beyond = run(100);
+  const io::WatchAlarm* alarm = alarm_named(beyond, io::kBeyondPeak);
+  REQUIRE(alarm != nullptr);
+  CHECK(contains(alarm->message, "% of the peak FLOPS of 32 cores"));
+  CHECK(contains(alarm->fix, "check that nodes, batch and strategy"));
+  CHECK(alarm_named(beyond, "faster") == nullptr);
+  CHECK(alarm_named(run(300), io::kBeyondPeak) == nullptr);
+}
