@@ -20,7 +20,8 @@ namespace trnplan::api {
 /// Cost: two simulations a step.
 void state_intervals(calibrate::StepCalibration& c, const models::Profile& prior, const std::string& named);
 
-/// Adds a remark on logs that state more memory than is predicted, or less, which is not learnt. Requires: state_intervals().
+/// Adds a remark on logs that state more memory than is predicted, or less, which is not learnt. Requires:
+/// state_intervals().
 void remark_memory(const calibrate::StepCalibration& c, const std::vector<calibrate::LogFile>& files,
                    Remarks& remarks);
 

@@ -317,7 +317,9 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   if (!out.interrupted && o.time_limit <= 0) solve_for_nodes(result, resolved, predictor, o.allow_doubtful);
   out.run = whole_run(job, resolved.run(), result, catalog, remarks);
   std::vector<planner::Plan> of_others;
-  for (const OtherStack& s : best.others) of_others.insert(of_others.end(), s.plans.begin(), s.plans.end());
+  for (const OtherStack& s : best.others) {
+    if (s.written) of_others.insert(of_others.end(), s.plans.begin(), s.plans.end());
+  }
   out.ties = planner::ties_of(job, result, profile, o.sure, of_others);
   out.job = job;
   out.stack = best.stack->stack;

@@ -142,8 +142,9 @@ bool states_nodes(const WhatIfRequest& o, const io::Catalog& catalog) {
   return source == io::JobSource::job || source == io::JobSource::nxdt;
 }
 
-/// The nodes of the job, twice and four times as many.
+/// The nodes of the job, and of one number twice and four times as many.
 std::vector<int> nodes_around(const models::Job& job) {
+  if (!job.space.nodes.empty()) return job.space.nodes;
   std::vector<int> all;
   for (int nodes = job.cluster.nodes; nodes <= std::min(4 * job.cluster.nodes, topology::kMostNodes);
        nodes *= 2)
@@ -174,9 +175,10 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   if (q.nodes.empty() && o.nodes.empty() && !wrong_tokens && (q.asks_for_tokens() || !limits)) {
     if (states_nodes(o, catalog)) {
       q.nodes = nodes_around(job);
-      remarks.add(fmt::format("assumed --nodes {}, the job's {} and more", fmt::join(q.nodes, ","),
-                              job.cluster.nodes),
-                  "assumed");
+      if (job.space.nodes.empty())
+        remarks.add(fmt::format("assumed --nodes {}, the job's {} and more", fmt::join(q.nodes, ","),
+                                job.cluster.nodes),
+                    "assumed");
     } else {
       read.fault("--nodes", "neither the nodes to compare nor what they are solved from is stated",
                  "write for example --nodes 4..128, or --tokens 2T with --deadline 60d or --budget 2.5M");

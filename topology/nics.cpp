@@ -41,7 +41,7 @@ std::optional<Instance> with_nics(Instance machine, int nics) {
     if (nics > was && !deal_out(machine, nics / was)) return std::nullopt;
     return machine;
   }
-  if (was % nics != 0) return std::nullopt;
+  if (was % nics != 0 || !chips_of_each(machine)) return std::nullopt;
   for (int& nic : machine.nic_of_chip) nic /= was / nics;
   machine.nics = nics;
   return machine;

@@ -62,7 +62,7 @@ planner::Reliability reliability_from(const Node& node) {
       const auto p = static_cast<ReliabilityParameter>(i);
       if (!may_be_absent(p) || fields.has(to_string(p))) r.values[i] = value_of(fields, p, faults);
     }
-    if (faults.empty() && !(r[r.storage_parameter()] > 0))
+    if (!fields.has("storage_per_node") && !fields.has("storage_throughput"))
       fields.fault("storage_per_node", "no rate of the file system is there",
                    "write storage_per_node, or storage_throughput of the whole cluster");
     fields.finish();

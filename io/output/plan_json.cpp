@@ -352,8 +352,7 @@ const Record<ShownSearch>& record() {
         "of the recommended plan; left out if it is on another cluster than the fastest", Absent::left_out},
        {"clusters", [](const S& s) { return s.result.clusters; },
         "if the job leaves nodes or instance free: the plan that is recommended on each cluster alone, of "
-        "any "
-        "training loop; deadline and budget are not applied here"},
+        "any training loop; deadline and budget are not applied here"},
        {"comparison",
         [](const S& s) {
           const bool compared = s.confidence != nullptr && s.confidence->comparison;

@@ -80,16 +80,29 @@ double causal_scores(double tokens, double window) {
   return window < tokens ? tokens * window - window * window / 2 : tokens * tokens / 2;
 }
 
+namespace {
+
+/// Training FLOPs of attention to `seen` tokens.
+double attention_flops(const Architecture& a, double seen) {
+  return 12.0 * a.layers * static_cast<double>(a.heads) * a.head_dim * seen;
+}
+
+/// Tokens of the square's row that stand for what a token sees, twice as many; all without a window.
+double seen_tokens(const Architecture& a, double sequence) {
+  const bool window = a.causal && a.sliding_window > 0;
+  return window ? 2 * causal_scores(sequence, a.sliding_window) / sequence : sequence;
+}
+
+}  // namespace
+
 double model_flops_per_token(const Architecture& a, int sequence) {
-  double seen = sequence;
-  if (a.causal && a.sliding_window > 0) seen = 2 * causal_scores(seen, a.sliding_window) / seen;
-  return six_n_flops_per_token(a) + 12.0 * a.layers * static_cast<double>(a.heads) * a.head_dim * seen;
+  return six_n_flops_per_token(a) + attention_flops(a, seen_tokens(a, sequence));
 }
 
 ProductFlops product_flops_per_token(const Architecture& a, int sequence) {
   const double table = a.tied_embeddings ? 0 : 6.0 * static_cast<double>(a.vocabulary) * a.hidden;
   const double all = six_n_flops_per_token(a);
-  return {all - table, model_flops_per_token(a, sequence) - all};
+  return {all - table, attention_flops(a, sequence), model_flops_per_token(a, sequence) - all};
 }
 
 }  // namespace trnplan::models

@@ -72,7 +72,7 @@ std::int64_t active_parameters(const Architecture& a);
 /// True if any linear product has biases; targets for Llama have no key for them.
 bool has_linear_biases(const Architecture& a);
 
-/// Scores of `tokens` that look back at each other through a window of so many with themselves.
+/// Scores of `tokens` of which each sees itself and those before it, `window` at most.
 double causal_scores(double tokens, double window);
 
 /// Training FLOPs per token, 6N + 12*L*h*s: full attention square, no recompute (Chowdhery et al. 2022, PaLM,
@@ -88,8 +88,9 @@ double six_n_flops_per_token(const Architecture& a);
 struct ProductFlops {
   double weights = 0;
   double attention = 0;  ///< full square
-  /// Those that a kernel computes which leaves out what causal attention masks.
-  [[nodiscard]] double least(bool causal) const { return weights + attention / (causal ? 2 : 1); }
+  double seen = 0;       ///< of it without what a window leaves out, as model_flops_per_token() counts
+  /// Those that a kernel computes which leaves out what a window or causal attention masks.
+  [[nodiscard]] double least(bool causal) const { return weights + seen / (causal ? 2 : 1); }
 };
 ProductFlops product_flops_per_token(const Architecture& a, int sequence);
 

@@ -53,9 +53,10 @@ struct LogRatio {
   /// Adds the variance of something independent, at least minus that of the ratio.
   void widen(double variance);
 };
-/// The distribution of the ratio. Where one of the two layouts was learnt, the prediction of the other has its own error
-/// whole: its interval takes nothing from the first. So the ratio is not surer than the two intervals leave it, whatever
-/// they share: its sd is at least the difference of theirs, |sd of log b - sd of log a|. `scale` is the cost of a second of b when a second of a costs 1.
+/// The distribution of the ratio. Where one of the two layouts was learnt, the prediction of the other has its own
+/// error whole: its interval takes nothing from the first. So the ratio is not surer than the two intervals leave it,
+/// whatever they share: its sd is at least the difference of theirs, |sd of log b - sd of log a|. `scale` is the cost
+/// of a second of b when a second of a costs 1.
 [[nodiscard]] LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& profile,
                                  double scale = 1);
 

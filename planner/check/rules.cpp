@@ -77,18 +77,17 @@ Found experts_divide(const Job& job, const Strategy& s) {
 Found heads(const Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
   const models::Framework& loop = models::framework_of(s);
-  if (const int kv = a.kv_heads; kv > 0 && !loop.copies_key_heads() && kv % s.tensor_parallel != 0) {
+  const int kv = loop.copies_key_heads() ? 0 : a.kv_heads;
+  const auto whole = [&](int t) { return kv % t == 0 && a.heads % t == 0 && a.intermediate % t == 0; };
+  if (whole(s.tensor_parallel)) return std::nullopt;
+  const std::string fix = near_tensor_parallel(job, s, whole, "choose a TP that divides them");
+  if (kv % s.tensor_parallel != 0)
     return Broken{fmt::format("{} key and value heads on TP {}, and {} has no copies of them", kv,
                               s.tensor_parallel, loop.name()),
-                  near_tensor_parallel(
-                      job, s, [&](int t) { return kv % t == 0; }, "choose a TP that divides them")};
-  }
-  if (a.heads % s.tensor_parallel == 0 && a.intermediate % s.tensor_parallel == 0) return std::nullopt;
+                  fix};
   return Broken{fmt::format("{} attention heads and intermediate size {} must both divide by TP {}", a.heads,
                             a.intermediate, s.tensor_parallel),
-                near_tensor_parallel(
-                    job, s, [&](int t) { return a.heads % t == 0 && a.intermediate % t == 0; },
-                    "choose a TP that divides both")};
+                fix};
 }
 
 Found kv_replicator(const Job& job, const Strategy& s) {

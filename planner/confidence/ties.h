@@ -9,8 +9,8 @@
 
 namespace trnplan::planner {
 
-/// Plans of one training loop, layout (TP, PP, CP, DP, EP, VPP), cluster and micro-batch, which differ in recomputation and
-/// cuts.
+/// Plans of one training loop, layout (TP, PP, CP, DP, EP, VPP), cluster and micro-batch, which differ in
+/// recomputation and cuts.
 struct Tie {
   Plan plan;  ///< the best of them; of those like the first plan, the best but the first
   double first_is_better = 0.5;

@@ -36,8 +36,8 @@ class Random {
   boost::random::mt19937_64 engine_;
 };
 
-/// Draws every parameter from its distribution that is there. Interruptions of the spot market are drawn only for `spot`, so
-/// that they do not change the random numbers of other runs.
+/// Draws each parameter that is there from its distribution. Interruptions of the spot market are drawn only for
+/// `spot`, so that they do not change the random numbers of other runs.
 inline Reliability drawn_from(const Reliability& r, Random& random, bool spot = false) {
   Reliability drawn;
   for (std::size_t i = 0; i < kReliabilityParameters; ++i) {

@@ -16,14 +16,14 @@
 namespace trnplan::planner {
 
 enum class ReliabilityParameter {
-  failure_rate,        ///< failures that stop the job, per node and day
-  detection,           ///< s from a failure to its diagnosis, without a person
-  replacement,         ///< s to put another node in place
-  replacement_share,   ///< share of failures that need another node, at most 1
-  restart,             ///< s to start the processes, load compiled graphs and warm up
-  manual_response,     ///< s from a failure until a person has restarted the job
-  manual_share,        ///< share of failures that automatic recovery leaves to a person, at most 1
-  storage_per_node,    ///< bytes/s that each node adds to what a cluster writes to the shared file system
+  failure_rate,       ///< failures that stop the job, per node and day
+  detection,          ///< s from a failure to its diagnosis, without a person
+  replacement,        ///< s to put another node in place
+  replacement_share,  ///< share of failures that need another node, at most 1
+  restart,            ///< s to start the processes, load compiled graphs and warm up
+  manual_response,    ///< s from a failure until a person has restarted the job
+  manual_share,       ///< share of failures that automatic recovery leaves to a person, at most 1
+  storage_per_node,  ///< bytes/s that each node adds to what a cluster writes; may be absent if storage_throughput is there
   load_ratio,          ///< time to load a checkpoint over the time to write it
   asynchronous_stall,  ///< s of training's stall for an asynchronous checkpoint
   spot_interruption,   ///< interruptions of a spot node by the market, per node and day; may be absent (0)

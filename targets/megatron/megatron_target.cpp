@@ -94,7 +94,8 @@ std::optional<EndLayers> stage_layers(const models::Architecture& a, const model
 struct MegatronLoop {
   std::string_view name, dispatcher;  ///< of models/framework; value of --moe-token-dispatcher-type
 };
-constexpr MegatronLoop kLoops[] = {{"megatron", "alltoall"}, {"megatron-flex", "flex"}};
+constexpr std::string_view kFlex = "flex";
+constexpr MegatronLoop kLoops[] = {{"megatron", "alltoall"}, {"megatron-flex", kFlex}};
 
 /// Value of --moe-token-dispatcher-type in a training loop that pretrain_gpt.py has; empty of any other.
 std::string dispatcher_of(const models::Strategy& s) {
@@ -111,6 +112,13 @@ void need_program(const models::Job& job, const models::Strategy& s,
     broken.push_back(target_lacks(fmt::format("the training loop of {}", s.framework),
                                   "pin framework to megatron or megatron-flex, or leave it out"));
   }
+  // MoEFlexTokenDispatcher's assertions and TransformerConfig's (NVIDIA/Megatron-LM@0014f137 megatron/core/transformer).
+  if (dispatcher_of(s) == kFlex && (a.experts == 0 || s.tensor_parallel * s.expert_parallel == 1))
+    broken.push_back(target_lacks("the flex dispatcher without ranks to send tokens to",
+                                  "pin framework to megatron, or expert_parallel to more than 1"));
+  if (dispatcher_of(s) == kFlex && a.capacity_factor.value_or(0) > 0)
+    broken.push_back(target_lacks("the flex dispatcher with a capacity of experts",
+                                  "pin framework to megatron, or leave capacity_factor out"));
   if (!s.recompute.full && (s.recompute.activation_multiply || s.recompute.alternate)) {
     broken.push_back(target_lacks("it recomputes " + models::to_string(s.recompute),
                                   "pin recompute to none, full or classes of CoreAttention, LlamaMLP and "

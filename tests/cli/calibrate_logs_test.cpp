@@ -41,8 +41,8 @@ double log_sd(const json& interval) {
 
 }  // namespace
 
-// Reported: 0.8 % for the ratio of two steps whose intervals leave at least 3.9 % open. Whatever two values share, the sd
-// of their difference is at least the difference of their sd.
+// Reported: 0.8 % for the ratio of two steps whose intervals leave at least 3.9 % open. Whatever two values share,
+// the sd of their difference is at least the difference of their sd.
 TEST_CASE("a ratio is not surer than the intervals of its two steps", "[cli]") {
   Session cli;
   cli.write("job.yaml", kMegatron);
@@ -74,7 +74,8 @@ TEST_CASE("steps of a folder that a log repeats count once", "[cli]") {
   cli.prints("^fitted to 1 step of 1 program");
 }
 
-// Reported: check says which vocabulary it assumes of a script that states none, and calibrate learnt with it in silence.
+// Reported: check says which vocabulary it assumes of a script that states none, and calibrate learnt with it in
+// silence.
 TEST_CASE("what is assumed of a start script is said once", "[cli]") {
   Session cli;
   cli.write("job.yaml", kMegatron);
@@ -90,9 +91,9 @@ TEST_CASE("what is assumed of a start script is said once", "[cli]") {
   CHECK(said.find(assumed) == said.rfind(assumed));
 }
 
-// 8.03e9 parameters, less a table of 128,256 x 4096, are 45.03 GFLOPs a token in products; attention is 12 x 32 x 4096 x
-// 8192 = 12.88 GFLOPs in full and half of that where it is causal: 128 x 8192 tokens in 3.193 s on 16 GPUs of 989 TFLOPS
-// are 107 % of the peak. Without gradients of weights, 15.01 GFLOPs less, they are 76 %.
+// 8.03e9 parameters, less a table of 128,256 x 4096, are 45.03 GFLOPs a token in products; attention is 12 x 32 x
+// 4096 x 8192 = 12.88 GFLOPs in full and half of that where it is causal: 128 x 8192 tokens in 3.193 s on 16 GPUs of
+// 989 TFLOPS are 107 % of the peak. Without gradients of weights, 15.01 GFLOPs less, they are 76 %.
 TEST_CASE("a step above the peak may be one of frozen weights", "[cli]") {
   Session cli;
   cli.write("job.yaml", kMegatron);

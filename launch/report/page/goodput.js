@@ -2,7 +2,8 @@
 const DAY = 86400, HOUR = 3600;
 
 function failureModel(r, run) {
-  const write = run.checkpoint / (r.storage_throughput > 0 ? r.storage_throughput : r.storage_per_node * Math.max(run.nodes, 16));
+  const storage = r.storage_throughput > 0 ? r.storage_throughput : r.storage_per_node * Math.max(run.nodes, 16);
+  const write = run.checkpoint / storage;
   const interruptions = run.spot ? r.spot_interruption || 0 : 0, rate = r.failure_rate + interruptions;
   const m = {
     mtbf: DAY / (run.nodes * rate),
@@ -188,9 +189,9 @@ function runOnce(m, interval, work, random) {
   return new RunSimulation(m, interval, work, random).goodput();
 }
 
-// Every parameter from its distribution: `parameters` holds [median, sd of the logarithm, is a share] by name.
 const mayBeAbsent = new Set(["spot_interruption", "storage_per_node", "storage_throughput"]);
 
+// Draws each parameter that is there: `parameters` holds [median, sd of the logarithm, is a share] by name.
 function drawnFrom(parameters, random, spot) {
   const drawn = {};
   for (const [name, [median, sd, share]] of Object.entries(parameters)) {

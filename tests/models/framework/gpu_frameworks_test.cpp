@@ -63,9 +63,10 @@ TEST_CASE("experts have as many places as their training loop gives them", "[mod
 }
 
 // 4 experts, 2 of them for each of n tokens. EP 2: two experts are missed by 2/4 x 1/3 of the tokens, so that 5/6 go
-// to a rank: 2 x 5/6 n rows instead of 2 n. EP 4 on two nodes of two ranks: 5/6 n go to the other node, by either rank of
-// it half of them, so that 4 ranks x 5/12 n are the rows of an exchange of equal parts; an expert is missed by 3/4 x 2/3,
-// so that 4 x 1/2 n arrive. Catches: a token that crosses once for each of its experts, as with the other dispatcher.
+// to a rank: 2 x 5/6 n rows instead of 2 n. EP 4 on two nodes of two ranks: 5/6 n go to the other node, by either
+// rank of it half of them, so that 4 ranks x 5/12 n are the rows of an exchange of equal parts; an expert is missed
+// by 3/4 x 2/3, so that 4 x 1/2 n arrive. Catches: a token that crosses once for each of its experts, as with the
+// other dispatcher.
 TEST_CASE("the flex dispatcher sends a token once to a rank, and between nodes once to a node",
           "[models][framework]") {
   Job job = job_of("mixtral-8x7b", 2, 4096, 16);

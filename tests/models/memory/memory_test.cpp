@@ -457,6 +457,7 @@ TEST_CASE("memory of one strategy after the other is that of each", "[models][me
         CHECK(m.parameters == alone.parameters);
         CHECK(m.activations == alone.activations);
       }
+      CHECK_FALSE(all.may_fit(Bytes(kGiB)));
       for (int gib = 1; gib < 64; ++gib) {
         if (!all.may_fit(Bytes(gib * kGiB))) CHECK(each.worst().peak() > Bytes(gib * kGiB));
       }

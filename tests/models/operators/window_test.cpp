@@ -80,4 +80,8 @@ TEST_CASE("the model's own FLOPs count the full square, or what a window sees", 
   const double square = model_flops_per_token(full(8192).architecture, 8192), n = six_n_flops_per_token(a);
   CHECK(model_flops_per_token(a, 8192) - n == Approx((square - n) * 6144 / 8192));
   CHECK(model_flops_per_token(a, 4096) == model_flops_per_token(full(4096).architecture, 4096));
+  // A framework that counts the square, or a kernel that computes the band: both are products of these layers.
+  const ProductFlops products = product_flops_per_token(a, 8192);
+  CHECK(products.seen == Approx(products.attention * 6144 / 8192));
+  CHECK(products.least(true) == Approx(products.weights + products.seen / 2));
 }
