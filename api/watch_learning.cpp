@@ -110,7 +110,6 @@ Learnt learn_from_run(const WatchRequest& o, const FollowedLog& log, const launc
   const calibrate::StepCalibration c = calibrate::calibrate_steps(
       inputs, profile, published(catalog), fs::path(o.calibrate).stem().string(), remarks);
   if (c.own.empty()) return {"nothing to learn: no step of the log can be timed"};
-  for (const Diagnostic& doubt : c.doubts) remarks.add(doubt);
   if (!o.force && !(c.doubts.empty() && c.fit.converged))
     return {o.calibrate + " is not written, for the reasons in the remarks; --force writes it all the same"};
   io::update_file(o.calibrate, o.force, [&] {

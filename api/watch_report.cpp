@@ -98,7 +98,8 @@ JsonValue notes_part(const io::WatchReport& r) {
   for (const std::string& remark : r.remarks) all.add(remark);
   for (const io::WatchExplanation& e : r.explanations) {
     if (!e.as_likely) continue;
-    all.add(fmt::format("{:.0f} % likely: {}{}; look at: {}", e.probability * 100, e.what,
+    const std::string likely = io::is_fact(e) ? "" : fmt::format("{:.0f} % likely: ", e.probability * 100);
+    all.add(fmt::format("{}{}{}; look at: {}", likely, e.what,
                         e.scenario.empty() ? "" : " (simulate --scenario " + e.scenario + ")", e.check));
   }
   if (!r.to_tell.empty()) all.add("to tell these apart, run " + r.to_tell);

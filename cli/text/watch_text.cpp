@@ -80,9 +80,14 @@ std::string verdict_text(const io::WatchReport& r) {
 
 std::string explanations_text(const io::WatchReport& r) {
   if (r.explanations.empty()) return "";
-  std::string text = "what would explain it, by how likely it is (a node stands for any like it):\n", least;
+  std::string facts, text, least;
   std::vector<std::string> simulate;
   for (const io::WatchExplanation& e : r.explanations) {
+    if (io::is_fact(e)) {
+      facts += fmt::format("{}\n  look at: {}\n", e.what, e.check);
+      continue;
+    }
+    if (text.empty()) text = "what would explain it, by how likely it is (a node stands for any like it):\n";
     if (e.probability < kHardly) continue;
     if (!e.as_likely) {
       least += fmt::format("{}{} ({:.2g} %)", least.empty() ? "" : "; ", e.what, e.probability * 100);
@@ -96,7 +101,7 @@ std::string explanations_text(const io::WatchReport& r) {
   if (!simulate.empty()) text += "  each is shown by\n" + command_lines(simulate, 4);
   if (!r.to_tell.empty())
     text += fmt::format("  this log cannot tell these apart; to tell, run {}\n", r.to_tell);
-  return least.empty() ? text : text + fmt::format("  less likely: {}\n", least);
+  return facts + text + (least.empty() ? "" : fmt::format("  less likely: {}\n", least));
 }
 
 std::string alarm_text(const io::WatchAlarm& a) {

@@ -21,6 +21,10 @@ bool drifts(const WatchReport& r) {
   return r.recent_seconds && has_alarm(r, "drift");
 }
 
+bool is_fact(const WatchExplanation& e) {
+  return e.kind == "checkpoint";
+}
+
 bool failed(const WatchReport& r) {
   return broke(r) ||
          std::any_of(r.alarms.begin(), r.alarms.end(), [](const WatchAlarm& a) { return a.fatal; });
@@ -89,9 +93,11 @@ const Record<WatchExplanation>& record() {
   static const Record<E> described(
       "WatchExplanation", "What would explain slow steps.",
       {{"kind", &E::kind,
-        "a key of `--scenario`, or `prediction`: nothing is slow, the prediction is too low"},
+        "a key of `--scenario`; `prediction`: nothing is slow, the prediction is too low; `checkpoint`: the "
+        "log states how long saves take"},
        {"what", &E::what},
-       {"probability", &E::probability, "that this is the cause, of those listed; its prior is assumed"},
+       {"probability", [](const E& e) { return is_fact(e) ? std::nullopt : std::optional(e.probability); },
+        "that this is the cause, of those listed; its prior is assumed; `null`: a fact of the log"},
        {"as_likely", &E::as_likely, "as the first: it is at most 3 times as likely"},
        {"value", &E::value, "with which the step is as long; `null`: none of that kind is"},
        {"times", &E::times, "length of the step over an ideal one; without a value, the most it can be"},

@@ -69,6 +69,8 @@ struct WatchReport {
   std::vector<std::string> remarks;
 };
 
+/// True for what the log itself states: it competes with no other explanation, and its probability is not meant.
+[[nodiscard]] bool is_fact(const WatchExplanation& explanation);
 /// Kind of the alarm of steps that need more FLOPS than the devices have.
 inline constexpr const char* kBeyondPeak = "beyond-peak";
 /// True if the report has an alarm of the kind.

@@ -94,14 +94,15 @@ std::string check_of(Cause cause, const topology::Instance& machine) {
 std::vector<io::WatchExplanation> in_words(const std::vector<Explanation>& explanations,
                                            const SlowSteps& slow, const models::Job& job) {
   std::vector<io::WatchExplanation> all;
-  if (slow.saving > kWorthSaying * slow.seconds) {
+  if (slow.seconds > 0 && slow.saving > kWorthSaying * slow.seconds) {
     io::WatchExplanation saves;
     saves.kind = "checkpoint";
-    saves.probability = 1;
+    saves.probability = 1;  // a fact of the log, not one of the causes that compete
     saves.as_likely = true;
     saves.times = (slow.seconds + slow.saving) / slow.seconds;
-    saves.what = fmt::format("saving checkpoints: {:.3g} s a step by the log, {:.4g} s without{}",
-                             slow.saving, slow.seconds, slow.explained ? "" : ", which is still slow");
+    saves.what = fmt::format("{}: saving checkpoints, {:.3g} s a step by the log; {:.4g} s without{}",
+                             slow.explained ? "all of it" : "part of it", slow.saving, slow.seconds,
+                             slow.explained ? "" : ", which is still slow");
     saves.check = fmt::format("how often and where it saves: {}", kSaveLess);
     all.push_back(std::move(saves));
   }

@@ -28,6 +28,10 @@ constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // 
 /// steps, far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
 constexpr double kWarmUp = 1.2;
 
+/// Seconds within which all nodes print the same line: they wait for each other. A job that is started again
+/// takes longer. Our own value.
+constexpr double kNodesApart = 60;
+
 /// Seconds. A clock of whole seconds is wrong by up to 10 % over kShort, and by 3 % over kWindow.
 constexpr double kShort = 10, kWindow = 30;
 
@@ -77,8 +81,27 @@ std::optional<std::int64_t> time_in(std::string_view line) {
   return std::nullopt;
 }
 
+/// Seconds since 1970 of the first "2026-11-21 20:21:11,123" in the line.
+std::optional<double> clock_in(std::string_view line) {
+  constexpr std::size_t kYear = 4;  // digits
+  for (std::size_t t = line.find('-'); t != std::string_view::npos; t = line.find('-', t + 1)) {
+    if (t < kYear) continue;
+    Scan scan(line.substr(t - kYear));
+    if (const auto time = calendar_time(scan)) return time->seconds;
+  }
+  return std::nullopt;
+}
+
+/// True if two lines state one checkpoint: the later save began before the other one was done. Without clocks,
+/// nodes print theirs in lines that follow each other.
+bool is_same(const Save& before, const Save& save) {
+  if (!before.clock || !save.clock) return save.line == before.last + 1;
+  const Save& later = *save.clock < *before.clock ? before : save;
+  return std::abs(*save.clock - *before.clock) < later.seconds;
+}
+
 /// Of the saves stated behind line `since`, up to line `until`.
-double seconds_saved(const std::vector<Save>& saves, int since, int until) {
+double seconds_saved(const std::deque<Save>& saves, int since, int until) {
   double seconds = 0;
   for (auto save = saves.rbegin(); save != saves.rend() && save->line > since; ++save)
     if (save->line <= until) seconds += save->seconds;
@@ -112,6 +135,20 @@ void RunLogReader::restart(std::size_t part, std::optional<std::int64_t> time,
   }
 }
 
+void RunLogReader::note_save(const Save& save) {
+  if (!saves_.empty() && is_same(saves_.back(), save)) {
+    Save& whole = saves_.back();
+    whole.last = save.line;
+    if (save.seconds > whole.seconds) {
+      whole.seconds = save.seconds;
+      whole.clock = save.clock;
+    }
+    return;
+  }
+  if (saves_.size() == kMostEvents) saves_.pop_front();
+  saves_.push_back(save);
+}
+
 void RunLogReader::read(const LogLine& line) {
   const auto note = [&](std::string_view kind, std::optional<std::int64_t> time) {
     if (events_.size() >= kMostEvents) return;
@@ -126,14 +163,20 @@ void RunLogReader::read(const LogLine& line) {
     return note(sign.kind, time);
   }
   if (last_line_ == 0 || !represents(line.rank)) return;  // the first start interrupts nothing
-  if (const auto seconds = logs::save_seconds(line.text); seconds && saves_.size() < kMostEvents)
-    saves_.push_back({*seconds, line.number});
+  if (const auto seconds = logs::save_seconds(line.text))
+    note_save({*seconds, line.number, line.number, clock_in(line.text)});
   for (std::size_t i = 0; i < kReady.size(); ++i) {
     Scan scan(line.text);
     if (!scan.past(kReady[i].word)) continue;
     std::optional<std::int64_t> step;
     if (kReady[i].before_step && scan.past(*kReady[i].before_step)) step = scan.whole();
     if (step) *step = std::min(*step, kMostTotal) + kReady[i].first;
+    const std::optional<double> clock = clock_in(line.text);
+    const bool later = clock && start_clock_ && *clock - *start_clock_ > kNodesApart;
+    // torchrun counts ranks in a node, so that each node's line is one of rank 0.
+    if (kReady[i].once && start_part_ == i + 1 && step == start_step_ && !later) return;
+    start_step_ = step;
+    start_clock_ = clock;
     const bool known = start_part_ && *start_part_ < i + 1;  // its event is that of an earlier part
     restart(i + 1, std::nullopt, step);
     if (!known) note("start", std::nullopt);
@@ -264,8 +307,10 @@ void RunLogReader::settle(Track& track) const {
 
 void RunLogReader::add(Track& track, const Mark& mark) {
   const bool timed = mark.absolute && mark.seconds;  // then the calendar's clock may be set
+  // Nodes print the same step, each by its own clock.
+  const double apart = mark.absolute && mark.step == track.last ? kNodesApart : 0;
   const bool back = track.stretches.empty() || track.fresh || mark.step < track.last ||
-                    (mark.clock && !timed && *mark.clock < track.clock);
+                    (mark.clock && !timed && *mark.clock < track.clock - apart);
   track.total = mark.epoch > 0 ? 0 : std::max(mark.total, mark.clock ? 0 : track.total);
   const int since = std::exchange(track.last_line, mark.line);
   if (!back && mark.step == track.last) return;  // printed again; the first time is when it was done

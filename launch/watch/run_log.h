@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,8 +43,9 @@ struct Pause {
 
 /// A checkpoint that the run waited for.
 struct Save {
-  double seconds = 0;  ///< as the log states them
-  int line = 0;
+  double seconds = 0;           ///< as the log states them; where each node does, the most
+  int line = 0, last = 0;       ///< the first and the last that state it
+  std::optional<double> clock;  ///< s since 1970, at its end, of the line with these seconds
 };
 
 /// Steps of which the log says that something went wrong.
@@ -86,8 +88,8 @@ struct RunLog {
   CurveReading losses, gradient_norms;
   std::optional<StepGaps> gaps;  ///< steps missing between those of the log
   std::optional<Pause> pause;    ///< the longest, of logs that state both a clock and the time of a step
-  int idle_starts = 0;      ///< after the first step, of which the log shows no step: each is a restart, too
-  std::vector<Save> saves;  ///< after the first step
+  int idle_starts = 0;     ///< after the first step, of which the log shows no step: each is a restart, too
+  std::deque<Save> saves;  ///< after the first step; the last ones of very many
   std::int64_t interval = 1;    ///< usual number of steps from one line to the next
   BadSteps nan;                 ///< in the whole log
   BadSteps skipped;             ///< the last ones, without another between them
@@ -169,6 +171,8 @@ class RunLogReader : public logs::StepSink {
   bool represents(std::string_view rank) const;
   /// A start that follows is another stretch, whatever its first step is. `part`: how far the start has come.
   void restart(std::size_t part, std::optional<std::int64_t> time, std::optional<std::int64_t> step);
+  /// Counts a checkpoint once, however many nodes state it.
+  void note_save(const Save& save);
   static Mark counted(Track& track, Mark mark);
   /// Gives each step of the window the mean of all.
   void settle(Track& track) const;
@@ -183,8 +187,11 @@ class RunLogReader : public logs::StepSink {
   std::map<std::string, int, std::less<>> others_;
   std::vector<Track> tracks_;
   std::vector<RunEvent> events_;
-  std::vector<Save> saves_;
+  std::deque<Save> saves_;
   std::optional<std::size_t> start_part_;  ///< the last one of a start that was seen since the last step
+  /// Step and time, in s since 1970, as the last line of a start states them.
+  std::optional<std::int64_t> start_step_;
+  std::optional<double> start_clock_;
   int idle_starts_ = 0;
   std::optional<std::int64_t> start_, began_;  ///< for a track that has no step yet
   bool zero_ = false;                          ///< rank 0 states steps

@@ -29,6 +29,7 @@ void add_spread(const std::vector<double>& seconds, std::size_t lines, SlowSteps
   for (std::size_t i = 1; i < last.size(); ++i) equal += last[i] == last[i - 1] ? 1 : 0;
   if (2 * equal >= static_cast<int>(last.size())) return;
   const double middle = median(last);
+  if (!(middle > 0)) return;
   slow.steps = static_cast<int>(last.size());
   slow.spread = kDeviationToSigma * median(deviations(last, middle)) / middle;
 }
@@ -41,9 +42,11 @@ std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan)
   if (two_paces(pace)) return std::nullopt;  // what makes all steps longer does not explain it
   const std::size_t lines = recent_lines(log);
   SlowSteps slow;
-  const auto take = [&slow](double with_saves, double without) {
-    slow.seconds = without;
-    slow.saving = with_saves - without;
+  bool believed = true;
+  const auto take = [&](double with_saves, double without) {
+    believed = without > 0;  // else the log states saves that take longer than the steps that they are in
+    slow.seconds = believed ? without : with_saves;
+    slow.saving = with_saves - slow.seconds;
     return with_saves;
   };
   if (seconds.size() >= 2 * lines) {
@@ -62,7 +65,7 @@ std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan)
     slow.log_sd = std::max(kUsualSwing, std::log(plan.high / plan.step) / kNinetyPercent);
     slow.explained = slow.seconds <= plan.high.value;
   }
-  add_spread(without_saves, lines, slow);
+  add_spread(believed ? without_saves : pace, lines, slow);
   return slow;
 }
 

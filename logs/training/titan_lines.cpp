@@ -7,15 +7,23 @@ namespace trnplan::logs {
 
 namespace {
 
-/// "7,530" or "7530".
-std::optional<double> grouped_number(Scan& scan) {
-  auto number = scan.whole();
-  while (number && *number < 1'000'000'000 && scan.rest().starts_with(',') && scan.take(",")) {
-    const auto thousands = scan.whole();
-    if (!thousands || *thousands > 999) return std::nullopt;
-    number = *number * 1000 + *thousands;
+constexpr std::size_t kMostDigits = 18;  ///< of a rate
+
+/// "1,234.50", "7,530" or "7530".
+std::optional<double> grouped_number(std::string_view text) {
+  const auto digits_at = [&](std::size_t at) {
+    const std::size_t end = text.find_first_not_of("0123456789", at);
+    return (end == std::string_view::npos ? text.size() : end) - at;
+  };
+  text = trimmed(text);
+  std::size_t at = digits_at(0);
+  std::string plain(text.substr(0, at));
+  while (at < text.size() && text[at] == ',' && digits_at(at + 1) == 3) {
+    plain += text.substr(at + 1, 3);
+    at += 4;
   }
-  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+  if (at < text.size() && text[at] == '.') plain += text.substr(at, 1 + digits_at(at + 1));
+  return plain.size() <= kMostDigits ? Scan(plain).number() : std::nullopt;
 }
 
 }  // namespace
@@ -44,9 +52,9 @@ bool TitanLines::read(const LogLine& line, Samples& out) {
   }
   const auto loss = scan.number();
   if (!loss || *loss != -1) record.loss = loss.value_or(std::nan(""));
-  if (const auto tokens = grouped_number(rest)) record.device_tokens_per_second = tokens;
+  if (const auto tokens = grouped_number(rest.rest())) record.device_tokens_per_second = tokens;
   if (rest.past("tflops:"))
-    if (const auto tflops = rest.number(); tflops && *tflops > 0)
+    if (const auto tflops = grouped_number(rest.rest()); tflops && *tflops > 0)
       record.device_flops_per_second = *tflops * 1e12;
   if (scan.past("grad_norm:")) record.gradient_norm = scan.number().value_or(std::nan(""));
   memory_.add(*gib * kGiB, line.number);

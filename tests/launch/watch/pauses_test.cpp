@@ -29,11 +29,26 @@ std::string tenths(int first, int last, int at) {
   return text;
 }
 
+/// A line of TorchTitan, so many milliseconds after midnight.
+std::string titan_line(int ms, const std::string& text) {
+  const int at = ms / 1000;
+  return fmt::format("[rank0]:[titan] 2026-09-01 {:02d}:{:02d}:{:02d},{:03d} - root - INFO - {}\n", at / 3600,
+                     at / 60 % 60, at % 60, ms % 1000, text);
+}
+
+std::string step_text(int step) {
+  return fmt::format("step: {}  loss:  7.0  memory: 45.3GiB(56.6%)  tps: 6,554", step);
+}
+
 std::string titan(int step, int at) {
-  return fmt::format(
-      "[rank0]:[titan] 2026-09-01 {:02d}:{:02d}:{:02d},000 - root - INFO - step: {}  loss:  7.0  memory: "
-      "45.3GiB(56.6%)  tps: 6,554\n",
-      at / 3600, at / 60 % 60, at % 60, step);
+  return titan_line(1000 * at, step_text(step));
+}
+
+/// What each of four nodes prints at about the same time; torchrun calls the first rank of each of them 0.
+std::string of_nodes(int at, const std::string& text) {
+  std::string all;
+  for (const int apart : {400, 0, 350, 420}) all += titan_line(1000 * at + apart, text);
+  return all;
 }
 
 constexpr const char* kLoaded =
@@ -60,6 +75,28 @@ TEST_CASE("a restart between two lines of steps counts", "[launch]") {
   // A start loads two checkpoints where it has two models.
   CHECK(restarted(std::string(kLoaded) + kLoaded + kReady).restarts == 1);
   CHECK(watch(std::string(kReady) + kReady + before).restarts == 0);  // before the first step
+}
+
+// Reported: one restart of four nodes was four, as each prints the line of a start.
+TEST_CASE("a start that every node prints is one", "[launch]") {
+  const auto start = [](int at, int step) {
+    return of_nodes(at, fmt::format("Training starts at step {}", step));
+  };
+  std::string before = start(0, 1), after;
+  for (int step = 10; step <= 100; step += 10) before += of_nodes(6 * step, step_text(step));
+  for (int step = 100; step <= 200; step += 10) after += of_nodes(1500 + 6 * (step - 90), step_text(step));
+  CHECK(watch(before).restarts == 0);
+  const io::WatchReport one = watch(before + start(1500, 91) + after);
+  CHECK(one.restarts == 1);
+  CHECK(one.lost_steps == 10);  // 91 to 100
+  CHECK(one.events.size() == 1);
+  // Starts are others if they are much later, begin with another step, or have steps between them.
+  const io::WatchReport later = watch(before + start(1200, 91) + start(1500, 91) + after);
+  CHECK(later.restarts == 2);
+  CHECK(later.events.size() == 2);
+  CHECK(watch(before + start(1490, 91) + start(1500, 81) + after).restarts == 2);
+  CHECK(watch(before + start(1450, 91) + of_nodes(1460, step_text(100)) + start(1500, 91) + after).restarts ==
+        2);
 }
 
 TEST_CASE("the words of checkpoints state seconds", "[launch]") {
@@ -125,11 +162,69 @@ TEST_CASE("slow steps that the log explains by checkpoints", "[launch]") {
   const auto words = launch::in_words({}, all, job_of("llama3-8b", 1, 8192, 1024));
   REQUIRE(words.size() == 1);
   CHECK(words[0].kind == "checkpoint");
-  CHECK(words[0].what == "saving checkpoints: 3 s a step by the log, 6 s without");
+  CHECK(words[0].what == "all of it: saving checkpoints, 3 s a step by the log; 6 s without");
   CHECK(*words[0].times == Approx(1.5));
+  io::WatchReport report;
+  report.explanations = words;
+  CHECK(contains(io::watch_json(report), "\"probability\":null"));  // a fact, of no probability
   const launch::SlowSteps part = slow(8, 12);
   CHECK(part.saving == Approx(3));
   CHECK_FALSE(part.explained);
+  CHECK(launch::in_words({}, part, job_of("llama3-8b", 1, 8192, 1024))[0].what ==
+        "part of it: saving checkpoints, 3 s a step by the log; 8 s without, which is still slow");
+}
+
+// Reported: saves were summed over the nodes, so that steps without them took no time; and the last ones of very many
+// were not seen.
+TEST_CASE("a checkpoint that every node states is one", "[launch]") {
+  const auto saved = [](double seconds) {
+    return fmt::format("Finished saving the checkpoint in {:.2f} seconds.", seconds);
+  };
+  const auto log_of = [](const std::string& text) { return launch::read_run_log(text, "log"); };
+  const auto slow_of = [&](const std::string& text) {
+    io::PlanFile plan;
+    plan.step = Seconds(6);
+    plan.low = Seconds(5.5);
+    plan.high = Seconds(7);
+    const auto found = launch::slow_steps(log_of(text), plan);
+    REQUIRE(found);
+    return *found;
+  };
+  // Lines of 10 steps of 6 s, after which four nodes save for about 30 s.
+  std::string nodes, without_clock;
+  for (int i = 0; i < 12; ++i) {
+    const std::string step = of_nodes(90 * i, step_text(10 * i + 10));
+    nodes += step;
+    without_clock += step;
+    for (const double seconds : {29.5, 30.0, 28.0, 29.9}) {
+      nodes += titan_line(90'000 * i + 31'000 - static_cast<int>(seconds), saved(seconds));
+      without_clock += "[rank0]:" + saved(seconds) + "\n";
+    }
+  }
+  for (const std::string& text : {nodes, without_clock}) {
+    CHECK(log_of(text).saves.size() == 12);
+    const launch::SlowSteps slow = slow_of(text);
+    CHECK(slow.saving == Approx(3));
+    CHECK(slow.seconds == Approx(6));
+  }
+  // Two checkpoints of which the second begins when the first is done.
+  CHECK(log_of(of_nodes(0, step_text(10)) + of_nodes(10, saved(5)) + of_nodes(14, saved(2))).saves.size() ==
+        2);
+
+  // Saves of 100 s in 90 s, as the log states them, explain nothing.
+  std::string more;
+  for (int i = 0; i < 12; ++i) more += titan(10 * i + 10, 90 * i) + saved(100) + "\n";
+  const launch::SlowSteps beyond = slow_of(more);
+  CHECK(beyond.saving == 0);
+  CHECK(beyond.seconds == Approx(9));
+  CHECK_FALSE(beyond.explained);
+  CHECK(launch::in_words({}, beyond, job_of("llama3-8b", 1, 8192, 1024)).empty());
+
+  std::string many = titan(10, 0);
+  for (int i = 0; i < 10'010; ++i) many += saved(1) + "\nx\n";
+  const launch::RunLog last = log_of(many);
+  CHECK(last.saves.size() == 10'000);
+  CHECK(last.saves.back().line == 2 * 10'010);
 }
 
 namespace {

@@ -247,16 +247,26 @@ TEST_CASE("the metrics of the Trainer as one dict", "[calibrate]") {
 }
 
 TEST_CASE("tokens a second of a device, as TorchTitan groups them", "[calibrate]") {
-  const auto line = [](int step, const char* tps) {
+  const auto line = [](int step, const char* tps, const char* tflops = "1.0") {
     return fmt::format(
         "[titan] 2026-08-31 23:00:{:02d},000 - root - INFO - step: {}  loss: 3.0  grad_norm:  1.5  memory: "
-        "10.00GiB(12.50%)  tps: {}  tflops: 1.0  mfu: N/A\n",
-        step * 5, step, tps);
+        "10.00GiB(12.50%)  tps: {}  tflops: {}  mfu: N/A\n",
+        step * 5, step, tps, tflops);
   };
   // That of the warm-up is left out; one more rate alone says nothing of the run's.
   CHECK(step_of(line(1, "900") + line(2, "1,007,500") + line(3, "7500") + line(4, "7500"))
             .device_tokens_per_second == 7500.0);
   CHECK_FALSE(step_of(line(1, "300") + line(2, "7500")).device_tokens_per_second);
+  // Reported: 1,234.50 TFLOP/s were read as 1.
+  const auto flops = [&](const char* text) {
+    return step_of(line(1, "900") + line(2, "900", text) + line(3, "900", text) + line(4, "900", text))
+        .device_flops_per_second.value_or(0);
+  };
+  CHECK(flops("1,234.50") == Approx(1234.5e12));
+  CHECK(flops("436.05") == Approx(436.05e12));
+  CHECK(flops("1,234,567.25") == Approx(1234567.25e12));
+  CHECK(flops("12,34") == Approx(12e12));  // no group of thousands
+  CHECK(flops("nan") == 0);
 }
 
 // Reported: with a clock of whole seconds 5.33 s were read as 5 s, give or take 0.0004.
