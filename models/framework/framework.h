@@ -287,6 +287,9 @@ class Framework {
   /// True if the allocator's pool is fragmented by tensors of unlike sizes: whole ones that come and go between
   /// those that tensor parallel divides and autograd keeps. Otherwise blocks are alike, or segments expand.
   [[nodiscard]] virtual bool mixes_sizes(const Strategy& s) const { return s.tensor_parallel > 1; }
+  /// True if a shard of a weight is whole rows, so that those of its first dimension are rounded up to a multiple of
+  /// the ranks. Otherwise weights are cut as flat buffers, and nothing is rounded.
+  [[nodiscard]] virtual bool shards_rows() const { return true; }
   /// True if replicas may share copies of the state in groups smaller than all of them.
   [[nodiscard]] virtual bool has_shard_groups() const { return false; }
   /// True if plans try such groups. Otherwise only a job that states their size has them.

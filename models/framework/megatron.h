@@ -148,6 +148,7 @@ class Megatron final : public Nxd {
   StateBytes state_bytes(const Strategy& s) const override;
   LogitBytes logit_bytes() const override { return options_.loss ? options_.loss->moved : kEagerLogits; }
   KeptLogits kept_logits() const override;
+  bool shards_rows() const override { return false; }  // distributed/param_and_grad_buffer.py
   /// --num-distributed-optimizer-instances.
   bool has_shard_groups() const override { return true; }
   bool tries_shard_groups() const override { return false; }

@@ -39,6 +39,7 @@ class MegatronDeepSpeed : public Nxd {
     return machine.accelerator == topology::Accelerator::gpu;
   }
   bool recomputes_classes() const override { return false; }
+  bool shards_rows() const override { return false; }  // deepspeed/runtime/zero/stage_1_and_2.py, flatten
   bool has_flash_attention(const Architecture& a) const override;
   bool fuses_softmax(const ScoreShape& scores) const override;
   bool scatters_messages() const override { return true; }

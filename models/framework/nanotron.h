@@ -53,6 +53,7 @@ class Nanotron : public Nxd {
     return machine.accelerator == topology::Accelerator::gpu;
   }
   bool recomputes_classes() const override { return false; }
+  bool shards_rows() const override { return false; }  // optim/zero.py, slices of flat parameters
   bool runs(Schedule schedule) const override { return schedule == Schedule::one_f_one_b; }
   bool has_flash_attention(const Architecture&) const override { return true; }
   /// flash_attn_varlen_func (models/llama.py, CoreAttention).

@@ -99,19 +99,20 @@ Tensors local_tensors(const Architecture& a, const Strategy& s, const StageEnds&
 /// Totals of the weights of a core.
 struct Weights {
   double elements = 0;
-  double padded = 0;   ///< of a rank's shards, with rows rounded up
+  double padded = 0;   ///< of a rank's shards, with rows rounded up where a shard is whole rows
   double reduced = 0;  ///< shards with reduced gradients that one optimizer step holds
   double largest = 0;
 };
 
-Weights weights_of(const Architecture& a, const Strategy& s, const StageEnds& ends, int layers) {
+/// `rows`: Framework::shards_rows().
+Weights weights_of(const Architecture& a, const Strategy& s, bool rows, const StageEnds& ends, int layers) {
   const double ranks = shard_degree(s);
   const double expert_ranks = std::max(1.0, ranks / s.expert_parallel);
   Weights w;
   double experts = 0;
   for (const Tensor& tensor : local_tensors(a, s, ends, layers)) {
-    const double shard =
-        std::ceil(tensor.rows / (tensor.expert ? expert_ranks : ranks)) * tensor.columns * tensor.count;
+    const double share = tensor.rows / (tensor.expert ? expert_ranks : ranks);
+    const double shard = (rows ? std::ceil(share) : share) * tensor.columns * tensor.count;
     w.elements += tensor.elements();
     w.padded += shard;
     if (tensor.expert) experts += shard;
@@ -253,20 +254,21 @@ UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
 /// Weights of a stage, by all that they depend on, in a job.
 struct WeightsKey {
   int tensor = 0, kv = 0, expert = 0, shard = 0, layers = 0;  ///< degrees; those of a strategy are not 0
-  bool first = false, last = false;
+  bool first = false, last = false, rows = false;
   bool operator==(const WeightsKey&) const = default;
 };
 
 /// The weights of the stages that were asked for last: neighbours in a search share them.
 class KnownWeights {
  public:
-  const Weights& of(const Architecture& a, const Strategy& s, int shard, const StageEnds& ends, int layers) {
-    const WeightsKey key{s.tensor_parallel, s.kv_replicator, s.expert_parallel, shard, layers,
-                         ends.first,        ends.last};
+  const Weights& of(const Architecture& a, const Strategy& s, bool rows, int shard, const StageEnds& ends,
+                    int layers) {
+    const WeightsKey key{
+        s.tensor_parallel, s.kv_replicator, s.expert_parallel, shard, layers, ends.first, ends.last, rows};
     const auto hash = static_cast<unsigned>(layers * 4 + (ends.first ? 2 : 0) + (ends.last ? 1 : 0)) +
                       static_cast<unsigned>(shard) * 37u + static_cast<unsigned>(s.expert_parallel) * 101u;
     Entry& entry = entries_[hash % entries_.size()];
-    if (!(entry.key == key)) entry = {key, weights_of(a, s, ends, layers)};
+    if (!(entry.key == key)) entry = {key, weights_of(a, s, rows, ends, layers)};
     return entry.weights;
   }
 
@@ -341,7 +343,7 @@ struct StageMemories::Shared {
 
   StageMemory of(int stage, const StageEnds& ends, int layers, const Residency& alive) {
     const Strategy& s = *strategy;
-    const Weights& w = weights.of(job.architecture, s, shard, ends, layers);
+    const Weights& w = weights.of(job.architecture, s, framework->shards_rows(), shard, ends, layers);
     StageMemory m = all;
     m.stage = stage;
     m.layers = layers;
@@ -453,7 +455,7 @@ double largest_weight(const Architecture& a, const Strategy& s) {
   double largest = 0;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
     const int layers = layers_of_stage(parts, s, stage);
-    largest = std::max(largest, weights_of(a, s, ends_of(s, stage), layers).largest);
+    largest = std::max(largest, weights_of(a, s, true, ends_of(s, stage), layers).largest);
   }
   return largest;
 }

@@ -1300,7 +1300,7 @@ class WatchFailure(Record):
 class WatchExplanation(Record):
     kind: str
     what: str
-    probability: float
+    probability: Optional[float]
     as_likely: bool
     value: Optional[float]
     times: Optional[float]

@@ -114,9 +114,12 @@ struct States {
 States states_of(const models::Job& job, const Strategy& s, const TrainingLoop& loop, int stage, int layers) {
   const int sharers = sharers_of(s);
   const int expert_sharers = std::max(1, sharers / s.expert_parallel);
+  const bool flat =
+      (loop.name.starts_with("megatron") && !loop.shards_weights()) || loop.name.starts_with("nanotron");
   double whole = 0, shared = 0, of_experts = 0, largest = 0;
   for (const Weight& w : weights_on(job.architecture, s, stage, layers)) {
-    const double mine = std::ceil(w.rows / (w.expert ? expert_sharers : sharers)) * w.columns;
+    const double share = w.rows / (w.expert ? expert_sharers : sharers);
+    const double mine = (flat ? share : std::ceil(share)) * w.columns;
     whole += w.rows * w.columns;
     shared += mine;
     if (w.expert) of_experts += mine;

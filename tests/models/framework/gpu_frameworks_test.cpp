@@ -98,6 +98,18 @@ TEST_CASE("the flex dispatcher sends a token once to a rank, and between nodes o
   CHECK(rows("megatron-flex", "tp=1,ep=1") == rows("megatron", "tp=1,ep=1"));
 }
 
+// Mixtral's 8 experts, one on a rank of EP 8: 4 times as many replicas have a quarter of its states each. Catches: shards
+// of whole experts, as XLA's are of rows, in a loop that cuts a flat buffer.
+TEST_CASE("states of experts shrink with their replicas", "[models][memory]") {
+  const auto optimizer = [](int nodes) {
+    Job job = job_of("mixtral-8x7b", nodes, 4096, 512);
+    job.cluster.instance = gpu_machine();
+    const Strategy s = strategy_of(job, "tp=1,pp=1,ep=8,mbs=1,framework=megatron");
+    return memory_of(job, s, gpu_profile()).stages.front().optimizer.value;
+  };
+  CHECK(optimizer(8) == Approx(optimizer(2) / 4));
+}
+
 // 70 blocks on 12 stages: with the embedding and the head 72 parts, 6 on each. 72 blocks: 6 on each.
 TEST_CASE("Megatron-DeepSpeed counts the ends of the model where blocks do not divide",
           "[models][framework]") {
