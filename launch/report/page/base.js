@@ -30,7 +30,7 @@ const seconds = (v) => (v >= 1000 ? v.toFixed(0) :
                                     v.toPrecision(2));
 const GIB = 1024 ** 3;
 // A whole number; of two equally near the even one, as the program prints.
-const whole = (v) => {
+const roundedEven = (v) => {
   const near = Math.round(v);
   return String(Math.abs(v % 1) === 0.5 && near % 2 !== 0 ? near - 1 : near);
 };

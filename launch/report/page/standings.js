@@ -82,10 +82,10 @@ function because(best, reason, standings, points, s) {
     }
   }
   if (known(price) && own && standings.filter((x) => known(x.cheapest_probability)).length > 1)
-    sure = `its type is ${whole(100 * own.cheapest_probability)} % likely to be the cheapest` +
+    sure = `its type is ${roundedEven(100 * own.cheapest_probability)} % likely to be the cheapest` +
       likelierWords(standings, own, points);
   if (known(s.deadline) && !far)
-    sure += `${sure ? ", and " : ""}it is ${whole(100 * worksOf(best) * best.deadline_probability)} ` +
+    sure += `${sure ? ", and " : ""}it is ${roundedEven(100 * worksOf(best) * best.deadline_probability)} ` +
       "% likely to be done in time";
   if (!sure) {
     const [low, high] = best.step_seconds_90;
