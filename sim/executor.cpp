@@ -1,7 +1,6 @@
 #include "sim/executor.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -12,6 +11,9 @@
 #include "sim/event_queue.h"
 #include "sim/folded_run.h"
 #include "sim/foresight.h"
+#include "sim/instant_state.h"
+#include "sim/paces.h"
+#include "sim/release_order.h"
 #include "sim/rhythm_finder.h"
 #include "sim/series_ends.h"
 #include "sim/successors.h"
@@ -27,19 +29,6 @@ struct ExecutorEvent {
   std::uint32_t version = 0;
 };
 
-/// A device whose work is slowed by transfers on another.
-struct Pace {
-  const Program::Slowdown* slowdown = nullptr;  ///< of the device as the one that works
-  std::vector<DeviceId> slows;                  ///< devices that this one's transfers slow
-  int disturbed_by = 0;                         ///< transfers that slow it now
-  TaskId working = Run::kNone;
-  SimTime left, since;  ///< undisturbed length still to work, as of `since`
-  SimTime end;          ///< forecast
-  std::uint32_t version = 0;
-  DeviceId changed_by = 0;  ///< the device of the transfer that disturbed it, or ceased to, last
-  SimTime changed_at{-1};
-};
-
 class Executor {
  public:
   Executor(const Program& program, const RateObserver& observer, const Repeats& repeats, bool foresees)
@@ -49,7 +38,7 @@ class Executor {
         constraints_(program),
         foresight_(foresees ? Foresight(program, constraints_) : Foresight()),
         transfers_(constraints_.capacity),
-        paces_(program.slowdowns().empty() ? 0 : program.devices().size()),
+        paces_(program),
         rhythm_(program, repeats),
         ends_(program, foresight_, run_.started),
         tasks_(static_cast<TaskId>(program.tasks().size())) {
@@ -57,10 +46,6 @@ class Executor {
     run_.started.resize(program.tasks().size());
     run_.ended.resize(program.tasks().size());
     run_.released_by.assign(program.tasks().size(), Run::kNone);
-    for (const Program::Slowdown& s : program.slowdowns()) {
-      paces_[s.work].slowdown = &s;
-      paces_[s.transfers].slows.push_back(s.work);
-    }
   }
 
   /// Nothing if what foresight leaves out would decide which of two tasks releases a third, or if there are series but
@@ -130,7 +115,8 @@ class Executor {
     } else if (e.flow == Task::kNoFlow && (pace = pace_of(id)) != nullptr) {
       pace->working = id;
       pace->left = e.fixed;
-      forecast_work(*pace, start);
+      pace->forecast(start);
+      expect_end(*pace);
     } else {
       queue_.schedule(start + e.fixed, Phase::completion, {ExecutorEvent::Kind::work_end, id, 0});
     }
@@ -140,46 +126,24 @@ class Executor {
 
   /// What is under way on the engine of a series has the number of its task and all tasks.
   bool on_engine(TaskId id) const { return id >= tasks_; }
-  const Task& task_of(TaskId id) const { return program_.tasks()[on_engine(id) ? id - tasks_ : id]; }
-  bool is_series(TaskId t) const { return program_.tasks()[t].series != Task::kNoSeries; }
-  const Series& series_of(TaskId t) const { return program_.series()[program_.tasks()[t].series]; }
+  TaskId task_of(TaskId id) const { return on_engine(id) ? id - tasks_ : id; }
 
   /// The pace of the device on which a task or an element works, if that can be slowed.
   Pace* pace_of(TaskId id) {
-    if (paces_.empty() || on_engine(id)) return nullptr;
-    const Task& task = program_.tasks()[id];
-    if (task.device_count != 1 && task.series == Task::kNoSeries) return nullptr;
-    Pace& pace = paces_[program_.task_devices()[task.first_device]];
-    return pace.slowdown != nullptr ? &pace : nullptr;
+    return paces_.empty() || on_engine(id) ? nullptr : paces_.slowable(program_.device_of(id));
   }
   /// The course of the device of a task or an element; nullptr if there is none.
   Foresight::Course* course_of(TaskId id) {
-    if (!foresight_.enabled()) return nullptr;
-    const Task& task = task_of(id);
-    if (task.device_count != 1 && task.series == Task::kNoSeries) return nullptr;
-    return &foresight_.of(program_.task_devices()[task.first_device]);
+    const DeviceId d = foresight_.enabled() ? program_.device_of(task_of(id)) : Program::kNoDevice;
+    return d == Program::kNoDevice ? nullptr : &foresight_.of(d);
   }
 
-  std::uint32_t beats_of(TaskId t) const { return is_series(t) ? series_of(t).beats : 1; }
-  /// The number of a beat of a series in the program.
-  std::uint32_t beat_of(TaskId t, std::uint32_t beat) const { return series_of(t).first_beat + beat; }
-  bool has_engine(TaskId t, std::uint32_t beat) const {
-    return is_series(t) && program_.beats()[beat_of(t, beat)].count > 1;
-  }
-  /// The element of a beat on the device.
-  Element element(TaskId t, std::uint32_t beat) const {
-    const Task& task = program_.tasks()[t];
-    if (task.series == Task::kNoSeries) return {task.fixed, task.flow};
-    return program_.elements()[program_.beats()[beat_of(t, beat)].first];
-  }
   /// What is under way.
   Element element(TaskId id) {
-    const Task& task = task_of(id);
-    if (task.series == Task::kNoSeries) return {task.fixed, task.flow};
+    const TaskId t = task_of(id);
+    if (!program_.is_series(t)) return program_.element(t, 0);
     const Foresight::Course& c = *course_of(id);
-    const std::uint32_t first =
-        program_.beats()[program_.series()[task.series].first_beat + c.last_beat].first;
-    return program_.elements()[first + (on_engine(id) ? c.engine_at : 0)];
+    return program_.element(t, c.last_beat, on_engine(id) ? c.engine_at : 0);
   }
 
   /// The task that comes after this one on its device, if this one's end releases it and nothing else.
@@ -191,11 +155,11 @@ class Executor {
 
   /// The length of a beat on a device; kUnknown if it is not known before its end.
   SimTime length(TaskId t, std::uint32_t beat, const Foresight::Course& course) const {
-    if (has_engine(t, beat)) {
+    if (program_.has_engine(t, beat)) {
       const bool disturbed = course.guests > 0 || course.slowed;
-      return disturbed ? Foresight::kUnknown : foresight_.length(beat_of(t, beat));
+      return disturbed ? Foresight::kUnknown : foresight_.length(program_.beat_of(t, beat));
     }
-    const Element e = element(t, beat);
+    const Element e = program_.element(t, beat);
     if (e.flow == Task::kNoFlow) return course.slowed ? Foresight::kUnknown : e.fixed;
     const SimTime alone = course.is_engine ? Foresight::kUnknown : foresight_.alone(e.flow);
     if (alone == Foresight::kUnknown || (alone != SimTime{} && course.guests > 0)) return Foresight::kUnknown;
@@ -205,7 +169,7 @@ class Executor {
   /// True if more is known behind the last beat of a course.
   bool goes_on(const Foresight::Course& c) const {
     return length(c.last, c.last_beat, c) != Foresight::kUnknown &&
-           (c.last_beat + 1 < beats_of(c.last) || follower(c.last) != Run::kNone);
+           (c.last_beat + 1 < program_.beats_of(c.last) || follower(c.last) != Run::kNone);
   }
 
   /// Writes the times of the beats from one of `t` on, which has its start, up to the next of which the end releases
@@ -224,7 +188,7 @@ class Executor {
       if (lasts == Foresight::kUnknown || start + lasts <= queue_.now())
         break;  // what ends now does so in turn
       start += lasts;
-      if (is_series(t)) ends_.note_beats(t, beat, beat + 1, start - lasts);
+      if (program_.is_series(t)) ends_.note_beats(t, beat, beat + 1, start - lasts);
       run_.ended[t] = run_.started[next] = start;
       run_.released_by[next] = t;
       edges_.waiting_for[next] = 0;
@@ -237,9 +201,10 @@ class Executor {
     course.at = start;
     ++course.version;
     const bool here = t == course.first && beat == course.beat;
-    if (has_engine(t, beat) && here) {
+    if (program_.has_engine(t, beat) && here) {
       begin_sides(course);
-    } else if (const Element e = element(t, beat); here || (moves(e.flow) && !has_engine(t, beat))) {
+    } else if (const Element e = program_.element(t, beat);
+               here || (moves(e.flow) && !program_.has_engine(t, beat))) {
       begin(t, e, start, course.version);
     } else {
       queue_.schedule(start, Phase::completion, {ExecutorEvent::Kind::foreseen, t, course.version});
@@ -248,11 +213,11 @@ class Executor {
 
   /// Moves on to the last beat of which the start is known; true if it is the task's last.
   bool skip_beats(const Foresight::Course& course, TaskId t, std::uint32_t& beat, SimTime& start) {
-    if (!is_series(t)) return true;
-    const std::uint32_t last = series_of(t).beats - 1, from = beat;
+    if (!program_.is_series(t)) return true;
+    const std::uint32_t last = program_.series_of(t).beats - 1, from = beat;
     const SimTime began = start;
     if (beat < last && course.guests == 0 && !course.slowed && foresight_.known(program_.tasks()[t].series)) {
-      start += foresight_.start(beat_of(t, last)) - foresight_.start(beat_of(t, beat));
+      start += foresight_.start(program_.beat_of(t, last)) - foresight_.start(program_.beat_of(t, beat));
       beat = last;
     } else {
       for (; beat < last; ++beat) {
@@ -286,8 +251,8 @@ class Executor {
     find_beat(course, t);
     const std::uint32_t beat = course.beat;
     const SimTime start = course.since;
-    if (has_engine(t, beat)) return take_back_sides(course, t);
-    const Element e = element(t, beat);
+    if (program_.has_engine(t, beat)) return take_back_sides(course, t);
+    const Element e = program_.element(t, beat);
     const SimTime since = start + e.fixed;
     if (!moves(e.flow) || since > queue_.now()) return foresee(course, t, beat, start);
     stop_at(course, t);
@@ -300,10 +265,11 @@ class Executor {
 
   /// Moves the start of a course to the beat of its task `t` that is under way.
   void find_beat(Foresight::Course& course, TaskId t) {
-    if (!is_series(t)) return;
-    const std::uint32_t beats = series_of(t).beats;
+    if (!program_.is_series(t)) return;
+    const std::uint32_t beats = program_.series_of(t).beats;
     const auto start = [&](std::uint32_t beat) {
-      return course.since + (foresight_.start(beat_of(t, beat)) - foresight_.start(beat_of(t, course.beat)));
+      return course.since + (foresight_.start(program_.beat_of(t, beat)) -
+                             foresight_.start(program_.beat_of(t, course.beat)));
     };
     std::uint32_t low = course.beat, beyond = t == course.last ? course.last_beat : beats;
     while (beyond - low > 1) {
@@ -339,9 +305,9 @@ class Executor {
   /// Brings a beat with an engine to now.
   void take_back_sides(Foresight::Course& course, TaskId t) {
     stop_at(course, t);
-    const Beat& beat = program_.beats()[beat_of(t, course.beat)];
+    const Beat& beat = program_.beats()[program_.beat_of(t, course.beat)];
     const Sides sides = foresight_.sides(program_.tasks()[t].series, beat, course.at, queue_.now());
-    const SimTime since_start = course.at - foresight_.start(beat_of(t, course.beat));
+    const SimTime since_start = course.at - foresight_.start(program_.beat_of(t, course.beat));
     course.open = 0;
     course.engine_at = static_cast<std::uint32_t>(sides.engine_at) + 1;
     course.engine_since = sides.engine_since;
@@ -353,8 +319,8 @@ class Executor {
       const Element e = element(t + tasks_);
       if (sides.flows) {
         resume(t + tasks_, e.flow, sides.flow_at);
-        for (const DeviceId d : slowed_by(series_of(t).engine)) {
-          ++paces_[d].disturbed_by;
+        for (const DeviceId d : paces_.slowed_by(program_.series_of(t).engine)) {
+          ++paces_.of(d).disturbed_by;
           foresight_.of(d).slowed = true;
         }
       } else {
@@ -367,20 +333,14 @@ class Executor {
     if (pace == nullptr) return begin(t, element(t), course.at, course.version);
     pace->working = t;
     pace->left = sides.left;
-    forecast_work(*pace, sides.since);
-  }
-
-  std::span<const DeviceId> slowed_by(DeviceId d) const {
-    if (paces_.empty()) return {};
-    return paces_[d].slows;
+    pace->forecast(sides.since);
+    expect_end(*pace);
   }
 
   /// A flow comes to the resources of other devices (+1), or leaves them (-1).
   void visit_owners(TaskId id, FlowId flow, int change) {
     if (!foresight_.enabled()) return;
-    const Task& task = task_of(id);
-    const bool has_device = task.device_count == 1 || task.series != Task::kNoSeries;
-    const DeviceId own = has_device ? program_.task_devices()[task.first_device] : Constraints::kUnused;
+    const DeviceId own = program_.device_of(task_of(id));
     for (const filling::Part& part : constraints_.parts(flow)) {
       const DeviceId owner = foresight_.owner(part.resource);
       if (owner == own || !foresight_.has_course(owner)) continue;
@@ -393,12 +353,7 @@ class Executor {
     }
   }
 
-  void forecast_work(Pace& pace, SimTime since) {
-    pace.since = since;
-    ++pace.version;
-    const double factor = pace.disturbed_by > 0 ? pace.slowdown->factor : 1;
-    const SimTime length = factor == 1 ? pace.left : to_sim_time(to_seconds(pace.left) * factor);
-    pace.end = since + length;
+  void expect_end(const Pace& pace) {
     queue_.schedule(pace.end, Phase::completion, {ExecutorEvent::Kind::work_end, pace.working, pace.version});
   }
 
@@ -412,36 +367,33 @@ class Executor {
   /// A transfer on some devices starts (+1) or ends (-1): work that runs at the same time changes pace.
   void disturb(TaskId id, int change) {
     if (paces_.empty()) return;
-    const Task& task = task_of(id);
-    if (task.series != Task::kNoSeries) {
-      const Series& s = program_.series()[task.series];
-      return disturb_by(on_engine(id) ? s.engine : s.device, change);
-    }
+    const TaskId t = task_of(id);
+    if (on_engine(id)) return disturb_by(program_.series_of(t).engine, change);
+    if (program_.is_series(t)) return disturb_by(program_.device_of(t), change);
+    const Task& task = program_.tasks()[t];
     for (std::uint32_t i = 0; i < task.device_count; ++i)
       disturb_by(program_.task_devices()[task.first_device + i], change);
   }
 
   void disturb_by(DeviceId by, int change) {
-    for (const DeviceId d : paces_[by].slows) {
-      Pace& pace = paces_[d];
+    for (const DeviceId d : paces_.slowed_by(by)) {
+      Pace& pace = paces_.of(d);
       if (foresight_.enabled()) note_disturbance(d, by, change);
-      const bool before = pace.disturbed_by > 0;
+      const bool before = pace.disturbed();
       pace.disturbed_by += change;
-      if (before == (pace.disturbed_by > 0)) continue;
+      if (before == pace.disturbed()) continue;
       if (foresight_.enabled()) foresight_.of(d).slowed = !before;
       if (pace.working == Run::kNone) continue;
       in_doubt_ = in_doubt_ || (foresight_.enabled() && pace.end == queue_.now());
-      const double factor = before ? pace.slowdown->factor : 1;
-      const SimTime worked = to_sim_time(to_seconds(queue_.now() - pace.since) / factor);
-      pace.left = std::max(SimTime{}, pace.left - worked);
-      forecast_work(pace, queue_.now());
+      pace.change(queue_.now());
+      expect_end(pace);
     }
   }
 
   /// Brings a device that is to be disturbed to now. Where two devices disturb it at one time, or its work
   /// ends then, the order of the two depends on events that foresight leaves out.
   void note_disturbance(DeviceId d, DeviceId by, int change) {
-    Pace& pace = paces_[d];
+    Pace& pace = paces_.of(d);
     in_doubt_ = in_doubt_ || (pace.changed_at == queue_.now() && pace.changed_by != by);
     pace.changed_at = queue_.now();
     pace.changed_by = by;
@@ -471,10 +423,10 @@ class Executor {
 
   /// Ends what is under way. `since` is when the event of that was scheduled.
   void end(TaskId id, SimTime since) {
-    if (task_of(id).series == Task::kNoSeries) return end_task(id, since);
-    const TaskId t = on_engine(id) ? id - tasks_ : id;
+    const TaskId t = task_of(id);
+    if (!program_.is_series(t)) return end_task(id, since);
     Foresight::Course& c = *course_of(t);
-    const Beat& beat = program_.beats()[beat_of(t, c.last_beat)];
+    const Beat& beat = program_.beats()[program_.beat_of(t, c.last_beat)];
     ends_.note(t, beat.first + (on_engine(id) ? c.engine_at : 0), queue_.now());
     if (on_engine(id) && ++c.engine_at < beat.count) {
       c.engine_since = queue_.now();
@@ -485,7 +437,7 @@ class Executor {
       if (--c.open > 0) return;
       since = queue_.now();  // they meet
     }
-    if (c.last_beat + 1 < beats_of(t)) return foresee(c, t, c.last_beat + 1, queue_.now());
+    if (c.last_beat + 1 < program_.beats_of(t)) return foresee(c, t, c.last_beat + 1, queue_.now());
     end_task(t, since);
   }
 
@@ -498,27 +450,12 @@ class Executor {
     if (looks) rhythm_.ends(t);
     edges_.each(t, [&](TaskId next) {
       if (looks) rhythm_.touches(next);
-      if (--edges_.waiting_for[next] > 0) {
-        if (foresight_.enabled()) note_release(next, t, since);
-        return;
-      }
-      if (!releases_.empty()) look_for_doubt(next, t, since);
+      const bool last = --edges_.waiting_for[next] == 0;
+      if (!last && foresight_.enabled()) releases_.note(next, t, since, queue_.now());
+      if (!last) return;
+      in_doubt_ = releases_.in_doubt(next, t, since, queue_.now()) || in_doubt_;
       start(next, t);
     });
-  }
-
-  void note_release(TaskId t, TaskId by, SimTime since) {
-    if (releases_at_ != queue_.now()) releases_.clear();
-    releases_at_ = queue_.now();
-    releases_.push_back({t, by, since});
-  }
-
-  /// A task is released by the last of those it waits for. Of ends at one time those come first that were scheduled
-  /// first. Where two were scheduled at one time too, their order depends on events that foresight leaves out.
-  void look_for_doubt(TaskId t, TaskId by, SimTime since) {
-    if (releases_at_ != queue_.now()) return releases_.clear();
-    for (const Release& r : releases_)
-      in_doubt_ = in_doubt_ || (r.task == t && r.by != by && r.since >= since);
   }
 
   void settle() {
@@ -528,45 +465,15 @@ class Executor {
     for (const auto& [task, rate] : transfers_.changed()) observer_(queue_.now(), task, rate);
   }
 
-  /// Everything that what comes follows from, by place in the program and time from now. Rates are shared by
-  /// what flows there are, whatever their order (fair_share.h), so the network has no more to say.
   void compare_instants() {
-    std::vector<std::int64_t> state;
-    std::vector<TaskId> under_way;
-    const auto put_time = [&](SimTime t) { state.push_back((t - queue_.now()).ps); };
-    const auto put = [&](TaskId t, SimTime at, std::int64_t kind) {
-      under_way.push_back(t);
-      put_time(at);
-      state.push_back(kind);
-      state.push_back(rhythm_.relative(t));
-      put_time(run_.started[t]);
-    };
-    const auto moving = transfers_.moving();
-    auto flow = moving.begin();
-    const auto put_flows_before = [&](Moment moment) {
-      for (; flow != moving.end() && flow->end < moment; ++flow) {
-        put(flow->owner, flow->end.at, -1);
-        state.push_back(std::bit_cast<std::int64_t>(transfers_.rate(*flow)));
-        const FlowNetwork::Progress progress = transfers_.progress(*flow, queue_.now());
-        for (const std::uint64_t limb : progress.left) state.push_back(static_cast<std::int64_t>(limb));
-        put_time(progress.since);
-        state.push_back(progress.changes);
-      }
-    };
+    std::vector<PendingEvent> pending;
     for (const auto& event : queue_.pending()) {
-      if (is_outdated(event.payload)) continue;
-      put_flows_before(event.moment);
-      put(event.payload.id, event.moment.at, static_cast<std::int64_t>(event.payload.kind));
+      const ExecutorEvent& p = event.payload;
+      if (!is_outdated(p)) pending.push_back({event.moment, p.id, static_cast<std::int64_t>(p.kind)});
     }
-    put_flows_before(Moment{});
-    for (const Pace& pace : paces_) {
-      state.push_back(pace.disturbed_by);
-      if (pace.working == Run::kNone) continue;
-      state.push_back(rhythm_.relative(pace.working));
-      state.push_back(pace.left.ps);
-      put_time(pace.since);
-    }
-    run_.rhythm = rhythm_.compare(queue_.now(), run_.events, std::move(under_way), std::move(state));
+    InstantState instant(rhythm_, run_.started, queue_.now(), transfers_, paces_, pending);
+    run_.rhythm =
+        rhythm_.compare(queue_.now(), run_.events, std::move(instant.under_way), std::move(instant.state));
   }
   /// Work whose end has been forecast anew.
   bool is_outdated(const ExecutorEvent& p) {
@@ -589,17 +496,11 @@ class Executor {
   Constraints constraints_;
   Foresight foresight_;
   Transfers transfers_;
-  std::vector<Pace> paces_;  ///< by device; empty when nothing slows anything
+  Paces paces_;
   EventQueue<ExecutorEvent> queue_;
   bool sharing_due_ = false;
   std::size_t done_ = 0;
-  /// A task that waits for more than one that ends now.
-  struct Release {
-    TaskId task, by;
-    SimTime since;
-  };
-  std::vector<Release> releases_;  ///< at `releases_at_`, but for the last of a task
-  SimTime releases_at_;
+  ReleaseOrder releases_;
   bool in_doubt_ = false;
   RhythmFinder rhythm_;
   Run run_;

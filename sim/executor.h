@@ -69,8 +69,8 @@ struct Run {
 
 template <class Visit>
 void Run::each_element(const Program& program, TaskId t, const Visit& visit) const {
-  const Series& series = program.series()[program.tasks()[t].series];
-  const std::uint32_t first = program.beats()[series.first_beat].first, place = elements.place[t];
+  const Series& series = program.series_of(t);
+  const std::uint32_t first = program.first_element(t), place = elements.place[t];
   const bool alone = place == ElementTimes::kAlone;
   const auto ended_at = [&](std::uint32_t e) {
     return alone ? started[t] + elements.alone[e] : elements.ends[place + e - first];

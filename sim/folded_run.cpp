@@ -17,11 +17,10 @@ Run folded(const Program& p, const Program::Expansion& expansion, const Run& of_
     run.ended.push_back(of_all.ended[beyond - 1]);
     const TaskId by = of_all.released_by[first];
     run.released_by.push_back(by == Run::kNone ? by : task[by]);
-    if (p.tasks()[t].series == Task::kNoSeries) continue;
-    const Series& series = p.series()[p.tasks()[t].series];
-    const std::uint32_t start = p.beats()[series.first_beat].first;
+    if (!p.is_series(t)) continue;
+    const std::uint32_t start = p.first_element(t);
     run.elements.place[t] = static_cast<std::uint32_t>(run.elements.ends.size());
-    run.elements.ends.resize(run.elements.ends.size() + series.elements, SimTime{-1});
+    run.elements.ends.resize(run.elements.ends.size() + p.series_of(t).elements, SimTime{-1});
     for (TaskId i = beyond - 1;; i = of_all.released_by[i]) {
       const std::uint32_t e = expansion.element[i];
       if (e != Program::Expansion::kNoElement)

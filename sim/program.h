@@ -139,6 +139,30 @@ class Program {
   const std::vector<std::pair<TaskId, TaskId>>& dependencies() const { return dependencies_; }
   const std::vector<Slowdown>& slowdowns() const { return slowdowns_; }
 
+  bool is_series(TaskId t) const { return tasks_[t].series != Task::kNoSeries; }
+  /// The device in whose queue alone a task is, or that of a series; kNoDevice for others.
+  DeviceId device_of(TaskId t) const {
+    const Task& task = tasks_[t];
+    return task.device_count == 1 || is_series(t) ? task_devices_[task.first_device] : kNoDevice;
+  }
+  static constexpr DeviceId kNoDevice = 0xffffffffu;
+  /// Of a task that is a series: that series, and the numbers of one of its beats in beats() and of its first element
+  /// in elements().
+  const Series& series_of(TaskId t) const { return series_[tasks_[t].series]; }
+  std::uint32_t beat_of(TaskId t, std::uint32_t beat) const { return series_of(t).first_beat + beat; }
+  std::uint32_t first_element(TaskId t) const { return beats_[series_of(t).first_beat].first; }
+  /// Number of beats; a task that is no series has one.
+  std::uint32_t beats_of(TaskId t) const { return is_series(t) ? series_of(t).beats : 1; }
+  /// True if elements of a beat of a task are on an engine.
+  bool has_engine(TaskId t, std::uint32_t beat) const {
+    return is_series(t) && beats_[beat_of(t, beat)].count > 1;
+  }
+  /// An element of a beat of a task, the first on its device; of a task that is no series the task itself.
+  Element element(TaskId t, std::uint32_t beat, std::uint32_t of_beat = 0) const {
+    if (!is_series(t)) return {tasks_[t].fixed, tasks_[t].flow, tasks_[t].tag};
+    return elements_[beats_[beat_of(t, beat)].first + of_beat];
+  }
+
  private:
   TaskId add_task(std::span<const DeviceId> devices, FlowId flow, SimTime fixed, std::uint32_t tag);
 

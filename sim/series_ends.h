@@ -24,17 +24,18 @@ class SeriesEnds {
 
   /// Notes the end of an element of a series, by its number in the program.
   void note(TaskId t, std::uint32_t element, SimTime at) {
-    if (!as_alone(t, at, foresight_.end(element))) ends_of(t)[element - first_element(t)] = at;
+    if (!as_alone(t, at, foresight_.end(element))) ends_of(t)[element - program_.first_element(t)] = at;
   }
 
   /// Notes the ends of the beats from one that started at `start` up to another, each as without company.
   void note_beats(TaskId t, std::uint32_t from, std::uint32_t beyond, SimTime start) {
-    const SimTime alone = foresight_.start(beat_of(t, from));
+    const SimTime alone = foresight_.start(program_.beat_of(t, from));
     if (from == beyond || as_alone(t, start, alone)) return;
     SimTime* const ends = ends_of(t);
-    const std::uint32_t first = first_element(t);
-    const Beat& last = program_.beats()[beat_of(t, beyond - 1)];
-    for (std::uint32_t e = program_.beats()[beat_of(t, from)].first; e < last.first + last.count; ++e)
+    const std::uint32_t first = program_.first_element(t);
+    const Beat& last = program_.beats()[program_.beat_of(t, beyond - 1)];
+    for (std::uint32_t e = program_.beats()[program_.beat_of(t, from)].first; e < last.first + last.count;
+         ++e)
       ends[e - first] = start - alone + foresight_.end(e);
   }
 
@@ -42,19 +43,13 @@ class SeriesEnds {
   ElementTimes take() { return std::move(times_); }
 
  private:
-  const Series& series_of(TaskId t) const { return program_.series()[program_.tasks()[t].series]; }
-  /// The number of a beat of a series in the program.
-  std::uint32_t beat_of(TaskId t, std::uint32_t beat) const { return series_of(t).first_beat + beat; }
-  /// The number of the first element of a series in the program.
-  std::uint32_t first_element(TaskId t) const { return program_.beats()[series_of(t).first_beat].first; }
-
   /// The ends of the elements of a series, as without company if they are new.
   SimTime* ends_of(TaskId t) {
     std::vector<SimTime>& ends = times_.ends;
     std::uint32_t& place = times_.place[t];
     if (place == ElementTimes::kAlone) {
       place = static_cast<std::uint32_t>(ends.size());
-      const std::uint32_t first = first_element(t), count = series_of(t).elements;
+      const std::uint32_t first = program_.first_element(t), count = program_.series_of(t).elements;
       ends.resize(ends.size() + count);
       for (std::uint32_t e = 0; e < count; ++e) ends[place + e] = started_[t] + foresight_.end(first + e);
     }
