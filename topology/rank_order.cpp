@@ -160,7 +160,7 @@ std::vector<std::vector<int>> RankOrder::kv_groups_of(const std::vector<int>& te
                                                       int replicas) const {
   std::vector<std::vector<int>> all;
   if (replicas < 2) return all;
-  if (degrees_.tensor % replicas != 0) throw std::invalid_argument("the KV replicas must divide TP");
+  if (!has_kv_groups(replicas)) throw std::invalid_argument("the KV replicas must divide TP");
   const std::size_t sets = static_cast<std::size_t>(degrees_.tensor / replicas);
   const std::size_t copies_of_one = static_cast<std::size_t>(replicas);
   for (std::size_t j = 0; j < sets; ++j) {

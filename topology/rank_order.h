@@ -73,6 +73,8 @@ class RankOrder {
   /// set (trn2; parallel_state.py:1605-1645). Empty for one replica. Throws std::invalid_argument when
   /// `replicas` does not divide TP.
   std::vector<std::vector<int>> kv_groups(int replicas) const;
+  /// False if kv_groups() throws.
+  bool has_kv_groups(int replicas) const { return replicas < 2 || degrees_.tensor % replicas == 0; }
   /// The same groups of some tensor-parallel groups, and of one.
   std::vector<std::vector<int>> kv_groups_in(const std::vector<std::vector<int>>& tensor_groups,
                                              int replicas) const;

@@ -281,25 +281,25 @@ namespace {
 class Rulings {
  public:
   Rulings(const Cluster& cluster, const ChipGraph& graph, GroupKind kind)
-      : cluster_(cluster), graph_(graph), kind_(kind), cores_(cluster.instance.cores()) {}
+      : cluster_(cluster),
+        graph_(graph),
+        kind_(kind),
+        cores_(cluster.instance.cores()),
+        by_first_(static_cast<std::size_t>(cores_)) {}
 
   const GroupVerdict& of(const std::vector<int>& ranks) {
-    // Similar groups come in a row or in turns, so the last ruling is tried first, then those after it.
-    for (std::size_t i = 0; i < known_.size(); ++i) {
-      const std::size_t place = (last_ + i) % known_.size();
-      if (!alike(known_[place].ranks, ranks)) continue;
-      last_ = place;
-      return known_[place];
+    std::vector<GroupVerdict>& known = by_first_[static_cast<std::size_t>(ranks.front() % cores_)];
+    for (const GroupVerdict& ruling : known) {
+      if (alike(ruling.ranks, ranks)) return ruling;
     }
-    last_ = known_.size();
-    return known_.emplace_back(judge(cluster_, graph_, kind_, ranks));
+    return known.emplace_back(judge(cluster_, graph_, kind_, ranks));
   }
 
  private:
-  /// True if the groups differ only by a shift of whole nodes.
-  bool alike(const std::vector<int>& a, const std::vector<int>& b) const {
+  /// True if the groups, of which the first ranks are the same core of a node, differ only by a shift of whole nodes.
+  static bool alike(const std::vector<int>& a, const std::vector<int>& b) {
+    if (a.size() != b.size()) return false;
     const int shift = b.front() - a.front();
-    if (a.size() != b.size() || shift % cores_ != 0) return false;
     for (std::size_t i = 1; i < a.size(); ++i) {
       if (b[i] - a[i] != shift) return false;
     }
@@ -310,8 +310,8 @@ class Rulings {
   const ChipGraph& graph_;
   GroupKind kind_;
   int cores_;
-  std::vector<GroupVerdict> known_;  ///< with the ranks that were judged
-  std::size_t last_ = 0;
+  std::vector<std::vector<GroupVerdict>>
+      by_first_;  ///< by the core of the first rank; with the ranks that were judged
 };
 
 /// Calls `visit` with the verdict on every group, which `groups_of(kind)` lists.
@@ -351,8 +351,14 @@ PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const
   return result;
 }
 
+/// True if judge_any() supports every group.
+static bool supports_all(const Cluster& cluster) {
+  return cluster.instance.traits.groups == GroupRule::any_group && cluster.instance.nics > 0;
+}
+
 PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
                              int kv_replicas) {
+  if (supports_all(cluster) && order.has_kv_groups(kv_replicas)) return {};
   const auto groups_of = [&](GroupKind kind) {
     const int cores = cluster.instance.cores();
     if (kind != GroupKind::kv_replicas) return order.distinct_groups(kind, cores);
