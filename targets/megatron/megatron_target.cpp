@@ -319,6 +319,14 @@ class Megatron : public planner::Target {
     need_learning(job, megatron_recipe(job), learnable(), broken);
     return broken;
   }
+  bool expresses(const models::Job& job, const models::Strategy& s) const override {
+    std::vector<planner::Violation> broken;
+    need_heads(job, s, broken);  // what most strategies of a search break comes first
+    if (broken.empty()) need_program(job, s, broken);
+    if (broken.empty()) need_model(job, broken);
+    if (broken.empty()) need_learning(job, megatron_recipe(job), learnable(), broken);
+    return broken.empty();
+  }
 
   planner::TargetCode code() const override {
     return {"https://github.com/NVIDIA/Megatron-LM", ".", "pretrain_gpt.py"};

@@ -203,6 +203,14 @@ class TorchTitan : public planner::Target {
     need_learning(job, titan_flavor(job.architecture)->recipe, learnable(), broken);
     return broken;
   }
+  bool expresses(const models::Job& job, const models::Strategy& s) const override {
+    std::vector<planner::Violation> broken;
+    need_mesh(job, s, broken);  // what most strategies of a search break comes first
+    if (broken.empty()) need_program(job, s, broken);
+    if (broken.empty()) need_model(job, broken);
+    if (broken.empty()) need_learning(job, titan_flavor(job.architecture)->recipe, learnable(), broken);
+    return broken.empty();
+  }
 
   /// AWS's fork trains what the shipped config names.
   bool reads_data(const models::Job& job) const override { return !on_neuron(job); }
