@@ -1,5 +1,4 @@
 #include "models/step/layer_split.h"
-#include "units/index.h"
 
 #include <algorithm>
 #include <compare>
@@ -7,6 +6,9 @@
 #include <limits>
 #include <optional>
 #include <utility>
+
+#include "models/step/move_bounds.h"
+#include "units/index.h"
 
 namespace trnplan::models {
 
@@ -156,23 +158,20 @@ struct Move {
   auto operator<=>(const Move&) const = default;
 };
 
-/// Moves of one layer with bounds below `time`, the lowest first. `costs` are those of `layers`, and come back so.
-std::vector<Move> promising(const CostOfStage& stage, StepCosts& costs, const std::vector<int>& most,
+/// Moves of one layer with bounds below `time`, the lowest first. `costs` are those of `layers`.
+std::vector<Move> promising(const CostOfStage& stage, const StepCosts& costs, const std::vector<int>& most,
                             const std::vector<int>& layers, SimTime time) {
   const int stages = static_cast<int>(layers.size());
+  MoveBounds bounds(costs);
   std::vector<Move> moves;
   for (int a = 0; a < stages; ++a) {
     if (layers[at(a)] == 1) continue;
-    const StageCost fuller = costs.stages[at(a)];
-    costs.stages[at(a)] = stage(a, layers[at(a)] - 1);
+    bounds.take_from(a, stage(a, layers[at(a)] - 1));
     for (int b = 0; b < stages; ++b) {
       if (a == b || layers[at(b)] == most[at(b)]) continue;
-      const StageCost emptier = costs.stages[at(b)];
-      costs.stages[at(b)] = stage(b, layers[at(b)] + 1);
-      if (const SimTime bound = step_bound(costs, true, true); bound < time) moves.push_back({bound, a, b});
-      costs.stages[at(b)] = emptier;
+      const SimTime bound = bounds.give_to(b, stage(b, layers[at(b)] + 1));
+      if (bound < time) moves.push_back({bound, a, b});
     }
-    costs.stages[at(a)] = fuller;
   }
   std::sort(moves.begin(), moves.end());
   return moves;

@@ -7,6 +7,7 @@
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
 
+#include "models/step/move_bounds.h"
 #include "tests/catch.h"
 #include "tests/models/layers.h"
 #include "tests/seeds.h"
@@ -188,5 +189,42 @@ TEST_CASE("of equally good moves the one between the lowest stages is made", "[m
     CAPTURE(round, stages, step.micro_batches);
     CHECK(layers == plain);
     CHECK(time.ps == plain_time.ps);
+  }
+}
+
+// Catches a bound of a move that is not that of the step after it, in either direction, near the ends, with waits, and
+// where sums leave the range in which it is put together.
+TEST_CASE("bounds of moves are those of the steps after them", "[models]") {
+  boost::random::mt19937 random(11);
+  const auto ticks = [&](std::int64_t most) {
+    return SimTime{boost::random::uniform_int_distribution<std::int64_t>(0, most)(random)};
+  };
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t unit = round % 10 == 9 ? 100'000'000'000'000'000 : 1000;
+    const auto stage = [&] {
+      return StageCost{ticks(unit / 50), ticks(unit), ticks(unit), ticks(unit),
+                       ticks(unit),      ticks(unit), ticks(unit), ticks(unit)};
+    };
+    const int count = boost::random::uniform_int_distribution<int>(2, 7)(random);
+    StepCosts costs;
+    costs.micro_batches = boost::random::uniform_int_distribution<int>(1, 30)(random);
+    costs.barrier = ticks(unit);
+    for (int i = 0; i < count; ++i) {
+      costs.stages.push_back(stage());
+      if (i + 1 < count) costs.boundaries.push_back({ticks(unit / 50), ticks(unit / 50)});
+    }
+    MoveBounds bounds(costs);
+    for (int from = 0; from < count; ++from) {
+      StepCosts taken = costs;
+      taken.stages[at(from)] = stage();
+      bounds.take_from(from, taken.stages[at(from)]);
+      for (int to = 0; to < count; ++to) {
+        if (from == to) continue;
+        StepCosts moved = taken;
+        moved.stages[at(to)] = stage();
+        CAPTURE(round, count, from, to);
+        CHECK(bounds.give_to(to, moved.stages[at(to)]).ps == step_bound(moved, true, true).ps);
+      }
+    }
   }
 }
