@@ -71,8 +71,7 @@ class Advice::Walk {
           add(Stage::likely, e.choice, all_.least_risk(place), e.predicted);
           break;
         case Stage::likely:
-          for (const auto& [choice, risk] : all_.choices_of(place))
-            add(Stage::cut, choice, risk, all_.known_.score(place).second);
+          for (const Open& open : all_.choices_of(place)) add(Stage::cut, open.choice, open.risk, open.least);
           break;
         case Stage::cut:
           if (const Plan* plan = all_.simulated(e.choice))
@@ -130,25 +129,22 @@ const Advisor::Risk& Advice::least_risk(Place p) {
   return found->second;
 }
 
-const std::vector<std::pair<Advice::Choice, Advisor::Risk>>& Advice::choices_of(Place p) {
+const std::vector<Advice::Open>& Advice::choices_of(Place p) {
   const auto [found, fresh] = choices_.try_emplace(p);
-  std::vector<std::pair<Choice, Advisor::Risk>>& choices = found->second;
+  std::vector<Open>& choices = found->second;
   if (!fresh) return choices;
   Candidates& cluster = known_.clusters[at(p.first)];
   Candidate& c = known_.candidate(p);
   cluster.refine(c);
   const models::Job job = cluster.job_of(c.strategy);
-  const auto look = [&](const models::Strategy& s, bool automatic) {
+  const auto look = [&](const models::Strategy& s, bool automatic, Seconds bound) {
     const models::Memory memory = models::memory_of(job, s, profile_);
     if (automatic && memory.fit_probability < options_.fit_probability) return;
-    choices.push_back({{p, automatic}, options_.advisor->risk(job, s, memory)});
+    choices.push_back(
+        {{p, automatic}, options_.advisor->risk(job, s, memory), known_.score(p, bound).second});
   };
-  look(c.strategy, false);
-  if (!c.strategy.pipeline_cuts.empty()) {
-    models::Strategy automatic = c.strategy;
-    automatic.pipeline_cuts.clear();
-    look(automatic, true);
-  }
+  look(c.strategy, false, c.bound);
+  if (const auto automatic = cluster.automatic(c)) look(automatic->strategy, true, automatic->bound);
   return choices;
 }
 

@@ -48,8 +48,14 @@ class Advice {
 
   [[nodiscard]] double second_of(Place p) const;
   [[nodiscard]] const Advisor::Risk& least_risk(Place p);
+  /// A choice that is not simulated yet, and its score at the bound of its time.
+  struct Open {
+    Choice choice;
+    Advisor::Risk risk;
+    double least;
+  };
   /// The strategy with its cuts, and the one without where that fits.
-  [[nodiscard]] const std::vector<std::pair<Choice, Advisor::Risk>>& choices_of(Place p);
+  [[nodiscard]] const std::vector<Open>& choices_of(Place p);
   /// The plan of `c`; null beyond the simulation clock, the deadline or the budget.
   [[nodiscard]] const Plan* simulated(const Choice& c);
   /// The plan of `choice` with the slow state of its network.
@@ -62,7 +68,7 @@ class Advice {
   const SearchOptions& options_;
   const models::Profile& profile_;
   std::map<Place, Advisor::Risk> least_;
-  std::map<Place, std::vector<std::pair<Choice, Advisor::Risk>>> choices_;
+  std::map<Place, std::vector<Open>> choices_;
   std::map<Place, std::optional<Plan>> automatic_;
   std::map<Choice, Plan> shown_;
 };

@@ -107,13 +107,18 @@ void CandidatePart::choose_cuts(Candidate& c, Bytes limit) {
       s.pipeline_cuts.push_back(static_cast<int>(last) - 1);
     }
   }
-  c.bound = to_seconds(bounds().without_contention(s, micro_batches(s)));
+  c.bound = bound_of_cuts(s);
 }
 
 Seconds CandidatePart::bound(const Strategy& s) {
   use_batch_of(s);
   return to_seconds(has_free_cuts(s) ? bounds().bound_of_any_cuts(s, micro_batches(s))
                                      : bounds().lower_bound(s, micro_batches(s)));
+}
+
+Seconds CandidatePart::bound_of_cuts(const Strategy& s) {
+  use_batch_of(s);
+  return to_seconds(bounds().without_contention(s, micro_batches(s)));
 }
 
 bool CandidatePart::fits(const Strategy& s, Bytes limit) {

@@ -45,6 +45,8 @@ class CandidatePart {
 
   void refine(Candidate& c, Bytes limit);
   Seconds bound(const models::Strategy& s);
+  /// The time of a strategy with its own cuts, without contention.
+  Seconds bound_of_cuts(const models::Strategy& s);
   bool fits(const models::Strategy& s, Bytes limit);
   /// False only if fits() is; costs less.
   bool may_fit(const models::Strategy& s, Bytes limit);

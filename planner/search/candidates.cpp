@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -147,6 +148,18 @@ bool Candidates::may_fit(const Candidate& c, Bytes limit) {
 
 Seconds Candidates::bound(const Candidate& c) {
   return state_->part_of(c).bound(c.strategy);
+}
+
+std::optional<Candidates::Automatic> Candidates::automatic(const Candidate& c) {
+  if (c.strategy.pipeline_cuts.empty()) return std::nullopt;
+  Automatic out{c.strategy, c.bound};
+  out.strategy.pipeline_cuts.clear();
+  try {
+    out.bound = std::max(c.bound, state_->part_of(c).bound_of_cuts(out.strategy));
+  } catch (const std::overflow_error&) {
+    // beyond the simulation clock, where it is no plan
+  }
+  return out;
 }
 
 std::vector<Violation> Candidates::violations(const Candidate& c) {

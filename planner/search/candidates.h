@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/job/job.h"
@@ -84,6 +85,14 @@ class Candidates {
   bool may_fit(const Candidate& c, Bytes limit);
   /// Bound of any cuts, also for a strategy that is too large.
   Seconds bound(const Candidate& c);
+
+  /// The candidate without cuts by hand, and a time that its step takes at least: no less than the bound of the refined
+  /// candidate. Absent if that has no cuts by hand.
+  struct Automatic {
+    models::Strategy strategy;
+    Seconds bound;
+  };
+  std::optional<Automatic> automatic(const Candidate& c);
 
   /// Violations for which it was refused or is doubtful: rules about numbers, parts that are not modelled,
   /// replica groups.

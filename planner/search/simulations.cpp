@@ -47,8 +47,11 @@ Score Simulations::score(int cluster, int batch, Seconds step) const {
 }
 
 Score Simulations::score(Place p) {
-  const Candidate& c = candidate(p);
-  return score(p.first, clusters[at(p.first)].batch_of(c.strategy), c.bound);
+  return score(p, candidate(p).bound);
+}
+
+Score Simulations::score(Place p, Seconds step) {
+  return score(p.first, clusters[at(p.first)].batch_of(candidate(p).strategy), step);
 }
 
 Score Simulations::score(Place p, const Plan& plan) const {

@@ -56,6 +56,8 @@ class Simulations {
 
   /// The score of its bound.
   [[nodiscard]] Score score(Place p);
+  /// The score of another time of its step.
+  [[nodiscard]] Score score(Place p, Seconds step);
   [[nodiscard]] Score score(Place p, const Plan& plan) const;
   /// The score of the mean over the states of its network, where the plan has them; at least score().
   [[nodiscard]] Score mean_score(Place p, const Plan& plan) const;
