@@ -323,12 +323,16 @@ Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<s
 const CollectiveLoads& CollectiveMemory::of(const Fabric& fabric, CollectiveOp op,
                                             const std::vector<std::vector<int>>& groups, Bytes bytes,
                                             Algorithm algorithm) {
-  if (fabric.profile().algorithms != limits_) known_.clear();
+  if (fabric.profile().algorithms != limits_) {
+    known_.clear();
+    of_groups_.clear();
+  }
   limits_ = fabric.profile().algorithms;
   const auto found = known_.find(std::tie(op, algorithm, bytes.value, groups));
   if (found != known_.end()) return found->second;
-  Key key{op, algorithm, bytes.value, groups};
-  return known_.emplace(std::move(key), loads_of(fabric, op, groups, bytes, algorithm)).first->second;
+  CollectiveLoads loads = algorithm == Algorithm::automatic ? of_groups_[groups].of(fabric, op, groups, bytes)
+                                                            : loads_of(fabric, op, groups, bytes, algorithm);
+  return known_.emplace(Key{op, algorithm, bytes.value, groups}, std::move(loads)).first->second;
 }
 
 CollectiveLoads ScaledLoads::of(const Fabric& fabric, CollectiveOp op,

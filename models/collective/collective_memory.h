@@ -39,6 +39,20 @@ struct CollectiveLoads {
   int protocol = 0;  ///< Description::protocol
 };
 
+/// Loads of collectives of a few groups, of which it knows one size: another with the same algorithms has loads
+/// in proportion. All calls are of the same fabric and groups. One thread at a time.
+class ScaledLoads {
+ public:
+  /// The loads of a collective, by the algorithms that the runtime chooses. Cost: O(resources) where a size with
+  /// the same algorithms is known.
+  CollectiveLoads of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                     Bytes bytes);
+
+ private:
+  std::vector<GroupShape> shapes_;  ///< of the groups, one of each number of nodes, cores and chips
+  std::map<std::pair<CollectiveOp, std::vector<AlgorithmChoice>>, CollectiveLoads> of_unit_;
+};
+
 /// Memory of one placement: fabrics that share it must have equal clusters and placements. When the
 /// thresholds of algorithms (Profile::algorithms) change, it forgets everything. One thread at a time.
 class CollectiveMemory {
@@ -52,20 +66,8 @@ class CollectiveMemory {
   using Key = std::tuple<CollectiveOp, Algorithm, double, std::vector<std::vector<int>>>;
   AlgorithmLimits limits_;
   std::map<Key, CollectiveLoads, std::less<>> known_;
-};
-
-/// Loads of collectives of a few groups, of which it knows one size: another with the same algorithms has loads
-/// in proportion. All calls are of the same fabric and groups. One thread at a time.
-class ScaledLoads {
- public:
-  /// The loads of a collective, by the algorithms that the runtime chooses. Cost: O(resources) where a size with
-  /// the same algorithms is known.
-  CollectiveLoads of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
-                     Bytes bytes);
-
- private:
-  std::vector<GroupShape> shapes_;  ///< of the groups, one of each number of nodes, cores and chips
-  std::map<std::pair<CollectiveOp, std::vector<AlgorithmChoice>>, CollectiveLoads> of_unit_;
+  std::map<std::vector<std::vector<int>>, ScaledLoads>
+      of_groups_;  ///< by the algorithms that the runtime chooses
 };
 
 }  // namespace trnplan::models

@@ -10,10 +10,8 @@
 
 namespace trnplan::planner {
 
-namespace {
-
-Plan timed(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-           const topology::ChipGraph& graph, models::CollectiveMemory* memory) {
+Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+                const topology::ChipGraph& graph, models::CollectiveMemory* memory) {
   Plan plan;
   plan.strategy = strategy;
   plan.nodes = job.cluster.nodes;
@@ -32,31 +30,19 @@ Plan timed(const models::Job& job, const models::Strategy& strategy, const model
   return plan;
 }
 
-void add_slow(Plan& plan, const models::Job& job, const models::Profile& profile,
-              const topology::ChipGraph& graph, models::CollectiveMemory* memory) {
+void add_slow_network(Plan& plan, const models::Job& job, const models::Profile& profile,
+                      const topology::ChipGraph& graph, models::CollectiveMemory* memory) {
   const auto slow = models::in_slow_network(profile, job);
   if (!slow || plan.report.slow) return;
   const models::StepModel model(job, plan.strategy, slow->profile, graph, memory);
   models::add_slow_state(plan.report, slow->probability, model.simulate());
 }
 
-}  // namespace
-
-Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-                const topology::ChipGraph& graph) {
-  return timed(job, strategy, profile, graph, nullptr);
-}
-
-void add_slow_network(Plan& plan, const models::Job& job, const models::Profile& profile,
-                      const topology::ChipGraph& graph) {
-  add_slow(plan, job, profile, graph, nullptr);
-}
-
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
                const topology::ChipGraph& graph) {
   models::CollectiveMemory memory;  // a slow network moves the same bytes
-  Plan plan = timed(job, strategy, profile, graph, &memory);
-  add_slow(plan, job, profile, graph, &memory);
+  Plan plan = timed_plan(job, strategy, profile, graph, &memory);
+  add_slow_network(plan, job, profile, graph, &memory);
   return plan;
 }
 

@@ -16,6 +16,10 @@ namespace trnplan::topology {
 class ChipGraph;
 }
 
+namespace trnplan::models {
+class CollectiveMemory;
+}
+
 namespace trnplan::planner {
 
 /// The published job nearest to a plan, of those that are known to have run or failed.
@@ -109,13 +113,13 @@ struct Refusal {
 };
 
 /// Simulates one strategy, with the interval of a network in its usual state. Throws std::invalid_argument as
-/// models::StepModel does.
+/// models::StepModel does. `memory` of plans of the same cluster and degrees, or null.
 Plan timed_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-                const topology::ChipGraph& graph);
+                const topology::ChipGraph& graph, models::CollectiveMemory* memory = nullptr);
 /// Widens the interval of a timed_plan() by the slow state of a network that was not measured (models/uncertainty/
 /// mixture.h); `job` is the plan's. Cost: a simulation where the profile has such a state, else nothing.
 void add_slow_network(Plan& plan, const models::Job& job, const models::Profile& profile,
-                      const topology::ChipGraph& graph);
+                      const topology::ChipGraph& graph, models::CollectiveMemory* memory = nullptr);
 /// Both of these.
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
                const topology::ChipGraph& graph);

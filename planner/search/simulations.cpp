@@ -74,10 +74,8 @@ void Simulations::simulate_all(const std::vector<std::pair<Score, Place>>& batch
   }
   std::vector<std::optional<Plan>> plans(fresh.size());
   parallel_for(static_cast<int>(fresh.size()), threads_, [&](int i) {
-    const Candidates& cluster = clusters[at(fresh[at(i)].first)];
-    const Candidate& c = cluster.all[at(fresh[at(i)].second)];
     try {
-      plans[at(i)] = timed_plan(cluster.job_of(c.strategy), c.strategy, profile_, cluster.graph());
+      plans[at(i)] = timed(fresh[at(i)].first, candidate(fresh[at(i)]).strategy);
     } catch (const std::overflow_error&) {
       // beyond the simulation clock, and so slower than every other plan
     }
@@ -86,6 +84,12 @@ void Simulations::simulate_all(const std::vector<std::pair<Score, Place>>& batch
     if (plans[i]) note_doubts(fresh[i], *plans[i]);
     simulated_.emplace(fresh[i], std::move(plans[i]));
   }
+}
+
+Plan Simulations::timed(int cluster, const models::Strategy& s) {
+  const Candidates& on = clusters[at(cluster)];
+  const LayoutMemories::Loan memory(memories_, cluster, s);
+  return timed_plan(on.job_of(s), s, profile_, on.graph(), memory.get());
 }
 
 void Simulations::note_doubts(Place p, Plan& plan) {
@@ -98,11 +102,10 @@ void Simulations::note_doubts(Place p, Plan& plan) {
 }
 
 std::optional<Plan> Simulations::with_automatic_cuts(Place p) {
-  const Candidates& cluster = clusters[at(p.first)];
   models::Strategy s = candidate(p).strategy;
   s.pipeline_cuts.clear();
   try {
-    Plan plan = timed_plan(cluster.job_of(s), s, profile_, cluster.graph());
+    Plan plan = timed(p.first, s);
     note_doubts(p, plan);
     return plan;
   } catch (const std::overflow_error&) {
@@ -110,13 +113,21 @@ std::optional<Plan> Simulations::with_automatic_cuts(Place p) {
   }
 }
 
-void Simulations::add_slow_network(Plan& plan) const {
+void Simulations::add_slow_network(Plan& plan) {
   const auto on = std::find_if(clusters.begin(), clusters.end(), [&](const Candidates& c) {
     return c.job().cluster.nodes == plan.nodes && c.job().cluster.instance.name == plan.instance;
   });
   if (on == clusters.end()) return;
+  const int cluster = static_cast<int>(on - clusters.begin());
+  if (const auto known = with_slow_network_.find({cluster, plan.strategy});
+      known != with_slow_network_.end()) {
+    plan.report = known->second;
+    return;
+  }
+  const LayoutMemories::Loan memory(memories_, cluster, plan.strategy);
   try {
-    planner::add_slow_network(plan, on->job_of(plan.strategy), profile_, on->graph());
+    planner::add_slow_network(plan, on->job_of(plan.strategy), profile_, on->graph(), memory.get());
+    with_slow_network_.emplace(std::pair(cluster, plan.strategy), plan.report);
   } catch (const std::overflow_error&) {
     // the slow state is beyond the simulation clock
   }

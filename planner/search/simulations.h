@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planner/search/candidates.h"
+#include "planner/search/layout_memories.h"
 #include "planner/search/search.h"
 #include "units/index.h"
 
@@ -70,7 +71,7 @@ class Simulations {
   /// nullopt: beyond the simulation clock.
   [[nodiscard]] std::optional<Plan> with_automatic_cuts(Place p);
   /// Widens the interval of a plan of one of the clusters by the slow state of its network (planner/plan/plan.h).
-  void add_slow_network(Plan& plan) const;
+  void add_slow_network(Plan& plan);
   [[nodiscard]] int simulated() const { return static_cast<int>(simulated_.size()); }
   [[nodiscard]] int counted() const { return static_cast<int>(counted_.size()); }
 
@@ -86,6 +87,8 @@ class Simulations {
 
  private:
   [[nodiscard]] Score score(int cluster, int batch, Seconds step) const;
+  /// The plan of a strategy on a cluster.
+  [[nodiscard]] Plan timed(int cluster, const models::Strategy& s);
   /// Notes doubtful replica groups, if the user allows them.
   void note_doubts(Place p, Plan& plan);
   [[nodiscard]] Seconds run_of(Place p, Seconds step, int batch) const;
@@ -94,6 +97,8 @@ class Simulations {
   const models::Profile& profile_;
   bool accept_doubt_;
   int threads_;
+  LayoutMemories memories_;
+  std::map<std::pair<int, models::Strategy>, models::StepReport> with_slow_network_;
   bool late_ = false, expensive_ = false;
   std::map<Place, std::optional<Plan>> simulated_;  ///< with plans that were simulated ahead and never needed
   /// Places that a search on one thread would have simulated.
