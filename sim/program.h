@@ -146,8 +146,8 @@ class Program {
     return task.device_count == 1 || is_series(t) ? task_devices_[task.first_device] : kNoDevice;
   }
   static constexpr DeviceId kNoDevice = 0xffffffffu;
-  /// Of a task that is a series: that series, and the numbers of one of its beats in beats() and of its first element
-  /// in elements().
+  /// The series that a task is, the number of one of its beats in beats(), and that of its first element in elements().
+  /// Requires: is_series().
   const Series& series_of(TaskId t) const { return series_[tasks_[t].series]; }
   std::uint32_t beat_of(TaskId t, std::uint32_t beat) const { return series_of(t).first_beat + beat; }
   std::uint32_t first_element(TaskId t) const { return beats_[series_of(t).first_beat].first; }

@@ -1,4 +1,4 @@
-// Which of several ends at one time releases a task. Internal to the executor.
+// Ends at one time of which one releases a task. Internal to the executor.
 #pragma once
 
 #include <algorithm>
