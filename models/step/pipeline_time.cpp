@@ -65,10 +65,13 @@ class Pipeline {
   /// Computes the end of the last stage's reduction; or, once that is known to be `limit` or later, some time
   /// between the two.
   SimTime reduced(SimTime limit) {
-    warm_up();
-    if (limit < kNever) {
-      find_drains();
-      const SimTime least = least_from(0, x_);
+    if (limit < kNever) find_drains();
+    if (quick_) {
+      const SimTime least = quick_warm_up(limit);
+      if (least >= limit) return least;
+    } else {
+      warm_up();
+      const SimTime least = limit < kNever ? least_from(0, x_) : SimTime{};
       if (least >= limit) return least;
     }
     int k = 0;
@@ -177,6 +180,29 @@ class Pipeline {
     }
   }
 
+  /// warm_up() where no sum leaves the range and there is a micro-batch for each stage. Stops at a stage for which
+  /// least_of() is `limit` or more; returns the largest that it has seen, zero without a limit.
+  SimTime quick_warm_up(SimTime limit) {
+    std::vector<std::int64_t> sent(at(count_), 0);
+    SimTime most;
+    for (int i = 0; i < count_; ++i) {
+      const std::size_t last = at(count_ - 1 - i);
+      std::int64_t came = sent[0];
+      for (std::size_t s = 0; s < last; ++s) {
+        const StageCost& stage = c_.stages[s];
+        if (i == 0) came = std::max(came, stage.ready.ps) + stage.waits.ps;
+        sent[s] = came = std::max(came + stage.up.ps, sent[s + 1]) + ticks_[s].activation;
+      }
+      const StageCost& stage = c_.stages[last];
+      if (i == 0) came = std::max(came, stage.ready.ps) + stage.waits.ps;
+      x_[last] = SimTime{came + stage.up.ps};
+      if (limit == kNever) continue;
+      most = std::max(most, least_of(static_cast<int>(last), 0, x_[last]));
+      if (most >= limit) return most;
+    }
+    return most;
+  }
+
   /// Computes the `next_` round from `x_` of round k; in the last round, the end of each stage.
   void round(int k) {
     SimTime y;
@@ -199,19 +225,22 @@ class Pipeline {
   /// and messages of the rounds that are left, one after the other, and then the way down.
   SimTime least_from(int k, const std::vector<SimTime>& x) const {
     SimTime most;
+    for (int s = 0; s < count_; ++s) most = std::max(most, least_of(s, k, x[at(s)]));
+    return most;
+  }
+
+  /// Such a time by the `x` of one stage.
+  SimTime least_of(int s, int k, SimTime x) const {
     const int rounds = m_ - k;
     const auto messages = [&](int boundary) {
       const BoundaryCost& b = c_.boundaries[at(boundary)];
       return b.gradient * rounds + b.activation * std::max(0, rounds - forwards(boundary));
     };
-    for (int s = 0; s < count_; ++s) {
-      const StageCost& stage = c_.stages[at(s)];
-      SimTime left = stage.down * rounds + stage.up * std::max(0, rounds - 1 - forwards(s)) + drains_[at(s)];
-      if (s > 0) left += messages(s - 1);
-      if (s + 1 < count_) left += messages(s);
-      most = std::max(most, x[at(s)] + left);
-    }
-    return most;
+    const StageCost& stage = c_.stages[at(s)];
+    SimTime left = stage.down * rounds + stage.up * std::max(0, rounds - 1 - forwards(s)) + drains_[at(s)];
+    if (s > 0) left += messages(s - 1);
+    if (s + 1 < count_) left += messages(s);
+    return x + left;
   }
 
   /// The time by which all stages have advanced in round k, if it is equal for all and all have a forward.
