@@ -267,6 +267,14 @@ class Framework {
   /// Layers of each of `parts` consecutive parts of the model, if the user does not cut it. Their sum is
   /// Architecture::layers.
   [[nodiscard]] virtual std::vector<int> partition(const Architecture& a, int parts) const = 0;
+  /// Layers of each part of `stages` stages with `chunks` chunks each, in the order of the model, if the user
+  /// does not cut it; empty if the loop refuses to. NxD and TorchTitan cut into so many parts as they would
+  /// into stages (aws-neuron/neuronx-distributed@0f2a90f6:src/neuronx_distributed/pipeline/partition.py,
+  /// create_partitions; pytorch/torchtitan@02ef790c:torchtitan/distributed/pipeline_parallel.py, pipeline_llm).
+  [[nodiscard]] virtual std::vector<int> chunk_partition(const Architecture& a, int stages,
+                                                         int chunks) const {
+    return partition(a, stages * chunks);
+  }
 
   [[nodiscard]] virtual StateBytes state_bytes(const Strategy& s) const = 0;
   /// Places of all experts over tokens x experts_per_token if a model states none; each expert is padded to

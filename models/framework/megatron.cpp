@@ -61,6 +61,25 @@ std::vector<int> Megatron::partition(const Architecture& a, int parts) const {
   return Nxd::partition(a, parts);
 }
 
+std::vector<int> Megatron::chunk_partition(const Architecture& a, int stages, int chunks) const {
+  const int parts = stages * chunks;
+  if (chunks < 2 || a.layers % parts == 0) return partition(a, parts);
+  const int counted = parts - a.layers % parts;  // the loss, or embedding and loss
+  if (counted <= 2 && a.layers > parts) {
+    std::vector<int> layers(at(parts), a.layers / parts + 1);
+    --layers.back();
+    if (counted == 2) --layers.front();
+    return layers;
+  }
+  if (a.layers % chunks != 0) return {};
+  Architecture chunk = a;
+  chunk.layers /= chunks;
+  const std::vector<int> of_stage = partition(chunk, stages);
+  std::vector<int> layers;
+  for (int i = 0; i < chunks; ++i) layers.insert(layers.end(), of_stage.begin(), of_stage.end());
+  return layers;
+}
+
 PassLaunches Megatron::launches(const Strategy& s) const {
   if (s.pipeline_parallel == 1) return {Launch::graph, Launch::none, Launch::none};
   return {Launch::task, Launch::task, Launch::none};

@@ -119,6 +119,11 @@ class Megatron final : public Nxd {
   /// between them all the same number (--decoder-first-pipeline-num-layers and -last-;
   /// transformer/transformer_block.py).
   std::vector<int> partition(const Architecture& a, int parts) const override;
+  /// Equal chunks; or those of the ends one layer short, where embedding and loss count as layers; or equal chunks
+  /// within each stage, of which the ends may have another number than those between. It asserts no more than this
+  /// (NVIDIA/Megatron-LM@d98e8a64:megatron/core/transformer/transformer_block.py, get_num_layers_to_build;
+  /// transformer_config.py, __post_init__).
+  std::vector<int> chunk_partition(const Architecture& a, int stages, int chunks) const override;
   /// K and V go round as they are: NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of
   /// context parallel.
   bool repeats_keys() const override { return false; }

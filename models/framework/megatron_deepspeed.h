@@ -38,6 +38,8 @@ class MegatronDeepSpeed : public Nxd {
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;
   }
+  /// TrainSchedule, which its engine trains with (deepspeedai/DeepSpeed@83fd8f87:deepspeed/runtime/pipe/schedule.py).
+  bool runs(Schedule schedule) const override { return schedule == Schedule::one_f_one_b; }
   bool recomputes_classes() const override { return false; }
   bool shards_rows() const override { return false; }  // deepspeed/runtime/zero/stage_1_and_2.py, flatten
   bool has_flash_attention(const Architecture& a) const override;

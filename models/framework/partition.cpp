@@ -22,6 +22,10 @@ std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s) {
 }
 
 std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s) {
+  if (s.virtual_pipeline > 1 && s.pipeline_cuts.empty()) {
+    std::vector<int> own = framework_of(s).chunk_partition(a, s.pipeline_parallel, s.virtual_pipeline);
+    if (!own.empty()) return own;
+  }
   Strategy parts;
   parts.pipeline_parallel = s.pipeline_parallel * s.virtual_pipeline;
   parts.pipeline_cuts = s.pipeline_cuts;

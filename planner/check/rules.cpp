@@ -105,6 +105,20 @@ Found kv_replicator(const Job& job, const Strategy& s) {
                 "choose a TP that divides, or is a multiple of, the KV heads")};
 }
 
+/// The training loop's own rule for the chunks of an interleaved pipeline.
+Found chunks_form(const Job& job, const Strategy& s) {
+  const models::Framework& loop = models::framework_of(s);
+  const auto forms = [&](int chunks) {
+    return chunks == 1 || !loop.chunk_partition(job.architecture, s.pipeline_parallel, chunks).empty();
+  };
+  if (forms(s.virtual_pipeline)) return std::nullopt;
+  int near = s.virtual_pipeline - 1;
+  while (!forms(near)) --near;
+  return Broken{fmt::format("{} cannot cut {} layers into {} chunks on each of PP {}", loop.name(),
+                            job.architecture.layers, s.virtual_pipeline, s.pipeline_parallel),
+                fmt::format("vpp={}, or another PP", near)};
+}
+
 Found layers(const Job& job, const Strategy& s) {
   const std::int64_t chunks = saturating_product({s.pipeline_parallel, s.virtual_pipeline});
   const int count = job.architecture.layers;
@@ -115,7 +129,7 @@ Found layers(const Job& job, const Strategy& s) {
                       ? fmt::format("vpp={}", count / s.pipeline_parallel)
                       : fmt::format("lower PP x VPP to at most {}: pp=1,vpp=1", count)};
   }
-  if (s.pipeline_cuts.empty()) return std::nullopt;
+  if (s.pipeline_cuts.empty()) return chunks_form(job, s);
   const bool ascending = std::is_sorted(s.pipeline_cuts.begin(), s.pipeline_cuts.end(), std::less_equal<>());
   if (ascending && static_cast<std::int64_t>(s.pipeline_cuts.size()) == chunks - 1 &&
       s.pipeline_cuts.front() >= 0 && s.pipeline_cuts.back() < count - 1)

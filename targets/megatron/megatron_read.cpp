@@ -11,6 +11,7 @@
 
 #include "models/architecture/limits.h"
 #include "models/framework/framework.h"
+#include "models/framework/partition.h"
 #include "models/job/limits.h"
 #include "targets/megatron/megatron_flags.h"
 #include "targets/megatron/megatron_rules.h"
@@ -197,13 +198,11 @@ class Reader {
     cut(s, layers);
   }
 
-  /// Cuts behind the layers of each part, unless all are equal or stages are cut in the usual way.
+  /// Cuts behind the layers of each part, unless all are equal or cut in the usual way.
   void cut(models::Strategy& s, const std::vector<int>& layers) {
     const int parts = static_cast<int>(layers.size());
     const bool equal = std::all_of(layers.begin(), layers.end(), [&](int n) { return n == layers.front(); });
-    const bool usual =
-        s.virtual_pipeline == 1 && layers == models::framework_of(s).partition(r_.architecture, parts);
-    if (equal || usual) return;
+    if (equal || layers == models::layers_per_chunk(r_.architecture, s)) return;
     int last = -1;
     for (int i = 0; i + 1 < parts; ++i)
       s.pipeline_cuts.push_back(last += layers[static_cast<std::size_t>(i)]);

@@ -139,12 +139,7 @@ void need_program(const models::Job& job, const models::Strategy& s,
   if (eight && !s.recompute.full && s.recompute.rms_norm)
     broken.push_back(target_lacks("layernorm recomputed together with FP8 and delayed scaling",
                                   "pin recompute to classes without LlamaRMSNorm"));
-  if (s.virtual_pipeline > 1 && s.pipeline_cuts.empty() &&
-      a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
-    broken.push_back(target_lacks(
-        fmt::format("{} layers on PP {} x {}", a.layers, s.pipeline_parallel, s.virtual_pipeline),
-        "pin a pipeline_parallel that divides the layers, or virtual_pipeline to 1"));
-  } else if (!stage_layers(a, s)) {
+  if (!stage_layers(a, s)) {
     broken.push_back(
         target_lacks("stages between the first and the last of different length",
                      "leave pipeline_cuts out, or pin a pipeline_parallel that divides the layers"));

@@ -134,8 +134,7 @@ States states_of(const models::Job& job, const Strategy& s, const TrainingLoop& 
 
 /// Layers of the parts 0 .. PP * VPP - 1 of the model.
 std::vector<int> parts_of(const Architecture& a, const Strategy& s, const TrainingLoop& loop) {
-  const int parts = s.pipeline_parallel * s.virtual_pipeline;
-  if (s.pipeline_cuts.empty()) return even_parts(loop, a, parts);
+  if (s.pipeline_cuts.empty()) return even_parts(loop, a, s.pipeline_parallel, s.virtual_pipeline);
   std::vector<int> layers;
   int before = -1;
   for (const int last : s.pipeline_cuts) {

@@ -110,6 +110,8 @@ class Rules {
     need(gpus_ || p == 1 || p % 2 == 0, "pipeline-parity", fmt::format("PP {} is odd", p));
     need(parts <= layers, "layers", fmt::format("{} layers do not fill {} parts", layers, parts));
     if (parts <= layers && !s_.pipeline_cuts.empty()) cuts(parts);
+    need(parts > layers || !s_.pipeline_cuts.empty() || !even_parts(loop_, a_, p, v).empty(), "layers",
+         fmt::format("{} does not form {} chunks on each of {} stages", loop_.name, v, p));
     const auto schedule = definition_of(defined_schedule(s_));
     if (schedule && schedule->whole_rounds) {
       const std::int64_t m = job_.training.global_batch / (std::int64_t{s_.micro_batch} * s_.data_parallel);

@@ -206,8 +206,8 @@ double backward_buffers(const TrainingLoop& loop, const Strategy& s) {
   return 0;
 }
 
-std::vector<int> even_parts(const TrainingLoop& loop, const Architecture& a, int parts) {
-  const int layers = a.layers;
+std::vector<int> even_parts(const TrainingLoop& loop, const Architecture& a, int stages, int chunks) {
+  const int layers = a.layers, parts = stages * chunks;
   if (loop.name.starts_with("nanotron")) return parts_by_cost(a, parts);
   if (layers % parts == 0) return spread(layers, parts, false);
   if (loop.name.starts_with("megatron-deepspeed")) {
@@ -216,7 +216,23 @@ std::vector<int> even_parts(const TrainingLoop& loop, const Architecture& a, int
   }
   if (loop.name.starts_with("megatron-bridge") && (layers + 2) % parts == 0)
     return spread_with_ends(layers, parts);
-  if (loop.name.starts_with("megatron") && !loop.shards_weights()) return megatron_parts(layers, parts);
+  if (loop.name.starts_with("megatron") && !loop.shards_weights()) {
+    if (chunks == 1) return megatron_parts(layers, parts);
+    // Embedding and loss, or the loss alone, as a layer each.
+    if ((layers + 2) % parts == 0) return spread_with_ends(layers, parts);
+    if ((layers + 1) % parts == 0) {
+      std::vector<int> all(at(parts), (layers + 1) / parts);
+      --all.back();
+      return all;
+    }
+    if (layers % chunks != 0) return {};
+    Architecture shallow = a;
+    shallow.layers = layers / chunks;
+    const std::vector<int> once = even_parts(loop, shallow, stages, 1);
+    std::vector<int> all;
+    while (at(parts) > all.size()) all.insert(all.end(), once.begin(), once.end());
+    return all;
+  }
   return spread(layers, parts, true);
 }
 

@@ -50,8 +50,8 @@ double step_buffers(const TrainingLoop& loop, const models::Strategy& s, double 
 /// Bytes of buffers during a backward pass.
 double backward_buffers(const TrainingLoop& loop, const models::Strategy& s);
 
-/// Layers of each of `parts` parts of the model without stated cuts.
-std::vector<int> even_parts(const TrainingLoop& loop, const models::Architecture& a, int parts);
+/// Layers of each part of the model without stated cuts; empty if the loop does not form them.
+std::vector<int> even_parts(const TrainingLoop& loop, const models::Architecture& a, int stages, int chunks);
 
 /// Parts of a strategy that the loop cannot do; "" = none.
 std::string cannot(const TrainingLoop& loop, const models::Strategy& s);

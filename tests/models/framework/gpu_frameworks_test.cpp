@@ -173,6 +173,20 @@ TEST_CASE("Megatron gives the ends of a pipeline what does not divide", "[models
   }
 }
 
+// Catches: chunks that Megatron's assertions refuse, given to a step as if they ran.
+TEST_CASE("Megatron forms equal chunks, but for the ends", "[models][framework]") {
+  const auto cut = [](const char* name, int layers, int stages, int chunks) {
+    return framework(name).chunk_partition(of(layers, 16384, 53248, 128256), stages, chunks);
+  };
+  CHECK(cut("megatron", 32, 4, 2) == std::vector<int>(8, 4));
+  CHECK(cut("megatron", 31, 4, 2) == std::vector<int>{4, 4, 4, 4, 4, 4, 4, 3});
+  CHECK(cut("megatron", 30, 4, 2) == std::vector<int>{3, 4, 4, 4, 4, 4, 4, 3});
+  CHECK(cut("megatron", 28, 4, 2) == std::vector<int>{3, 4, 4, 3, 3, 4, 4, 3});  // stages of 6, 8, 8, 6
+  CHECK(cut("megatron", 29, 4, 2).empty());
+  CHECK(cut("megatron", 94, 8, 4) == cut("megatron-bridge", 94, 8, 4));
+  CHECK(cut("fsdp", 29, 4, 2) == framework("fsdp").partition(of(29, 16384, 53248, 128256), 8));
+}
+
 TEST_CASE("nanotron cuts a model by the cost of its blocks", "[models][framework]") {
   const Framework& f = framework("nanotron");
   const Architecture a = of(16, 2048, 8192, 131072);

@@ -62,6 +62,23 @@ TEST_CASE("each rule speaks", "[planner]") {
     job.architecture.layers = 3;
     CHECK(breaks(job, s, "layers"));
   }
+  SECTION("chunks that the training loop cannot form") {
+    job.cluster.instance = test_catalog().instance("p5.48xlarge");
+    s.framework = models::stated_framework("megatron");
+    s.pipeline_parallel = 4;
+    s.virtual_pipeline = 4;
+    for (const auto& [count, refused] :
+         {std::pair(64, false), {62, false}, {63, false}, {68, false}, {66, true}}) {
+      CAPTURE(count);
+      job.architecture.layers = count;
+      CHECK(breaks(job, s, "layers") == refused);
+    }
+    s.virtual_pipeline = 2;  // ends of 16 and 18 layers
+    CHECK_FALSE(breaks(job, s, "layers"));
+    s.virtual_pipeline = 4;
+    s.framework = models::stated_framework("fsdp");
+    CHECK_FALSE(breaks(job, s, "layers"));
+  }
   SECTION("cuts") {
     s.pipeline_parallel = 2;
     s.pipeline_cuts = {40};

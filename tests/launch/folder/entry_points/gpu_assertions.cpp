@@ -123,8 +123,13 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--pipeline-model-parallel-size"] = text(s.pipeline_parallel);
   a["--context-parallel-size"] = text(s.context_parallel);
   a["--num-virtual-stages-per-pipeline-rank"] = s.virtual_pipeline > 1 ? text(s.virtual_pipeline) : "null";
-  if (m.layers % s.pipeline_parallel != 0) {
-    const std::vector<int> layers = models::layers_per_stage(m, s);
+  const int parts = s.pipeline_parallel * s.virtual_pipeline, missing = (parts - m.layers % parts) % parts;
+  if (s.virtual_pipeline > 1 && missing > 0 && missing <= 2) {
+    a["--account-for-loss-in-pipeline-split"] = "true";
+    a["--account-for-embedding-in-pipeline-split"] = truth(missing == 2);
+  } else if (m.layers % parts != 0) {
+    std::vector<int> layers = models::layers_per_chunk(m, s);
+    for (int& of_stage : layers) of_stage *= s.virtual_pipeline;
     a["--decoder-first-pipeline-num-layers"] = text(layers.front());
     a["--decoder-last-pipeline-num-layers"] = text(layers.back());
   }
