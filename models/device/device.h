@@ -35,6 +35,7 @@ struct MatmulShape {
   double n = 0, k = 0, width = 0;
   bool fp8 = false;   ///< elements of 8 bits, cast from wider ones; needs a device that has_fp8()
   bool cast = false;  ///< the second operand, weights, is already cast
+  bool tf32 = false;  ///< fp32 elements are multiplied as TF32, where the device has it
 };
 
 /// Attention of `heads` heads over all micro-batches: `blocks` squares of `sequence` x `sequence` scores.

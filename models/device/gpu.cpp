@@ -21,9 +21,8 @@ constexpr double kCastBytes = 3, kCastKernels = 1;
 
 /// The longer of the times of operations and of bytes. `executed` operations take time; `counted` of them
 /// count as FLOPs.
-Work longer(const DeviceContext& on, Flops executed, Bytes moved, Flops counted) {
-  const Seconds engine =
-      executed / (peak_of(on) * on.profile[gpu::gemm_share]) * on.profile[gpu::kernel_pace];
+Work longer(const DeviceContext& on, FlopsPerSecond peak, Flops executed, Bytes moved, Flops counted) {
+  const Seconds engine = executed / (peak * on.profile[gpu::gemm_share]) * on.profile[gpu::kernel_pace];
   const Seconds memory = moved / (on.core.hbm * on.profile[gpu::bandwidth_share]);
   return {.seconds = std::max(engine, memory),
           .parameter = engine >= memory ? gpu::gemm_share : gpu::bandwidth_share,
@@ -58,7 +57,7 @@ double unfilled(const topology::Core& core, const AttentionShape& s, double squa
 }
 
 Work fp8_matmul(const DeviceContext& on, const MatmulShape& shape) {
-  const auto& [n, k, width, fp8, cast] = shape;
+  const auto& [n, k, width, fp8, cast, tf32] = shape;
   const Flops flops(2 * n * k * width);
   const double operands = n * k + k * width;
   const BytesPerSecond bandwidth = on.core.hbm * on.profile[gpu::bandwidth_share];
@@ -82,9 +81,10 @@ bool Gpu::has_fp8(const topology::Core& core) const {
 
 Work Gpu::matmul(const DeviceContext& on, const MatmulShape& shape) const {
   if (shape.fp8) return fp8_matmul(on, shape);
-  const auto& [n, k, width, fp8, cast] = shape;
+  const auto& [n, k, width, fp8, cast, tf32] = shape;
   const Flops flops(2 * n * k * width);
-  Work work = longer(on, flops * stretch(on, n, k, width),
+  const FlopsPerSecond peak = tf32 && on.core.tf32.value > 0 ? on.core.tf32 : peak_of(on);
+  Work work = longer(on, peak, flops * stretch(on, n, k, width),
                      Bytes(on.element_bytes() * (n * k + k * width + n * width)), flops);
   work.seconds += Seconds(on.profile[gpu::kernel_start]);
   return work;

@@ -38,7 +38,9 @@ class Gpu final : public Device {
  public:
   std::string_view name() const override { return "gpu"; }
   std::vector<std::string_view> needs() const override { return {}; }
-  std::vector<std::string_view> uses() const override { return {"bf16", "fp8", "fp32", "multiprocessors"}; }
+  std::vector<std::string_view> uses() const override {
+    return {"bf16", "fp8", "fp32", "tf32", "multiprocessors"};
+  }
   Work matmul(const DeviceContext& on, const MatmulShape& shape) const override;
   Work elements(const DeviceContext& on, const ElementKind& kind, double rows, double width) const override;
   Work memory(const DeviceContext& on, Bytes bytes) const override;

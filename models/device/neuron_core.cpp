@@ -35,7 +35,7 @@ double vector_instructions(const topology::Core& core, double elements) {
 }
 
 double matmul_instructions(const topology::Core& core, const MatmulShape& shape) {
-  const auto& [n, k, width, fp8, cast] = shape;
+  const auto& [n, k, width, fp8, cast, tf32] = shape;
   const double rows = core.array_rows, columns = core.array_columns;
   const double results = std::min(tiles(width, columns) * tiles(n, kMovingColumns),
                                   tiles(n, columns) * tiles(width, kMovingColumns));
@@ -75,7 +75,7 @@ std::vector<std::string_view> NeuronCore::needs() const {
 }
 
 Work NeuronCore::matmul(const DeviceContext& on, const MatmulShape& shape) const {
-  const auto& [n, k, width, fp8, cast] = shape;
+  const auto& [n, k, width, fp8, cast, tf32] = shape;
   const topology::Core& core = on.core;
   const double rows = core.array_rows, columns = core.array_columns, least = core.matmul_issue_cycles;
   double cycles = std::min(tiles(k, rows) * dealt(core, tiles(width, columns)) * std::max(n, least),

@@ -151,11 +151,22 @@ struct LogitBytes {
 /// NVIDIA/Megatron-LM megatron/core/tensor_parallel/cross_entropy.py; huggingface/nanotron
 /// src/nanotron/parallel/tensor_parallel/functional.py
 inline constexpr LogitBytes kEagerLogits{38, 14};
+/// The same in fp32, without casts.
+inline constexpr LogitBytes kEagerLogitsFp32{32, 8};
+constexpr LogitBytes eager_logits(Precision p) {
+  return p == Precision::fp32 ? kEagerLogitsFp32 : kEagerLogits;
+}
 
-/// Loss computed by one kernel.
+/// Loss computed by one kernel on logits of two bytes and their gradients.
 struct FusedLoss {
   LogitBytes moved;
   KeptLogits kept;
+
+  /// The same kernel on elements of this precision.
+  [[nodiscard]] constexpr FusedLoss in(Precision p) const {
+    const double wider = element_bytes(p) / 2;
+    return {{wider * moved.forward, wider * moved.backward}, {wider * kept.forward, wider * kept.backward}};
+  }
 };
 
 /// Bytes that autograd keeps of a decoder layer, per element, where elements have two bytes. The defaults are
@@ -185,6 +196,7 @@ inline constexpr SavedBytes kFusedKernelsSave{4, 4, 4, 4, 4, 6, 4, 6, 4, 1, fals
 struct ScoreShape {
   int squares, queries, keys;
   bool causal;
+  bool fp32 = false;  ///< elements of 4 bytes
 };
 
 /// The way in which a loop without a limit of places hands tokens to the experts of a rank.
@@ -218,6 +230,12 @@ class Framework {
   [[nodiscard]] virtual bool runs(Schedule schedule) const = 0;
   /// True if it can train the model with flash attention; plain attention is always available.
   [[nodiscard]] virtual bool has_flash_attention(const Architecture& a) const = 0;
+  /// True if its flash attention takes elements of this precision.
+  [[nodiscard]] virtual bool flash_takes(Precision /*p*/) const { return true; }
+  /// True if a decoder layer's products with weights in fp32 are TF32's on a GPU that has it.
+  [[nodiscard]] virtual bool multiplies_in_tf32() const { return false; }
+  /// True if its states and exchanges in fp32 on GPUs are modelled.
+  [[nodiscard]] virtual bool knows_fp32() const { return true; }
   /// Library of its flash attention on GPUs, for which profiles state the speed of the kernel. "": as the
   /// profile has it for all.
   [[nodiscard]] virtual std::string_view attention() const { return ""; }
@@ -262,7 +280,7 @@ class Framework {
   [[nodiscard]] virtual bool drops_unread() const { return true; }
 
   [[nodiscard]] virtual ElementKinds element_kinds() const { return {}; }
-  [[nodiscard]] virtual LogitBytes logit_bytes() const { return {}; }
+  [[nodiscard]] virtual LogitBytes logit_bytes(Precision /*p*/) const { return {}; }
 
   /// Layers of each of `parts` consecutive parts of the model, if the user does not cut it. Their sum is
   /// Architecture::layers.
@@ -288,7 +306,7 @@ class Framework {
   [[nodiscard]] virtual SavedBytes saved(const Architecture& /*a*/, const Strategy& /*s*/) const {
     return {};
   }
-  [[nodiscard]] virtual KeptLogits kept_logits() const = 0;
+  [[nodiscard]] virtual KeptLogits kept_logits(Precision p) const = 0;
   /// Parts of the training state that it can shard. Every framework can shard nothing or do ZeRO-1, unless
   /// this says otherwise.
   [[nodiscard]] virtual std::vector<Sharding> shardings() const { return {Sharding::states}; }

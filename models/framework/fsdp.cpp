@@ -1,5 +1,7 @@
 #include "models/framework/fsdp.h"
 
+#include <algorithm>
+
 namespace trnplan::models {
 
 namespace {
@@ -12,6 +14,17 @@ bool has_replicas(const Strategy& s) {
 }
 
 }  // namespace
+
+/// Bytes of a gradient on the wire: those of the policy, unless all is in fp32.
+double Fsdp::reduced(const Strategy& s) const {
+  return std::max(options_.reduced, s.precision == Precision::fp32 ? 4.0 : 0.0);
+}
+
+/// In fp32 there is no copy of the logits in two bytes, and their gradient has four.
+KeptLogits Fsdp::kept_logits(Precision p) const {
+  if (options_.loss) return options_.loss->in(p).kept;
+  return p == Precision::fp32 ? KeptLogits{12, 8} : Nxd::kept_logits(p);
+}
 
 bool Fsdp::overlaps_layers(const Strategy& s) const {
   return s.context_parallel > 1 || units(s) || tensor_overlap(s);
@@ -32,7 +45,8 @@ RecomputeUnits Fsdp::recomputed(const Strategy& s) const {
 
 std::optional<UnitSharding> Fsdp::units(const Strategy& s) const {
   if (!s.zero1 || s.pipeline_parallel > 1 || !has_replicas(s)) return std::nullopt;
-  return UnitSharding{.reduced = options_.reduced,
+  return UnitSharding{.gathered = element_bytes(s.precision),
+                      .reduced = reduced(s),
                       .again = s.sharding == Sharding::parameters,
                       .keeps_last = options_.keeps_last,
                       .buffered = options_.buffered};
@@ -69,14 +83,14 @@ StateBytes Fsdp::state_bytes(const Strategy& s) const {
   if (!s.zero1) return {4, 4, 8, 0, 12, 28, 0};
   const double sharers = shard_degree(s);
   // A stage of a pipeline adds up whole gradients until its last micro-batch.
-  if (s.pipeline_parallel > 1) return {2, 4, 8, 0, 12, 0, 28, 4, 4};
-  return {s.sharding == Sharding::gradients ? 2.0 : 0.0, 0, 8, 0, 12 / sharers, 0, 28, 4, 4};
+  const double gathered = element_bytes(s.precision);
+  if (s.pipeline_parallel > 1) return {gathered, 4, 8, 0, 12, 0, 28, 4, 4};
+  return {s.sharding == Sharding::gradients ? gathered : 0.0, 0, 8, 0, 12 / sharers, 0, 28, 4, 4};
 }
 
 Exchange Fsdp::gradients(const Strategy& s) const {
-  if (!s.zero1)
-    return {CollectiveOp::all_reduce, ProcessGroup::replicas, options_.reduced, Bytes(kFsdpBucket)};
-  return {CollectiveOp::reduce_scatter, ProcessGroup::data, options_.reduced, Bytes(kFsdpBucket)};
+  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, reduced(s), Bytes(kFsdpBucket)};
+  return {CollectiveOp::reduce_scatter, ProcessGroup::data, reduced(s), Bytes(kFsdpBucket)};
 }
 
 /// Scalars: the norm of the gradients, and the loss.
@@ -87,7 +101,8 @@ ScalarReduces Fsdp::scalars(const Strategy&) const {
 /// Gather of a pipeline's stages, done by the next step's first micro-batch.
 std::optional<Exchange> Fsdp::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kFsdpBucket)};
+  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, element_bytes(s.precision),
+                  Bytes(kFsdpBucket)};
 }
 
 /// Zero: the fused optimizer has no buffers.

@@ -3,9 +3,9 @@
 // mosaicml/llm-foundry@8c8dd48f scripts/train/benchmarking.
 //
 //   units        each decoder layer, and the root with embedding, final norm and head
-//   gathers      in bf16 from fp32 shards, on a stream of their own: while one unit computes, that of the
-//                next (in the backward pass, of the one before); those of the root and the first layer wait
-//                for nothing and are not hidden
+//   gathers      in bf16 (fp32: as they are) from fp32 shards, on a stream of their own: while one unit
+//                computes, that of the next (in the backward pass, of the one before); those of the root and
+//                the first layer wait for nothing and are not hidden
 //   reductions   of a unit's gradients in fp32 after its backward pass, during that of the unit before, every
 //                micro-batch; with shard groups then an all-reduce between the groups
 //                fms-fsdp reduces them in bf16
@@ -47,6 +47,9 @@ struct FsdpOptions {
   /// PyTorch's scaled_dot_product_attention runs FlashAttention 2 (pytorch/pytorch
   /// aten/src/ATen/native/transformers/cuda/flash_attn).
   std::string_view attention = "flash-attention-2";
+  /// True if another kernel without a matrix of scores takes fp32: PyTorch's memory-efficient attention
+  /// (pytorch/pytorch@21c3369e:aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
+  bool attends_in_fp32 = true;
 };
 /// Options of FSDP1, which drops the last layer's weights too, and holds memory longer that other streams
 /// use. Composer's MPT wraps blocks whole and takes flash-attention's fused cross entropy: bf16 logits and
@@ -58,7 +61,8 @@ inline constexpr FsdpOptions kFsdp1Options{.name = "fsdp1",
                                            .keeps_last = false,
                                            .buffered = 4,
                                            .loss = FusedLoss{{2, 4}, {2, 4}},
-                                           .attention = "flash-attention-triton"};
+                                           .attention = "flash-attention-triton",
+                                           .attends_in_fp32 = false};
 
 /// Options of FSDP1 as IBM's fms-fsdp drives it: blocks are compiled, one in so many is recomputed, gradients are
 /// reduced in bf16, and attention is PyTorch's own (foundation-model-stack/fms-fsdp@5a296af
@@ -84,14 +88,15 @@ class Fsdp : public Nxd {
     return !pipeline_schedule(s).splits_backward() || (!options_.compiled && chunks_of(s).least > 1);
   }
   bool has_flash_attention(const Architecture&) const override { return true; }
+  bool flash_takes(Precision p) const override { return p != Precision::fp32 || options_.attends_in_fp32; }
   std::string_view attention() const override { return options_.attention; }
   bool overlaps_layers(const Strategy& s) const override;
   std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
   ElementKinds element_kinds() const override;
-  LogitBytes logit_bytes() const override {
-    return options_.loss ? options_.loss->moved : Nxd::logit_bytes();
+  LogitBytes logit_bytes(Precision p) const override {
+    return options_.loss ? options_.loss->in(p).moved : Nxd::logit_bytes(p);
   }
-  KeptLogits kept_logits() const override { return options_.loss ? options_.loss->kept : Nxd::kept_logits(); }
+  KeptLogits kept_logits(Precision p) const override;
   bool balances_context() const override { return true; }
   /// TorchTitan's start sets PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (run_train.sh).
   bool mixes_sizes(const Strategy&) const override { return false; }
@@ -136,6 +141,8 @@ class Fsdp : public Nxd {
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
 
  private:
+  double reduced(const Strategy& s) const;
+
   FsdpOptions options_;
 };
 

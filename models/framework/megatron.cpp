@@ -11,7 +11,6 @@ namespace {
 /// Parameters of a bucket: 40 M, or 1 M for each data-parallel rank if that is more
 /// (distributed/distributed_data_parallel.py).
 constexpr double kBucketParameters = 40e6, kBucketParametersPerRank = 1e6;
-constexpr double kWeightBytes = 2;
 
 double bucket_parameters(const Strategy& s) {
   const double ranks = static_cast<double>(s.data_parallel) * s.context_parallel;
@@ -26,7 +25,7 @@ ProcessGroup sharers(const Strategy& s) {
 }  // namespace
 
 bool fused_softmax_takes(const ScoreShape& scores) {
-  const bool sizes = scores.keys > 16 && scores.keys <= 4096 && scores.keys % 4 == 0 &&
+  const bool sizes = !scores.fp32 && scores.keys > 16 && scores.keys <= 4096 && scores.keys % 4 == 0 &&
                      scores.queries % 4 == 0 && scores.squares % 4 == 0;
   const int rows_of_block = scores.keys > 128 ? 4 : 8;
   return sizes && (scores.causal ? scores.squares : scores.queries) % rows_of_block == 0;
@@ -90,8 +89,10 @@ PassLaunches Megatron::launches(const Strategy& s) const {
 /// weights, 2. FP8 weights are kept for all micro-batches of a step as they are and transposed, 2
 /// (is_first_microbatch, core/extensions/transformer_engine.py), in addition to those in 16 bits unless the
 /// recipe stores no others (--fp8-param-gather). Once a step they are cast: the greatest magnitude, read,
-/// written twice, 6.
+/// written twice, 6. In fp32 the optimizer reads and writes the weights themselves.
 StateBytes Megatron::state_bytes(const Strategy& s) const {
+  if (s.precision == Precision::fp32)
+    return s.zero1 ? StateBytes{4, 4, 8, 0, 8, 4, 28} : StateBytes{4, 4, 8, 0, 8, 32, 0};
   const double sum = options_.gradient_bytes, kept = s.precision == Precision::fp8 ? 4 : 2;
   const double cast = options_.keeps_fp8_weights && is_fp8(s.precision) ? 6 : 0;
   if (s.zero1) return {kept, sum, 12, 0, 2 * sum, sum + cast, sum + 26};
@@ -99,21 +100,22 @@ StateBytes Megatron::state_bytes(const Strategy& s) const {
 }
 
 /// Forward: 2 for the logits, 4 for the copy that becomes the softmax. Backward: 4 for the gradient in its
-/// place, 2 for the gradient for the head's products.
-KeptLogits Megatron::kept_logits() const {
-  return options_.loss ? options_.loss->kept : KeptLogits{6, 6};
+/// place, 2 for the gradient for the head's products. In fp32 all are made in the place of the logits.
+KeptLogits Megatron::kept_logits(Precision p) const {
+  if (options_.loss) return options_.loss->in(p).kept;
+  return p == Precision::fp32 ? KeptLogits{4, 4} : KeptLogits{6, 6};
 }
 
 Exchange Megatron::gradients(const Strategy& s) const {
-  const Bytes bucket(options_.gradient_bytes * bucket_parameters(s));
-  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, options_.gradient_bytes, bucket};
-  return {CollectiveOp::reduce_scatter, sharers(s), options_.gradient_bytes, bucket};
+  const Bytes bucket(gradient_bytes(s) * bucket_parameters(s));
+  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, gradient_bytes(s), bucket};
+  return {CollectiveOp::reduce_scatter, sharers(s), gradient_bytes(s), bucket};
 }
 
 std::optional<Exchange> Megatron::copies(const Strategy& s) const {
   if (!s.zero1 || s.shard_ranks == 0) return std::nullopt;
-  return Exchange{CollectiveOp::all_reduce, ProcessGroup::shard_copies, options_.gradient_bytes,
-                  Bytes(options_.gradient_bytes * bucket_parameters(s) / s.shard_ranks)};
+  return Exchange{CollectiveOp::all_reduce, ProcessGroup::shard_copies, gradient_bytes(s),
+                  Bytes(gradient_bytes(s) * bucket_parameters(s) / s.shard_ranks)};
 }
 
 /// The norm of the gradients is reduced over all ranks, the loss over data-parallel ranks.
@@ -123,8 +125,8 @@ ScalarReduces Megatron::scalars(const Strategy&) const {
 
 std::optional<Exchange> Megatron::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, sharers(s), kWeightBytes,
-                  Bytes(kWeightBytes * bucket_parameters(s))};
+  return Exchange{CollectiveOp::all_gather, sharers(s), element_bytes(s.precision),
+                  Bytes(element_bytes(s.precision) * bucket_parameters(s))};
 }
 
 }  // namespace trnplan::models

@@ -18,6 +18,7 @@
 //   instances    of the distributed optimizer (num_distributed_optimizer_instances): neighbours in DP x CP share
 //                one copy of the states; their reduced shards are all-reduced between the copies, weights are
 //                gathered inside each (parallel_state.py, distributed/param_and_grad_buffer.py)
+//                fp32: 4, 4 and 8, without a copy of the weights (FP32Optimizer; there)
 //   loss         bf16 logits and their fp32 copy, in which softmax and gradient are made in place
 //                (tensor_parallel/cross_entropy.py)
 //   recompute    recomputed parts run whole again
@@ -79,8 +80,8 @@ inline constexpr MegatronOptions kBridgeFlexOptions = [] {
 }();
 
 /// True if the kernel that scales, masks and normalises scores takes them: 17 to 4096 keys, and all numbers
-/// multiples of 4. A block of threads has 4 rows of more than 128 keys, else 8: of that number the squares are a
-/// multiple if scores are causal, else the queries (NVIDIA/Megatron-LM@00caa53a
+/// multiples of 4, of elements of 16 bits. A block of threads has 4 rows of more than 128 keys, else 8: of that
+/// number the squares are a multiple if scores are causal, else the queries (NVIDIA/Megatron-LM@00caa53a
 /// megatron/core/fusions/fused_softmax.py, is_kernel_available; bigscience-workshop/Megatron-DeepSpeed@8387ae17
 /// megatron/model/fused_softmax.py and megatron/fused_kernels/scaled_masked_softmax.h, get_batch_per_block).
 bool fused_softmax_takes(const ScoreShape& scores);
@@ -93,6 +94,13 @@ class Megatron final : public Nxd {
     return machine.accelerator == topology::Accelerator::gpu;
   }
   bool has_flash_attention(const Architecture&) const override { return true; }
+  /// Both kernels that Transformer Engine has take 16 bits only
+  /// (NVIDIA/TransformerEngine@002a3e57:transformer_engine/pytorch/attention/dot_product_attention/utils.py).
+  bool flash_takes(Precision p) const override { return p != Precision::fp32; }
+  /// Transformer Engine asks cuBLAS for TF32
+  /// (NVIDIA/TransformerEngine@0143a5e0:transformer_engine/common/gemm/cublaslt_gemm.cu); head, router and plain
+  /// attention are PyTorch's own products, which have to be asked for it.
+  bool multiplies_in_tf32() const override { return true; }
   /// Transformer Engine takes cuDNN's kernel from compute capability 9.0 on, FlashAttention 2 below
   /// (NVIDIA/TransformerEngine transformer_engine/pytorch/attention, get_attention_backend).
   std::string_view attention() const override { return "transformer-engine"; }
@@ -151,8 +159,10 @@ class Megatron final : public Nxd {
     return ExpertDispatch{.one_by_one = true, .once = options_.flex_dispatcher};
   }
   StateBytes state_bytes(const Strategy& s) const override;
-  LogitBytes logit_bytes() const override { return options_.loss ? options_.loss->moved : kEagerLogits; }
-  KeptLogits kept_logits() const override;
+  LogitBytes logit_bytes(Precision p) const override {
+    return options_.loss ? options_.loss->in(p).moved : eager_logits(p);
+  }
+  KeptLogits kept_logits(Precision p) const override;
   bool shards_rows() const override { return false; }  // distributed/param_and_grad_buffer.py
   /// --num-distributed-optimizer-instances.
   bool has_shard_groups() const override { return true; }
@@ -166,6 +176,11 @@ class Megatron final : public Nxd {
   Bytes optimizer_buffers(const Strategy&, double /*largest_weight*/) const override { return {}; }
 
  private:
+  /// Bytes of a gradient that is added up and reduced: no fewer than the weight's.
+  double gradient_bytes(const Strategy& s) const {
+    return s.precision == Precision::fp32 ? 4 : options_.gradient_bytes;
+  }
+
   MegatronOptions options_;
 };
 

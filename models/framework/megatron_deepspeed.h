@@ -47,7 +47,8 @@ class MegatronDeepSpeed : public Nxd {
   bool scatters_messages() const override { return true; }
   bool overlaps_layers(const Strategy& s) const override;
   PassLaunches launches(const Strategy& s) const override;
-  LogitBytes logit_bytes() const override { return kEagerLogits; }
+  LogitBytes logit_bytes(Precision) const override { return kEagerLogits; }
+  bool knows_fp32() const override { return false; }
   bool drops_unread() const override { return false; }
   std::vector<int> partition(const Architecture& a, int parts) const override;
   SavedBytes saved(const Architecture&, const Strategy&) const override { return kFusedKernelsSave; }

@@ -8,7 +8,7 @@ std::optional<TensorOverlap> MegatronFsdp::tensor_overlap(const Strategy& s) con
 
 std::optional<UnitSharding> MegatronFsdp::units(const Strategy& s) const {
   auto unit = Fsdp::units(s);
-  if (unit) unit->reduced = 2;
+  if (unit) unit->reduced = element_bytes(s.precision);
   return unit;
 }
 

@@ -17,9 +17,13 @@ namespace trnplan::models {
 class MegatronFsdp final : public Fsdp {
  public:
   constexpr MegatronFsdp()
-      : Fsdp({.name = "megatron-fsdp", .keeps_last = false, .loss = kBridgeOptions.loss}) {}
+      : Fsdp({.name = "megatron-fsdp",
+              .keeps_last = false,
+              .loss = kBridgeOptions.loss,
+              .attends_in_fp32 = false}) {}
   std::vector<Sharding> shardings() const override { return {Sharding::parameters}; }
   std::string_view attention() const override { return "transformer-engine"; }
+  bool multiplies_in_tf32() const override { return true; }
   bool drops_unread() const override { return false; }
   bool copies_key_heads() const override { return true; }
   bool repeats_keys() const override { return false; }

@@ -63,7 +63,8 @@ class Nanotron : public Nxd {
   PassLaunches launches(const Strategy& s) const override;
   bool drops_unread() const override { return false; }
   ElementKinds element_kinds() const override;
-  LogitBytes logit_bytes() const override { return kEagerLogits; }
+  LogitBytes logit_bytes(Precision) const override { return kEagerLogits; }
+  bool knows_fp32() const override { return false; }
   bool launches_ahead() const override { return true; }
   PolledMessages polled_messages() const override;
   std::vector<int> partition(const Architecture& a, int parts) const override;
@@ -74,7 +75,7 @@ class Nanotron : public Nxd {
   /// Two copies in fp32: the logits, and the logits less their maximum, which become the softmax in place; the
   /// bf16 logits are freed once they are cast. Backward: the gradient in the place of the softmax, and in bf16
   /// (models/llama.py, parallel/tensor_parallel/functional.py).
-  KeptLogits kept_logits() const override { return {8, 6}; }
+  KeptLogits kept_logits(Precision) const override { return {8, 6}; }
   Exchange gradients(const Strategy& s) const override;
   bool reduces_with_backward(const Strategy& s) const override { return !s.zero1; }
   ScalarReduces scalars(const Strategy& s) const override;

@@ -25,11 +25,6 @@ Bytes gather_bucket(const Strategy& s) {
   return Bytes(kBytesPerBucketMegabyte * std::max(1, s.bucket_mb / shards) * shards);
 }
 
-/// Bytes of a gradient or weight that plain data parallel moves.
-double narrow(const Strategy& s) {
-  return s.precision == Precision::fp32 ? 4 : 2;
-}
-
 }  // namespace
 
 bool Nxd::runs(Schedule schedule) const {
@@ -98,13 +93,14 @@ StateBytes Nxd::state_bytes(const Strategy& s) const {
 
 /// During the loss: bf16 logits, their fp32 copy, the shifted copy and the softmax. During the head's
 /// gradients: the logits that the model returns in fp32, and their gradient in bf16.
-KeptLogits Nxd::kept_logits() const {
+KeptLogits Nxd::kept_logits(Precision) const {
   return {14, 6};
 }
 
 Exchange Nxd::gradients(const Strategy& s) const {
   if (!s.zero1)
-    return {CollectiveOp::all_reduce, ProcessGroup::replicas, narrow(s), Bytes(kAllReduceBucketBytes)};
+    return {CollectiveOp::all_reduce, ProcessGroup::replicas, element_bytes(s.precision),
+            Bytes(kAllReduceBucketBytes)};
   return {CollectiveOp::reduce_scatter, ProcessGroup::data, s.precision == Precision::bf16_sr ? 2.0 : 4.0,
           scatter_bucket(s)};
 }
@@ -125,7 +121,7 @@ ScalarReduces Nxd::scalars(const Strategy& s) const {
 
 std::optional<Exchange> Nxd::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, narrow(s), gather_bucket(s)};
+  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, element_bytes(s.precision), gather_bucket(s)};
 }
 
 Bytes Nxd::optimizer_buffers(const Strategy& s, double largest_weight) const {

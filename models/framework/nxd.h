@@ -31,7 +31,7 @@ class Nxd : public Framework {
   /// Value of the configs that NxDT ships (aws-neuron/neuronx-distributed-training@9169aa03
   /// examples/conf/hf_mixtral_8x7b_config.yaml, model.moe): a compiled graph has fixed shapes.
   double capacity_factor() const override { return 2; }
-  KeptLogits kept_logits() const override;
+  KeptLogits kept_logits(Precision p) const override;
   Exchange gradients(const Strategy& s) const override;
   bool reduces_with_backward(const Strategy&) const override { return options_.reduces_with_backward; }
   int tensors_per_layer() const override;

@@ -29,6 +29,10 @@ static_assert(kPrecisionNames.size() == static_cast<std::size_t>(Precision::fp8_
 constexpr bool is_fp8(Precision p) {
   return p == Precision::fp8 || p == Precision::fp8_param_gather;
 }
+/// Bytes of an activation, and of a weight as products read it in the precisions that have no other for it.
+constexpr double element_bytes(Precision p) {
+  return p == Precision::fp32 ? 4 : 2;
+}
 std::string_view to_string(Precision p);
 std::optional<Precision> precision_from(std::string_view text);
 /// Names of all precisions, for a fix: "mixed_precision, ..., manual or fp8".

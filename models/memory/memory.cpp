@@ -135,7 +135,7 @@ struct Widths {
 
 Widths widths_of(const Job& job, const Strategy& s) {
   Widths w{};
-  w.element = s.precision == Precision::fp32 ? 4 : 2;
+  w.element = element_bytes(s.precision);
   w.tokens = static_cast<double>(job.training.sequence) / s.context_parallel * s.micro_batch;
   w.inside = w.tokens / s.tensor_parallel * w.element / 2;
   w.outside = s.sequence_parallel ? w.inside : w.tokens * w.element / 2;
@@ -309,7 +309,7 @@ struct StageMemories::Shared {
     layer = layer_bytes(job, s);
     width = widths_of(job, s);
     per = framework->state_bytes(s);
-    of_logit = framework->kept_logits();
+    of_logit = framework->kept_logits(s.precision);
     unit = unit_bytes(a, s);
     deferred = -1;
     backward_buffers = framework->backward_buffers(s).value;

@@ -41,6 +41,25 @@ constexpr LayerModel::ScoreBytes kFusedSoftmax{8, 6, 14}, kPlainSoftmax{26, 24, 
 // Dropout on probabilities: 32 random bits a score written and read (4 + 4), the mask written and read
 // (1 + 1), probabilities read and written (4); backward the mask (1) and the gradient (4).
 constexpr double kDropoutBytesForward = 14, kDropoutBytesBackward = 5;
+// The same in fp32 without a compiler, by halves, as all bytes of scores are doubled there: no element has 2 bytes,
+// and the mask and the random bits are no longer than before.
+constexpr LayerModel::ScoreBytes kFp32Softmax{20, 18, 26};
+constexpr double kFp32DropoutForward = 9, kFp32DropoutBackward = 4.5;
+
+}  // namespace
+
+namespace {
+
+LayerModel::ScoreBytes score_bytes(bool fused, bool fp32, bool dropout) {
+  LayerModel::ScoreBytes bytes = fused ? kFusedSoftmax : fp32 ? kFp32Softmax : kPlainSoftmax;
+  if (dropout) {
+    const double forward = fp32 ? kFp32DropoutForward : kDropoutBytesForward;
+    bytes.forward += forward;
+    bytes.again += forward;
+    bytes.backward += fp32 ? kFp32DropoutBackward : kDropoutBytesBackward;
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -60,7 +79,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
                             : 2.0 * std::max(1, micro_batches(job.training, strategy));
   waits_ = device_.waits_for_slowest(on_, strategy.tensor_parallel * strategy.data_ranks(), passes);
   kinds_ = framework_of(strategy).element_kinds();
-  logit_bytes_ = framework_of(strategy).logit_bytes();
+  logit_bytes_ = framework_of(strategy).logit_bytes(strategy.precision);
   sequence_ = static_cast<double>(job.training.sequence) / strategy.context_parallel;
   tokens_ = sequence_ * strategy.micro_batch;
   shard_tokens_ = strategy.sequence_parallel ? tokens_ / t : tokens_;
@@ -71,15 +90,12 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   vocabulary_ = std::ceil(a_.vocabulary / t);
   element_bytes_ = on_.element_bytes();
   const ScoreShape scores{a_.heads / strategy.tensor_parallel * strategy.micro_batch,
-                          job.training.sequence / strategy.context_parallel, job.training.sequence,
-                          a_.causal};
+                          job.training.sequence / strategy.context_parallel, job.training.sequence, a_.causal,
+                          on_.fp32};
+  const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+  tf32_ = on_.fp32 && framework_of(strategy).multiplies_in_tf32();
   const bool fused = stack_of(job.software).fuses_softmax || framework_of(strategy).fuses_softmax(scores);
-  score_bytes_ = fused ? kFusedSoftmax : kPlainSoftmax;
-  if (a_.dropout) {
-    score_bytes_.forward += kDropoutBytesForward;
-    score_bytes_.again += kDropoutBytesForward;
-    score_bytes_.backward += kDropoutBytesBackward;
-  }
+  score_bytes_ = score_bytes(fused, on_.fp32 && gpu, a_.dropout);
   beside_products_ = framework_of(strategy).tensor_overlap(strategy);
   const bool inside = strategy.tensor_parallel <= job.cluster.instance.cores();
   if (beside_products_ && !(strategy.sequence_parallel && (inside || beside_products_->across_nodes)))
@@ -121,7 +137,7 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
 
 Operator LayerModel::linear(std::string_view name, double n, double k, double width) const {
   const bool fp8 = is_fp8(s_.precision);
-  return product(name, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()});
+  return product(name, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights(), tf32_});
 }
 
 void LayerModel::linear_backward(OperatorList& list, std::string_view name, double n, double k,
@@ -132,7 +148,7 @@ void LayerModel::linear_backward(OperatorList& list, std::string_view name, doub
 
 /// Product without weights among its operands.
 Operator LayerModel::linear_weights(std::string_view name, double n, double k, double width) const {
-  Operator weights = product(name, {k, n, width, is_fp8(s_.precision)});
+  Operator weights = product(name, {k, n, width, is_fp8(s_.precision), false, tf32_});
   weights.weights = true;
   return weights;
 }

@@ -177,6 +177,7 @@ class LayerModel {
   ScoreBytes score_bytes_;
   ElementKinds kinds_;
   LogitBytes logit_bytes_;
+  bool tf32_ = false;  ///< Framework::multiplies_in_tf32(), in fp32
   std::optional<UnitSharding> units_;
   std::optional<TensorOverlap> beside_products_;
   bool tensor_spans_nodes_ = false;                    ///< groups of tensor parallelism

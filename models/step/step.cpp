@@ -33,6 +33,8 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
     return "precision " + std::string(to_string(p)) + ", one of NxD's, is not modelled on " +
            job.cluster.instance.name;
   const Framework& framework = framework_of(strategy);
+  if (gpu && strategy.precision == Precision::fp32 && !framework.knows_fp32())
+    return std::string(framework.name()) + " is not modelled in fp32";
   if (schedule_of(strategy).splits_backward()) {
     if (framework.reduces_with_backward(strategy))
       return "a reduction of gradients during a split backward pass is not modelled";

@@ -195,6 +195,10 @@ Found context_parallel(const Job& job, const Strategy& s) {
 }
 
 Found flash_attention(const Job& job, const Strategy& s) {
+  if (const models::Framework& loop = models::framework_of(s);
+      s.flash_attention && !loop.flash_takes(s.precision))
+    return Broken{fmt::format("{} has no flash attention in {}", loop.name(), to_string(s.precision)),
+                  s.context_parallel > 1 ? "flash=false and cp=1" : "flash=false (flash_attention: false)"};
   if (on_gpus(job) || !s.flash_attention || s.context_parallel > 1 || job.training.sequence % 2048 == 0)
     return std::nullopt;
   return Broken{fmt::format("NxD's flash attention needs a sequence that divides by 2048, not {}",

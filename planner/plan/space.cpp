@@ -128,11 +128,16 @@ std::vector<int> virtual_degrees(const Job& job, int pipeline) {
   return all;
 }
 
+bool flash_takes(const Job& job) {
+  return loop_of(job).flash_takes(job.pin.precision.value_or(job.training.precision));
+}
+
 /// Kinds of attention: flash, plain, or both. Context parallelism needs flash attention.
 std::vector<bool> attention_kinds(const Job& job) {
   if (job.pin.flash_attention) return {*job.pin.flash_attention};
   if (!loop_of(job).has_flash_attention(job.architecture)) return {job.architecture.flash_attention};
   if (job.pin.context_parallel.value_or(1) > 1) return {true};
+  if (!job.space.precision && !flash_takes(job)) return {false};
   return {true, false};
 }
 
@@ -159,10 +164,10 @@ int natural_replicator(const Job& job, int tensor_parallel) {
 }
 
 /// Flash attention where nothing states it: as in the model's published training, which is on Trainium; true
-/// on GPUs.
+/// on GPUs, but for a precision that its kernel does not take.
 bool usual_flash(const Job& job) {
-  return job.architecture.flash_attention ||
-         (on_gpus(job) && loop_of(job).has_flash_attention(job.architecture));
+  return flash_takes(job) && (job.architecture.flash_attention ||
+                              (on_gpus(job) && loop_of(job).has_flash_attention(job.architecture)));
 }
 
 /// The part of a strategy that no loop varies.

@@ -99,10 +99,12 @@ Gathered gathered_of(const Architecture& a, const Strategy& s, const TrainingLoo
   for (const Weight& w : weights_on(a, s, 0, 1)) layer += w.rows * w.columns;
   layer -= root;
   const bool again = s.sharding == models::Sharding::parameters;
+  const double each = gathered_bytes(s);
   Gathered g;
-  g.loss = again ? 2 * root : 0;
-  g.head_gradients = g.loss + 2 * root;  // the root's gradients wait for the embedding's
-  g.backward = g.head_gradients + (2 + loop.reduced) * layer + (again ? 2 * loop.copies * layer : 0);
+  g.loss = again ? each * root : 0;
+  g.head_gradients = g.loss + each * root;  // the root's gradients wait for the embedding's
+  g.backward =
+      g.head_gradients + (each + reduced_bytes(loop, s)) * layer + (again ? each * loop.copies * layer : 0);
   return g;
 }
 
@@ -218,8 +220,8 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
     if (stage == head_stage(s)) {
       const int words = (a.vocabulary + s.tensor_parallel - 1) / s.tensor_parallel;
       const double logits = z.tokens * words;
-      loss.passing = std::max(loop.logits_forward * logits + gathered.loss,
-                              loop.logits_backward * logits + product + gathered.head_gradients);
+      loss.passing = std::max(logit_bytes(loop, s).forward * logits + gathered.loss,
+                              logit_bytes(loop, s).backward * logits + product + gathered.head_gradients);
     }
     backward.activations = std::max(
         layer.kept * held.layers + of_a_pass * held.passes + of_a_deferred * held.deferred,

@@ -90,6 +90,7 @@ class Rules {
 
   void attention() {
     const int sequence = job_.training.sequence, c = s_.context_parallel;
+    need(!s_.flash_attention || attends(loop_, s_), "flash-attention", "flash attention in FP32");
     if (c > 1) {
       need(s_.flash_attention, "context-parallel", "context parallel without flash attention");
       // On GPUs a piece from either end of the sequence, on Neuron cores blocks of the kernel.
@@ -153,6 +154,8 @@ class Rules {
          "products in FP8 on such a device");
     need(s_.precision != models::Precision::fp32 || !gpus_ || machine.core.fp32.value > 0, "not-modelled",
          "products in FP32, of which no peak is stated");
+    const bool narrow = loop_.name.starts_with("nanotron") || loop_.name.starts_with("megatron-deepspeed");
+    need(s_.precision != models::Precision::fp32 || !gpus_ || !narrow, "not-modelled", "the loop in FP32");
     const bool of_nxd = s_.precision == models::Precision::bf16_sr ||
                         s_.precision == models::Precision::autocast ||
                         s_.precision == models::Precision::manual;

@@ -108,8 +108,8 @@ StateBytes nxd_states(const Strategy& s) {
 StateBytes fsdp_states(const Strategy& s) {
   const double everything = 4 + 4 + 8;
   if (!s.zero1) return {0, everything, 0};  // a shard is all of it
-  if (s.pipeline_parallel > 1) return {2 + 4, everything, 0};
-  return {s.sharding == Sharding::gradients ? 2.0 : 0.0, everything, 0};
+  if (s.pipeline_parallel > 1) return {gathered_bytes(s) + 4, everything, 0};
+  return {s.sharding == Sharding::gradients ? gathered_bytes(s) : 0.0, everything, 0};
 }
 
 /// NxD counts the elements of buckets with 8 bytes that have 4 on the device; the gathered one is cut into the ranks'
@@ -175,10 +175,36 @@ const TrainingLoop& training_loop(std::string_view name) {
   throw std::invalid_argument("no training loop " + std::string(name));
 }
 
+LogitBytes logit_bytes(const TrainingLoop& loop, const Strategy& s) {
+  const LogitBytes usual{loop.logits_forward, loop.logits_backward};
+  const bool counted = loop.kernels == Kernels::fused && !loop.name.starts_with("megatron-deepspeed");
+  if (s.precision != Precision::fp32 || !counted) return usual;
+  if (loop.name.starts_with("fsdp") && loop.name != "fsdp1") return {3 * 4, 2 * 4};
+  if (loop.name == "megatron" || loop.name == "megatron-flex") return {4, 4};  // all in one place
+  return {2 * usual.forward, 2 * usual.backward};                              // one kernel
+}
+
+double gathered_bytes(const Strategy& s) {
+  return s.precision == Precision::fp32 ? 4 : 2;
+}
+
+double reduced_bytes(const TrainingLoop& loop, const Strategy& s) {
+  return s.precision == Precision::fp32 ? 4 : loop.reduced;
+}
+
+bool attends(const TrainingLoop& loop, const Strategy& s) {
+  if (s.precision != Precision::fp32) return true;
+  return loop.name != "fsdp1" &&
+         (!loop.name.starts_with("megatron") || loop.name.starts_with("megatron-deep"));
+}
+
 StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
   if (loop.shards_weights()) return fsdp_states(s);
   // In FP8 weights are kept as they are and transposed, together with those in 16 bits or in their place.
   const double weights = s.precision == Precision::fp8 ? 4 : 2;
+  const bool deepspeed = loop.name.starts_with("megatron-deepspeed");
+  if (loop.name.starts_with("megatron") && !deepspeed && s.precision == Precision::fp32)
+    return {4 + 4, 4 + 4, 0};
   if (loop.name == "megatron" || loop.name == "megatron-flex") return {weights + 4, 12, 0};
   if (loop.name.starts_with("megatron-bridge")) return {weights + 2, 12, 0};
   if (loop.name == "megatron-deepspeed-fp16") return {2 + 2, 12, s.zero1 ? 4.0 : 0.0};

@@ -45,6 +45,17 @@ struct StateBytes {
 };
 StateBytes state_bytes(const TrainingLoop& loop, const models::Strategy& s);
 
+/// Bytes per logit, while the loss is computed and while the head's gradients are.
+struct LogitBytes {
+  double forward, backward;
+};
+LogitBytes logit_bytes(const TrainingLoop& loop, const models::Strategy& s);
+/// Bytes of a weight that is gathered, and of a gradient that is reduced.
+double gathered_bytes(const models::Strategy& s);
+double reduced_bytes(const TrainingLoop& loop, const models::Strategy& s);
+/// True if its attention without scores in memory takes what the strategy computes in.
+bool attends(const TrainingLoop& loop, const models::Strategy& s);
+
 /// Bytes of buffers during the optimizer's step, on a rank whose largest weight has that many elements.
 double step_buffers(const TrainingLoop& loop, const models::Strategy& s, double largest_weight);
 /// Bytes of buffers during a backward pass.

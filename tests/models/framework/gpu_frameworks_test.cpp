@@ -187,6 +187,43 @@ TEST_CASE("Megatron forms equal chunks, but for the ends", "[models][framework]"
   CHECK(cut("fsdp", 29, 4, 2) == framework("fsdp").partition(of(29, 16384, 53248, 128256), 8));
 }
 
+// Bytes of a parameter: Megatron 4 + 4 + 8 / d (docs/user-guide/features/dist_optimizer.md), FSDP 16 / d and gathers of
+// 4. A product in TF32 is as much faster than one in FP32 as its peak is higher.
+// Catches: fp32 on GPUs counted with weights and gathers of two bytes, or with a kernel that takes 16 bits only.
+TEST_CASE("fp32 on GPUs has weights of four bytes", "[models][framework]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  job.cluster.instance = gpu_machine();
+  job.cluster.instance.core.fp32 = FlopsPerSecond(67e12);
+  job.cluster.instance.core.tf32 = FlopsPerSecond(495e12);
+  job.training.precision = Precision::fp32;
+  const Profile profile = gpu_profile();
+  for (const char* loop : {"megatron", "megatron-bridge"}) {
+    const Strategy s = strategy_of(job, std::string("tp=4,framework=") + loop);
+    CHECK_FALSE(s.flash_attention);
+    const StageMemory m = memory_of(job, s, profile).stages.front();
+    const double n = local_parameters(job.architecture, s, 0);
+    CHECK(m.parameters.value == 4 * n);
+    CHECK(m.gradients.value == 4 * n);
+    CHECK(m.optimizer.value == Approx(8 * n / 2));
+    CHECK(framework_of(s).weights(s)->bytes == 4);
+    CHECK(framework_of(s).gradients(s).bytes == 4);
+    CHECK_FALSE(framework_of(s).flash_takes(s.precision));
+    Seconds qkv{}, head{};
+    double of_qkv = 0, of_head = 0;
+    const LayerModel model(job, s, profile);
+    for (const Operator& o : model.layer_forward())
+      if (o.name == "qkv") qkv = o.seconds, of_qkv = o.flops.value;
+    for (const Operator& o : model.head_forward())
+      if (o.name == "lm_head") head = o.seconds, of_head = o.flops.value;
+    CHECK(of_qkv / qkv.value > 4 * of_head / head.value);
+  }
+  const Strategy sharded = strategy_of(job, "tp=1,framework=fsdp");
+  CHECK(sharded.flash_attention);  // PyTorch's memory-efficient kernel
+  CHECK(framework_of(sharded).units(sharded)->gathered == 4);
+  CHECK(framework_of(sharded).units(sharded)->reduced == 4);
+  CHECK_FALSE(StepModel::not_modelled(job, strategy_of(job, "tp=4,framework=nanotron")).empty());
+}
+
 TEST_CASE("nanotron cuts a model by the cost of its blocks", "[models][framework]") {
   const Framework& f = framework("nanotron");
   const Architecture a = of(16, 2048, 8192, 131072);
