@@ -53,9 +53,10 @@ void add_simulate(CLI::App& app, Run& chosen) {
   CLI::App* command = app.add_subcommand("simulate", "Simulate one strategy of a job in detail");
   add_job_argument(*command, o->request.job, {JobPart::cluster, JobPart::network, JobPart::training});
   command
-      ->add_option("--strategy", o->request.strategy,
-                   "key=value pairs joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision "
-                   "flash cuts bucket schedule shard shard_degree framework")
+      ->add_option(
+          "--strategy", o->request.strategy,
+          "key=value pairs joined by commas: tp pp vpp cp ep etp dp mbs sp zero1 recompute kv precision "
+          "flash cuts bucket schedule shard shard_degree framework")
       ->required();
   command
       ->add_option("--trace", o->request.trace,

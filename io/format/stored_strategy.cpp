@@ -130,6 +130,10 @@ void settle(MapReader& map, const models::Pin& stated, models::Strategy& s) {
   if (!stated.schedule) s.schedule = models::effective_schedule(s);
   if (models::effective_schedule(s) != s.schedule) refuse("schedule", "does not exist in this pipeline");
   if (map.has("sharding") && stated.sharding.has_value() != s.zero1) refuse("sharding", "contradicts zero1");
+  // What the loop does by itself is left to it.
+  models::Strategy by_loop = s;
+  by_loop.expert_tensor_parallel = 0;
+  if (models::expert_tensor_degree(by_loop) == models::expert_tensor_degree(s)) s = by_loop;
   if (!stated.shard_degree) return;
   const models::Strategy grouped = s;
   s.shard_ranks = 0;
@@ -167,7 +171,7 @@ std::optional<models::Strategy> strategy_of_prose(std::string_view text) {
   if (!prose.take("TP ", s.tensor_parallel) || !prose.take(" x PP ", s.pipeline_parallel) ||
       !prose.take(" x DP ", s.data_parallel) || !prose.maybe(" x CP ", s.context_parallel) ||
       !prose.maybe(" x EP ", s.expert_parallel) || !prose.maybe(", VPP ", s.virtual_pipeline) ||
-      !prose.take(", micro-batch ", s.micro_batch)) {
+      !prose.maybe(", ETP ", s.expert_tensor_parallel) || !prose.take(", micro-batch ", s.micro_batch)) {
     return std::nullopt;
   }
   s.sequence_parallel = prose.take(", SP");

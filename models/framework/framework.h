@@ -223,6 +223,10 @@ class Framework {
   /// True if ranks of TP beyond the heads of keys and values each have a copy of one. Otherwise TP divides
   /// those heads.
   [[nodiscard]] virtual bool copies_key_heads() const { return true; }
+  /// Ranks that share an expert's weights, if a strategy does not say: those of TP.
+  [[nodiscard]] virtual int expert_tensor(const Strategy& s) const { return s.tensor_parallel; }
+  /// True if a strategy may leave experts whole: the ranks of EP are then among those of TP x CP x DP.
+  [[nodiscard]] virtual bool frees_experts() const { return false; }
   /// True if classes of modules can be recomputed alone. Otherwise the choice is between the other units of
   /// recomputed(), the whole layer, and nothing.
   [[nodiscard]] virtual bool recomputes_classes() const { return true; }
@@ -366,6 +370,13 @@ class Framework {
 
 /// Reason why the framework cannot shard what the strategy shards; "" if it can.
 [[nodiscard]] std::string sharding_problem(const Framework& framework, const Strategy& s);
+
+/// Ranks that share the weights of an expert: as the strategy says, else as its loop does.
+[[nodiscard]] int expert_tensor_degree(const Strategy& s);
+/// Ranks of all that EP, ETP and PP leave, which have the same experts; at least 1.
+[[nodiscard]] int expert_data_ranks(const Strategy& s);
+/// True if ranks of TP have experts of their own: a rank then routes its own part of the tokens.
+[[nodiscard]] bool has_whole_experts(const Strategy& s);
 
 /// Framework of a strategy. Throws std::invalid_argument if there is none of its name.
 [[nodiscard]] const Framework& framework_of(const Strategy& s);

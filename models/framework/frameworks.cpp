@@ -68,9 +68,23 @@ std::string sharding_problem(const Framework& framework, const Strategy& s) {
   const bool once_a_step = framework.copies(s).has_value();
   if (s.pipeline_parallel > 1 && !once_a_step)
     return "shard groups within a pipeline's stages are not modelled";
-  if (s.expert_parallel > 1 && once_a_step)
+  if ((s.expert_parallel > 1 || has_whole_experts(s)) && once_a_step)
     return "shard groups together with expert parallel are not modelled";
   return "";
+}
+
+int expert_tensor_degree(const Strategy& s) {
+  return s.expert_tensor_parallel > 0 ? s.expert_tensor_parallel : framework_of(s).expert_tensor(s);
+}
+
+int expert_data_ranks(const Strategy& s) {
+  const std::int64_t ranks = saturating_product({s.tensor_parallel, s.data_ranks()});
+  const std::int64_t apart = saturating_product({expert_tensor_degree(s), s.expert_parallel});
+  return static_cast<int>(std::max<std::int64_t>(1, ranks / apart));
+}
+
+bool has_whole_experts(const Strategy& s) {
+  return expert_tensor_degree(s) < s.tensor_parallel;
 }
 
 std::optional<ExpertDispatch> expert_dispatch(const Architecture& a, const Strategy& s) {

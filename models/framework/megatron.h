@@ -56,6 +56,7 @@ struct MegatronOptions {
   bool ends_count_as_layers = false;  ///< embedding and head, if the stages do not divide the layers
   double gradient_bytes = 4;          ///< when summed up and reduced
   bool flex_dispatcher = false;       ///< --moe-token-dispatcher-type flex
+  bool whole_experts = false;         ///< with EP, unless a strategy says otherwise
   std::optional<FusedLoss> loss;      ///< absent: operators one at a time
 
   [[nodiscard]] std::optional<TensorOverlap> overlap_of(const Strategy& s) const;
@@ -69,6 +70,7 @@ inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
                                                 .expandable_segments = true,
                                                 .ends_count_as_layers = true,
                                                 .gradient_bytes = 2,
+                                                .whole_experts = true,
                                                 .loss = FusedLoss{{6, 4}, {2, 2}}};
 
 inline constexpr MegatronOptions kFlexOptions{.name = "megatron-flex", .flex_dispatcher = true};
@@ -93,6 +95,12 @@ class Megatron final : public Nxd {
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;
   }
+  /// --expert-tensor-parallel-size (NVIDIA/Megatron-LM@d98e8a64:megatron/core/parallel_state.py), which is TP, but 1
+  /// in Megatron-Bridge (NVIDIA-NeMo/Megatron-Bridge@067f987d:src/megatron/bridge/models/transformer_config.py).
+  int expert_tensor(const Strategy& s) const override {
+    return options_.whole_experts && s.expert_parallel > 1 ? 1 : s.tensor_parallel;
+  }
+  bool frees_experts() const override { return true; }
   bool has_flash_attention(const Architecture&) const override { return true; }
   /// Both kernels that Transformer Engine has take 16 bits only
   /// (NVIDIA/TransformerEngine@002a3e57:transformer_engine/pytorch/attention/dot_product_attention/utils.py).

@@ -116,6 +116,19 @@ const Key kKeys[] = {
         "context_parallel", "cp", Key::Default::nothing, "ranks that share each sequence"),
     whole<&Strategy::expert_parallel, &Pin::expert_parallel>("expert_parallel", "ep", Key::Default::degrees,
                                                              "ranks of DP and CP that share the experts"),
+    {"expert_tensor_parallel",
+     "etp",
+     Key::Kind::whole,
+     {},
+     {},
+     run_limits.ranks,
+     Key::Pinned::by_job,
+     Key::Default::own,
+     Key::Stored::newer,
+     "ranks of TP that share each expert's weights: those of TP, or 1, with which EP takes ranks of TP too",
+     [](const Strategy& s) -> StrategyValue { return expert_tensor_degree(s); },
+     &pin<&Pin::expert_tensor_parallel, int>,
+     &apply<&Pin::expert_tensor_parallel, &Strategy::expert_tensor_parallel>},
     whole<&Strategy::data_parallel, &Pin::data_parallel>("data_parallel", "dp", Key::Default::degrees,
                                                          "copies of the model that see different sequences"),
     whole<&Strategy::micro_batch, &Pin::micro_batch>("micro_batch", "mbs", Key::Default::degrees,
@@ -199,12 +212,12 @@ const Key kKeys[] = {
 
 /// A member that is added to Strategy or Pin does not compile until it is counted here: give it its row above.
 [[maybe_unused]] void every_member_has_a_row(const Strategy& s, const Pin& p) {
-  [[maybe_unused]] const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch,
-                                sequence_parallel, zero1, recompute, flash, kv, precision, bucket, cuts,
-                                schedule, framework, sharding, shard_ranks] = s;
+  [[maybe_unused]] const auto& [tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, data,
+                                micro_batch, sequence_parallel, zero1, recompute, flash, kv, precision,
+                                bucket, cuts, schedule, framework, sharding, shard_ranks] = s;
   [[maybe_unused]] const auto& [p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17,
-                                p18, p19] = p;
-  static_assert(std::size(kKeys) == 19);
+                                p18, p19, p20] = p;
+  static_assert(std::size(kKeys) == 20);
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ std::string degree_words(const Strategy& s) {
     if (d.value > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", d.name, d.value);
   }
   if (text.empty()) text = "one rank";
+  if (s.expert_parallel > 1 && expert_tensor_degree(s) != s.tensor_parallel)
+    text += fmt::format(", ETP {}", expert_tensor_degree(s));
   if (s.virtual_pipeline > 1) text += fmt::format(", {} virtual stages each", s.virtual_pipeline);
   return text;
 }

@@ -64,7 +64,7 @@ enum class Objective { step_time, cost, deadline };
 /// models/framework/strategy_keys.cpp.
 struct Pin {
   std::optional<int> tensor_parallel, pipeline_parallel, virtual_pipeline, context_parallel, expert_parallel,
-      data_parallel, micro_batch, kv_replicator, shard_degree, bucket_mb;
+      expert_tensor_parallel, data_parallel, micro_batch, kv_replicator, shard_degree, bucket_mb;
   std::optional<bool> sequence_parallel, zero1, flash_attention;
   std::optional<Recompute> recompute;
   std::optional<Schedule> schedule;

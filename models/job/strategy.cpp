@@ -125,6 +125,7 @@ std::string describe(const Strategy& s) {
   if (s.context_parallel > 1) text += fmt::format(" x CP {}", s.context_parallel);
   if (s.expert_parallel > 1) text += fmt::format(" x EP {}", s.expert_parallel);
   if (s.virtual_pipeline > 1) text += fmt::format(", VPP {}", s.virtual_pipeline);
+  if (s.expert_tensor_parallel > 0) text += fmt::format(", ETP {}", s.expert_tensor_parallel);
   text += fmt::format(", micro-batch {}", s.micro_batch);
   if (s.tensor_parallel > 1) text += s.sequence_parallel ? ", SP" : ", no SP";
   text += sharding_words(s);

@@ -76,6 +76,9 @@ struct Strategy {
   int virtual_pipeline = 1;
   int context_parallel = 1;
   int expert_parallel = 1;
+  /// Ranks that share the weights of an expert; 0: as many as the training loop takes if nothing is said
+  /// (expert_tensor_degree()).
+  int expert_tensor_parallel = 0;
   int data_parallel = 1;
   int micro_batch = 1;  ///< sequences per micro-batch and data-parallel rank
   bool sequence_parallel = false;

@@ -25,6 +25,7 @@ Bytes checkpoint_bytes(const Job& job, const Strategy& s) {
   // Expert-parallel ranks hold experts of their own, and all else alike.
   Strategy together = s;
   together.expert_parallel = 1;
+  together.expert_tensor_parallel = together.tensor_parallel;
   double parameters = 0;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
     parameters += local_parameters(job.architecture, together, stage);

@@ -62,10 +62,11 @@ Tensors local_tensors(const Architecture& a, const Strategy& s, const StageEnds&
   all.push_back({q + kv, h, layers});
   all.push_back({h, q, layers});
   all.push_back({h, 1, 2 * layers});
-  if (a.experts > 0) {  // (experts, h, 2f/T) and (experts, f/T, h); the router is whole on every rank
+  if (a.experts > 0) {  // (experts, h, 2f/ETP) and (experts, f/ETP, h); the router is whole on every rank
     const double experts = std::ceil(1.0 * a.experts / s.expert_parallel);
-    all.push_back({experts, h * up, layers, true});
-    all.push_back({experts, h * f, layers, true});
+    const double wider = t / expert_tensor_degree(s);
+    all.push_back({experts, h * up * wider, layers, true});
+    all.push_back({experts, h * f * wider, layers, true});
     all.push_back({static_cast<double>(a.experts), h, layers});
   } else {
     all.push_back({up, h, layers});
@@ -107,7 +108,8 @@ struct Weights {
 /// `rows`: Framework::shards_rows().
 Weights weights_of(const Architecture& a, const Strategy& s, bool rows, const StageEnds& ends, int layers) {
   const double ranks = shard_degree(s);
-  const double expert_ranks = std::max(1.0, ranks / s.expert_parallel);
+  const double expert_ranks =
+      s.zero1 && has_whole_experts(s) ? expert_data_ranks(s) : std::max(1.0, ranks / s.expert_parallel);
   Weights w;
   double experts = 0;
   for (const Tensor& tensor : local_tensors(a, s, ends, layers)) {
@@ -151,15 +153,18 @@ struct LayerBytes {
 };
 
 /// Bytes of the experts: the tokens gathered for the router, each expert's places going in and coming out
-/// whole on every tensor-parallel rank, and its inner activations.
+/// whole on every tensor-parallel rank, and its inner activations. Whole experts get the rank's part of the tokens,
+/// which nothing gathers.
 double expert_bytes(const Architecture& a, const Strategy& s, const Widths& w) {
-  const double chosen = w.tokens * a.experts_per_token;
+  const bool part = has_whole_experts(s);
+  const double tokens = part ? w.tokens / s.tensor_parallel : w.tokens;
+  const double chosen = tokens * a.experts_per_token;
   const double factor = capacity_factor(a, s);
   const double places =
-      factor > 0 ? a.experts * std::min(std::ceil(chosen * factor / a.experts), w.tokens) : chosen;
+      factor > 0 ? a.experts * std::min(std::ceil(chosen * factor / a.experts), tokens) : chosen;
   const double inner =
-      (a.mlp == Mlp::gated ? 4 : 2) * a.intermediate / static_cast<double>(s.tensor_parallel);
-  return w.element * (2.0 * a.hidden + inner) * places + (s.sequence_parallel ? w.gathered : 0.0);
+      (a.mlp == Mlp::gated ? 4 : 2) * a.intermediate / static_cast<double>(expert_tensor_degree(s));
+  return w.element * (2.0 * a.hidden + inner) * places + (s.sequence_parallel && !part ? w.gathered : 0.0);
 }
 
 SavedBytes saved_of(const Job& job, const Strategy& s) {
@@ -227,7 +232,8 @@ double deferred_bytes(const Job& job, const Strategy& s, const Widths& w) {
   const double experts = a.experts > 0 ? a.experts_per_token : 1;
   const double columns = static_cast<double>(a.heads) * a.head_dim + 2.0 * a.kv_dim() * s.kv_replicator +
                          experts * (a.mlp == Mlp::gated ? 2 : 1) * a.intermediate;
-  return 2 * w.inside * columns + (1 + experts) * w.gathered;
+  const double parts = a.experts > 0 && has_whole_experts(s) ? s.tensor_parallel : 1;
+  return 2 * w.inside * columns + (1 + experts / parts) * w.gathered;
 }
 
 /// Weights that are gathered unit by unit and alive at a time, and gradients before they are reduced.
@@ -253,7 +259,8 @@ UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
 
 /// Weights of a stage, by all that they depend on, in a job.
 struct WeightsKey {
-  int tensor = 0, kv = 0, expert = 0, shard = 0, layers = 0;  ///< degrees; those of a strategy are not 0
+  int tensor = 0, kv = 0, expert = 0, expert_data = 0, shard = 0,
+      layers = 0;  ///< degrees; not 0 of a strategy
   bool first = false, last = false, rows = false;
   bool operator==(const WeightsKey&) const = default;
 };
@@ -263,8 +270,9 @@ class KnownWeights {
  public:
   const Weights& of(const Architecture& a, const Strategy& s, bool rows, int shard, const StageEnds& ends,
                     int layers) {
-    const WeightsKey key{
-        s.tensor_parallel, s.kv_replicator, s.expert_parallel, shard, layers, ends.first, ends.last, rows};
+    const WeightsKey key{s.tensor_parallel,    s.kv_replicator, s.expert_parallel,
+                         expert_data_ranks(s), shard,           layers,
+                         ends.first,           ends.last,       rows};
     const auto hash = static_cast<unsigned>(layers * 4 + (ends.first ? 2 : 0) + (ends.last ? 1 : 0)) +
                       static_cast<unsigned>(shard) * 37u + static_cast<unsigned>(s.expert_parallel) * 101u;
     Entry& entry = entries_[hash % entries_.size()];

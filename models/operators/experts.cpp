@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/framework/framework.h"
 #include "models/operators/operators.h"
 
 namespace trnplan::models {
@@ -26,15 +27,15 @@ void LayerModel::count_experts(int cores_of_node) {
   experts_ = static_cast<double>(a_.experts) / ranks;
   // Without a capacity (dropless) experts take all tokens that come, here evenly distributed.
   const double stated = capacity_factor(a_, s_), places = stated > 0 ? stated : 1.0;
-  expert_tokens_ = std::ceil(places * tokens_ * a_.experts_per_token / a_.experts) * ranks;
+  expert_tokens_ = std::ceil(places * routed_ * a_.experts_per_token / a_.experts) * ranks;
   exchanged_ = arriving_ = experts_ * expert_tokens_;
   dispatch_ = expert_dispatch(a_, s_);
   if (!dispatch_ || !dispatch_->once || ranks == 1) return;
   const auto from = [&](double experts) {
-    return tokens_ * reaching(experts, a_.experts_per_token, a_.experts);
+    return routed_ * reaching(experts, a_.experts_per_token, a_.experts);
   };
   exchanged_ = arriving_ = ranks * from(experts_);
-  const int in_node = std::clamp(cores_of_node / s_.tensor_parallel, 1, ranks);
+  const int in_node = std::clamp(cores_of_node / expert_tensor_degree(s_), 1, ranks);
   if (in_node == ranks) return;
   const double others = std::ceil(1.0 * ranks / in_node) - 1;
   exchanged_ = ranks * others * from(in_node * experts_) / (ranks - in_node);
@@ -63,7 +64,7 @@ void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
 void LayerModel::sort_tokens(OperatorList& list, std::string_view name) const {
   if (!dispatch_ || (dispatch_->once && s_.expert_parallel > 1)) return;
   const double rows = experts_ * expert_tokens_;
-  list.push_back(memory(name, Category::compute, element_bytes_ * (tokens_ + rows) * a_.hidden));
+  list.push_back(memory(name, Category::compute, element_bytes_ * (routed_ + rows) * a_.hidden));
 }
 
 /// Copies rows between those that ranks send and those of this rank's experts.
@@ -74,14 +75,14 @@ void LayerModel::regroup_rows(OperatorList& list, std::string_view name) const {
 }
 
 void LayerModel::experts(OperatorList& list) const {
-  list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
+  list.push_back(matmul("router", routed_, a_.hidden, a_.experts));
   sort_tokens(list, "tokens by expert");
   if (dispatch_) list.back().counted = true;
   to_experts(list, "tokens to experts");
   regroup_rows(list, "rows by expert");
-  list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
-  list.push_back(elements("activation", kinds_.gated, experts_ * expert_tokens_, mlp_width_));
-  list.push_back(expert_product("down", mlp_width_, a_.hidden));
+  list.push_back(expert_product("gate_up", a_.hidden, 2 * expert_width_));
+  list.push_back(elements("activation", kinds_.gated, experts_ * expert_tokens_, expert_width_));
+  list.push_back(expert_product("down", expert_width_, a_.hidden));
   regroup_rows(list, "rows by rank");
   to_experts(list, "tokens back");
   sort_tokens(list, "rows of a token added");
@@ -99,13 +100,13 @@ void LayerModel::experts_backward(OperatorList& list) const {
   sort_tokens(list, "gradient of each row");
   to_experts(list, "gradient to experts");
   regroup_rows(list, "gradient rows by expert");
-  product_backward("down", mlp_width_, a_.hidden);
-  list.push_back(elements("activation", kinds_.gated_backward, experts_ * expert_tokens_, mlp_width_));
-  product_backward("gate_up", a_.hidden, 2 * mlp_width_);  // its gathered input was kept for the router
+  product_backward("down", expert_width_, a_.hidden);
+  list.push_back(elements("activation", kinds_.gated_backward, experts_ * expert_tokens_, expert_width_));
+  product_backward("gate_up", a_.hidden, 2 * expert_width_);  // its gathered input was kept for the router
   regroup_rows(list, "gradient rows by rank");
   to_experts(list, "gradient back");
   sort_tokens(list, "gradient of each token");
-  matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
+  matmul_backward(list, "router", routed_, a_.hidden, a_.experts);
 }
 
 }  // namespace trnplan::models

@@ -87,6 +87,9 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   kv_width_ = 2.0 * a_.kv_dim() * strategy.kv_replicator / t;
   qkv_width_ = static_cast<double>(a_.heads) * a_.head_dim / t + kv_width_;
   mlp_width_ = a_.intermediate / t;
+  routes_part_ = a_.experts > 0 && has_whole_experts(strategy);
+  routed_ = routes_part_ ? shard_tokens_ : tokens_;
+  expert_width_ = 1.0 * a_.intermediate / expert_tensor_degree(strategy);
   vocabulary_ = std::ceil(a_.vocabulary / t);
   element_bytes_ = on_.element_bytes();
   const ScoreShape scores{a_.heads / strategy.tensor_parallel * strategy.micro_batch,
@@ -217,7 +220,7 @@ void LayerModel::norm(OperatorList& list) const {
 /// Recomputes the parts of a multilayer perceptron that its backward reads. The router's backward reads the
 /// experts' outputs.
 void LayerModel::mlp_again(OperatorList& list) const {
-  enter(list, "mlp input");
+  if (!routes_part_) enter(list, "mlp input");
   if (a_.experts > 0) {
     experts(list);
     return;
@@ -230,7 +233,7 @@ void LayerModel::mlp_again(OperatorList& list) const {
 void LayerModel::mlp(OperatorList& list) const {
   mlp_again(list);
   if (a_.experts == 0) list.push_back(linear("down", tokens_, mlp_width_, a_.hidden));
-  leave(list, "down output");
+  if (!routes_part_) leave(list, "down output");
 }
 
 void LayerModel::mlp_backward(OperatorList& list) const {
@@ -418,13 +421,13 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
     list.insert(list.end(), remade.begin(), remade.end());
   }
   if (again.alternate) alternate_again(list);
-  enter(list, "down gradient");
+  if (!routes_part_) enter(list, "down gradient");
   if (again.mlp && drops) mlp_again(list);
   if (again.mlp && !drops) mlp(list);
   if (again.product && gated) list.push_back(elements("product again", kProduct, tokens_, mlp_width_));
   if (again.norms) list.push_back(elements("norms again", both_norms(kinds_), shard_tokens_, a_.hidden));
   mlp_backward(list);
-  leave(list, "mlp input gradient");
+  if (!routes_part_) leave(list, "mlp input gradient");
   list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
 
   enter(list, "o_proj gradient");

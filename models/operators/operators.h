@@ -21,6 +21,8 @@
 // Loops without a limit of places copy tokens into the experts' order and back (Framework::expert_dispatch),
 // before and after each exchange, and the host waits for the counts that the router made: what it launches
 // then is no longer hidden by the work before. With ExpertDispatch::once tokens are copied by their receiver.
+// Experts that TP does not cut (has_whole_experts()) get the rank's own part of the tokens, as it is between the
+// gathers of sequence parallel.
 // Not modelled: overlap between engines, balance of the experts.
 #pragma once
 
@@ -177,7 +179,9 @@ class LayerModel {
   ScoreBytes score_bytes_;
   ElementKinds kinds_;
   LogitBytes logit_bytes_;
-  bool tf32_ = false;  ///< Framework::multiplies_in_tf32(), in fp32
+  bool routes_part_ = false;              ///< has_whole_experts(): no rank gathers tokens for its experts
+  double routed_ = 0, expert_width_ = 0;  ///< tokens that a rank routes; its part of an expert's inner width
+  bool tf32_ = false;                     ///< Framework::multiplies_in_tf32(), in fp32
   std::optional<UnitSharding> units_;
   std::optional<TensorOverlap> beside_products_;
   bool tensor_spans_nodes_ = false;                    ///< groups of tensor parallelism

@@ -15,7 +15,7 @@ namespace {
 double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
   if (a.experts == 0) return 0;
   return static_cast<double>(a.experts) / s.expert_parallel * layers * 3.0 * a.hidden * a.intermediate /
-         s.tensor_parallel;
+         expert_tensor_degree(s);
 }
 
 /// Parameters that are exchanged together: of a layer of `layers` alike, or, with 0, of all else. Those of experts
@@ -181,7 +181,8 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   const int shards = s.zero1 ? shard_degree(s) : s.data_ranks();
   end.optimizer = model.optimizer(rest, shards).front();
   if (expert > 0) {
-    end.optimizer.seconds += model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;
+    const int copies = has_whole_experts(s) ? expert_data_ranks(s) : std::max(1, shards / s.expert_parallel);
+    end.optimizer.seconds += model.optimizer(expert, copies).front().seconds;
   }
   return end;
 }

@@ -36,7 +36,7 @@ UnitKey unit_key(const Strategy& s) {
 /// Parts of a strategy by which cached times are found. A field that is added to Strategy does not compile
 /// until it is added to the keys whose times it changes.
 struct Keys {
-  std::array<int, 7> ranks;  ///< groups and their places
+  std::array<int, 8> ranks;  ///< groups and their places
   GroupClass::Key pass;      ///< the operators of a pass over one micro-batch
   std::tuple<bool, bool, bool, Precision, int, const Framework*, UnitKey> end;  ///< the end of the step
 };
@@ -45,13 +45,14 @@ Keys keys_of(const Strategy& s) {
   // Virtual stages and cuts only determine how many layers a stage has, which is an argument of the end of
   // the step. The schedule combines the cached times, and determines whether gradients are reduced during
   // passes.
-  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
-               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
-               schedule, framework, sharding, shard_ranks] = s;
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, data, micro_batch,
+               sequence_parallel, zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb,
+               pipeline_cuts, schedule, framework, sharding, shard_ranks] = s;
   (void)sharding, (void)shard_ranks;  // in the key of units; without units and groups they change only memory
+  (void)expert_tensor;                // as the loop resolves it
   const UnitKey units = unit_key(s);
   const Framework* loop = &framework_of(s);
-  return {{tensor, context, expert, data, pipeline, kv_replicator, units[1]},
+  return {{tensor, context, expert, expert_tensor_degree(s), data, pipeline, kv_replicator, units[1]},
           {micro_batch, sequence_parallel, recompute, flash_attention, precision, loop, units},
           {sequence_parallel, zero1, loop->reduces_with_backward(s), precision, bucket_mb, loop, units}};
 }
@@ -85,7 +86,7 @@ struct StageCosts::Shared {
   const Profile profile;     ///< on the job's stack
   const topology::ChipGraph& graph;
   std::map<std::vector<int>, GroupClass> classes;
-  std::map<std::array<int, 7>, std::unique_ptr<Ranks>> layouts;
+  std::map<std::array<int, 8>, std::unique_ptr<Ranks>> layouts;
   std::map<PassesKey, std::vector<PassesAfter>> passes;
 
   /// Passes after the last backward pass of each chunk. More than three rounds of micro-batches change nothing.
@@ -102,7 +103,7 @@ struct StageCosts::Shared {
   }
 
   Ranks& ranks_of(const Strategy& s) {
-    const std::array<int, 7> key = keys_of(s).ranks;
+    const std::array<int, 8> key = keys_of(s).ranks;
     const auto it = layouts.find(key);
     if (it != layouts.end()) return *it->second;
     auto ranks = std::make_unique<Ranks>(job, s, off_stack, graph);

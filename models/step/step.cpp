@@ -43,6 +43,9 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
   }
   if (framework.units(strategy) && strategy.expert_parallel > 1)
     return "experts distributed over ranks whose weights are gathered layer by layer are not modelled";
+  if (const int etp = expert_tensor_degree(strategy); etp != 1 && etp != strategy.tensor_parallel)
+    return "experts over " + std::to_string(etp) + " ranks, neither 1 nor those of TP " +
+           std::to_string(strategy.tensor_parallel) + ", are not modelled";
   if (strategy.recompute.alternate && !framework.recomputed(strategy).alternate)
     return std::string(framework.name()) + " has no recomputation of every second product";
   if (strategy.recompute.every > 1 && framework.recomputed(strategy).every == 1)

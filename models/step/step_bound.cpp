@@ -198,13 +198,13 @@ ComputeBounds::ComputeBounds(const Job& job, const Profile& profile)
 
 /// A field that is added to Strategy does not compile until it is added to the key, if it changes operators.
 ComputeBounds::Key ComputeBounds::key_of(const Strategy& s) {
-  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
-               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
-               schedule, framework, sharding, shard_ranks] = s;
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, data, micro_batch,
+               sequence_parallel, zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb,
+               pipeline_cuts, schedule, framework, sharding, shard_ranks] = s;
   (void)pipeline, (void)virtual_pipeline, (void)data, (void)zero1, (void)recompute, (void)pipeline_cuts,
       (void)schedule, (void)shard_ranks;
-  return {tensor,          context,   expert,   micro_batch, kv_replicator, bucket_mb, sequence_parallel,
-          flash_attention, precision, sharding, framework};
+  return {tensor,    context,           expert,          expert_tensor, micro_batch, kv_replicator,
+          bucket_mb, sequence_parallel, flash_attention, precision,     sharding,    framework};
 }
 
 namespace {

@@ -75,7 +75,8 @@ class ComputeBounds {
     SimTime layer, embedding, head;
   };
   /// Parts of a strategy that change the operators of a micro-batch, but for recomputation.
-  using Key = std::tuple<int, int, int, int, int, int, bool, bool, Precision, Sharding, std::string_view>;
+  using Key =
+      std::tuple<int, int, int, int, int, int, int, bool, bool, Precision, Sharding, std::string_view>;
   /// The same, and the backward of a layer by the recomputation, which changes nothing else.
   struct Kind {
     SimTime layer_forward, embedding, head;

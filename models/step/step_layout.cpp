@@ -81,6 +81,22 @@ StageGroups StepLayout::groups_of(int stage, const Wanted& wanted) const {
   const auto add = [](Groups& groups, std::vector<int> ranks) {
     if (ranks.size() > 1) groups.push_back(std::move(ranks));
   };
+  const bool whole_experts = has_whole_experts(strategy);
+  if (whole_experts) {
+    // The same order, without CP, of the ranks of a stage: TP of experts, EP, the others.
+    const int cut = expert_tensor_degree(strategy), e = strategy.expert_parallel;
+    const int others = expert_data_ranks(strategy);
+    const auto rank = [&](int other, int expert, int part) {
+      const int flat = (other * e + expert) * cut + part;
+      return order.rank(stage, flat / (t * c), flat / t % c, flat % t);
+    };
+    for (int part = 0; part < cut; ++part) {
+      for (int other = 0; other < others; ++other)
+        add(g.expert, group(e, [&](int expert) { return rank(other, expert, part); }));
+      for (int expert = 0; expert < e; ++expert)
+        add(g.expert_data, group(others, [&](int other) { return rank(other, expert, part); }));
+    }
+  }
   for (int data = 0; data < d; ++data) {
     for (int context = 0; context < c; ++context) {
       std::vector<int> tensor = group(t, [&](int i) { return order.rank(stage, data, context, i); });
@@ -102,9 +118,9 @@ StageGroups StepLayout::groups_of(int stage, const Wanted& wanted) const {
     // experts, EP, TP] (parallel_state.py:620-636), Megatron's expert_decoder_rank_generator tp-ep-dp-pp
     // (NVIDIA/Megatron-LM@00caa53a:megatron/core/parallel_state.py).
     const int e = strategy.expert_parallel;
-    for (int block = 0; block < d * c / e && e > 1; ++block)
+    for (int block = 0; block < d * c / e && e > 1 && !whole_experts; ++block)
       add(g.expert, group(e, [&](int k) { return sharding[at(block * e + k)]; }));
-    for (int k = 0; k < e; ++k)
+    for (int k = 0; k < e && !whole_experts; ++k)
       add(g.expert_data, group((d * c - k + e - 1) / e, [&](int m) { return sharding[at(k + m * e)]; }));
     if (by_unit || strategy.shard_ranks > 0) {
       const int each = shard_degree(strategy), groups = d * c / each;

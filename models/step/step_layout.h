@@ -19,7 +19,7 @@ struct StageGroups {
   Groups tensor, kv, context, expert;
   Groups data;           ///< ranks that shard for ZeRO-1: DP x CP
   Groups replicas;       ///< DP only: plain data parallel after the reduction over context ranks
-  Groups expert_data;    ///< like `data`, for expert weights: DP x CP / EP
+  Groups expert_data;    ///< like `data`, for expert weights: DP x CP x TP / EP / ETP
   Groups shard, copies;  ///< of weights that are gathered unit by unit
   const Groups& of(ProcessGroup process_group) const;
 };

@@ -67,7 +67,7 @@ class Invariants {
   void experts() {
     if (s_.expert_parallel == 1) return;
     const std::int64_t ranks =
-        saturating_product({s_.tensor_parallel, s_.pipeline_parallel, s_.expert_parallel});
+        saturating_product({models::expert_tensor_degree(s_), s_.pipeline_parallel, s_.expert_parallel});
     need(s_.expert_parallel > 0 && job_.architecture.experts > 0 && cluster_.cores() % ranks == 0,
          "EP does not divide the ranks of experts");
   }

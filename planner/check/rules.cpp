@@ -61,17 +61,31 @@ Found divisibility(const Job& job, const Strategy& s) {
 }
 
 Found has_experts(const Job& job, const Strategy& s) {
-  if (s.expert_parallel == 1 || job.architecture.experts > 0) return std::nullopt;
-  return Broken{"expert parallel needs a mixture-of-experts model", "ep=1"};
+  const bool whole = models::expert_tensor_degree(s) != s.tensor_parallel;
+  if (job.architecture.experts == 0) {
+    if (s.expert_parallel > 1) return Broken{"expert parallel needs a mixture-of-experts model", "ep=1"};
+    if (whole) return Broken{"expert tensor parallel needs a mixture-of-experts model", "leave etp out"};
+    return std::nullopt;
+  }
+  const models::Framework& loop = models::framework_of(s);
+  if (whole && !loop.frees_experts())
+    return Broken{fmt::format("{} cuts experts as TP {} cuts all else", loop.name(), s.tensor_parallel),
+                  "leave etp out"};
+  if (whole && !s.sequence_parallel)
+    return Broken{"experts that TP does not cut need sequence parallel",
+                  fmt::format("sp=true, or etp={}", s.tensor_parallel)};
+  return std::nullopt;
 }
 
 Found experts_divide(const Job& job, const Strategy& s) {
   if (s.expert_parallel == 1 || job.architecture.experts == 0) return std::nullopt;
-  const std::int64_t ranks = saturating_product({s.tensor_parallel, s.pipeline_parallel, s.expert_parallel});
+  const int etp = models::expert_tensor_degree(s);
+  const std::int64_t ranks = saturating_product({etp, s.pipeline_parallel, s.expert_parallel});
   if (job.cluster.cores() % ranks == 0) return std::nullopt;
-  return Broken{"the ranks do not divide by TP x PP x EP",
-                fmt::format("ep={}", std::gcd(s.expert_parallel, job.cluster.cores() / s.tensor_parallel /
-                                                                     s.pipeline_parallel))};
+  const char* const cut = etp == s.tensor_parallel ? "TP" : "ETP";
+  return Broken{
+      fmt::format("the ranks do not divide by {} x PP x EP", cut),
+      fmt::format("ep={}", std::gcd(s.expert_parallel, job.cluster.cores() / etp / s.pipeline_parallel))};
 }
 
 Found heads(const Job& job, const Strategy& s) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "models/framework/framework.h"
 #include "models/framework/strategy_keys.h"
 #include "models/uncertainty/spread.h"
 #include "units/normal.h"
@@ -27,8 +28,12 @@ std::vector<KeyDifference> differences(const ComparedPlan& a, const ComparedPlan
   add("nodes", std::to_string(a.plan.nodes), std::to_string(b.plan.nodes));
   add("global_batch", std::to_string(a.plan.global_batch), std::to_string(b.plan.global_batch));
   add("sequence", std::to_string(a.job.training.sequence), std::to_string(b.job.training.sequence));
-  for (const models::StrategyKey& key : models::strategy_keys())
+  // Of experts that TP cuts on both sides, TP says it.
+  const bool whole = models::has_whole_experts(a.plan.strategy) || models::has_whole_experts(b.plan.strategy);
+  for (const models::StrategyKey& key : models::strategy_keys()) {
+    if (key.name == "expert_tensor_parallel" && !whole) continue;
     add(key.name, models::text_of(key.stated(a.plan.strategy)), models::text_of(key.stated(b.plan.strategy)));
+  }
   return all;
 }
 

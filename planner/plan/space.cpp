@@ -261,9 +261,7 @@ class Enumeration {
   }
 
   bool layouts() {
-    for (const int e :
-         pinned_or(job_.pin.expert_parallel,
-                   expert_degrees(job_, saturating_product({s_.data_parallel, s_.context_parallel})))) {
+    for (const int e : pinned_or(job_.pin.expert_parallel, expert_degrees(job_, ranks_of_experts()))) {
       s_.expert_parallel = e;
       for (const int v : pinned_or(job_.pin.virtual_pipeline, virtual_degrees(job_, s_.pipeline_parallel))) {
         s_.virtual_pipeline = v;
@@ -277,6 +275,14 @@ class Enumeration {
       }
     }
     return true;
+  }
+
+  /// Ranks of a stage among which experts may be spread.
+  std::int64_t ranks_of_experts() const {
+    Strategy spread = s_;
+    spread.expert_parallel = 2;
+    return saturating_product({s_.data_parallel, s_.context_parallel, s_.tensor_parallel}) /
+           models::expert_tensor_degree(spread);
   }
 
   bool programs() {

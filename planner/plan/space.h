@@ -25,7 +25,7 @@ bool context_divides(const models::Job& job, int context);
 /// - PP, up to the layers
 /// - VPP that leaves equal chunks (2 to 4 where none does)
 /// - DP, which is the rest of the cluster
-/// - EP that divides the experts, and DP x CP
+/// - EP that divides the experts, and DP x CP (x TP / ETP)
 /// - micro-batches that divide the batch of a data-parallel rank (1 where none does)
 /// - sequence parallel on and off, flash and plain attention
 /// - the recomputation that the framework offers (of single layers every second, where each stage has an even

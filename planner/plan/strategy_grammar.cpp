@@ -41,6 +41,7 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   const auto told_by_rule = [&](const StrategyKey& key, bool differs) {
     if (key.name == "zero1") return !shards_more && differs;
     if (key.name == "sharding") return shards_more;
+    if (key.name == "expert_tensor_parallel") return s.expert_tensor_parallel > 0;
     if (key.name == "shard_degree") return s.shard_ranks > 0;
     if (key.name == "framework") return !s.framework.empty();
     if (key.name == "tensor_parallel") return true;

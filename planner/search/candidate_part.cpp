@@ -27,10 +27,11 @@ models::Residency one_chunk(const Strategy& s, int m, int stage, int layers) {
 /// the values that it changes.
 CandidatePart::Keys CandidatePart::keys_of(const Strategy& s) {
   // Expert groups lie within data-parallel ones; all others change times and bytes inside a group.
-  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
-               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
-               schedule, framework, sharding, shard_ranks] = s;
-  (void)sharding, (void)shard_ranks;  // shard groups lie within data-parallel ones
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, data, micro_batch,
+               sequence_parallel, zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb,
+               pipeline_cuts, schedule, framework, sharding, shard_ranks] = s;
+  // Shard groups lie within data-parallel ones; loops that leave experts whole run where any group is supported.
+  (void)sharding, (void)shard_ranks, (void)expert_tensor;
   return {{tensor, context, data, pipeline, kv_replicator},
           {pipeline, virtual_pipeline, schedule, pipeline_cuts}};
 }

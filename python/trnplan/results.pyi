@@ -14,6 +14,7 @@ class Strategy(Record):
     virtual_pipeline: int
     context_parallel: int
     expert_parallel: int
+    expert_tensor_parallel: int
     data_parallel: int
     micro_batch: int
     micro_batches: int

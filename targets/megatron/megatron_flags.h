@@ -90,6 +90,8 @@ template <class Io>
 void group_flags(Io& io, models::Strategy& s, bool experts) {
   io.whole("--context-parallel-size", s.context_parallel);
   io.whole("--expert-model-parallel-size", s.expert_parallel, experts);
+  io.whole("--expert-tensor-parallel-size", s.expert_tensor_parallel,
+           experts && s.expert_tensor_parallel > 0);
 }
 
 template <class Io>

@@ -275,9 +275,6 @@ class Reader {
           "--moe-layer-freq", "--moe-shared-expert-intermediate-size", "--window-size"}) {
       if (on(name)) r_.config.not_modelled.emplace_back(name);
     }
-    if (s.tensor_parallel > 1 && on("--expert-tensor-parallel-size") &&
-        text("--expert-tensor-parallel-size") != text("--tensor-model-parallel-size"))
-      r_.config.not_modelled.emplace_back("--expert-tensor-parallel-size other than TP");
     const std::string dispatcher = text("--moe-token-dispatcher-type", "allgather");
     const bool flex = r_.architecture.experts > 0 && dispatcher == "flex";
     if (flex) s.framework = models::stated_framework("megatron-flex");
@@ -289,12 +286,21 @@ class Reader {
           "gradients in BF16, the fused loss and the overlaps are predicted as in the loop megatron-bridge");
     } else if (on("--grad-reduce-in-bf16"))
       r_.notes.emplace_back("--grad-reduce-in-bf16 is not modelled: gradients are predicted in FP32");
+    read_experts(s);
     if (s.precision == models::Precision::fp8_param_gather)
       r_.notes.emplace_back("weights are predicted as gathered in BF16, where --fp8-param-gather has FP8");
     if (on("--pipeline-model-parallel-layout") || uneven_)
       r_.config.not_modelled.emplace_back("an uneven pipeline");
     if (on("--tp-comm-overlap") && !drives_like_bridge())
       r_.notes.emplace_back("--tp-comm-overlap is not modelled: the step is predicted without it");
+  }
+
+  /// Experts that nothing is said of are cut as TP cuts, whichever loop it is predicted as.
+  void read_experts(models::Strategy& s) {
+    const int stated = on("--expert-tensor-parallel-size") ? s.expert_tensor_parallel : s.tensor_parallel;
+    s.expert_tensor_parallel = 0;
+    if (r_.architecture.experts > 0 && models::expert_tensor_degree(s) != stated)
+      s.expert_tensor_parallel = stated;
   }
 
   /// What the program asserts of what was read, where no value of the same key is wrong itself.

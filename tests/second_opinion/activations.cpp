@@ -21,14 +21,17 @@ struct Saved {
 };
 
 double mixture_bytes(const Architecture& a, const Strategy& s, const Sizes& z) {
-  double places = z.tokens * a.experts_per_token;
+  // A rank whose neighbours have other experts routes its own tokens only.
+  const bool alone = cuts_of_expert(s) < s.tensor_parallel;
+  const double tokens = alone ? z.tokens / s.tensor_parallel : z.tokens;
+  double places = tokens * a.experts_per_token;
   if (const double factor = a.capacity_factor.value_or(z.capacity); factor > 0) {
-    const double of_one = std::min(z.tokens, std::ceil(places * factor / a.experts));
+    const double of_one = std::min(tokens, std::ceil(places * factor / a.experts));
     places = a.experts * of_one;
   }
-  const double inner = static_cast<double>(a.intermediate) / s.tensor_parallel;
+  const double inner = static_cast<double>(a.intermediate) / cuts_of_expert(s);
   const double of_a_place = 2.0 * a.hidden + (a.mlp == models::Mlp::gated ? 4 : 2) * inner;
-  return z.element * places * of_a_place + (s.sequence_parallel ? z.whole_rows : 0);
+  return z.element * places * of_a_place + (s.sequence_parallel && !alone ? z.whole_rows : 0);
 }
 
 /// A norm's input, in the width it computes in, and its output; a kernel that fuses it keeps the input as it is.

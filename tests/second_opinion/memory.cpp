@@ -35,8 +35,9 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
   all.push_back({h, 1});
   if (a.experts > 0) {
     const double here = (a.experts + s.expert_parallel - 1) / s.expert_parallel;
-    all.push_back({here, h * entering, true});
-    all.push_back({here, h * inner, true});
+    const double more = t / cuts_of_expert(s);
+    all.push_back({here, h * entering * more, true});
+    all.push_back({here, h * inner * more, true});
     all.push_back({static_cast<double>(a.experts), h});
   } else {
     all.push_back({entering, h});
@@ -115,7 +116,11 @@ struct States {
 
 States states_of(const models::Job& job, const Strategy& s, const TrainingLoop& loop, int stage, int layers) {
   const int sharers = sharers_of(s);
-  const int expert_sharers = std::max(1, sharers / s.expert_parallel);
+  const int everywhere = s.tensor_parallel * s.data_parallel * s.context_parallel;
+  const int cuts = cuts_of_expert(s);
+  const int expert_sharers = cuts == s.tensor_parallel ? std::max(1, sharers / s.expert_parallel)
+                             : s.zero1                 ? std::max(1, everywhere / cuts / s.expert_parallel)
+                                                       : 1;
   const bool flat =
       (loop.name.starts_with("megatron") && !loop.shards_weights()) || loop.name.starts_with("nanotron");
   double whole = 0, shared = 0, of_experts = 0, largest = 0;
@@ -155,6 +160,11 @@ std::vector<int> chunks_on(const std::vector<int>& parts, const Strategy& s, int
     own.push_back(parts[at(chunk * s.pipeline_parallel + (back ? s.pipeline_parallel - 1 - stage : stage))]);
   }
   return own;
+}
+
+/// Ranks of TP that each route tokens of their own.
+double routed_once(const Architecture& a, const Strategy& s) {
+  return a.experts > 0 && cuts_of_expert(s) < s.tensor_parallel ? s.tensor_parallel : 1;
 }
 
 /// Live passes of each stage between forward and backward. After a few rounds nothing changes unless
@@ -204,8 +214,8 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
   const models::Recompute& r = s.recompute;
   const bool again = r.full || r.alternate || r.mlp || r.rms_norm || r.activation_multiply ||
                      (r.core_attention && !s.flash_attention);
-  const double of_a_deferred =
-      z.in_tensor_region * columns + (1 + chosen) * z.whole_rows + (again ? layer.remade : 0);
+  const double of_a_deferred = z.in_tensor_region * columns +
+                               (1 + chosen / routed_once(a, s)) * z.whole_rows + (again ? layer.remade : 0);
   std::vector<StageBytes> all;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
     int layers = 0;

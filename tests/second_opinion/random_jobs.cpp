@@ -158,6 +158,7 @@ void change(Strategy& s, const models::Job& job, Dice& dice) {
       break;
     case 3:
       s.expert_parallel = dice.of({2, 3, 4, 16, 64});
+      s.expert_tensor_parallel = dice.of({0, 0, 1, 2});
       break;
     case 4:
       s.data_parallel = std::max(1, s.data_parallel / 2);

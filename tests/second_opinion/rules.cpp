@@ -58,11 +58,15 @@ class Rules {
     }
     need(ranks == cores, "divisibility",
          fmt::format("the degrees do not multiply to the cluster's {} cores", cores));
-    if (s_.expert_parallel > 1 && a_.experts == 0) {
-      need(false, "moe", "expert parallel without experts");
+    const int cuts = cuts_of_expert(s_);
+    if (a_.experts == 0) {
+      need(s_.expert_parallel == 1 && cuts == t, "moe", "expert parallel without experts");
     } else if (s_.expert_parallel > 1) {
-      divides(std::int64_t{t} * p * s_.expert_parallel, cores, "divisibility", "the ranks");
+      divides(std::int64_t{cuts} * p * s_.expert_parallel, cores, "divisibility", "the ranks");
     }
+    const bool core = loop_.name.starts_with("megatron") && loop_.copies_states;
+    need(cuts == t || (core && s_.sequence_parallel), "moe", "experts cut otherwise than all else");
+    need(cuts == t || cuts == 1, "not-modelled", "experts cut over some ranks of TP");
     const bool columns =
         job_.cluster.instance.traits.rank_order == topology::RankOrderRule::columns_of_four && t == 4;
     if (ranks == cores && columns && a_node > 4)

@@ -198,6 +198,12 @@ bool attends(const TrainingLoop& loop, const Strategy& s) {
          (!loop.name.starts_with("megatron") || loop.name.starts_with("megatron-deep"));
 }
 
+int cuts_of_expert(const Strategy& s) {
+  if (s.expert_tensor_parallel > 0) return s.expert_tensor_parallel;
+  const bool whole = s.expert_parallel > 1 && s.framework.starts_with("megatron-bridge");
+  return whole ? 1 : s.tensor_parallel;
+}
+
 StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
   if (loop.shards_weights()) return fsdp_states(s);
   // In FP8 weights are kept as they are and transposed, together with those in 16 bits or in their place.
@@ -286,7 +292,8 @@ std::string cannot(const TrainingLoop& loop, const Strategy& s) {
   if (s.shard_ranks == 0) return "";
   if (!loop.shards_weights() && !loop.copies_states) return "shard over groups";
   if (s.shard_ranks < 2 || replicas(s) % s.shard_ranks != 0) return "form such groups";
-  if (loop.copies_states && s.zero1) return s.expert_parallel > 1 ? "copy the states of experts" : "";
+  const bool experts = s.expert_parallel > 1 || cuts_of_expert(s) < s.tensor_parallel;
+  if (loop.copies_states && s.zero1) return experts ? "copy the states of experts" : "";
   return s.pipeline_parallel > 1 ? "shard over groups within a pipeline's stages" : "";
 }
 

@@ -55,6 +55,8 @@ double gathered_bytes(const models::Strategy& s);
 double reduced_bytes(const TrainingLoop& loop, const models::Strategy& s);
 /// True if its attention without scores in memory takes what the strategy computes in.
 bool attends(const TrainingLoop& loop, const models::Strategy& s);
+/// Ranks that hold a part each of every expert of theirs.
+int cuts_of_expert(const models::Strategy& s);
 
 /// Bytes of buffers during the optimizer's step, on a rank whose largest weight has that many elements.
 double step_buffers(const TrainingLoop& loop, const models::Strategy& s, double largest_weight);

@@ -269,6 +269,18 @@ TEST_CASE("what else of a script decides a prediction is read", "[targets]") {
   CHECK(with(dispatcher + "allgather").notes.size() == with(dispatcher + "alltoall").notes.size() + 1);
 }
 
+// Catches: experts that a script leaves whole, predicted as cut by TP, or the other way round.
+TEST_CASE("a script says whether TP cuts its experts", "[targets]") {
+  const std::string experts = "--num-experts 8 --expert-model-parallel-size 8 --expert-tensor-parallel-size ";
+  const auto etp = [&](const std::string& value) {
+    const planner::RunReading run = megatron(experts + value);
+    CHECK(run.config.not_modelled.empty());
+    return run.config.strategy.expert_tensor_parallel;
+  };
+  CHECK(etp("1") == 1);
+  CHECK(etp("2") == 0);  // that of TP, as without the flag
+}
+
 // NVIDIA/Megatron-LM@d98e8a6 megatron/training/arguments.py: "if args.num_experts == 0: args.num_experts = None".
 TEST_CASE("no experts may be written as 0", "[targets]") {
   const planner::RunReading run = megatron("--num-experts 0 --moe-router-topk 1\n");

@@ -231,6 +231,7 @@ TEST_CASE("a forged plan.json is held against the other files", "[launch]") {
        {std::pair(&targets::standard(), kNxd), std::pair(targets::find("nxd"), kNxd)}) {
     const Folder layout(*target, strategy);  // the same cores, another layout
     layout.forge("\"tensor_parallel\": 8", "\"tensor_parallel\": 4");
+    layout.forge("\"expert_tensor_parallel\": 8", "\"expert_tensor_parallel\": 4");
     layout.forge("\"data_parallel\": 16", "\"data_parallel\": 32");
     layout.forge("\"shard_degree\": 16", "\"shard_degree\": 32");
     const std::string said = layout.said();

@@ -92,7 +92,7 @@ TEST_CASE("the flex dispatcher sends a token once to a rank, and between nodes o
   CHECK(std::get<0>(rows("megatron-flex", "tp=1,ep=2")) == Approx(5.0 / 3));
   CHECK(std::get<1>(rows("megatron-flex", "tp=1,ep=2")) == 0);
   CHECK(std::get<2>(rows("megatron-flex", "tp=1,ep=2")) == "router");
-  CHECK(std::get<0>(rows("megatron-bridge-flex", "tp=4,ep=4")) == Approx(5.0 / 3));
+  CHECK(std::get<0>(rows("megatron-bridge-flex", "tp=4,ep=4,etp=4")) == Approx(5.0 / 3));
   CHECK(std::get<0>(rows("megatron", "tp=4,ep=4")) == Approx(2));
   // Nothing is exchanged: as the other dispatcher.
   CHECK(rows("megatron-flex", "tp=1,ep=1") == rows("megatron", "tp=1,ep=1"));

@@ -297,6 +297,38 @@ TEST_CASE("tokens are copied into the order of their experts and back", "[models
   CHECK(copied("tp=1,ep=4,framework=megatron") == 0);
 }
 
+// EP 4 of TP 2 holds two halves of experts, EP 8 one whole: as many weights and FLOPs. Whole experts get half the
+// tokens of each rank, and nothing gathers or scatters tokens around them.
+// Catches: whole experts that TP's collectives still surround, or whose ranks route all tokens.
+TEST_CASE("experts that TP does not cut take the tokens of their rank's part of the sequence", "[models]") {
+  Job job = job_of("mixtral-8x7b", 1, 8192, 8);
+  job.cluster.instance = gpu_machine();
+  struct Seen {
+    double flops = 0, exchanged = 0, parameters = 0;
+    int tensor = 0;
+  };
+  const auto seen = [&](const char* text, bool backward) {
+    const Strategy s = strategy_of(job, text);
+    const LayerModel model(job, s, gpu_profile());
+    Seen all;
+    for (const Operator& o : backward ? model.layer_backward() : model.layer_forward()) {
+      if (o.name == "gate_up" || o.name == "down") all.flops += o.flops.value;
+      if (o.process_group == ProcessGroup::expert) all.exchanged += o.bytes.value;
+      all.tensor += o.process_group == ProcessGroup::tensor ? 1 : 0;
+    }
+    all.parameters = local_parameters(job.architecture, s, 0);
+    return all;
+  };
+  for (const bool backward : {false, true}) {
+    const Seen cut = seen("tp=2,ep=4,framework=megatron", backward),
+               whole = seen("tp=2,ep=8,etp=1,framework=megatron", backward);
+    CHECK(whole.flops == Approx(cut.flops));
+    CHECK(whole.exchanged == Approx(cut.exchanged / 2));
+    CHECK(whole.parameters == Approx(cut.parameters));
+    CHECK(whole.tensor == cut.tensor - 2);
+  }
+}
+
 // Ranks are numbered TP, CP, DP from the fastest; EP takes neighbours of both CP and DP. With CP 4 x DP 2 it can be 8.
 // Catches: experts spread over the ranks of DP alone, so that EP above DP exchanged nothing.
 TEST_CASE("experts are spread over the ranks of CP and DP", "[models]") {
@@ -308,6 +340,12 @@ TEST_CASE("experts are spread over the ranks of CP and DP", "[models]") {
   };
   CHECK(groups("tp=1,cp=2,ep=4,framework=megatron").expert == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});
   CHECK(groups("tp=1,cp=2,ep=4,framework=megatron").expert_data == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  // Of whole experts, TP among the ranks of EP: 4 x 2 ranks of a stage.
+  CHECK(groups("tp=2,cp=2,ep=4,etp=1,framework=megatron").expert == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});
+  CHECK(groups("tp=2,cp=2,ep=4,etp=1,framework=megatron").expert_data ==
+        Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(groups("tp=2,cp=2,ep=4,framework=megatron").expert.size() == 2);
+  CHECK(groups("tp=2,cp=2,ep=4,framework=megatron-bridge").expert == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});
   CHECK(groups("tp=1,cp=4,ep=8,framework=megatron").expert.size() == 1);
   CHECK(groups("tp=1,cp=4,ep=8,framework=megatron").expert_data.empty());
   const StepReport step =
