@@ -40,11 +40,15 @@ constexpr const char* kRunning = "RUNNING";  ///< Slurm's word
 
 // ---- learning
 
-/// Profile to which observations are added: the existing one, or a copy of --profile.
-std::string profile_to_extend(const WatchRequest& o, const io::Catalog& catalog) {
+/// Profile to which observations are added: the existing one, a copy of the file that --profile names, or one on the
+/// profile with which the run is judged.
+std::string profile_to_extend(const WatchRequest& o, const models::Profile& profile,
+                              const io::Catalog& catalog) {
   const bool there = fs::exists(o.record), file = o.profile.ends_with(".json");
-  const std::string from = there ? o.record : profile_name(o.profile);
-  if (!there && !file) return io::profile_on(profile_name(o.profile), fs::path(o.record).stem().string());
+  const std::string from = there ? o.record : o.profile;
+  if (!there && !file)
+    return io::profile_on(profile.base.empty() ? profile.name : profile.base,
+                          fs::path(o.record).stem().string());
   std::string text = read_text(from);
   io::profile_from(parse_document(text, from), &catalog);  // throws if it is no profile
   return text;
@@ -53,13 +57,14 @@ std::string profile_to_extend(const WatchRequest& o, const io::Catalog& catalog)
 /// Adds the log's findings to the profile's observations; returns a remark on them.
 std::string record_observations(const WatchRequest& o, const FollowedLog& log,
                                 const launch::LogReading& reading, const std::vector<launch::Advice>& advice,
-                                const launch::WatchContext& context, const io::Catalog& catalog) {
+                                const launch::WatchContext& context, const models::Profile& profile,
+                                const io::Catalog& catalog) {
   const auto found = launch::observations_of(advice, context.ran, reading.run.last_line,
                                              fs::path(log.name()).filename().string(), log.sha256());
   if (found.empty())
     return "nothing to record: the log contradicts no verdict and shows no refused group and no full memory";
   io::update_file(o.record, true,
-                  [&] { return io::with_observations(profile_to_extend(o, catalog), found); });
+                  [&] { return io::with_observations(profile_to_extend(o, profile, catalog), found); });
   return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
 }
 
@@ -70,6 +75,7 @@ Learnt learn_from(const WatchRequest& o, const io::WatchReport& r, const Followe
                   Remarks& remarks) {
   if (!context.plan) return {"nothing to learn: there is no prediction"};
   if (!r.predicted) return {"nothing to learn: the log is of another job"};
+  if (r.smaller_batch) return {"nothing to learn: the batch is still smaller than that of the prediction"};
   return learn_from_run(o, log, reading, context, profile, find, catalog, remarks);
 }
 
@@ -209,7 +215,7 @@ class Watcher {
       lacks_profile_ = !learnt.written;
     }
     if (learn && !o_.record.empty())
-      r.remarks.push_back(record_observations(o_, log, reading, advice_, context_, catalog_));
+      r.remarks.push_back(record_observations(o_, log, reading, advice_, context_, profile_, catalog_));
     if (!report_.path.empty()) {
       write_watch_report(report_, watch_words(o_), r, reading.run, context_, remarks_.all());
       report_.force = true;  // from now on the file is our own

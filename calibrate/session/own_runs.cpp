@@ -17,7 +17,7 @@ namespace trnplan::calibrate {
 namespace {
 
 bool is_uneven(const MeasuredStep& s) {
-  return s.low > 0 && s.high > logs::kUneven * s.low;
+  return logs::is_uneven(s.low, s.high);
 }
 
 /// Change of the pace within a log from which it is said. Our own value.
@@ -137,7 +137,7 @@ std::vector<Diagnostic> uneven_runs(const StepData& data) {
   for (const MeasuredStep& s : data.runs.steps) {
     if (!s.own || !is_uneven(s)) continue;
     doubts.push_back({s.at, "step",
-                      "the steps have no common pace: " + logs::range_words(s.count, s.low, s.high),
+                      fmt::format("{}: {}", logs::kNoCommonPace, logs::range_words(s.count, s.low, s.high)),
                       "find what slows a part of the steps (data loading, checkpoints, a slow node), and "
                       "calibrate with the steps of one pace"});
   }

@@ -60,18 +60,23 @@ std::string failure_text(const io::WatchFailure& f) {
   return text + "  fix: " + f.fix + "\n";
 }
 
-/// States whether the run is as fast as it should be.
+/// States that the run has failed, and whether it is as fast as it should be.
 std::string verdict_text(const io::WatchReport& r) {
-  if (!r.predicted || !r.step_seconds) return "";
+  std::string failed;
+  for (const io::WatchAlarm& a : r.alarms)
+    if (a.fatal && failed.empty()) failed = fmt::format("FAILED: {}\n", a.message);
+  if (!r.predicted || !r.step_seconds) return failed;
   const double step = io::drifts(r) ? *r.recent_seconds : *r.step_seconds, off = step / *r.predicted - 1;
-  const std::string how = io::has_alarm(r, io::kBeyondPeak) ? "faster than that job can be"
-                          : step > r.predicted_90->second   ? "slower than it should be"
-                          : step < r.predicted_90->first    ? "faster than predicted"
-                          : std::abs(off) <= kAsExpected
-                              ? "as fast as it should be"
-                              : fmt::format("{:.0f} % {} than expected, within the 90 % interval",
-                                            100 * std::abs(off), off > 0 ? "slower" : "faster");
-  return fmt::format("{}: your run {:.4g} s a step{}, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n", how, step,
+  const std::string how =
+      io::has_alarm(r, io::kBeyondPeak)                  ? "faster than that job can be"
+      : step > r.predicted_90->second && r.smaller_batch ? "slower than predicted, as smaller batches are"
+      : step > r.predicted_90->second                    ? "slower than it should be"
+      : step < r.predicted_90->first                     ? "faster than predicted"
+      : std::abs(off) <= kAsExpected                     ? "as fast as it should be"
+                                     : fmt::format("{:.0f} % {} than expected, within the 90 % interval",
+                                                   100 * std::abs(off), off > 0 ? "slower" : "faster");
+  return fmt::format("{}{}{}: your run {:.4g} s a step{}, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n",
+                     failed, failed.empty() ? "" : "its steps are ", how, step,
                      io::drifts(r) ? " of late" : "", *r.predicted, r.predicted_90->first,
                      r.predicted_90->second);
 }
@@ -116,7 +121,8 @@ std::string status_line(const io::WatchReport& r) {
                         r.predicted_90->second);
   if (r.goodput) text += fmt::format(", goodput {:.1f} %", *r.goodput * 100);
   if (r.eta_seconds && !r.finished) text += ", " + time_words(*r.eta_seconds) + " left";
-  if (r.usd_so_far) text += fmt::format(", {:.2f} USD so far", *r.usd_so_far);
+  if (r.usd_so_far)
+    text += fmt::format(", {:.2f} USD {}", *r.usd_so_far, r.steps_before > 0 ? "in this log" : "so far");
   if (!r.state.empty()) text += ", " + r.state;
   return text + "\n";
 }
@@ -129,7 +135,8 @@ std::string report_text(const io::WatchReport& r) {
                         r.recent_steps == 1 ? "step" : fmt::format("{} steps", r.recent_steps),
                         *r.recent_seconds, counted(r.timed_steps, "step"));
     if (r.tokens_per_second) text += fmt::format("; {} tokens/s", grouped(*r.tokens_per_second));
-    if (r.loss) text += fmt::format("; loss {:.4g}", *r.loss);
+    if (r.loss)
+      text += fmt::format(fmt::runtime(r.loss_lost ? "; loss NaN, {:.4g} before" : "; loss {:.4g}"), *r.loss);
     text += "\n";
   }
   if (r.memory_bytes) {
@@ -140,7 +147,11 @@ std::string report_text(const io::WatchReport& r) {
   if (r.restarts > 0) {
     text += fmt::format("restarts: {}, {} steps repeated\n", r.restarts, r.lost_steps);
   }
-  if (r.usd_total)
+  if (r.usd_total && r.steps_before > 0)
+    text +=
+        fmt::format("cost: {:.2f} USD of this log, {:.2f} of the whole run at this pace, with {} before it\n",
+                    *r.usd_so_far, *r.usd_total, counted(r.steps_before, "step"));
+  else if (r.usd_total)
     text +=
         fmt::format("cost: {:.2f} USD so far, {:.2f} in total at this pace\n", *r.usd_so_far, *r.usd_total);
   const auto failure_at = [&](int line) {

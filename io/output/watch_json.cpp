@@ -25,9 +25,12 @@ bool is_fact(const WatchExplanation& e) {
   return e.kind == "checkpoint";
 }
 
+bool is_lost(const WatchReport& r) {
+  return std::any_of(r.alarms.begin(), r.alarms.end(), [](const WatchAlarm& a) { return a.fatal; });
+}
+
 bool failed(const WatchReport& r) {
-  return broke(r) ||
-         std::any_of(r.alarms.begin(), r.alarms.end(), [](const WatchAlarm& a) { return a.fatal; });
+  return broke(r) || is_lost(r);
 }
 
 template <>
@@ -144,8 +147,8 @@ const Record<WatchReport>& record() {
        {"eta_seconds", &R::eta_seconds,
         "at this step time, or that of the last 20 with an alarm `drift`, with the losses so far except "
         "those of the first start"},
-       {"usd_so_far", &R::usd_so_far, "at the on-demand price of the plan"},
-       {"usd_total", &R::usd_total, "likewise"},
+       {"usd_so_far", &R::usd_so_far, "by the log, at the on-demand price of the plan"},
+       {"usd_total", &R::usd_total, "likewise, of the whole run, with its steps before the log"},
        {"finished", &R::finished, "the last step is done, by the number of steps in the log or the plan"},
        {"failed", &failed,
         "exit code 3: a failure and no step after it, a loss that is NaN, steps that are all skipped, or a "

@@ -57,9 +57,13 @@ struct WatchReport {
   std::optional<double> tokens_per_second, loss;
   std::optional<double> memory_bytes, predicted_memory_bytes;  ///< of the fullest core
   std::string_view device = "device";                          ///< the usual word for the device of a rank
+  bool loss_lost = false;      ///< the last loss is NaN, and `loss` the last one before
+  bool smaller_batch = false;  ///< the last steps have a smaller batch than the prediction
   std::optional<double> wall_seconds, goodput, eta_seconds, usd_so_far, usd_total;
   int restarts = 0;
   std::int64_t lost_steps = 0;
+  std::int64_t steps_before =
+      0;  ///< of the run before the log; `usd_total` counts them, `usd_so_far` does not
   bool finished = false;
   std::vector<WatchAlarm> alarms;
   std::vector<WatchEvent> events;
@@ -79,6 +83,8 @@ inline constexpr const char* kBeyondPeak = "beyond-peak";
 [[nodiscard]] bool broke(const WatchReport& report);
 /// True if the last steps left the pace of the first: what is left takes theirs.
 [[nodiscard]] bool drifts(const WatchReport& report);
+/// True if an alarm says that its work is of no use any more.
+[[nodiscard]] bool is_lost(const WatchReport& report);
 /// True if it broke, or if its work is of no use any more.
 [[nodiscard]] bool failed(const WatchReport& report);
 

@@ -47,13 +47,20 @@ void look_for_spike(const CurveReading& curve, const char* kind, const char* wha
 
 void look_for_rise(const CurveReading& norms, io::WatchReport& r) {
   if (norms.lost) {
-    r.alarms.push_back({"gradient-norm", "the gradient norm is not a finite number",
-                        "a value overflowed: the step is useless",
-                        "go back to a checkpoint from before it, and check the loss of the steps before",
-                        std::nullopt, 0});
+    r.alarms.push_back(
+        {"gradient-norm",
+         fmt::format("the gradient norm is not a finite number from step {} on", norms.lost_since),
+         "a value overflowed: the step is useless",
+         fmt::format("go back to a checkpoint from before step {}, and check the loss of the "
+                     "steps before",
+                     norms.lost_since),
+         norms.lost_since, norms.lost_line});
     return;
   }
   if (!norms.above) return;
+  // A spike that lasts is one alarm.
+  if (norms.spike && !norms.spike->returned && !norms.spike->left && norms.spike->first <= *norms.above)
+    return;
   std::string said =
       fmt::format("gradient norm {:.4g} at step {}, above {:.0f} times its lowest value {:.4g} (step {})",
                   *norms.last, norms.last_step, kNormRise, *norms.lowest, norms.lowest_step);
@@ -95,7 +102,8 @@ void tell_pauses(const RegularPauses& p, io::WatchReport& r) {
 }  // namespace
 
 std::optional<RegularPauses> regular_pauses(const RunLog& log) {
-  const std::vector<double> seconds = log.seconds();
+  const std::vector<double> seconds = log.alike();
+  const double share = log.share();
   if (seconds.empty()) return std::nullopt;
   RegularPauses found;
   found.usual = median(seconds);
@@ -105,6 +113,7 @@ std::optional<RegularPauses> regular_pauses(const RunLog& log) {
   for (const Stretch& s : log.stretches) {
     std::optional<std::int64_t> before;
     for (const StepTime& t : s.steps) {
+      if (t.share != share) continue;
       const auto timed = static_cast<double>(std::min(t.steps, log.interval));
       all += t.seconds * timed;
       if (t.seconds <= kSlowStep * found.usual) continue;
@@ -177,7 +186,7 @@ std::optional<std::pair<double, double>> two_paces(const std::vector<double>& se
 }
 
 void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r) {
-  const std::vector<double> seconds = log.seconds();
+  const std::vector<double> seconds = log.alike();
   const std::size_t lines = recent_lines(log);
   if (const auto paces = two_paces(log.pace().seconds)) {
     r.alarms.push_back(
@@ -251,8 +260,15 @@ void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchRepor
 
 void look_at_learning(const RunLog& log, io::WatchReport& r) {
   if (log.loss_lost) {
-    r.alarms.push_back({"loss", "the loss is NaN: the run has failed", kNotFiniteCause, kNotFiniteFix,
-                        std::nullopt, 0, true});
+    io::WatchAlarm lost{"loss", "the loss is NaN", kNotFiniteCause, kNotFiniteFix, std::nullopt, 0, true};
+    if (const CurveReading& c = log.losses; c.lost) {
+      lost.message += fmt::format(" from step {} on", c.lost_since);
+      lost.step = c.lost_since;
+      lost.line = c.lost_line;
+      if (c.last) lost.message += fmt::format(", after {:.4g} at step {}", *c.last, c.last_step);
+    }
+    lost.message += ": the run has failed";
+    r.alarms.push_back(std::move(lost));
   } else if (log.nan.count > 0) {
     r.alarms.push_back({"loss",
                         fmt::format("{} had a loss that is NaN, the first near step {}",
@@ -300,7 +316,7 @@ void look_for_pause(const RunLog& log, io::WatchReport& r) {
     for (const StepTime& t : s.steps) {
       const int before = std::exchange(since, t.line);
       // Steps that the log leaves out were not timed.
-      const auto timed = static_cast<double>(std::min(t.steps, log.interval));
+      const auto timed = t.share * static_cast<double>(std::min(t.steps, log.interval));
       const double passed = t.seconds * timed, expected = usual * timed;
       if (t.seconds > kSlowStep * usual && passed - expected > longest.passed - longest.stated)
         longest = {t.step - t.steps, t.step, passed, expected, before, t.line};
@@ -324,6 +340,41 @@ void look_for_pause(const RunLog& log, io::WatchReport& r) {
            : fmt::format("look at what the log says before line {}, and at the nodes' logs of that time",
                          longest.line),
        longest.before, longest.line});
+}
+
+void look_for_slow_part(const RunLog& log, io::WatchReport& r) {
+  for (const char* said : {"straggler", "drift", "pauses", "pause"})
+    if (io::has_alarm(r, said)) return;
+  if (!r.wall_seconds || !(*r.wall_seconds > 0)) return;
+  logs::StepSample range;
+  set_range(log.alike(), range);
+  if (!logs::is_uneven(range.low, range.high)) return;
+  const double usual = median(log.alike()), share = log.share();
+  std::int64_t slow = 0, first = 0, last = 0;
+  int line = 0;
+  double lost = 0;
+  for (const Stretch& s : log.stretches) {
+    for (const StepTime& t : s.steps) {
+      if (t.share != share || t.seconds <= kSlowStep * usual) continue;
+      const std::int64_t timed = std::min(t.steps, log.interval);
+      if (slow == 0) first = t.step - timed + 1;
+      if (slow == 0) line = t.line;
+      slow += timed;
+      last = t.step;
+      lost += share * (t.seconds - usual) * static_cast<double>(timed);
+    }
+  }
+  if (lost <= kWorthSaying * *r.wall_seconds) return;
+  r.alarms.push_back(
+      {"straggler",
+       fmt::format("{}: {}; {} slow ones from step {} to {} cost {:.1f} % of the time", logs::kNoCommonPace,
+                   logs::range_words(static_cast<int>(log.timed_steps()), range.low, range.high), slow, first,
+                   last, 100 * lost / *r.wall_seconds),
+       "something slowed a part of the steps: loading of data, other jobs, heat, or a node that was slow for "
+       "a time",
+       fmt::format("look at what the nodes did from step {} to {}; most of the last steps are quick again",
+                   first, last),
+       first, line});
 }
 
 std::optional<double> most_silence(const std::vector<double>& seconds) {

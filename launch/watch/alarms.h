@@ -74,6 +74,10 @@ void look_at_learning(const RunLog& log, io::WatchReport& r);
 /// "pause": one step, or the time between two, that is far longer than the others. Requires: r.wall_seconds is set.
 void look_for_pause(const RunLog& log, io::WatchReport& r);
 
+/// "straggler" of steps that were slow for a time, where no alarm of drift, pauses or stragglers says it: the steps are
+/// uneven as calibrate judges them (logs::is_uneven). Requires: r.wall_seconds is set.
+void look_for_slow_part(const RunLog& log, io::WatchReport& r);
+
 /// "missing-steps": a log that states every step, or every tenth, lacks some.
 void look_for_gaps(const RunLog& log, io::WatchReport& r);
 

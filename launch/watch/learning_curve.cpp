@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "units/median.h"
 
@@ -35,7 +36,11 @@ void LearningCurve::add(std::int64_t step, double value, int line) {
 /// Counts a value that no later line can change.
 void LearningCurve::settle() {
   const Value now = *pending_;
-  told_.lost = !std::isfinite(now.value);
+  const bool was_lost = std::exchange(told_.lost, !std::isfinite(now.value));
+  if (told_.lost && !was_lost) {
+    told_.lost_since = now.step;
+    told_.lost_line = now.line;
+  }
   if (told_.lost) return;
   keep(now);
   told_.last = now.value;

@@ -49,6 +49,8 @@ struct CurveReading {
   std::int64_t last_step = 0;  ///< of that value
   int last_line = 0;
   bool lost = false;             ///< the last stated value is NaN
+  std::int64_t lost_since = 0;   ///< step of the first NaN behind `last`, if it is
+  int lost_line = 0;             ///< of that step
   std::optional<double> lowest;  ///< above 0
   std::int64_t lowest_step = 0;
   std::optional<std::int64_t> above;  ///< since this step it has been above kNormRise times the lowest

@@ -28,9 +28,7 @@ constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // 
 /// steps, far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
 constexpr double kWarmUp = 1.2;
 
-/// Seconds within which all nodes print the same line: they wait for each other. A job that is started again
-/// takes longer. Our own value.
-constexpr double kNodesApart = 60;
+using logs::kNodesApart;
 
 /// Seconds. A clock of whole seconds is wrong by up to 10 % over kShort, and by 3 % over kWindow.
 constexpr double kShort = 10, kWindow = 30;
@@ -258,11 +256,15 @@ void RunLogReader::step(const logs::StepRecord& record, const std::string& forma
     loss_lost_ = std::isnan(*loss);
     if (!loss_lost_) loss_ = loss;
   }
+  mark.batch = record.batch.value_or(0);
+  mark.useless = loss && std::isnan(*loss)
+                     ? kMostTotal
+                     : std::max(record.nan_steps.value_or(0), record.skipped_steps.value_or(0));
   if (averages && !first)
     mark.weight = std::max(1.0, static_cast<double>(std::min(record.step, kMostTotal) - track.last));
   if (mark.absolute) {
-    if (first || !track.origin || *mark.clock < *track.origin)
-      track.origin = *mark.clock - mark.seconds.value_or(0);
+    mark.anew = track.origin && *mark.clock < *track.origin - kNodesApart;
+    if (first || !track.origin || mark.anew) track.origin = *mark.clock - mark.seconds.value_or(0);
     *mark.clock -= *track.origin;
   }
   if (mark.clock && !(std::abs(*mark.clock) < kMostClock)) return;  // not the clock of a run
@@ -307,10 +309,10 @@ void RunLogReader::settle(Track& track) const {
 
 void RunLogReader::add(Track& track, const Mark& mark) {
   const bool timed = mark.absolute && mark.seconds;  // then the calendar's clock may be set
-  // Nodes print the same step, each by its own clock.
-  const double apart = mark.absolute && mark.step == track.last ? kNodesApart : 0;
+  // Nodes print the same steps, each by its own clock.
+  const double apart = mark.absolute ? kNodesApart : 0;
   const bool back = track.stretches.empty() || track.fresh || mark.step < track.last ||
-                    (mark.clock && !timed && *mark.clock < track.clock - apart);
+                    (mark.clock && !timed && (mark.anew || *mark.clock < track.clock - apart));
   track.total = mark.epoch > 0 ? 0 : std::max(mark.total, mark.clock ? 0 : track.total);
   const int since = std::exchange(track.last_line, mark.line);
   if (!back && mark.step == track.last) return;  // printed again; the first time is when it was done
@@ -333,6 +335,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   }
   Stretch& s = track.stretches.back();
   const std::int64_t covered = back ? 1 : mark.step - track.last;
+  StepTime time{mark.step, 0, mark.line, covered, 0, std::min(mark.useless, covered), mark.batch};
   // The clock also runs while the first step compiles and loads.
   std::optional<double> seconds = mark.seconds;
   const double passed = mark.clock.value_or(0) - track.clock;
@@ -340,7 +343,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   if (ticks && passed < kShort) {
     if (track.window.steps.empty()) track.window = {track.clock, track.last, since, {}};
     if (kept_++ < kMostSteps) {
-      track.window.steps.push_back({mark.step, 0, mark.line, covered});
+      track.window.steps.push_back(time);
       ++track.timed;
     }
   } else {
@@ -354,7 +357,9 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   }
   if (seconds && *seconds > 0 && kept_++ < kMostSteps) {
     const double saving = ticks ? saved(since, mark.line) / static_cast<double>(covered) : 0;
-    s.steps.push_back({mark.step, *seconds, mark.line, covered, std::min(saving, *seconds)});
+    time.seconds = *seconds;
+    time.saving = std::min(saving, *seconds);
+    s.steps.push_back(time);
     ++track.timed;
   }
   s.last = mark.step;
@@ -420,6 +425,21 @@ std::vector<double> RunLog::seconds() const {
   return all;
 }
 
+double RunLog::share() const {
+  for (auto s = stretches.rbegin(); s != stretches.rend(); ++s)
+    if (!s->steps.empty()) return s->steps.back().share;
+  return 1;
+}
+
+std::vector<double> RunLog::alike() const {
+  const double of_last = share();
+  std::vector<double> all;
+  for (const Stretch& s : stretches)
+    for (const StepTime& t : s.steps)
+      if (t.share == of_last) all.push_back(t.seconds);
+  return all;
+}
+
 std::int64_t RunLog::timed_steps() const {
   std::int64_t all = 0;
   for (const Stretch& s : stretches) {
@@ -433,9 +453,14 @@ Pace RunLog::pace() const {
   std::size_t from = stretches.size();
   while (from > 0 && stretches[from - 1].steps.size() < least) --from;
   if (from > 0) --from;  // else no stretch has enough
+  const double of_last = share();
+  std::size_t of_batch = 0;
+  for (std::size_t i = from; i < stretches.size(); ++i)
+    for (const StepTime& t : stretches[i].steps) of_batch += t.share == of_last ? 1 : 0;
   Pace pace;
   for (; from < stretches.size(); ++from) {
     for (const StepTime& t : stretches[from].steps) {
+      if (of_batch >= least && t.share != of_last) continue;
       pace.seconds.push_back(t.seconds);
       pace.without_saves.push_back(t.seconds - t.saving);
       pace.steps += std::min(t.steps, interval);

@@ -30,8 +30,12 @@ struct StepTime {
   std::int64_t step = 0;
   double seconds = 0;  ///< of one step
   int line = 0;
-  std::int64_t steps = 1;  ///< that the line covers
-  double saving = 0;       ///< s of `seconds` in which the log says that the run saved a checkpoint
+  std::int64_t steps = 1;    ///< that the line covers
+  double saving = 0;         ///< s of `seconds` in which the log says that the run saved a checkpoint
+  std::int64_t useless = 0;  ///< of `steps`: NaN or skipped, so that the run learnt nothing in them
+  double batch = 0;          ///< sequences of each, as the line states them; 0: it does not
+  /// Part of the whole batch, less than 1 in a ramp-up (launch/watch/batches.h): `seconds` are those of a whole step.
+  double share = 1;
 };
 
 /// Time between two lines beyond what their steps took.
@@ -102,10 +106,16 @@ struct RunLog {
 
   /// Every step time of the run, in the order of the log; where a line covers several steps, their mean.
   std::vector<double> seconds() const;
+  /// Share of the last timed step.
+  [[nodiscard]] double share() const;
+  /// Times of the steps with as large a batch as the last one: smaller ones fill pipelines less and take longer for
+  /// each sequence.
+  [[nodiscard]] std::vector<double> alike() const;
   /// Steps that these times are of. Steps that an excerpt leaves out are not timed.
   std::int64_t timed_steps() const;
   /// Steps of the last stretch with logs::kFewestSteps times, and after it; of the whole run if none has. A
-  /// restart may change the speed, and what is left is done at the new one.
+  /// restart may change the speed, and what is left is done at the new one; so does another batch, of which five steps
+  /// are timed.
   Pace pace() const;
 };
 
@@ -135,7 +145,10 @@ class RunLogReader : public logs::StepSink {
     std::optional<double> clock;    ///< s since the epoch began, or since the first step seen
     std::optional<double> seconds;  ///< of the step
     double weight = 1;              ///< number of steps over which the seconds are a mean
+    double batch = 0;               ///< sequences of the step; 0: not stated
+    std::int64_t useless = 0;       ///< steps that taught nothing, perhaps more than the line covers
     bool absolute = false;          ///< the clock began long before the run
+    bool anew = false;              ///< it went back behind the run's first line
     int line = 0;
   };
   /// Steps that are short compared with the clock's ticks, so that only their sum is timed.

@@ -37,7 +37,7 @@ void add_spread(const std::vector<double>& seconds, std::size_t lines, SlowSteps
 }  // namespace
 
 std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan) {
-  const std::vector<double> seconds = log.seconds();
+  const std::vector<double> seconds = log.alike();
   const auto [pace, without_saves, steps] = log.pace();
   if (two_paces(pace)) return std::nullopt;  // what makes all steps longer does not explain it
   const std::size_t lines = recent_lines(log);
@@ -57,6 +57,7 @@ std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan)
     slow.explained = slow.seconds / slow.expected - 1 <= kDrift;
   }
   if (!slow.later) {
+    if (log.share() < 1) return std::nullopt;  // the prediction is of a larger batch
     const double usual = !pace.empty() ? take(median(pace), median(without_saves))
                          : log.mean    ? take(log.mean->seconds, log.mean->seconds)
                                        : take(0, 0);

@@ -8,7 +8,9 @@
 #include "calibrate/session/beyond_peak.h"
 #include "calibrate/session/samples.h"
 #include "launch/watch/alarms.h"
+#include "launch/watch/batches.h"
 #include "launch/watch/job_states.h"
+#include "launch/watch/progress.h"
 #include "launch/watch/remedies.h"
 #include "launch/watch/setting.h"
 #include "logs/training/failures.h"
@@ -48,7 +50,7 @@ void alarm(io::WatchReport& r, std::string kind, std::string message, std::strin
       {std::move(kind), std::move(message), std::move(cause), std::move(fix), std::nullopt, 0});
 }
 
-void compare(const io::PlanFile& plan, const RunSetting& setting, io::WatchReport& r) {
+void compare(const RunLog& log, const io::PlanFile& plan, const RunSetting& setting, io::WatchReport& r) {
   r.predicted = plan.step.value;
   r.predicted_90 = {plan.low.value, plan.high.value};
   if (plan.peak.value > 0) r.predicted_memory_bytes = plan.peak.value;
@@ -58,7 +60,9 @@ void compare(const io::PlanFile& plan, const RunSetting& setting, io::WatchRepor
   const std::string said =
       fmt::format("{:.4g} s a step against {:.4g} predicted ({:.4g} to {:.4g}): {:+.1f} %", *r.step_seconds,
                   plan.step.value, plan.low.value, plan.high.value, error * 100);
-  if (*r.step_seconds > plan.high.value) {
+  // A smaller batch fills pipelines less: the prediction is not of it.
+  r.smaller_batch = log.share() < 1;
+  if (*r.step_seconds > plan.high.value && !r.smaller_batch) {
     alarm(r, "slower", said + "; outside the 90 % interval",
           "the job differs from the plan, or something is slow",
           fmt::format(
@@ -78,96 +82,43 @@ void compare(const io::PlanFile& plan, const RunSetting& setting, io::WatchRepor
 /// epoch. A remark says where they differ.
 std::int64_t total_steps(const RunLog& log, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
   if (!plan || !(plan->job.training.tokens > 0)) return log.total;
-  const double steps = std::ceil(plan->job.training.tokens / tokens_a_step(plan->job));
+  // Steps of a smaller batch, as in a ramp-up, are followed by as many more.
+  const double steps =
+      std::ceil(plan->job.training.tokens / tokens_a_step(plan->job) + progress_of(log, 0).missing);
   if (!(steps < 9e15)) return log.total;
   const auto planned = static_cast<std::int64_t>(steps);
   const std::int64_t fewer = log.total > 0 ? std::min(log.total, planned) : planned;
-  if (log.total > 0 && log.total != planned)
+  const bool grows = log.share() < 1 && log.total > planned;  // what is left of a ramp-up is not known
+  if (log.total > 0 && log.total != planned && !grows)
     r.remarks.push_back(
         fmt::format("the log counts {} steps, the tokens of the job are {}: time left and cost are for {}",
                     log.total, planned, fewer));
   return fewer;
 }
 
-/// A log that begins in the middle of a run does not show the time before.
-bool is_excerpt(const Stretch& first) {
-  return first.first > 1 && !first.start;
-}
-
-double wall_of(const std::vector<Stretch>& stretches) {
-  double wall = 0;
-  for (std::size_t i = 0; i < stretches.size(); ++i) {
-    double length = stretches[i].elapsed;
-    if (i == 0 && is_excerpt(stretches[i])) length -= stretches[i].before_first;
-    if (i + 1 < stretches.size()) {
-      const Stretch &s = stretches[i], &next = stretches[i + 1];
-      if (s.start && next.start) length = std::max(length, static_cast<double>(*next.start - *s.start));
-      if (s.origin && next.origin) length = std::max(length, *next.origin - *s.origin);
-    }
-    wall += length;
-  }
-  return wall;
-}
-
-/// Seconds of compiling and loading at the first start of the run, which is not repeated; 0 if not shown.
-double first_start(const RunLog& log, double step) {
-  const Stretch& first = log.stretches.front();
-  return is_excerpt(first) ? 0 : std::max(0.0, first.with_first - step);
-}
-
-/// Counts steps that had to be repeated; returns the seconds of those that count, each with the usual step of its
-/// stretch, `step` where that has too few.
-double count_steps(const RunLog& log, double step, std::int64_t& lost) {
-  lost = 0;
-  double seconds = 0;
-  std::int64_t useful = 0, reached = 0;
-  constexpr auto enough = static_cast<std::size_t>(logs::kFewestSteps);
-  for (const Stretch& s : log.stretches) {
-    // An excerpt of a bar does not show the first step's own time.
-    const Stretch& start = log.stretches.front();
-    const bool unseen = start.first_untimed || (is_excerpt(start) && start.before_first > 0);
-    const std::int64_t before = unseen ? start.first : start.first - 1;
-    if (&s != &log.stretches.front() && s.began <= reached) lost += reached - s.began + 1;
-    reached = s.last;
-    const std::int64_t more = std::max<std::int64_t>(0, reached - before - useful);
-    useful += more;
-    if (more == 0) continue;
-    std::vector<double> own;
-    for (const StepTime& t : s.steps) own.push_back(t.seconds);
-    const double pace = own.size() < enough ? step : two_paces(own) ? mean_of(own) : median(std::move(own));
-    seconds += static_cast<double>(more) * pace;
-  }
-  return seconds;
-}
-
-/// Seconds of the steps at their own pace, where that has changed: slow steps are then no losses. Else 0.
-double paced(const RunLog& log, const io::WatchReport& r) {
-  if (!io::drifts(r)) return 0;
-  const double most = kSlowStep * std::max(*r.step_seconds, *r.recent_seconds);
-  double seconds = -static_cast<double>(r.lost_steps) * *r.step_seconds;
-  for (const Stretch& s : log.stretches)
-    for (const StepTime& t : s.steps)
-      seconds += std::min(t.seconds, most) * static_cast<double>(std::min(t.steps, log.interval));
-  return seconds;
-}
-
 void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
   if (log.stretches.empty() || !r.step_seconds) return;
-  const double useful = count_steps(log, *r.step_seconds, r.lost_steps);
+  const Progress done = progress_of(log, *r.step_seconds);
+  r.lost_steps = done.lost;
   const double wall = wall_of(log.stretches);
   r.wall_seconds = wall;
-  if (wall > 0) r.goodput = std::min(1.0, useful / wall);
+  if (wall > 0) r.goodput = std::clamp((done.seconds - done.useless) / wall, 0.0, 1.0);
+  const std::int64_t before_log = std::min(done.unlogged, log.stretches.front().first - 1);
+  if (before_log >= log.interval) r.steps_before = before_log;
   const std::int64_t left = std::max<std::int64_t>(0, r.total - r.step);
-  if (r.total > 0 && useful > 0 && wall > 0) {
+  // A run that learns nothing has no end.
+  if (r.total > 0 && done.seconds > 0 && wall > 0 && !io::is_lost(r)) {
     const double losses =
-        std::max(1.0, (wall - first_start(log, *r.step_seconds)) / std::max(useful, paced(log, r)));
+        std::max(1.0, (wall - first_start(log, *r.step_seconds)) / std::max(done.seconds, paced(log, r)));
     // What is left is done at the pace of the last steps, if that has changed.
     r.eta_seconds =
         static_cast<double>(left) * (io::drifts(r) ? *r.recent_seconds : *r.step_seconds) * losses;
   }
   if (!plan || !(plan->usd_per_hour > 0)) return;
-  r.usd_so_far = wall / 3600 * plan->usd_per_hour;
-  if (r.eta_seconds) r.usd_total = *r.usd_so_far + *r.eta_seconds / 3600 * plan->usd_per_hour;
+  const double usd_per_second = plan->usd_per_hour / 3600;
+  r.usd_so_far = wall * usd_per_second;
+  const double before = static_cast<double>(done.unlogged) * *r.step_seconds;
+  if (r.eta_seconds) r.usd_total = *r.usd_so_far + (before + *r.eta_seconds) * usd_per_second;
 }
 
 void read_memory(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
@@ -278,6 +229,7 @@ void tell_end(const std::string& name, const RunSetting& setting, io::WatchRepor
 }  // namespace
 
 void take_whole_steps(LogReading& reading, const std::optional<io::PlanFile>& plan) {
+  take_whole_batch(reading, plan);
   if (reading.content.steps.empty()) return;
   std::optional<logs::StepSample> s = reading.content.steps.back();
   Remarks unsaid;
@@ -309,11 +261,13 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   // Log lines of scripts with flags do not state the number of steps; the plan does.
   r.finished = log.finished || (r.total > 0 && r.step >= r.total);
   r.loss = log.loss;
+  r.loss_lost = log.loss_lost;
   const std::vector<double> seconds = log.seconds();
-  if (!reading.whole_steps.empty()) r.remarks.push_back(reading.whole_steps);
+  for (const std::string& said : {reading.whole_batch, reading.whole_steps})
+    if (!said.empty()) r.remarks.push_back(said);
   time_steps(log, r);
   if (log.mean) take_mean(*log.mean, r);
-  if (plan) compare(*plan, setting, r);
+  if (plan) compare(log, *plan, setting, r);
   look_for_drift(log, setting, r);
   look_at_learning(log, r);
   look_for_gaps(log, r);
@@ -321,6 +275,7 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   read_memory(reading.content, plan, r);
   account(log, plan, r);
   look_for_pause(log, r);
+  look_for_slow_part(log, r);
   r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1 + log.idle_starts;
   for (const RunEvent& e : log.events) {
     if (r.events.size() < kEventsShown) r.events.push_back({e.kind, e.text, e.at.line});

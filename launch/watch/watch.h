@@ -29,16 +29,17 @@ struct WatchContext {
 
 /// Makes the times of the run those of whole steps, from one to the next, where the log shows that they are longer than
 /// the step times in it: by its clock, or by the throughput, for the batch of the plan. A log of another job stays.
+/// Steps of a batch that grows are made those of a whole one before: take_whole_batch().
 void take_whole_steps(LogReading& reading, const std::optional<io::PlanFile>& plan);
 
 /// Reports progress, step time against the plan, alarms, memory, interruptions, goodput, remaining time,
 /// money, and failures with advice. `reading`: with take_whole_steps(); `advice`: advise() on its failures.
 ///
-/// goodput = steps that count x median step of their stretch / wall time
-/// Wall time: for each stretch the time on its clock, or the time to the next one, by starts that the log
-/// states or by the dates of its lines, if that is longer. Steps that were done twice count once. ETA:
-/// remaining steps x median of the pace / goodput, without the compiling and loading of the first start, which
-/// is not repeated. Money: the plan's on-demand price. Cost: linear in the steps, except for sorting them.
+/// goodput = steps that count and change the weights x median step of their stretch / wall time
+/// (launch/watch/progress.h). ETA: remaining steps x median of the pace x wall time / time of the steps that count,
+/// without the compiling and loading of the first start, which is not repeated; none if the run learns nothing. Money:
+/// the plan's on-demand price; in total with the steps before the log, at the median step. Cost: linear in the steps,
+/// except for sorting them.
 io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
                       const WatchContext& context);
 

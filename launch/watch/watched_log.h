@@ -22,6 +22,7 @@ struct LogReading {
   std::vector<logs::Failure> failures;
   logs::Detected content;   ///< as calibrate reads it; without kinds if nothing is known yet
   std::string whole_steps;  ///< words of take_whole_steps() on the times of the run, if it changed them
+  std::string whole_batch;  ///< words of take_whole_batch(), likewise
 };
 
 /// Reads bytes as they are written, with the readers of calibrate/: logs, and event files of TensorBoard.

@@ -44,7 +44,7 @@ void MegatronLines::note_arguments(const LogLine& line) {
   Scan groups = scan;
   const bool of_groups = groups.take("using world size:");
   if (!of_groups && line.text.find(" ...") == std::string_view::npos) return;
-  Arguments stated = starts_.empty() || iterates_ ? Arguments{line.number, {}, {}} : starts_.back();
+  Arguments stated = starts_.empty() || iterates_ ? Arguments{line.number, {}, {}, {}} : starts_.back();
   StatedLayout& layout = stated.layout;
   bool any = of_groups;
   if (of_groups) {
@@ -62,7 +62,8 @@ void MegatronLines::note_arguments(const LogLine& line) {
                                    {"virtual_pipeline_model_parallel_size", &layout.virtual_pipeline},
                                    {"context_parallel_size", &layout.context_parallel},
                                    {"micro_batch_size", &layout.micro_batch},
-                                   {"seq_length", &stated.sequence}}) {
+                                   {"seq_length", &stated.sequence},
+                                   {"global_batch_size", &stated.batch}}) {
     Scan argument = scan;
     if (of_groups || !argument.take(key) || !argument.take("..")) continue;
     const std::size_t behind = argument.rest().find_first_not_of('.');
@@ -150,6 +151,8 @@ void MegatronLines::finish(Samples& out) {
       if (start.line > sample.at.line) break;
       sample.layout = start.layout;
       sample.sequence.reset();
+      sample.full_batch.reset();
+      if (start.batch && *start.batch > 0) sample.full_batch = static_cast<double>(*start.batch);
       if (start.sequence && *start.sequence > 0) sample.sequence = static_cast<double>(*start.sequence);
     }
   }

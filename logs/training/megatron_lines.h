@@ -39,7 +39,7 @@ class MegatronLines {
   struct Arguments {
     int line = 0;
     StatedLayout layout;
-    std::optional<std::int64_t> sequence;
+    std::optional<std::int64_t> sequence, batch;
   };
   std::vector<Arguments> starts_;
   bool iterates_ = false;  ///< since the last start

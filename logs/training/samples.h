@@ -57,7 +57,9 @@ struct StepSample {
   std::optional<double> wall_seconds;
   bool wall_by_rate = false;           ///< `wall_seconds` follows from the throughput that the log states
   std::optional<double> global_batch;  ///< sequences of a step
-  std::optional<double> sequence;      ///< tokens of a sequence
+  /// The same when the batch has grown, as the arguments in the log state it.
+  std::optional<double> full_batch;
+  std::optional<double> sequence;              ///< tokens of a sequence
   std::optional<double> sequences_per_second;  ///< the last one that the log states, often a moving average
   /// Sequences by that throughput in the step times that it is of. Fewer than those of a step where these times are not
   /// the whole of it.
@@ -68,6 +70,12 @@ struct StepSample {
   std::optional<double> device_flops_per_second;
 };
 
+/// True if the steps of a sample with these low and high have no common pace.
+[[nodiscard]] inline bool is_uneven(double low, double high) {
+  return low > 0 && high > kUneven * low;
+}
+/// Words on them, before range_words().
+inline constexpr const char* kNoCommonPace = "the steps have no common pace";
 /// Sets low, high and trend by the times of single steps in the order of the log.
 void set_range(std::vector<double> single, StepSample& sample);
 /// "a tenth takes at most 9 s, a tenth at least 13 s", or "a part" of few steps.

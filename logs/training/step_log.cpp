@@ -84,7 +84,8 @@ bool StepLog::goes_on(const Run& run, const StepRecord& record) const {
   if (run.name != record.run) return false;
   if (record.epoch != last.epoch) return record.epoch > last.epoch;
   if (record.step < last.step) return false;
-  return !record.clock || !(*record.clock < last.clock);
+  const double apart = record.since_epoch ? 0 : kNodesApart;
+  return !record.clock || !(*record.clock < last.clock - apart);
 }
 
 /// True if another rank repeats one of the last lines.
@@ -159,11 +160,14 @@ void StepLog::add(const StepRecord& record, Samples& out) {
                   record.seconds.value_or(kAbsent),
                   record.line,
                   record.device_tokens_per_second.value_or(kAbsent),
-                  record.device_flops_per_second.value_or(kAbsent)};
+                  record.device_flops_per_second.value_or(kAbsent),
+                  record.batch.value_or(kAbsent)};
   const bool again =
       !run.steps.empty() && run.steps.back().epoch == record.epoch && run.steps.back().step == record.step;
   if (again) {
-    // The first line's clock counts: the second is printed a little later.
+    // The earliest clock counts: a second line is printed a little later, a node's clock may be ahead.
+    if (!record.since_epoch && record.clock && *record.clock < run.steps.back().clock)
+      run.steps.back().clock = *record.clock;
     run.steps.back().seconds = kept.seconds;
   } else {
     run.steps.push_back(kept);
@@ -288,7 +292,33 @@ std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_ou
   return kept;
 }
 
+/// The steps of the last batch that has enough; nullopt if none has, or if the batch does not change.
+std::optional<StepLog::Run> StepLog::of_one_batch(const Run& run) {
+  if (!run.batch_changes) return std::nullopt;
+  constexpr auto least = static_cast<std::size_t>(kFewestSteps);
+  for (std::size_t end = run.steps.size(), begin = end; end > 0; end = begin) {
+    begin = end - 1;
+    while (begin > 0 && run.steps[begin - 1].batch == run.steps[end - 1].batch) --begin;
+    if (end - begin < least) continue;
+    Run one = run;
+    one.steps.assign(run.steps.begin() + static_cast<std::ptrdiff_t>(begin),
+                     run.steps.begin() + static_cast<std::ptrdiff_t>(end));
+    one.batch = one.steps.back().batch;
+    one.batch_changes = false;
+    if (end < run.steps.size()) one.sequences_per_second.reset();  // it is of the last steps
+    return one;
+  }
+  return std::nullopt;
+}
+
 std::optional<StepSample> StepLog::sample_of(const Run& run) const {
+  if (const auto one = of_one_batch(run)) {
+    auto sample = sample_of(*one);
+    const auto of = [](const Run& r) { return r.steps.back().step - r.steps.front().step; };
+    const auto others = static_cast<double>(std::max<std::int64_t>(0, of(run) - of(*one)));
+    if (sample) sample->left_out = static_cast<int>(std::min(sample->left_out + others, kCountMost));
+    return sample;
+  }
   StepSample s;
   double left_out = 0, clock_left_out = 0;
   std::vector<Value> values = stated(run, traits_.averages, left_out);

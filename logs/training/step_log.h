@@ -12,6 +12,10 @@
 
 namespace trnplan::logs {
 
+/// Seconds within which all nodes print the same line, each by its own clock: they wait for each other. A job that is
+/// started again takes longer. Our own value.
+inline constexpr double kNodesApart = 60;
+
 /// Statements of one line on one step.
 struct StepRecord {
   std::string_view rank;          ///< LogLine::rank
@@ -40,9 +44,9 @@ struct StepRecord {
 
 /// Collects records of one format and makes a sample of each run.
 ///
-/// A run ends where the step or the clock goes back (a restart), or the name changes. A step that is printed
-/// again replaces the earlier line: progress bars show old values first. If several ranks print the same, the
-/// one with most steps is used.
+/// A run ends where the step or the clock goes back (a restart), a calendar's by more than kNodesApart, or the name
+/// changes. A step that is printed again replaces the earlier line: progress bars show old values first. If several
+/// ranks print the same, the one with most steps is used.
 ///
 /// The time of a step is the weighted median of the stated seconds. Means weigh by the steps that they cover
 /// (at most the log's own interval: steps that an excerpt leaves out are not measured). A first step of the
@@ -51,7 +55,8 @@ struct StepRecord {
 /// two ticks, or 10 %, of their median (the ticks cancel in a sum; pauses for checkpoints and
 /// validation fall out), without those from the start of the clock or to step 1; the tenths of the sample are
 /// those of all where more than a quarter falls out. If more than a quarter of the steps falls out, or is more than
-/// 10 % off the median of stated seconds, a warning says so: the run has two paces.
+/// 10 % off the median of stated seconds, a warning says so: the run has two paces. Where the batch grows, the steps of
+/// the last batch with kFewestSteps lines are used alone.
 ///
 /// At most a million records are kept; further ones are left out, with a warning.
 class StepLog {
@@ -75,6 +80,7 @@ class StepLog {
     double clock, seconds;  ///< NaN: absent
     int line;
     double device_tokens, device_flops;  ///< a second; NaN: absent
+    double batch;                        ///< sequences; NaN: absent
   };
   struct Run {
     std::string name;
@@ -101,6 +107,7 @@ class StepLog {
   static std::vector<Value> differences(const Run& run, double& left_out, std::vector<Value>& all);
   static std::optional<double> of_device_a_step(const Run& run, double Kept::*rate);
   static std::optional<double> sequences_a_step(const Run& run);
+  static std::optional<Run> of_one_batch(const Run& run);
   std::optional<StepSample> sample_of(const Run& run) const;
 
   Traits traits_;

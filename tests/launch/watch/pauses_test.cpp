@@ -99,6 +99,26 @@ TEST_CASE("a start that every node prints is one", "[launch]") {
         2);
 }
 
+// Reported: of lines of several nodes in one log, each by its own clock, every step began a run.
+TEST_CASE("clocks of nodes that differ by a second are no restarts", "[launch]") {
+  std::string tenths, singles;
+  for (int step = 10; step <= 200; step += 10)
+    for (const int ahead : {1400, 0, 350, 420}) tenths += titan_line(6000 * step + ahead, step_text(step));
+  for (int step = 1; step <= 60; ++step)  // another node is the first to print each
+    for (const int node : {step % 2, 1 - step % 2})
+      singles += titan_line(1200 * step + 1400 * node, step_text(step));
+  for (const auto& [text, seconds] : {std::pair(tenths, 6.0), std::pair(singles, 1.2)}) {
+    const logs::Detected content = logs::detect(text, "train.out");
+    REQUIRE(content.steps.size() == 1);
+    CHECK(content.steps[0].seconds == Approx(seconds));
+    const io::WatchReport r = watch(text);
+    CHECK(r.restarts == 0);
+    CHECK(*r.step_seconds == Approx(seconds).epsilon(0.05));
+  }
+  // A job that is started again begins later, or with an earlier step.
+  CHECK(watch(titan(10, 200) + titan(20, 260) + titan(30, 100) + titan(40, 160)).restarts == 1);
+}
+
 TEST_CASE("the words of checkpoints state seconds", "[launch]") {
   using logs::save_seconds;
   CHECK(*save_seconds("    save-checkpoint ................................: (81611.24, 81611.82)") ==
