@@ -124,8 +124,7 @@ void name_nearest(CheckResult& result, const CheckRequest& o, const ResolvedJob&
 void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Catalog& catalog,
                       const targets::NxdtConfig& config, const models::Architecture& architecture,
                       const targets::NxdtReading& reading) {
-  const std::string instance =
-      o.instance.empty() ? catalog.instance_of_ranks(reading.devices, reading.nodes > 1) : o.instance;
+  const std::string instance = machine_of(catalog, o.instance, reading.devices, reading.nodes);
   if (instance.empty()) {
     note(result.findings, "instance",
          fmt::format("no instance type of the catalogue has {} cores per node: name one with --instance to "
@@ -255,6 +254,23 @@ const planner::Target& target_of(const CheckRequest& o) {
   return *target;
 }
 
+/// Takes the cluster that the request leaves open from the plan.json next to the file, if that is of a target whose
+/// files state none. Returns its path, "" if it was not taken.
+std::string take_machine_next_to(CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
+  const std::filesystem::path next = std::filesystem::path(o.file).replace_filename(io::kPlanFile);
+  if (!o.instance.empty() || &target == &targets::nxdt() || !o.texts.has(next)) return "";
+  try {
+    const io::PlanFile plan = io::read_plan_file(next, catalog, o.texts);
+    if (plan.target != target.name()) return "";
+    o.instance = plan.job.cluster.instance.name;
+    o.planned_nodes = plan.job.cluster.nodes;
+    if (o.release.empty()) o.release = plan.job.software.release;
+    return next.string();
+  } catch (const InputError&) {
+    return "";  // of another version, or no plan
+  }
+}
+
 /// File that the run of a plan --out folder reads, on the cluster of the folder.
 CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
   const std::filesystem::path folder = o.file, plan_file = folder / io::kPlanFile;
@@ -290,15 +306,24 @@ CheckResult check(const CheckRequest& asked) {
   version("--framework-version", asked.version, "write it like 1.6");
   if (!faults.empty()) throw InputError(std::move(faults));
   const io::Catalog catalog = io::Catalog::standard();
-  const CheckRequest request = of_folder(asked, catalog);
+  CheckRequest request = of_folder(asked, catalog);
   const planner::Target& target = target_of(request);
+  std::string machine_of = take_machine_next_to(request, target, catalog);
   CheckResult result =
       &target == &targets::nxdt() ? checked(request, catalog) : checked_run(request, target, catalog);
+  result.machine_of = std::move(machine_of);
+  if (!result.machine_of.empty()) note(result.findings, "instance", machine_next_to(result));
   std::stable_sort(result.findings.begin(), result.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   result.verdict = verdict_of(result.findings);
   if (!result.nearest.empty()) point_to_nearest(result.findings);
   return result;
+}
+
+std::string machine_next_to(const CheckResult& checked) {
+  const std::string& type = checked.job.cluster.instance.name;
+  return fmt::format("{} as in {}; state another with --instance", type.empty() ? "the machine is" : type,
+                     printable(checked.machine_of, 200));
 }
 
 std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near, const std::string& text,

@@ -40,11 +40,15 @@ struct CheckResult {
   std::string text;                          ///< of the file
   targets::NxdtConfig config;
   std::string no_prediction;   ///< reason why there is none
+  std::string machine_of;      ///< the plan.json next to the file, if the machine is that of its plan; else ""
   std::size_t not_judged = 0;  ///< flags that nothing is known of
 };
 
 /// Throws InputError if the file is no config of the target.
 [[nodiscard]] CheckResult check(const CheckRequest& request);
+
+/// Remark on a machine that is that of the plan.json next to the file: CheckResult::machine_of.
+[[nodiscard]] std::string machine_next_to(const CheckResult& checked);
 
 /// Nearest configs, each with its diff, fewest changed keys first. Keys that an interpolation changes as a
 /// consequence are no longer among the changes.

@@ -13,6 +13,7 @@
 #include "models/framework/framework.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::api {
 
@@ -143,6 +144,15 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
                       : launched  ? nodes_of(*launched, job.cluster.instance, {o.file, 0, 0}, "--nnodes")
                                   : std::max(1, o.planned_nodes);
   add_other_nodes(result.findings, o, job.cluster.nodes, {o.file, 0, 0}, "--nnodes");
+  if (const int hosts = static_cast<int>(job.cluster.hosts()); o.nodes > 0 && launched && *launched != hosts)
+    result.findings.push_back(
+        {.rule = "instance",
+         .severity = Severity::warning,
+         .key = "--nnodes",
+         .at = {o.file, 0, 0},
+         .message = fmt::format("the file starts on {}, --nodes says {}, for which it is judged",
+                                counted(*launched, "host"), hosts),
+         .fix = "leave --nodes out, or write that number into the file"});
   if (o.nodes <= 0 && o.planned_nodes <= 0) {
     note(result.findings, "instance",
          (launched ? "as the file says: " : "assumed: ") +

@@ -80,7 +80,7 @@ Side on_cluster(const CompareRequest& r, const std::string& name, const ClusterW
   return side_of(name, planner::as_planned(best.stack->job, *plan), best.stack, *plan);
 }
 
-Side of_config(const CompareRequest& r, const std::string& name) {
+Side of_config(const CompareRequest& r, const std::string& name, Remarks& remarks) {
   CheckRequest check;
   check.file = name;
   check.target = r.target;
@@ -97,6 +97,7 @@ Side of_config(const CompareRequest& r, const std::string& name) {
     check.nodes = *number;
   }
   CheckResult checked = api::check(check);
+  if (!checked.machine_of.empty()) remarks.add(machine_next_to(checked), "instance");
   if (!checked.prediction)
     throw fault(name, "there is no prediction: " + checked.no_prediction, "trnplan check says what is wrong");
   std::vector<planner::Violation> broken;
@@ -117,7 +118,7 @@ Side read_side(const CompareRequest& r, const std::string& name, Remarks& remark
     const calibrate::WhatRan ran = ran_of_folder(name, io::Catalog::standard(), remarks);
     return predicted(name, resolve(ran.job, r, {.one_strategy = true}, remarks), *ran.strategy, remarks);
   }
-  if (exists) return of_config(r, name);
+  if (exists) return of_config(r, name, remarks);
   if (r.job.job.empty())
     throw fault(name, "it is no file, and a strategy or a cluster needs a job",
                 "add --job JOB, or correct the path");

@@ -276,6 +276,11 @@ std::string usual_instance() {
   }
 }
 
+std::string machine_of(const io::Catalog& catalog, const std::string& stated, int processes, int nodes) {
+  return stated.empty() ? catalog.instance_of_ranks(processes, nodes > 1)
+                        : load_instance(catalog, stated).name;
+}
+
 std::string profile_name(const std::string& name) {
   return name.empty() ? io::Catalog::standard().default_profile() : name;
 }

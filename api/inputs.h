@@ -47,6 +47,10 @@ inline constexpr std::size_t kCsvBytes = 64u << 20;
 [[nodiscard]] topology::Instance load_instance(const io::Catalog& catalog, const std::string& name);
 /// The same; the default one for "".
 [[nodiscard]] topology::Instance load_instance_or_usual(const io::Catalog& catalog, const std::string& name);
+/// Instance type of a config that states how many processes a node has: `stated`, else the catalogue's with so many
+/// cores a host; "" if none has. Throws InputError if `stated` is unknown.
+[[nodiscard]] std::string machine_of(const io::Catalog& catalog, const std::string& stated, int processes,
+                                     int nodes);
 /// Adds remarks on observations, assumptions and replacements. Throws InputError.
 [[nodiscard]] io::JobReading load_job(const JobInput& input, const io::Catalog& catalog, Remarks& remarks);
 

@@ -42,6 +42,7 @@ std::optional<WhatRan> ran_of_script(const StatedRun& stated, Remarks& remarks) 
                                .recommends = false});
   for (const targets::Finding& assumed : assumptions(checked.findings))
     remarks.add(fmt::format("{}: {}", printable(stated.config), assumed.message), assumed.rule);
+  if (!checked.machine_of.empty()) remarks.add(machine_next_to(checked), "instance");
   if (checked.prediction) return WhatRan{checked.job, checked.prediction->strategy, stated.config};
   remarks.add(fmt::format("{}: there is no prediction for what ran: {}", printable(stated.config),
                           checked.no_prediction));
@@ -60,13 +61,22 @@ std::optional<WhatRan> ran_of_config(const StatedRun& stated, const io::Catalog&
                       "leave it out"});
   targets::NxdtConfig config = targets::read_nxdt(path, files);
   if (stated.nodes > 0)
-    targets::set_nodes(config, stated.nodes * load_instance_or_usual(catalog, instance).hosts);
+    targets::set_nodes(config,
+                       stated.nodes * (instance.empty() ? 1 : load_instance(catalog, instance).hosts));
   const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog, files);
   const targets::NxdtReading reading = targets::interpret(config, architecture.architecture);
   WhatRan ran;
   ran.job.architecture = architecture.architecture;
   ran.job.training = reading.training;
-  ran.job.cluster.instance = load_instance_or_usual(catalog, instance);
+  const std::string type = machine_of(catalog, instance, reading.devices, reading.nodes);
+  const auto refuse_devices = [&](const std::string& whose) {
+    const targets::NxdtKey* devices = config.find("trainer.devices");
+    throw InputError({devices == nullptr ? SourcePos{path, 0, 0} : devices->at, "trainer.devices",
+                      fmt::format("{} processes a node, and {}", reading.devices, whose),
+                      "state the machine with --instance, or the processes that ran"});
+  };
+  if (type.empty()) refuse_devices("no instance type of the catalogue has as many cores");
+  ran.job.cluster.instance = load_instance(catalog, type);
   const topology::Instance& machine = ran.job.cluster.instance;
   if (reading.nodes % machine.hosts != 0) {
     throw InputError({{path, 0, 0},
@@ -74,6 +84,9 @@ std::optional<WhatRan> ran_of_config(const StatedRun& stated, const io::Catalog&
                       fmt::format("{} hosts, and a {} is {}", reading.nodes, machine.name, machine.hosts),
                       "state the machine with --instance"});
   }
+  if (reading.devices != machine.host_cores())
+    refuse_devices(fmt::format("a {} has {} cores{}", machine.name, machine.host_cores(),
+                               machine.hosts > 1 ? " a host" : ""));
   ran.job.cluster.nodes = reading.nodes / machine.hosts;
   ran.job.software = reading.software;
   ran.strategy = reading.strategy;

@@ -49,8 +49,8 @@ std::string plan_words(const api::CheckRequest& o, const std::string& file) {
 
 int run(const CheckOptions& o) {
   const api::CheckResult checked = api::check(o.request);
-  const auto& [verdict, findings, predicted, stack, job, near, text, config, no_prediction, not_judged] =
-      checked;
+  const auto& [verdict, findings, predicted, stack, job, near, text, config, no_prediction, machine_of,
+               not_judged] = checked;
   const planner::Plan* prediction = predicted ? &*predicted : nullptr;
   if (o.common.json()) {
     print(api::document(checked));

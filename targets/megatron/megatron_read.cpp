@@ -340,6 +340,19 @@ class Reader {
     return fault;
   }
 
+  /// START INCREMENT SAMPLES: NVIDIA/Megatron-LM@86df799:megatron/core/num_microbatches_calculator.py.
+  void doubt_ramp(const Stated& ramp) {
+    const bool whole = ramp.values.size() == 3;
+    r_.doubts.push_back(
+        {ramp.at, "--rampup-batch-size",
+         fmt::format("the batch grows{}: the steps before its end are smaller and shorter, take longer for "
+                     "each sequence, and are not predicted",
+                     whole ? fmt::format(" from {} sequences over the first {}",
+                                         printable(ramp.values[0], 20), printable(ramp.values[2], 20))
+                           : ""),
+         "take the prediction for the steps after it; trnplan watch compares by the sequences of each step"});
+  }
+
   /// Unknown flags end the run.
   void note_near() {
     std::vector<std::string> deciding;
@@ -349,6 +362,10 @@ class Reader {
     for (const auto& one : flags_) {
       const std::string& name = one.first;
       if (settings_.key(name) != nullptr) continue;
+      if (name == "--rampup-batch-size") {
+        doubt_ramp(one.second);
+        continue;
+      }
       ++others;
       // Of what is no script of Megatron-LM's all are others, and no name near them means anything.
       constexpr std::size_t kMostNamed = 1000;
