@@ -162,7 +162,9 @@ void write_watch_report(const ReportFile& file, const std::vector<std::string>& 
   page.add("eta_seconds", r.eta_seconds);
   page.add("usd_so_far", r.usd_so_far);
   page.add("usd_total", r.usd_total);
+  page.add("steps_before", r.steps_before);
   page.add("loss", r.loss);
+  page.add("loss_lost", r.loss_lost);
   page.add("losses", curve_part(run.losses));
   page.add("gradient_norms", curve_part(run.gradient_norms));
   page.add("alarms", alarms_part(r));

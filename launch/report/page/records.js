@@ -171,7 +171,8 @@ function watchPage() {
         d.lost_steps > 0 ? `${count(d.lost_steps, "step")} repeated` : "no step repeated"),
       known(d.eta_seconds) ? tile("eta", "Left", duration(d.eta_seconds), "at this goodput") : null,
       known(d.loss) ?
-        tile("loss", "Loss", String(+d.loss.toPrecision(5)),
+        tile("loss", "Loss", d.loss_lost ? "NaN" : String(+d.loss.toPrecision(5)),
+          d.loss_lost    ? `${+ d.loss.toPrecision(5)} before` :
           known(c.lowest) ? `lowest ${+ c.lowest.toPrecision(5)} at step ${grouped(c.lowest_step)}` : null) :
         null,
       known(d.memory_bytes) ?
@@ -181,7 +182,8 @@ function watchPage() {
                                             `predicted ${gib(d.predicted_memory_bytes)} GiB`) :
                                             null,
       known(d.usd_so_far) ?
-          tile("cost", "USD so far", usd(d.usd_so_far), known(d.usd_total) ? `of ${usd(d.usd_total)}` : null) :
+          tile("cost", d.steps_before > 0 ? "USD of this log" : "USD so far", usd(d.usd_so_far),
+            known(d.usd_total) ? `of ${usd(d.usd_total)}${d.steps_before > 0 ? " for the whole run" : ""}` : null) :
                                                                              null)));
   if (d.commands.length > 0) nextPart();
   stepsPart();
