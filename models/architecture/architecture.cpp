@@ -87,16 +87,19 @@ double attention_flops(const Architecture& a, double seen) {
   return 12.0 * a.layers * static_cast<double>(a.heads) * a.head_dim * seen;
 }
 
-/// Tokens of the square's row that stand for what a token sees, twice as many; all without a window.
-double seen_tokens(const Architecture& a, double sequence) {
-  const bool window = a.causal && a.sliding_window > 0;
-  return window ? 2 * causal_scores(sequence, a.sliding_window) / sequence : sequence;
-}
-
 }  // namespace
 
+bool has_window(const Architecture& a, int sequence) {
+  return a.sliding_window > 0 && a.sliding_window < sequence;
+}
+
+double seen_share(const Architecture& a, double tokens) {
+  const bool window = a.causal && a.sliding_window > 0;
+  return window ? 2 * causal_scores(tokens, a.sliding_window) / (tokens * tokens) : 1;
+}
+
 double model_flops_per_token(const Architecture& a, int sequence) {
-  return six_n_flops_per_token(a) + attention_flops(a, seen_tokens(a, sequence));
+  return six_n_flops_per_token(a) + attention_flops(a, sequence * seen_share(a, sequence));
 }
 
 ProductFlops product_flops_per_token(const Architecture& a, int sequence) {

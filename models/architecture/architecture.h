@@ -75,6 +75,13 @@ bool has_linear_biases(const Architecture& a);
 /// Scores of `tokens` of which each sees itself and those before it, `window` at most.
 double causal_scores(double tokens, double window);
 
+/// True if the window hides tokens of a sequence.
+bool has_window(const Architecture& a, int sequence);
+
+/// Share of the square of `tokens` x `tokens` scores that counts as attention: twice what a causal window lets tokens
+/// see, 1 without a window.
+double seen_share(const Architecture& a, double tokens);
+
 /// Training FLOPs per token, 6N + 12*L*h*s: full attention square, no recompute (Chowdhery et al. 2022, PaLM,
 /// appendix B). With a sliding window s is twice the tokens that one sees on average, which is s without one.
 double model_flops_per_token(const Architecture& a, int sequence);

@@ -1,5 +1,6 @@
 // Operators of one core for attention, with the products around it.
 #include <algorithm>
+#include <cmath>
 
 #include "models/framework/framework.h"
 #include "models/operators/operators.h"
@@ -15,11 +16,11 @@ void LayerModel::attention_block_of(OperatorList& list, double units, double byt
   if (s_.flash_attention) {
     list.push_back(operator_of("attention", device_.flash_attention(on_, shape)));
     list.back().attention = shape;
-    return;
+  } else {
+    const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * blocks;
+    const Bytes traffic(bytes_per_score * element_bytes_ / 2 * scores);
+    list.push_back(operator_of("attention", device_.plain_attention(on_, shape, traffic)));
   }
-  const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * blocks;
-  const Bytes traffic(bytes_per_score * element_bytes_ / 2 * scores);
-  list.push_back(operator_of("attention", device_.plain_attention(on_, shape, traffic)));
 }
 
 namespace {
@@ -40,12 +41,17 @@ double scored_share(const Architecture& a, bool flash, bool balanced, double tok
 
 }  // namespace
 
-/// Appends attention. With context parallel it is that of the last rank: its own block, then every other one
-/// while the next arrives, where the framework overlaps them. If all ranks have equally many scores, each block counts half. Backward moves the
-/// gradients of K and V along.
+/// Appends attention. With context parallel it is that of the last rank: its own block, then every other one while the
+/// next arrives, where the framework overlaps them. If all ranks have equally many scores, each block counts half.
+/// Backward moves the gradients of K and V along. Blocks that a window hides start no kernel; the FLOPs of the others
+/// count together as the model's own do (seen_share).
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
   const bool balanced = framework_of(s_).balances_context();
   const int ranks = s_.context_parallel;
+  const double seen = seen_share(a_, sequence_ * ranks);
+  double shares = 0;
+  for (int block = 0; block < ranks; ++block)
+    shares += scored_share(a_, s_.flash_attention, balanced, sequence_, block);
   const bool overlaps = framework_of(s_).overlaps_layers(s_);
   const double keys = framework_of(s_).repeats_keys() ? heads_ * a_.head_dim : kv_width_ / 2;
   for (int block = 0; block < ranks; ++block) {
@@ -58,8 +64,10 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
                       .bytes = Bytes(tensors * element_bytes_ * tokens_ * keys),
                       .overlapped = overlaps});
     }
-    attention_block_of(list, units, bytes_per_score,
-                       scored_share(a_, s_.flash_attention, balanced, sequence_, block));
+    const double share = scored_share(a_, s_.flash_attention, balanced, sequence_, block);
+    if (share <= 0) continue;
+    attention_block_of(list, units, bytes_per_score, share);
+    if (seen < 1) list.back().flops = list.back().flops * (ranks * seen * share / std::ceil(share) / shares);
   }
 }
 

@@ -48,7 +48,7 @@ void need_llama(const models::Job& job, std::vector<planner::Violation>& broken)
   if (a.qk_norm) broken.push_back(target_lacks("norms of queries and keys", ""));
   if (a.head_dim != 0 && a.heads > 0 && a.head_dim != a.hidden / a.heads)
     broken.push_back(target_lacks("heads of a size other than hidden_size / num_attention_heads", ""));
-  if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
+  if (models::has_window(a, job.training.sequence)) {
     broken.push_back(target_lacks("a sliding window shorter than the sequence",
                                   "train shorter sequences, which the window does not cut"));
   }

@@ -13,8 +13,9 @@ namespace trnplan::targets {
 namespace {
 
 constexpr const char* kTag = "v0.2.2";
-/// Its converter to FP8 needs it, and requirements.txt does not name it. v0.2.2 asks for v0.9.0 or later, which has recipes
-/// by name (torchtitan/components/quantization/float8.py); without kernels of its own, as docs/float8.md installs it.
+/// Its converter to FP8 needs it, and requirements.txt does not name it. v0.2.2 asks for v0.9.0 or later, which has
+/// recipes by name (torchtitan/components/quantization/float8.py); without kernels of its own, as docs/float8.md
+/// installs it.
 constexpr const char* kTorchao = "USE_CPP=0 pip install 'torchao>=0.9.0'";
 
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
@@ -24,7 +25,7 @@ void need_model(const models::Job& job, std::vector<planner::Violation>& broken)
         "the model is not a Llama 3 or 3.1 of 8, 70 or 405 B, the sizes for which plans are written", ""));
   } else if (!a.rope_scaling.empty() && a.llama31_rope_factor != 8.0) {
     broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
-  } else if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
+  } else if (models::has_window(a, job.training.sequence)) {
     broken.push_back(target_lacks("a sliding window shorter than the sequence", ""));
   }
 }

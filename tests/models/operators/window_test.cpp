@@ -34,6 +34,14 @@ double attention_seconds(const Job& job, const std::string& strategy) {
   return seconds;
 }
 
+Flops attention_flops_of(const Job& job, const std::string& strategy) {
+  const Strategy s = strategy_of(job, strategy);
+  Flops flops{};
+  for (const Operator& op : LayerModel(job, s, datasheet()).layer_forward())
+    if (op.name == "attention") flops += op.flops;
+  return flops;
+}
+
 double share(int sequence, const std::string& strategy) {
   return attention_seconds(windowed(sequence), strategy) / attention_seconds(full(sequence), strategy);
 }
@@ -71,6 +79,34 @@ TEST_CASE("without flash attention scores are a band as wide as the window", "[m
   CHECK(kept(windowed(4096)) == kept(full(4096)));
   // 3 x 2 bytes for each score: of 8192 x 8192 per head half are gone.
   CHECK(near((kept(full(8192)) - kept(windowed(8192))) / (6.0 * 32 / 8 * 8192 * 4096), 1.0));
+}
+
+// Catches: on GPUs a block without scores took no number of seconds, so that each such layout was refused as longer
+// than the clock.
+TEST_CASE("a block of context parallel that the window hides takes no time", "[models][gpu]") {
+  Job job = windowed(32768);
+  job.cluster = {test_catalog().instance("p5.48xlarge"), 1};
+  const Profile profile = test_catalog().profile("h100");
+  const auto seconds = [&](const std::string& text) {
+    const Strategy s = strategy_of(job, text);
+    double all = 0;
+    for (const Operator& op : LayerModel(job, s, profile).layer_forward())
+      if (op.name == "attention") all += op.seconds.value;
+    return all;
+  };
+  // Of four ranks the last one's own 8192 tokens and half of the next window's: no more than of two ranks.
+  CHECK(seconds("tp=2,cp=4,framework=megatron") > 0);
+  CHECK(seconds("tp=2,cp=4,framework=megatron") < seconds("tp=2,cp=2,framework=megatron"));
+}
+
+// Catches: an HFU that counts scores which no kernel computes, 110 % of Mistral 7B at 32768. The shares are of 8192
+// tokens, as below, also where they are cut into four ranks of which the window reaches three.
+TEST_CASE("executed FLOPs of attention count what the window shows", "[models]") {
+  for (const char* strategy : {"tp=8", "tp=8,flash=false", "tp=8,cp=4"}) {
+    INFO(strategy);
+    CHECK(attention_flops_of(windowed(8192), strategy) / attention_flops_of(full(8192), strategy) ==
+          Approx(6144.0 / 8192));
+  }
 }
 
 // Of 8192 tokens the first 4096 see 2048 on average, the others 4096: 3072, twice of which stand for the square.
