@@ -7,9 +7,9 @@ namespace trnplan::targets {
 
 namespace {
 
-// Names that pretrain_gpt.py takes: NVIDIA/Megatron-LM@d98e8a6 megatron/training/arguments.py, post_training/arguments.py
-// and the fields of the classes of configuration of which arguments.py makes flags, those with a "no" too. Some of the
-// fields are not made into flags: a name that is missing here is none.
+// Names that pretrain_gpt.py takes: NVIDIA/Megatron-LM@d98e8a6 megatron/training/arguments.py,
+// post_training/arguments.py and the fields of the classes of configuration of which arguments.py makes flags, those
+// with a "no" too. Some of the fields are not made into flags: a name that is missing here is none.
 constexpr const char* kAllFlags =
     "---cpu-offloading-context --account-for-embedding-in-pipeline-split "
     "--account-for-loss-in-pipeline-split "

@@ -1,5 +1,6 @@
-// Flags of pretrain_gpt.py that state one member each, named once: what writes a script walks them with a writer, what reads one with a
-// reader. A flag that is added here is written and read; its kind and bounds are a row of megatron_keys.cpp. Private to this room.
+// Flags of pretrain_gpt.py that state one member each, named once: what writes a script walks them with a writer, what
+// reads one with a reader. A flag that is added here is written and read; its kind and bounds are a row of
+// megatron_keys.cpp. Private to this room.
 #pragma once
 
 #include <string>

@@ -6,8 +6,8 @@ namespace trnplan::targets {
 
 using models::model_limits, models::run_limits;
 
-// Kinds, usual values and choices: NVIDIA/Megatron-LM@d98e8a6 megatron/training/arguments.py, megatron/training/config and
-// megatron/core/transformer/transformer_config.py.
+// Kinds, usual values and choices: NVIDIA/Megatron-LM@d98e8a6 megatron/training/arguments.py, megatron/training/config
+// and megatron/core/transformer/transformer_config.py.
 namespace {
 
 using enum KeyKind;
@@ -183,6 +183,7 @@ const std::vector<StartKey>& megatron_deciding_keys() {
           {"--moe-layer-freq", any},
           {"--mtp-num-layers", any},
           {"--window-size", any},
+          {"--window-attn-skip-freq", any},
           {"--vocab-file", any},
           {"--merge-file", any},
           {"--pipeline-model-parallel-layout", any},

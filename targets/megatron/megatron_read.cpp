@@ -20,6 +20,7 @@
 #include "text/diagnostic.h"
 #include "text/figures.h"
 #include "text/log_lines.h"
+#include "text/parse.h"
 #include "units/product.h"
 
 namespace trnplan::targets {
@@ -53,6 +54,7 @@ class Reader {
       r_.architecture = *model_;
     else
       read_model();
+    read_window(r_.architecture);
     read_degrees();
     read_recompute();
     read_rest();
@@ -101,6 +103,19 @@ class Reader {
     read_capacity(a);
   }
 
+  /// Tokens before and after one that it sees, besides itself: "4095,0", also in parentheses; -1: all of them.
+  void read_window(models::Architecture& a) {
+    if (!on("--window-size")) return;
+    std::string sides = text("--window-size");
+    std::erase_if(sides, [](char c) { return c == '(' || c == ')' || c == ' '; });
+    const std::vector<std::string> parts = comma_parts(sides);
+    const std::optional<int> before = parts.size() == 2 ? parse_whole(parts[0]) : std::nullopt;
+    if (before && *before >= -1 && *before < models::run_limits.sequence && parts[1] == "0")
+      a.sliding_window = *before + 1;
+    else
+      r_.config.not_modelled.emplace_back("--window-size " + text("--window-size"));
+  }
+
   /// Tokenizers whose size their name tells: GPT-2's, which pretrain_gpt.py takes where none is named, and Llama 2's
   /// (huggingface.co/openai-community/gpt2 and meta-llama/Llama-2-7b-hf, config.json).
   void read_vocabulary(models::Architecture& a) {
@@ -119,8 +134,8 @@ class Reader {
                       a.vocabulary));
   }
 
-  /// Padded to it, each expert has as many places; else it drops what comes beyond, which evenly routed tokens reach where
-  /// the factor is below 1.
+  /// Padded to it, each expert has as many places; else it drops what comes beyond, which evenly routed tokens reach
+  /// where the factor is below 1.
   void read_capacity(models::Architecture& a) {
     const double factor = values_.number("--moe-expert-capacity-factor", -1);
     if (factor < 0) return;
@@ -272,9 +287,11 @@ class Reader {
     r_.config.software.framework = "megatron";
     for (const char* name :
          {"--use-megatron-fsdp", "--use-torch-fsdp2", "--multi-latent-attention", "--mtp-num-layers",
-          "--moe-layer-freq", "--moe-shared-expert-intermediate-size", "--window-size"}) {
+          "--moe-layer-freq", "--moe-shared-expert-intermediate-size", "--window-attn-skip-freq"}) {
       if (on(name)) r_.config.not_modelled.emplace_back(name);
     }
+    if (s.context_parallel > 1 && r_.architecture.sliding_window > 0)
+      r_.config.not_modelled.emplace_back("--window-size with context parallelism");
     const std::string dispatcher = text("--moe-token-dispatcher-type", "allgather");
     const bool flex = r_.architecture.experts > 0 && dispatcher == "flex";
     if (flex) s.framework = models::stated_framework("megatron-flex");
@@ -320,7 +337,8 @@ class Reader {
       values_.add_unless_told(std::move(d));
   }
 
-  /// The loop of Megatron-Bridge's recipes is this one with these flags (kBridgeOptions in models/framework/megatron.h).
+  /// The loop of Megatron-Bridge's recipes is this one with these flags (kBridgeOptions in
+  /// models/framework/megatron.h).
   bool drives_like_bridge() const {
     for (const char* needed : {"--grad-reduce-in-bf16", "--cross-entropy-loss-fusion",
                                "--overlap-grad-reduce", "--overlap-param-gather"}) {

@@ -36,10 +36,6 @@ void need_model(const models::Job& job, std::vector<planner::Violation>& broken)
     broken.push_back(target_lacks("a rotary base that is not a whole number", ""));
   if (!a.rope_scaling.empty() && !a.llama31_rope_factor)
     broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
-  if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
-    broken.push_back(target_lacks("a sliding window shorter than the sequence",
-                                  "train shorter sequences, which the window does not cut"));
-  }
 }
 
 /// Named modules of --recompute-modules; with flash attention CoreAttention is never called.
@@ -108,11 +104,18 @@ std::string dispatcher_of(const models::Strategy& s) {
 void need_program(const models::Job& job, const models::Strategy& s,
                   std::vector<planner::Violation>& broken) {
   const models::Architecture& a = job.architecture;
+  // --cp-comm-type p2p, the default: NVIDIA/TransformerEngine transformer_engine/pytorch/attention/context_parallel.py
+  // asserts a2a or all_gather for a window.
+  if (models::has_window(a, job.training.sequence) && s.context_parallel > 1) {
+    broken.push_back(target_lacks("a sliding window shorter than the sequence with context parallelism",
+                                  "pin context_parallel to 1"));
+  }
   if (dispatcher_of(s).empty()) {
     broken.push_back(target_lacks(fmt::format("the training loop of {}", s.framework),
                                   "pin framework to megatron or megatron-flex, or leave it out"));
   }
-  // MoEFlexTokenDispatcher's assertions and TransformerConfig's (NVIDIA/Megatron-LM@0014f137 megatron/core/transformer).
+  // MoEFlexTokenDispatcher's assertions and TransformerConfig's (NVIDIA/Megatron-LM@0014f137
+  // megatron/core/transformer).
   if (dispatcher_of(s) == kFlex && (a.experts == 0 || s.tensor_parallel * s.expert_parallel == 1))
     broken.push_back(target_lacks("the flex dispatcher without ranks to send tokens to",
                                   "pin framework to megatron, or expert_parallel to more than 1"));
@@ -237,6 +240,9 @@ void put_model(Words& w, const models::Job& job, const models::Strategy& s, cons
   size_flags(io, a);
   put_positions(w, job);
   block_flags(io, a);
+  // Tokens before and after one that it sees, besides itself.
+  if (models::has_window(a, job.training.sequence))
+    w.flag("--window-size", fmt::format("{},0", a.sliding_window - 1));
   w.number("--attention-dropout", a.dropout ? 0.1 : 0).number("--hidden-dropout", a.dropout ? 0.1 : 0);
   w.number("--init-method-std", recipe.init_std);
   if (a.experts == 0) return;

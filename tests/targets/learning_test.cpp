@@ -280,8 +280,9 @@ TEST_CASE("NxDT: what a job leaves open is learned as the shipped config of the 
   }
 }
 
-// Megatron's script for Llama-3 8B has 1,953,125,000 sequences of 8,192 tokens, 16T, and a warm-up of 3,906,252. By 128 a step
-// that is 15,258,789 and 30,517; of sequences 16 times as long a sixteenth: 953,674 and 1,907. It wrote 256T of tokens.
+// Megatron's script for Llama-3 8B has 1,953,125,000 sequences of 8,192 tokens, 16T, and a warm-up of 3,906,252. By 128
+// a step that is 15,258,789 and 30,517; of sequences 16 times as long a sixteenth: 953,674 and 1,907. It wrote 256T of
+// tokens.
 TEST_CASE("a recipe that counts sequences keeps its tokens at another length", "[targets]") {
   const auto written = [](int sequence) {
     models::Job job = job_of("llama3-8b", 2, sequence, 128);

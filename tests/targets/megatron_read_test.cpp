@@ -175,8 +175,8 @@ planner::RunReading run_of(const std::string& text, int ranks = 16, int hosts = 
 
 }  // namespace
 
-// Three grammars that shipped scripts have: arrays and quoted pairs behind a condition, Slurm with defaults by the number of
-// nodes, a line inside "bash -c".
+// Three grammars that shipped scripts have: arrays and quoted pairs behind a condition, Slurm with defaults by the
+// number of nodes, a line inside "bash -c".
 TEST_CASE("a script of Megatron-LM is followed through its variables", "[targets]") {
   const planner::RunReading arrays = run_of(
       "TP=2; SEQ=${2:-8192}; KIND=\"fp8\"\nMODEL=(\n  --num-layers 32 --hidden-size 4096 "
@@ -288,6 +288,17 @@ TEST_CASE("no experts may be written as 0", "[targets]") {
   CHECK(run.architecture.experts_per_token == megatron("").architecture.experts_per_token);
   CHECK(run.architecture.intermediate == 14336);
   CHECK(contains(refused("--num-experts -1\n"), "--num-experts: \"-1\" is not a whole number from 0 to"));
+}
+
+// A token sees itself and those before it. Catches: a script of Mistral that had no prediction.
+TEST_CASE("a sliding window is read as the tokens before a token", "[targets]") {
+  CHECK(megatron("--window-size 4095,0\n").architecture.sliding_window == 4096);
+  CHECK(megatron("--window-size '(4095, 0)'\n").architecture.sliding_window == 4096);
+  CHECK(megatron("--window-size -1,0\n").architecture.sliding_window == 0);
+  for (const char* other : {"127,1", "4095", "x,0"}) {
+    INFO(other);
+    CHECK(megatron(std::string("--window-size ") + other + "\n").config.not_modelled.size() == 1);
+  }
 }
 
 // Catches: a value that only the shell knows taken for the parser's own.

@@ -237,8 +237,8 @@ TEST_CASE("recipes of NeMo are read as Megatron-LM's arguments", "[targets]") {
                  "model.tensor_model_parallel_size"));
 }
 
-// Catches: nodes that divide by zero or overflow, adapters that are predicted as full training, faults at keys of the other
-// NeMo, and values that silently count as another.
+// Catches: nodes that divide by zero or overflow, adapters that are predicted as full training, faults at keys of the
+// other NeMo, and values that silently count as another.
 TEST_CASE("what a recipe of NeMo cannot mean is said at its key", "[targets]") {
   const planner::Target& megatron = *targets::find("megatron");
   const models::Architecture model = test_catalog().architecture("llama3-8b");

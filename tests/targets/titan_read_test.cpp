@@ -78,7 +78,8 @@ TEST_CASE("settings of a TOML that nothing here predicts are named", "[targets]"
   CHECK(apart.notes.size() == 1);
 }
 
-// v0.2.2 torchtitan/distributed/utils.py: mixed precision is fully_shard's, or autocast's of DDP and of a single device.
+// v0.2.2 torchtitan/distributed/utils.py: mixed precision is fully_shard's, or autocast's of DDP and of a single
+// device.
 TEST_CASE("TP or PP without FSDP or CP are read as FP32", "[targets]") {
   const auto precision = [](const std::string& degrees, int ranks) {
     return titan("[parallelism]\n" + degrees, ranks).config.strategy.precision;

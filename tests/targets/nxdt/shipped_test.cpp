@@ -68,8 +68,8 @@ struct Shipped {
   const char* name;
   const char* instance;
   /// Deliberate differences. context_parallel_size and fuse_qkv: NxDT's defaults, written out. weight_decay:
-  /// the 0.01 that NxDT uses whatever stands there. xla_downcast_bf16: ignored unless the type is manual. inflight requests: 5,
-  /// as most configs have.
+  /// the 0.01 that NxDT uses whatever stands there. xla_downcast_bf16: ignored unless the type is manual. inflight
+  /// requests: 5, as most configs have.
   std::set<std::string> differ;
 };
 

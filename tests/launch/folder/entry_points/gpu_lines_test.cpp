@@ -1,4 +1,5 @@
 // Command lines and TOMLs of the shipped recipes for GPUs, right and wrong.
+#include "targets/megatron/megatron_rules.h"
 #include "tests/catch.h"
 #include "tests/launch/folder/entry_points/gpu_assertions.h"
 #include "tests/launch/folder/entry_points/shipped_lines.h"
@@ -146,5 +147,16 @@ TEST_CASE("wrong lines for GPUs are refused for what is wrong", "[launch][gpu]")
       said += fault + "\n";
     INFO(said);
     CHECK(said.find(wrong.says) != std::string::npos);
+  }
+}
+
+// Both lists name flags of pretrain_gpt.py, each from a list of its own: of its help, and of its sources. Catches: a
+// flag that the list of `check` lacks, which it would warn of in a right script.
+TEST_CASE("check knows every flag of Megatron-LM's help", "[launch][gpu]") {
+  const Node& flags = *entry_point_table().find("megatron-lm")->find("flags");
+  REQUIRE(flags.entries.size() > 600);
+  for (const Node::Entry& flag : flags.entries) {
+    INFO(flag.key);
+    CHECK(targets::is_megatron_flag(flag.key));
   }
 }

@@ -220,7 +220,8 @@ struct Derived {
 };
 
 // Llama-2 70B on 32 nodes, batch 1024. The shipped line of NxD has TP 32 x PP 8, so that DP is 1024 cores / 256 = 4.
-// With TP 8 x PP 16 it is 1024 / 128 = 8; no line of NxD with these degrees is published, of NeMo-Megatron one is (above).
+// With TP 8 x PP 16 it is 1024 / 128 = 8; no line of NxD with these degrees is published, of NeMo-Megatron one is
+// (above).
 constexpr Derived kDegrees[] = {
     {"--tensor_parallel_size", "32", "8", "the plan's"},
     {"--pipeline_parallel_size", "8", "16", "the plan's"},
