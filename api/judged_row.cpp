@@ -15,7 +15,7 @@ std::string problem_of(const InputError& e) {
 
 void take_memory(const planner::Judgement& j, ScoredRow& row, const models::Profile& profile,
                  calibrate::RowMemory memory) {
-  if (!j.memory) return;
+  if (!j.memory || !memory.known) return;
   const models::StageMemory& stage = memory.first_stage ? j.memory->stages.front() : j.memory->worst();
   row.predicted_memory = models::held_by(stage, profile, memory.held).value;
   row.fit_probability = j.memory->fit_probability;

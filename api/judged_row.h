@@ -14,7 +14,7 @@ namespace trnplan::api {
 /// First fault of a refused input, as the reason for which a row is skipped.
 [[nodiscard]] std::string problem_of(const InputError& e);
 
-/// Takes memory and whether it fits; nothing if the judgement has no memory.
+/// Takes memory and whether it fits; nothing if the judgement has no memory, or the row does not state what it keeps.
 void take_memory(const planner::Judgement& judgement, calibrate::ScoredRow& row,
                  const models::Profile& profile, calibrate::RowMemory memory);
 /// Takes memory and step, or the reason for which there is no step.

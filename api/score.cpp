@@ -173,10 +173,10 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
       } else {
         if (asked.job.architecture.experts > 0) row.source += ", experts";  // scored separately
         const std::optional<double> all_reduce = network_state ? run.all_reduce : std::nullopt;
-        const auto [it, fresh] =
-            known.try_emplace(key_of(asked.job, asked.strategy) +
-                              fmt::format("|{}|{}{}", all_reduce.value_or(0),
-                                          static_cast<int>(asked.memory.held), asked.memory.first_stage));
+        const auto [it, fresh] = known.try_emplace(key_of(asked.job, asked.strategy) +
+                                                   fmt::format("|{}|{}{}{}", all_reduce.value_or(0),
+                                                               static_cast<int>(asked.memory.held),
+                                                               asked.memory.first_stage, asked.memory.known));
         if (fresh) {
           predictor.predict(std::move(asked.job), asked.strategy, row, all_reduce, asked.memory);
           it->second = prediction_of(row);

@@ -78,17 +78,17 @@ models::Architecture network_of(const LayoutRun& run, const LayoutRule& source) 
 }
 
 int nodes_of(int gpus, topology::Instance& instance) {
-  const int cores = instance.cores();
-  if (gpus < cores && gpus % instance.cores_per_chip == 0) {
-    const int chips = gpus / instance.cores_per_chip;
-    instance = part_of(std::move(instance), chips);
-    return 1;
-  }
-  return gpus % cores == 0 && gpus / cores <= topology::kMostNodes ? gpus / cores : 0;
+  const int cores = instance.cores(), nodes = (gpus + cores - 1) / cores;
+  const bool parts = nodes == 1 || instance.hosts > 1;
+  if (nodes > topology::kMostNodes || gpus % (nodes * (parts ? instance.cores_per_chip : cores)) != 0)
+    return 0;
+  instance = part_of(std::move(instance), gpus / nodes / instance.cores_per_chip);
+  return nodes;
 }
 
 topology::Instance part_of(topology::Instance instance, int chips) {
-  const int gone = instance.chips - chips, first_switch = instance.chips;
+  const int gone = instance.chips - chips, first_switch = instance.chips, of_host = instance.host_chips();
+  if (gone == 0) return instance;
   std::vector<topology::Link> kept;
   const auto stays = [&](int v) { return v < chips || v >= first_switch; };
   const auto moved = [&](int v) { return v < chips ? v : v - gone; };
@@ -99,7 +99,9 @@ topology::Instance part_of(topology::Instance instance, int chips) {
   instance.links = std::move(kept);
   instance.chips = chips;
   if (!instance.nic_of_chip.empty()) instance.nic_of_chip.resize(static_cast<std::size_t>(chips));
-  if (gone > 0) instance.torus_rows = instance.torus_columns = 0;
+  if (instance.hosts > 1 && instance.nics == of_host * instance.hosts) instance.nics = instance.rails = chips;
+  instance.hosts = chips % of_host == 0 ? chips / of_host : 1;
+  instance.torus_rows = instance.torus_columns = 0;
   return instance;
 }
 
@@ -141,6 +143,7 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
     out.refused = meaning.refused;
     if (!out.refused.empty()) return out;
     put_keys(keys, meaning.keys);
+    if (meaning.rule != nullptr && !meaning.rule->memory.known) out.memory.known = false;
     if (column == "source") source = meaning.rule;
     if (column == "gpu") machine = meaning.rule;
   }
@@ -154,7 +157,9 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
   if (const LayoutRule* rule = rule_of(rules, "recipe", run.model, run)) put_keys(keys, rule->keys);
   out.refused = not_stated(run, network.has_value());
   if (!out.refused.empty()) return out;
+  const bool known = out.memory.known;
   out.memory = source->memory;
+  out.memory.known = known;
   out.job.architecture = network ? *network : network_of(run, *source);
   out.job.architecture.max_positions = run.sequence;
   if (out.job.architecture.intermediate < 1 || out.job.architecture.vocabulary < 1) {

@@ -20,6 +20,8 @@ struct RowMemory {
   models::HeldMemory held = models::HeldMemory::device;
   bool first_stage = false;
   double scale = 1;  ///< the row's figure times this has its stated unit
+  /// False: what a recipe keeps, or moves to the host, is not stated, so neither memory nor fit is compared.
+  bool known = true;
 };
 
 /// Meaning of the text of a column. The first rule of a column that matches counts.
@@ -64,8 +66,8 @@ struct LayoutJob {
   std::string refused;  ///< a reason that equal cases share word for word; "" if there is none
 };
 
-/// Converts a row. `instance_named` gives a machine of the catalogue. Fewer GPUs than a node's become a part
-/// of one node: part_of(). Throws what `instance_named` throws.
+/// Converts a row. `instance_named` gives a machine of the catalogue. GPUs that do not fill
+/// whole nodes take an equal part of each: nodes_of(). Throws what `instance_named` throws.
 [[nodiscard]] LayoutJob layout_job(
     const logs::LayoutRun& run, const LayoutRules& rules,
     const std::function<topology::Instance(const std::string&)>& instance_named);
@@ -74,11 +76,12 @@ struct LayoutJob {
 /// Requires: layers, hidden size and heads are stated, and heads divide the hidden size.
 [[nodiscard]] models::Architecture network_of(const logs::LayoutRun& run, const LayoutRule& source);
 
-/// Number of whole nodes, or 1 with a part of one; 0 if the GPUs do not fill whole nodes.
+/// Number of whole nodes, or 1 with a part of one; of nodes of several hosts an equal part of each: 256 GPUs take 64 of
+/// four domains of 72. `instance` becomes the part. 0 if the GPUs do not divide so.
 [[nodiscard]] int nodes_of(int gpus, topology::Instance& instance);
 
-/// The first `chips` chips of a node, which may form any groups, with all of its switches and NICs. Requires:
-/// 1 <= chips <= instance.chips.
+/// The first `chips` chips of a node, which may form any groups, with its switches, the hosts that they fill,
+/// and NICs: all, or its own of each chip where each has one. Requires: 1 <= chips <= instance.chips.
 [[nodiscard]] topology::Instance part_of(topology::Instance instance, int chips);
 
 /// Group of a row. Rows of one group differ in layout alone: source, layers, hidden size (or the model, if

@@ -64,11 +64,12 @@ void read_memory(MapReader& fields, calibrate::RowMemory& memory) {
   const std::string text = fields.text("memory", "device");
   const auto* kind =
       std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return k.first == text; });
+  memory.known = text != "unknown";
   if (kind != std::end(kinds))
     memory.held = kind->second;
-  else
+  else if (memory.known)
     fields.fault("memory", in_quotes(text) + " is not a kind of memory",
-                 "write device, reserved or allocated");
+                 "write device, reserved, allocated or unknown");
   const std::string stage = fields.text("memory_stage", "fullest");
   memory.first_stage = stage == "first";
   if (!memory.first_stage && stage != "fullest")
