@@ -143,6 +143,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.software.release = o.release;
   job.software.version = o.version;
   job.cluster.instance = load_instance(catalog, instance);
+  job.cluster.instance.chosen = o.paid;
   if (!trains_there(result.findings, targets::nxdt(), job.cluster.instance)) {
     result.no_prediction = "it does not train on this machine";
     return;
@@ -264,6 +265,7 @@ std::string take_machine_next_to(CheckRequest& o, const planner::Target& target,
     if (plan.target != target.name()) return "";
     o.instance = plan.job.cluster.instance.name;
     o.planned_nodes = plan.job.cluster.nodes;
+    o.paid = plan.job.cluster.instance.chosen;
     if (o.release.empty()) o.release = plan.job.software.release;
     return next.string();
   } catch (const InputError&) {
@@ -289,6 +291,7 @@ CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
   o.file = (folder / (configs.empty() ? "node_run.sh" : module ? configs.back() : configs.front())).string();
   o.target = plan.target;
   if (o.instance.empty()) o.instance = plan.job.cluster.instance.name;
+  if (o.instance == plan.job.cluster.instance.name) o.paid = plan.job.cluster.instance.chosen;
   o.planned_nodes = plan.job.cluster.nodes;
   if (o.release.empty()) o.release = plan.job.software.release;
   return o;

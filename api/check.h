@@ -19,11 +19,12 @@ namespace trnplan::api {
 struct CheckRequest {
   std::string file;    ///< a config, the script that starts a run, or a folder that plan --out wrote
   std::string target;  ///< target of the file; may be empty: detected
-  std::string instance, release;  ///< may be empty: as many cores as trainer.devices; unknown
-  std::string version;            ///< of NxDT; may be empty: unknown
-  std::string profile;            ///< "" = the catalogue's
-  int nodes = 0;                  ///< 0 = those of the config
-  int planned_nodes = 0;          ///< of the plan whose folder holds the file; 0 = none
+  std::string instance, release;        ///< may be empty: as many cores as trainer.devices; unknown
+  std::string version;                  ///< of NxDT; may be empty: unknown
+  std::string profile;                  ///< "" = the catalogue's
+  int nodes = 0;                        ///< 0 = those of the config
+  int planned_nodes = 0;                ///< of the plan whose folder holds the file; 0 = none
+  std::optional<topology::Price> paid;  ///< of a node of that plan, if the user chose it
   /// Variables of the environment in which a script of `target` starts, by name.
   std::map<std::string, std::string, std::less<>> environment = {};
   StatedFiles texts;       ///< `file`, if in memory
@@ -39,8 +40,8 @@ struct CheckResult {
   std::vector<targets::NearConfig> nearest;  ///< if the strategy is refused
   std::string text;                          ///< of the file
   targets::NxdtConfig config;
-  std::string no_prediction;   ///< reason why there is none
-  std::string machine_of;      ///< the plan.json next to the file, if the machine is that of its plan; else ""
+  std::string no_prediction;  ///< reason why there is none
+  std::string machine_of;     ///< the plan.json next to the file, if the machine is that of its plan; else ""
   std::size_t not_judged = 0;  ///< flags that nothing is known of
 };
 

@@ -127,7 +127,7 @@ std::function<void(io::JobReading&, const io::Catalog&)> with_prices(const std::
         return;
       }
       if (!usual) paid->kind = to_string(kind);
-      instance.prices = {*std::move(paid)};
+      instance.chosen = std::move(paid);
     };
     set(job.cluster.instance, job.space.instances.empty());
     for (topology::Instance& i : job.space.instances) set(i, true);

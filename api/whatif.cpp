@@ -307,6 +307,10 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   o.job.options.first_instance = first_type(o.instances);
   planner::WhatIfQuestion question;
   const auto ask = [&](io::JobReading& reading, const io::Catalog& catalog) {
+    // The kind of a folder's price holds for a price stated of its nodes, and for terms, too.
+    const auto& chosen = reading.job.cluster.instance.chosen;
+    const bool usual = planner::pricing_from(o.pricing) == planner::Pricing::usual;
+    if (usual && chosen && !chosen->is_stated() && o.instances.empty()) o.pricing = chosen->kind;
     question = question_of(o, reading.job, catalog, remarks);
     take_over(reading.job, question);
     if (!o.scenario.empty()) check_scenario(o.scenario, question, o.job.texts);

@@ -160,11 +160,13 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
                                  [&](const topology::Instance& i) { return i.name == p.instance; });
   if (o.offerings.empty() && type != a.question.instances.end()) {
     const auto paid = paid_price(*type, prices);
-    const bool spot = paid && prices.pricing == planner::Pricing::spot;  // the market interrupts its nodes
+    // The market interrupts spot nodes, and blocks are bought otherwise.
+    const bool own =
+        paid && prices.pricing != planner::Pricing::usual && prices.pricing != planner::Pricing::on_demand;
     const auto kind =
-        spot ? paid_price(*type, planner::PriceOptions{.pricing = prices.pricing}) : std::nullopt;
-    const topology::Price* known = spot ? kind ? &*kind : nullptr : type->price();
-    add("--pricing", std::string(to_string(prices.pricing)), spot);
+        own ? paid_price(*type, planner::PriceOptions{.pricing = prices.pricing}) : std::nullopt;
+    const topology::Price* known = own ? kind ? &*kind : nullptr : type->price();
+    add("--pricing", std::string(to_string(prices.pricing)), own);
     if (paid && (known == nullptr || paid->usd_per_hour != known->usd_per_hour))
       add("--price", fmt::format("{}={:.6g}/h", p.instance, paid->usd_per_hour), true);
   }

@@ -17,6 +17,7 @@ std::string price_words(std::string kind) {
 }
 
 const Price* Instance::price() const {
+  if (chosen) return &*chosen;
   const auto found =
       std::find_if(prices.begin(), prices.end(), [](const Price& p) { return p.is_on_demand(); });
   if (found != prices.end()) return &*found;

@@ -1,6 +1,7 @@
 // A machine type and a cluster of such machines, as data. Nothing here depends on time.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,6 +101,7 @@ struct Instance {
   std::string hyperpod_type;  ///< the name of one host in SageMaker HyperPod: "ml.trn1.32xlarge"; "": none
   int ultraserver_mode = 0;   ///< NEURON_RT_ULTRASERVER_MODE of all hosts of a node together; 0: unknown
   std::vector<Price> prices;
+  std::optional<Price> chosen;  ///< what a node is paid where the user chose it (--pricing, --price)
   /// Settings by which it differs from the catalogue (io/catalog/hardware_settings.h), as written.
   std::vector<std::string> changes;
 

@@ -39,7 +39,7 @@ auto key_of(const topology::Instance& t) {
                link_for_collectives, ll_bandwidths, in_switch_efficiency, torus_rows, torus_columns,
                torus_depth, nics, nic, network_devices, nic_of_chip, rails, oversubscription, network_latency,
                vcpus, host_memory, hosts, ec2_type, device_name, kubernetes_resource, hyperpod_type,
-               ultraserver_mode, prices, changes] = t;
+               ultraserver_mode, prices, chosen, changes] = t;
   const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
                vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts] =
       core;

@@ -351,8 +351,12 @@ JobInput read_plan_folder(const fs::path& folder, const JobOptions& options, con
   JobReading reading = read_job_file(std::move(root), file.string(), options, catalog, files);
   reading.job.architecture.name = plan.job.architecture.name;  // config.json has none
   if (options.all_reduce.empty() && options.measured.empty()) reading.job.all_reduce = plan.job.all_reduce;
-  reading.notes.push_back(printable(file.string(), 200) +
-                          " states the job, without the pins, limits and prices that it was planned with");
+  if (topology::Instance& type = reading.job.cluster.instance; type.name == plan.job.cluster.instance.name)
+    type.chosen = plan.job.cluster.instance.chosen;
+  reading.notes.push_back(
+      printable(file.string(), 200) +
+      " states the job, without the pins and limits that it was planned with" +
+      (plan.job.cluster.instance.chosen ? ", at its price where its type is asked about alone" : ""));
   return {std::move(reading), JobSource::job};
 }
 

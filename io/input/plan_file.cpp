@@ -12,6 +12,7 @@
 #include "io/input/job_learning.h"
 #include "io/input/readers.h"
 #include "io/output/json_tree.h"
+#include "planner/cost/prices.h"
 #include "targets/registry.h"
 #include "text/sha256.h"
 #include "text/version.h"
@@ -165,6 +166,24 @@ bool is_unchanged(const std::string& text) {
   return place != std::string::npos && text.substr(place, kHashDigits) == hash_of(text, place);
 }
 
+/// The price of a node that the user chose.
+topology::Price price_from(const Node& node, std::vector<Diagnostic>& faults) {
+  MapReader map(node, "job.price", faults);
+  topology::Price p;
+  p.kind = map.required_text("kind");
+  if (p.kind != topology::Price::kStated && !planner::pricing_from(p.kind))
+    map.fault("kind", in_quotes(printable(p.kind)) + " is no kind of price",
+              "write on_demand, reserved, capacity_block, spot or stated");
+  p.usd_per_hour = map.required_number("usd_per_hour", 0, 1e9);
+  if (p.usd_per_hour <= 0)
+    map.fault("usd_per_hour", "a price is more than 0", "write it, or leave price out");
+  p.region = map.text("region", "");
+  p.date = map.text("date", "");
+  p.terms = map.text("terms", "");
+  p.source = map.text("source", "");
+  return p;
+}
+
 void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& faults) {
   MapReader map(node, "job", faults);
   plan.job.architecture.name = map.text("model", "");
@@ -181,6 +200,7 @@ void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& fa
   read_learning(map, plan.job.learning, faults);
   read_run_files(map, plan.job.run, faults);
   plan.job.run.planned_checkpoint_steps = map.whole("planned_checkpoint_steps", 0, 0, kMost);
+  if (const Node* price = map.raw("price")) plan.job.cluster.instance.chosen = price_from(*price, faults);
 }
 
 }  // namespace
@@ -207,6 +227,10 @@ std::string plan_file_json(const models::Job& job, const planner::Plan& plan, co
   if (Json run = Json::parse(run_files_json(job.run)); !run.empty()) file["job"]["run"] = run;
   if (job.run.planned_checkpoint_steps > 0)
     file["job"]["planned_checkpoint_steps"] = job.run.planned_checkpoint_steps;
+  if (const auto& paid = job.cluster.instance.chosen)
+    file["job"]["price"] = {{"kind", paid->kind},     {"usd_per_hour", paid->usd_per_hour},
+                            {"region", paid->region}, {"date", paid->date},
+                            {"terms", paid->terms},   {"source", paid->source}};
   file[kVersionKey] = program_version();
   file[kHashKey] = std::string(kHashDigits, '0');
   std::string text = file.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
@@ -248,7 +272,9 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
   plan.target = map.text("target", std::string(targets::standard().name()));
   if (!faults.empty()) throw InputError(std::move(faults));
   try {
+    std::optional<topology::Price> chosen = std::move(plan.job.cluster.instance.chosen);
     plan.job.cluster = {catalog.instance(instance), nodes};
+    plan.job.cluster.instance.chosen = std::move(chosen);
   } catch (const InputError& e) {
     for (Diagnostic d : e.faults()) {
       if (d.at.file.empty()) d.at = strategy->find("instance")->at;

@@ -23,9 +23,9 @@ struct PlanStory {
 };
 
 /// The keys of plan_json(), then `target`, `software` and `job`: {model, config, sequence, global_batch,
-/// tokens, framework, release}, where `config` is the content of config.json; `trnplan_version` and `sha256`,
-/// of the text with zeros in its place. All other files of the folder are written from this. Ends in a
-/// newline.
+/// tokens, framework, release}, with `price` where the user chose one, where `config` is the content of config.json;
+/// `trnplan_version` and `sha256`, of the text with zeros in its place. All other files of the folder are written from
+/// this. Ends in a newline.
 std::string plan_file_json(const models::Job& job, const planner::Plan& plan, const PlanStory& story);
 
 struct PlanFile {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "io/format/json_tree.h"
+#include "planner/cost/prices.h"
 
 namespace trnplan::io {
 
@@ -21,10 +22,12 @@ std::string hosts_text(const topology::Cluster& c) {
 
 std::string region_of(const topology::Instance& instance) {
   const topology::Price* latest = nullptr;
-  for (const topology::Price& p : instance.prices) {
-    const bool region = p.region.find('-') != std::string::npos && p.region.find(' ') == std::string::npos;
-    if (region && (latest == nullptr || p.date > latest->date)) latest = &p;
-  }
+  const auto is_region = [](const topology::Price& p) {
+    return p.region.find('-') != std::string::npos && p.region.find(' ') == std::string::npos;
+  };
+  if (instance.chosen && is_region(*instance.chosen)) return instance.chosen->region;
+  for (const topology::Price& p : instance.prices)
+    if (is_region(p) && (latest == nullptr || p.date > latest->date)) latest = &p;
   return latest == nullptr ? "us-east-1" : latest->region;
 }
 
@@ -34,7 +37,18 @@ std::int64_t fsx_gib(Bytes needed) {
   return gib <= kSmallest ? kSmallest : (gib + kStep - 1) / kStep * kStep;
 }
 
+bool buys_spot(const topology::Instance& instance) {
+  return instance.chosen && instance.chosen->kind == planner::to_string(planner::Pricing::spot);
+}
+
 namespace {
+
+/// True if its nodes are reserved as a block.
+bool buys_block(const topology::Instance& i) {
+  return i.chosen && !i.chosen->is_stated()
+             ? i.chosen->kind == planner::to_string(planner::Pricing::capacity_block)
+             : i.starts_in_blocks_alone();
+}
 
 /// Action of a section of nodes at the start of a node: install_neuron.sh, from a bucket.
 std::string install(int indent) {
@@ -57,8 +71,8 @@ std::string whole_nodes(const ClusterSpec& s) {
 /// Capacity of a queue. A block needs its reservation, equal least and largest numbers of nodes, and no
 /// placement group: aws/aws-parallelcluster@451cc532 cli/src/pcluster/validators (cluster_validators.py,
 /// ec2_validators.py).
-std::string capacity(bool block) {
-  if (!block) return "      CapacityType: ONDEMAND\n";
+std::string capacity(const topology::Instance& i) {
+  if (!buys_block(i)) return fmt::format("      CapacityType: {}\n", buys_spot(i) ? "SPOT" : "ONDEMAND");
   return fmt::format(
       "      CapacityType: CAPACITY_BLOCK\n"
       "      CapacityReservationTarget:\n"
@@ -73,7 +87,7 @@ std::string capacity(bool block) {
 std::string parallelcluster_yaml(const ClusterSpec& s) {
   const topology::Instance& i = s.cluster.instance;
   const bool neuron = i.traits.accelerator == topology::Accelerator::neuron_core;
-  const bool block = i.starts_in_blocks_alone();
+  const bool block = buys_block(i);
   return fmt::format(
       R"(# {note}
 # {holds}
@@ -123,7 +137,7 @@ HeadNode:
       fmt::arg("os", s.os), fmt::arg("whole", whole_nodes(s)), fmt::arg("name", s.name),
       fmt::arg("region", region_of(i)), fmt::arg("resource", neuron ? "trainium" : "gpu"),
       fmt::arg("type", machine_type(i)), fmt::arg("nodes", s.cluster.hosts()),
-      fmt::arg("capacity", capacity(block)), fmt::arg("least", block ? s.cluster.hosts() : 0),
+      fmt::arg("capacity", capacity(i)), fmt::arg("least", block ? s.cluster.hosts() : 0),
       fmt::arg("placement", block ? "" : "        PlacementGroup:\n          Enabled: true\n"),
       fmt::arg("efa", i.nics > 0), fmt::arg("storage", s.storage_gib),
       fmt::arg("head_install", neuron ? install(2) : ""), fmt::arg("queue_install", neuron ? install(6) : ""),
@@ -161,7 +175,7 @@ constexpr const char* kWorkers = "worker-group-1";
 Json worker_group(const topology::Cluster& cluster) {
   Json group = instance_group(kWorkers, cluster.instance.hyperpod_type, cluster.hosts());
   const std::string set(kSetMe);
-  if (cluster.instance.starts_in_blocks_alone())
+  if (buys_block(cluster.instance))
     group["TrainingPlanArn"] = "arn:aws:sagemaker:" + set + ":training-plan/" + set;
   return group;
 }

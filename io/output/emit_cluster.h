@@ -33,6 +33,9 @@ struct ClusterSpec {
 /// StorageCapacity).
 std::int64_t fsx_gib(Bytes needed);
 
+/// True if the user chose spot prices.
+bool buys_spot(const topology::Instance& instance);
+
 /// Name of one host: the EC2 instance type, which entries for another LNC share, else the catalogue's name.
 std::string machine_type(const topology::Instance& instance);
 

@@ -42,6 +42,13 @@ std::string cluster_notes_of(const ClusterKinds& kinds, const topology::Instance
         "cluster ask for a reservation.\n",
         io::machine_type(machine));
   }
+  if (io::buys_spot(machine)) {
+    text += "The plan is paid at spot prices. ";
+    if (kinds.parallelcluster) text += "parallelcluster.yaml asks for spot nodes. ";
+    if (kinds.hyperpod || kinds.hyperpod_eks || !kinds.kubernetes.empty())
+      text += "The files of HyperPod and Kubernetes do not say how nodes are bought. ";
+    text.back() = '\n';
+  }
   if (!machine.ec2_type.empty() && machine.hyperpod_type.empty()) {
     text += fmt::format("There are no files for SageMaker HyperPod: its CreateCluster has no ml.{}.\n",
                         machine.ec2_type);

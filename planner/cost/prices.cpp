@@ -96,6 +96,8 @@ std::string Bill::commitment(Seconds time) const {
 }
 
 std::optional<topology::Price> price_of(const topology::Instance& instance, Pricing pricing) {
+  if (instance.chosen && (pricing == Pricing::usual || instance.chosen->kind == to_string(pricing)))
+    return instance.chosen;
   if (pricing == Pricing::usual) {
     if (const auto on_demand = price_of(instance, Pricing::on_demand)) return on_demand;
     const topology::Price* known = instance.price();

@@ -144,3 +144,38 @@ TEST_CASE("the plan of spot nodes is that of spot nodes", "[cli]") {
   cli.refuse("--pricing: no reserved price of hgx",
              "plan llama3-8b --nodes 2 --instance hgx-h100-80gb --pricing reserved");
 }
+
+// Catches: a folder planned at spot prices that other commands priced on demand, and whose cluster file bought nodes on
+// demand.
+TEST_CASE("a folder keeps the price that it was planned with", "[cli]") {
+  Session cli;
+  const std::string job = "plan llama3-8b --instance trn1.32xlarge --nodes 4 --tokens 200B --pricing ";
+  const auto usd_per_hour = [&](const std::string& line) { return json_of(cli, line).at("usd_per_hour"); };
+  for (const std::string more : {"spot", "spot --price trn1=5/h", "usual --price trn1=9/h"}) {
+    INFO(more);
+    cli.expect(0, "", job + more + " --force --out $work/paid");
+    const bool spot = more.starts_with("spot");
+    const std::string yaml = cli.read(cli.work("paid/parallelcluster.yaml"));
+    CHECK((yaml.find(spot ? "CapacityType: SPOT" : "CapacityType: ONDEMAND") != std::string::npos));
+    CHECK((cli.read(cli.work("paid/README.md")).find("paid at spot prices") != std::string::npos) == spot);
+    const json plan = json::parse(cli.read(cli.work("paid/plan.json")));
+    const json paid = plan.at("usd_per_hour");
+    CHECK(json_of(cli, "plan $work/paid").at("plans").at(0).at("usd_per_hour") == paid);
+    CHECK(usd_per_hour("simulate $work/paid --strategy tp=8,pp=2") == paid);
+    CHECK(json_of(cli, "check $work/paid").at("prediction").at("usd_per_hour") == paid);
+    CHECK(json_of(cli, "whatif $work/paid --nodes 4").at("points").at(0).at("usd_per_hour") == paid);
+    cli.run("launch $work/paid --dry-run");
+    cli.says_no("edited");
+  }
+  // Of another type, and of another kind that is asked for, it is the catalogue's.
+  CHECK(usd_per_hour("simulate $work/paid --instance trn1n.32xlarge --strategy tp=8,pp=2") ==
+        usd_per_hour("simulate llama3-8b --instance trn1n.32xlarge --nodes 4 --strategy tp=8,pp=2"));
+  CHECK(
+      json_of(cli, "plan $work/paid --pricing on_demand").at("plans").at(0).at("usd_per_hour") ==
+      json_of(cli, "plan llama3-8b --instance trn1.32xlarge --nodes 4").at("plans").at(0).at("usd_per_hour"));
+  std::string edited = cli.read(cli.work("paid/plan.json"));
+  edited.replace(edited.find("\"stated\""), 8, "\"Spot\"");
+  cli.write("paid/plan.json", edited);
+  cli.refuse("plan.json:.*job.price.kind: \"Spot\" is no kind of price",
+             "simulate $work/paid --strategy tp=8,pp=2");
+}
