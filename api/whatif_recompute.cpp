@@ -197,6 +197,8 @@ JsonValue recompute_part(const WhatIfRequest& o, const std::vector<std::string>&
                             {"checkpoint_steps", q.checkpoint_steps},
                             {"draws", q.sampling.draws},
                             {"seed", q.sampling.seed},
+                            {"fewest_storage_nodes", planner::kFewestStorageNodes},
+                            {"no_progress", planner::kNoProgress},
                             {"standing_draws", planner::kStandingDraws},
                             {"standing_seed", planner::kStandingSeed},
                             {"own_log_sd", planner::kOwnLogSd},

@@ -116,7 +116,7 @@ const Record<ShownClusterJob>& record() {
        {"goodput", over_runs(&JobEstimate::goodput, 1),
         "time of its steps, alone, over the time since its first start"},
        {"goodput_alone", path(&ShownClusterJob::estimate, &JobEstimate::alone),
-        "by the closed form of `whatif`: alone, and nodes are replaced without waiting"},
+        "by the closed form ([models.md](models.md#goodput)): alone, and nodes are replaced without waiting"},
        {"usd", &usd_of, "of the nodes that it held; `null` without a price"}});
   return described;
 }

@@ -51,10 +51,14 @@ inline Reliability drawn_from(const Reliability& r, Random& random, bool spot = 
   return drawn;
 }
 
-/// The 5th and 95th percentile, by nearest rank.
-inline Interval percentiles(std::vector<double> values) {
+struct Percentiles {
+  double median = 0;
+  Interval ninety;
+};
+/// Median, 5th and 95th percentile, by nearest rank. Requires: not empty.
+inline Percentiles percentiles(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return {percentile(values, 0.05), percentile(values, 0.95)};
+  return {percentile(values, 0.5), {percentile(values, 0.05), percentile(values, 0.95)}};
 }
 
 }  // namespace trnplan::planner

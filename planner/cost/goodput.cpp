@@ -18,9 +18,6 @@ namespace {
 
 using P = ReliabilityParameter;
 
-/// Nodes of the smallest cluster whose file system is published (catalog/reliability.json, storage_per_node).
-constexpr int kFewestNodes = 16;
-
 struct Named {
   std::string_view name, unit;
   bool share = false;
@@ -184,7 +181,7 @@ P Reliability::storage_parameter() const {
 
 BytesPerSecond Reliability::storage(int nodes) const {
   const P of = storage_parameter();
-  return BytesPerSecond((*this)[of] * (of == P::storage_per_node ? std::max(nodes, kFewestNodes) : 1));
+  return BytesPerSecond((*this)[of] * (of == P::storage_per_node ? std::max(nodes, kFewestStorageNodes) : 1));
 }
 
 Seconds FailureModel::mean_recovery() const {
@@ -286,8 +283,11 @@ GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape&
     e.uptime_90 = {e.uptime, e.uptime};
     return e;
   }
-  e.goodput_90 = percentiles(std::move(goodputs));
-  e.uptime_90 = percentiles(std::move(uptimes));
+  const Percentiles good = percentiles(std::move(goodputs)), up = percentiles(std::move(uptimes));
+  e.goodput = good.median < kNoProgress ? 0 : good.median;
+  e.goodput_90 = good.ninety;
+  e.uptime = up.median;
+  e.uptime_90 = up.ninety;
   return e;
 }
 

@@ -94,9 +94,14 @@ struct Interval {
   double low = 0, high = 0;
 };
 
+/// Goodput below which a run counts as making no progress: a day of work would take 2,700 years.
+inline constexpr double kNoProgress = 1e-6;
+
 struct GoodputEstimate {
-  double goodput = 0, uptime = 0;  ///< closed form at the medians
-  Interval goodput_90, uptime_90;  ///< 5th and 95th percentile of simulated runs
+  /// Medians of simulated runs, goodput 0 below kNoProgress; without draws the closed form at the medians of the
+  /// parameters.
+  double goodput = 0, uptime = 0;
+  Interval goodput_90, uptime_90;  ///< their 5th and 95th percentile
   int every_steps = 0;
   Seconds interval{}, young{}, daly{};  ///< of checkpoints: the one used, and two approximations
   FailureModel model;                   ///< at the medians

@@ -23,7 +23,8 @@ enum class ReliabilityParameter {
   restart,            ///< s to start the processes, load compiled graphs and warm up
   manual_response,    ///< s from a failure until a person has restarted the job
   manual_share,       ///< share of failures that automatic recovery leaves to a person, at most 1
-  storage_per_node,  ///< bytes/s that each node adds to what a cluster writes; may be absent if storage_throughput is there
+  /// bytes/s that each node adds to what a cluster writes; may be absent if storage_throughput is there
+  storage_per_node,
   load_ratio,          ///< time to load a checkpoint over the time to write it
   asynchronous_stall,  ///< s of training's stall for an asynchronous checkpoint
   spot_interruption,   ///< interruptions of a spot node by the market, per node and day; may be absent (0)
@@ -52,6 +53,9 @@ struct PublishedUptime {
   std::string source, note;
 };
 
+/// Nodes of the smallest cluster whose file system is published (catalog/reliability.json, storage_per_node).
+inline constexpr int kFewestStorageNodes = 16;
+
 struct Reliability {
   std::string name;
   std::array<models::Value, kReliabilityParameters> values;
@@ -63,7 +67,7 @@ struct Reliability {
   /// The parameter that the file system's rate comes from.
   ReliabilityParameter storage_parameter() const;
   /// Rate at which `nodes` write to the shared file system, which is bought for its cluster: published ones differ by a
-  /// factor of 246, a node's share by 82. Fewer nodes than the smallest of them, 16, write as they do.
+  /// factor of 246, a node's share by 82. Fewer nodes than kFewestStorageNodes write as these do.
   BytesPerSecond storage(int nodes) const;
 };
 

@@ -152,8 +152,8 @@ using SearchFunction =
 /// limits (with a budget alone the most) and the one of those judged that is preferred; or else the one that is
 /// most likely to keep them, and those closest to the limits. Cost: one search and one goodput estimate a
 /// point; without a recommendation, up to 22 more clusters of each instance type, of which those are searched
-/// that may keep the limits by their bounds (a tenth of a search each). Deterministic. A pinned data-parallel degree is ignored if the nodes
-/// are not the job's, since it follows from them.
+/// that may keep the limits by their bounds (a tenth of a search each). Deterministic. A pinned data-parallel degree is
+/// ignored if the nodes are not the job's, since it follows from them.
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search = planner::search);
 

@@ -73,6 +73,7 @@ function* answeredPoint(p, s) {
   const parameters = {...R.reliability, failure_rate: [s.rate, ...R.reliability.failure_rate.slice(1)]};
   const run = {
     nodes: p.nodes,
+    storageNodes: Math.max(p.nodes, R.fewest_storage_nodes),
     step: p.step_seconds,
     checkpoint: p.checkpoint_bytes,
     work: s.tokens / p.tokens_per_second,

@@ -2,7 +2,7 @@
 const DAY = 86400, HOUR = 3600;
 
 function failureModel(r, run) {
-  const storage = r.storage_throughput > 0 ? r.storage_throughput : r.storage_per_node * Math.max(run.nodes, 16);
+  const storage = r.storage_throughput > 0 ? r.storage_throughput : r.storage_per_node * run.storageNodes;
   const write = run.checkpoint / storage;
   const interruptions = run.spot ? r.spot_interruption || 0 : 0, rate = r.failure_rate + interruptions;
   const m = {
@@ -211,14 +211,15 @@ function closedGoodput(parameters, run) {
   return {goodput: goodputOf(m, every * run.step), interval: every * run.step};
 }
 
-// Goodput at the medians, and the 5th and 95th percentile of simulated runs; pauses after each of them.
+// Median, 5th and 95th percentile of simulated runs; pauses after each of them.
 function* estimatedGoodput(parameters, run, draws, seed) {
-  const {goodput, interval} = closedGoodput(parameters, run), random = new Random(seed), all = [];
+  const {interval} = closedGoodput(parameters, run), random = new Random(seed), all = [];
   for (let i = 0; i < draws; ++i) {
     all.push(runOnce(failureModel(drawnFrom(parameters, random, run.spot), run), interval, run.work, random));
     yield;
   }
   all.sort((a, b) => a - b);
   const percentile = (share) => all[Math.floor(share * (all.length - 1) + 0.5)];
-  return {goodput, interval, low: percentile(0.05), high: percentile(0.95)};
+  const middle = percentile(0.5);
+  return {goodput: middle < R.no_progress ? 0 : middle, interval, low: percentile(0.05), high: percentile(0.95)};
 }

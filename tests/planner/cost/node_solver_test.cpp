@@ -139,8 +139,8 @@ TEST_CASE("the preferred of the solved numbers is that of a list", "[once][plann
   }
 }
 
-// A step of median 8 s with 90 % between 6 and 12, published failures: 4,000 runs, whose steps and reliability are drawn,
-// and the forecast that answers. Its log-normal widths are an approximation: 0.02 on top of two standard errors.
+// A step of median 8 s with 90 % between 6 and 12, published failures: 4,000 runs, whose steps and reliability are
+// drawn, and the forecast that answers. Its log-normal widths are an approximation: 0.02 on top of two standard errors.
 TEST_CASE("the probability to be in time agrees with simulated runs", "[planner][whatif]") {
   const Reliability reliability = round_numbers();
   RunShape run;

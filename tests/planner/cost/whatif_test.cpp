@@ -66,8 +66,8 @@ const std::map<int, double> slowing{{4, 1e5}, {8, 1.5e5}, {16, 2e5}};
 
 }  // namespace
 
-// Tokens a second and node grow up to 6 nodes, and all tokens up to 32. Fewest nodes that are in time: 1, which was said
-// to be the cheapest and the fastest.
+// Tokens a second and node grow up to 6 nodes, and all tokens up to 32. Fewest nodes that are in time: 1, which was
+// said to be the cheapest and the fastest.
 TEST_CASE("nodes that are solved for are the cheapest or the fastest", "[planner][whatif]") {
   std::vector<models::Job> asked;
   const SearchFunction search = machine({{1, 1e4},
