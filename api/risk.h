@@ -29,6 +29,7 @@ class KnownRisk {
   planner::RecommendingParameters parameters_;
   planner::MeasuringTimes times_;
   planner::RecordedRuns runs_;
+  std::vector<planner::Observation> observations_;
 };
 
 }  // namespace trnplan::api

@@ -40,6 +40,8 @@ planner::RecommendingParameters recommending_from(const Node& node) {
     out.distance.memory = median(fields, "memory", "1");
     out.distance.alone = median(fields, "alone", "1");
     out.failed_try = Seconds(median(fields, "failed_try", "s"));
+    out.mistaken = median(fields, "mistaken", "1");
+    out.misleading = median(fields, "misleading", "1");
     out.alike = median(fields, "alike", "1");
     out.given_up = median(fields, "given_up", "1");
     out.unstated_run = Seconds(median(fields, "unstated_run", "s"));

@@ -299,7 +299,7 @@ const Record<ShownRank>& record() {
        {"differs_from_nearest", of_outlook([](const Outlook& o) { return o.distance.differs; }),
         "what the nearest run does not have but another known run does"},
        {"fit_probability_at_distance", of_outlook(&Outlook::fits),
-        "that it fits, including the additional doubt from that distance"},
+        "that it fits, with the doubt from that distance and what its own runs showed"},
        {"compile_probability_at_distance", of_outlook(&Outlook::compiles), "that it compiles, likewise"},
        {"run_probability", of_outlook(&Outlook::runs), "that it runs at all"},
        {"works_probability", of_outlook(&Outlook::works), "the product of these three"},

@@ -103,6 +103,15 @@ std::string observed(const std::vector<Observation>& observations, const topolog
   return text;
 }
 
+std::optional<bool> seen_to_fit(const std::vector<Observation>& observations, const models::Job& job,
+                                const models::Strategy& strategy) {
+  std::optional<bool> fit;
+  if (!job.cluster.instance.changes.empty()) return fit;
+  for (const Observation& e : observations)
+    if (e.strategy_whole && is_of(e, job, strategy)) fit = fit.value_or(true) && e.accepted;
+  return fit;
+}
+
 std::vector<std::string> remarks_on(const std::vector<Observation>& observations, const models::Job& job,
                                     const models::Strategy& strategy) {
   std::vector<std::string> lines;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,11 @@ bool is_of(const Observation& observation, const models::Architecture& network);
 /// was doubtful; "but FILE:LINE shows that the runtime refused|accepted it" if they contradict each other.
 std::string observed(const std::vector<Observation>& observations, const topology::Instance& instance,
                      const topology::GroupVerdict& group);
+
+/// True if runs of the very same strategy, model, sequence and type of node fit, false if one of them did not. Absent:
+/// none was seen, or --set changed numbers of the type.
+std::optional<bool> seen_to_fit(const std::vector<Observation>& observations, const models::Job& job,
+                                const models::Strategy& strategy);
 
 /// Remarks, a line each, on groups of a strategy that observations contradict, and on its memory, without the
 /// groups' own verdicts. Those on memory are of the very same strategy, model and sequence; if the

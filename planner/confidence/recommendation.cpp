@@ -55,9 +55,23 @@ Advisor::Risk RiskAdvisor::least_risk(const models::Job& on, const models::Strat
 Advisor::Risk RiskAdvisor::risk(const models::Job& on, const models::Strategy& s,
                                 const models::Memory& memory) const {
   const double d = distance(on, s), doubt = known_.memory_log_sd(d);
-  const double fits = models::fit_distribution(memory, profile_, doubt).probability;
-  const double compiles = models::largest_graph(on, s, profile_).compile_probability(doubt);
-  return {known_.runs_at_all(d) * fits * compiles, time_log_sd(on, s, d)};
+  const Chances own = after_runs(on, s,
+                                 {models::fit_distribution(memory, profile_, doubt).probability,
+                                  models::largest_graph(on, s, profile_).compile_probability(doubt)});
+  return {known_.runs_at_all(d) * own.fits * own.compiles, time_log_sd(on, s, d)};
+}
+
+RiskAdvisor::Chances RiskAdvisor::after_runs(const models::Job& on, const models::Strategy& s,
+                                             Chances before) const {
+  const std::optional<bool> seen = seen_to_fit(observations_, on, s);
+  if (!seen && !learnt_layout(profile_, on, s)) return before;
+  const double odds = (1 - parameters_.misleading) / parameters_.misleading;
+  const auto after = [&](double p, double times) {
+    p = std::clamp(p, parameters_.mistaken, 1 - parameters_.mistaken);
+    return p * times / (p * times + 1 - p);
+  };
+  if (!seen.value_or(true)) return {after(before.fits, 1 / odds), before.compiles};
+  return {after(before.fits, odds), after(before.compiles, odds)};
 }
 
 double RiskAdvisor::safe_cost(double cost, const Risk& r) const {
@@ -102,8 +116,12 @@ Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
   if (out.distance.nearest >= 0) out.nearest = known_.words(out.distance.nearest);
   out.compared = known_.compared(on, plan.strategy);
   out.unmeasured = unmeasured_stack(on, profile_);
-  out.fits = models::fit_distribution(plan.memory, profile_, known_.memory_log_sd(d)).probability;
-  out.compiles = plan.graph.compile_probability(known_.memory_log_sd(d));
+  const double doubt = known_.memory_log_sd(d);
+  const Chances own = after_runs(on, plan.strategy,
+                                 {models::fit_distribution(plan.memory, profile_, doubt).probability,
+                                  plan.graph.compile_probability(doubt)});
+  out.fits = own.fits;
+  out.compiles = own.compiles;
   out.runs = known_.runs_at_all(d);
   out.log_sd = time_log_sd(on, plan.strategy, d);
   const double next = mean_factor(known_time_log_sd(fallback)) / fallback.report.tokens_per_second;

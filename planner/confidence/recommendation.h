@@ -1,6 +1,8 @@
 // Value of a plan with its risk (docs/models.md, "Recommendation").
 //
 //   works = P(fits) P(compiles) P(runs at all)            given its distance from recorded runs
+//   P(fits), P(compiles): the odds times (1 - m) / m where the very same plan ran, P(fits) times m / (1 - m) where it
+//   did not fit; m = misleading
 //   mean  = exp(sd^2 / 2), slow = exp(kNinetyPercent sd)  sd of its time, added to that of its interval
 //   safe cost      cost slow / works                      as if no plan followed a try that fails
 //   expected cost  works cost mean + (1 - works) (fallback + failed)
@@ -18,6 +20,7 @@
 #include "models/parameters/profile.h"
 #include "planner/confidence/distance.h"
 #include "planner/confidence/experiment.h"
+#include "planner/confidence/observations.h"
 #include "planner/plan/plan.h"
 #include "planner/search/advisor.h"
 
@@ -29,6 +32,8 @@ struct RecommendingParameters {
   /// Time until somebody sees that a plan does not run and starts the next, besides compiling.
   Seconds failed_try{};
   Seconds unstated_run{};  ///< length of a run without stated tokens
+  double mistaken = 0;     ///< share of sure answers of fit and compilation that are wrong
+  double misleading = 0;   ///< share of runs whose end says nothing of whether the plan fits and compiles
   double alike = 0;        ///< safe costs that differ by less count as equal if all else favours one plan
   double given_up = 0;     ///< most given up for a safer plan, as a share of the least expected cost
 };
@@ -45,19 +50,22 @@ struct Outlook {
   [[nodiscard]] double works() const { return fits * compiles * runs; }
 };
 
+inline const std::vector<Observation> kNoObservations;
+
 /// Keeps references to its arguments, which outlive it.
 class RiskAdvisor final : public Advisor {
  public:
   RiskAdvisor(const models::Job& job, const models::Profile& profile, const RecordedRuns& known,
               const RecommendingParameters& parameters, const MeasuringTimes& times, RiskAttitude attitude,
-              double sure)
+              double sure, const std::vector<Observation>& observations = kNoObservations)
       : job_(job),
         profile_(profile),
         known_(known),
         parameters_(parameters),
         times_(times),
         attitude_(attitude),
-        sure_(sure) {}
+        sure_(sure),
+        observations_(observations) {}
 
   [[nodiscard]] RiskAttitude attitude() const override { return attitude_; }
   [[nodiscard]] double most_given_up() const override { return parameters_.given_up; }
@@ -80,6 +88,11 @@ class RiskAdvisor final : public Advisor {
   /// Log-sd of the time at a distance from the recorded runs.
   [[nodiscard]] double time_log_sd(const models::Job& on, const models::Strategy& s, double distance) const;
   [[nodiscard]] double known_time_log_sd(const Plan& plan) const;
+  /// Probabilities that a plan fits and compiles, after what its own runs showed.
+  struct Chances {
+    double fits = 0, compiles = 0;
+  };
+  [[nodiscard]] Chances after_runs(const models::Job& on, const models::Strategy& s, Chances before) const;
 
   const models::Job& job_;
   const models::Profile& profile_;
@@ -88,6 +101,7 @@ class RiskAdvisor final : public Advisor {
   const MeasuringTimes& times_;
   RiskAttitude attitude_;
   double sure_;
+  const std::vector<Observation>& observations_;
 };
 
 /// Sets the probability that a plan works, and widens its 90 % interval by what an outlook adds.

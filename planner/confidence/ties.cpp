@@ -19,7 +19,7 @@ bool alike(const Plan& a, const Plan& b) {
 }
 
 bool is_safer(const Plan& a, const Plan& than) {
-  return a.memory.fit_probability >= than.memory.fit_probability &&
+  return fits_probability(a) >= fits_probability(than) &&
          a.strategy.pipeline_cuts.size() <= than.strategy.pipeline_cuts.size();
 }
 

@@ -15,7 +15,8 @@ ComparedJob known(const char* id, const models::Job& job, const char* strategy, 
 
 }  // namespace
 
-// TP 8 against 32 is 2 away, DP 4 against 1 half of one, micro-batch 2 against 1 one; recompute LlamaMLP against none one.
+// TP 8 against 32 is 2 away, DP 4 against 1 half of one, micro-batch 2 against 1 one; recompute LlamaMLP against none
+// one.
 TEST_CASE("the nearest known job, and what sets a plan apart from it", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const ComparedJobs jobs({known("A", job, "tp=32", true), known("B", job, "tp=8", false)}, datasheet());

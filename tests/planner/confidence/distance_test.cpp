@@ -112,7 +112,7 @@ TEST_CASE("faults of what a recommendation weighs, all at once", "[io]") {
     return 0;
   };
   CHECK(faults_of(R"({"schema_version": 1})") == 2);
-  CHECK(faults_of(R"({"schema_version": 1, "parameters": {}, "weights": {}})") == 8 + planner::kTraits);
+  CHECK(faults_of(R"({"schema_version": 1, "parameters": {}, "weights": {}})") == 10 + planner::kTraits);
 }
 
 TEST_CASE("runs tell of their own kind of device alone, and of their framework", "[planner][distance]") {

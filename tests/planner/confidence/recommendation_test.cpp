@@ -236,3 +236,37 @@ TEST_CASE("an outlook widens the interval, never the prediction", "[planner][ris
   CHECK(plan.report.high > before.report.high);
   CHECK(outlook.expected_tokens_per_second < plan.report.tokens_per_second);
 }
+
+// Catches: a plan that was seen to run out of memory and is recommended as "fits: 98.6 %", and one that ran four times
+// at "91 %".
+TEST_CASE("what a plan's own runs showed outweighs what its bytes say", "[planner][risk]") {
+  const Setting s("llama3-8b", 1, 8192, 1024, "tp=32");
+  const topology::ChipGraph graph(s.job.cluster.instance);
+  const Plan plan = planner::make_plan(s.job, strategy_of(s.job, "tp=8,pp=4"), s.profile, graph);
+  const auto fits_after = [&](const std::vector<bool>& accepted) {
+    std::vector<planner::Observation> seen;
+    for (const bool fit : accepted) {
+      planner::Observation o;
+      o.rule = "memory";
+      o.accepted = fit;
+      o.instance = s.job.cluster.instance.name;
+      o.model = s.job.architecture.name;
+      o.strategy = plan.strategy;
+      o.sequence = s.job.training.sequence;
+      seen.push_back(o);
+    }
+    const RiskAdvisor advisor(s.job, s.profile, s.known, s.parameters, s.times, RiskAttitude::neutral, 0.9,
+                              seen);
+    const double fits = advisor.outlook(plan, plan).fits;
+    const models::Job on = planner::as_planned(s.job, plan);
+    CHECK(advisor.risk(on, plan.strategy, plan.memory).works == Approx(advisor.outlook(plan, plan).works()));
+    return fits;
+  };
+  const double sure = 1 - s.parameters.mistaken, before = std::min(sure, fits_after({})),
+               odds = (1 - s.parameters.misleading) / s.parameters.misleading;
+  CHECK(before > 0.5);
+  CHECK(fits_after({true}) == Approx(before * odds / (before * odds + 1 - before)));
+  CHECK(fits_after({false}) == Approx(before / odds / (before / odds + 1 - before)));
+  // A run that ends out of memory after some steps is seen to do both.
+  CHECK(fits_after({true, false}) == fits_after({false}));
+}
