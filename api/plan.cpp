@@ -214,8 +214,8 @@ void remark_choice(const Recommendation& best, Remarks& remarks) {
     return fmt::format("{}: {:.4g} s a step, {:.0f} % likely to work", name, plan.report.step.value,
                        100 * plan.works.value_or(1));
   };
-  std::string text =
-      words(name_of(best.stack->stack), *best.search.recommended_plan()) + "; this one is used";
+  std::string text = words(name_of(best.stack->stack), *best.search.recommended_plan()) +
+                     "; this one is used" + (best.is_written() ? "" : ", but its config cannot be written");
   for (const OtherStack& o : best.others) {
     text += "; " + words(o.name, o.plan);
     if (!o.written) text += ", but its config cannot be written";

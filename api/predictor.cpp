@@ -32,10 +32,6 @@ double worth(const planner::Plan& plan, models::Objective objective, planner::Ri
   return rate;
 }
 
-bool is_written(const Recommendation& r) {
-  return !r.search.beyond_target && r.stack->stack.target != nullptr;
-}
-
 /// A plan that a stack recommends; the job's objective, and the user's attitude to risk.
 struct Proposal {
   const planner::Plan& plan;
@@ -99,6 +95,10 @@ class RowsOfClusters {
 };
 
 }  // namespace
+
+bool Recommendation::is_written() const {
+  return !search.beyond_target && stack->stack.target != nullptr;
+}
 
 const KnownRisk& Predictor::risk(const topology::Instance& machine) const {
   const bool gpus = has_gpus(machine);
@@ -190,11 +190,11 @@ Recommendation Predictor::recommend(const models::Job& at, const planner::Search
   const StackRef* lacking = &stacks.front();  // whose lack is reported if none has a plan
   bool legal = false;                         // it has strategies that break no rule
   const auto set_aside = [&](const Recommendation& r) {
-    others.push_back({std::string(name_of(r.stack->stack)), *r.search.recommended_plan(), is_written(r),
+    others.push_back({std::string(name_of(r.stack->stack)), *r.search.recommended_plan(), r.is_written(),
                       r.search.plans, r.search.recommended, r.outlooks});
   };
   const auto proposal = [&](const Recommendation& r) {
-    return Proposal{*r.search.recommended_plan(), is_written(r), at.objective, attitude_};
+    return Proposal{*r.search.recommended_plan(), r.is_written(), at.objective, attitude_};
   };
   RowsOfClusters clusters(at, attitude_);
   for (const StackRef& stack : stacks) {

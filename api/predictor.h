@@ -44,6 +44,8 @@ struct Recommendation {
   planner::SearchResult search;
   std::vector<planner::Outlook> outlooks;  ///< of search.plans
   std::vector<OtherStack> others;          ///< that also have a plan
+  /// True if a target writes the recommended plan's config.
+  [[nodiscard]] bool is_written() const;
 };
 
 /// Keeps a reference to the resolved job. Any number of threads may use it: known runs are read once.

@@ -12,6 +12,10 @@ std::string_view to_string(Accelerator a) {
   return "?";
 }
 
+std::string_view benchmark_word(CollectiveRuntime r) {
+  return r == CollectiveRuntime::nccl ? "nccl-tests" : "nccom-test";
+}
+
 std::string_view device_word(Accelerator a) {
   return a == Accelerator::gpu ? "GPU" : "core";
 }

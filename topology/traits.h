@@ -40,6 +40,8 @@ std::string_view to_string(RankOrderRule r);
 std::string_view to_string(GroupRule r);
 std::string_view to_string(CollectiveRuntime r);
 
+/// The program with which a library's collectives are measured: "nccom-test" or "nccl-tests".
+std::string_view benchmark_word(CollectiveRuntime r);
 /// The common name of the device that one rank runs on: "core" or "GPU".
 std::string_view device_word(Accelerator a);
 

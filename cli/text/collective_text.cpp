@@ -60,14 +60,14 @@ std::string collective_text(const topology::Cluster& cluster, const std::string&
                         micro(t.seconds), micro(t.seconds_90.low), micro(t.seconds_90.high), micro(t.alpha),
                         t.parts.empty() ? "" : ", then");
     if (!t.parts.empty()) text += phases_text(t.parts);
-    text += fmt::format("  nccom-test  {:.2f} us, 90 % between {:.2f} and {:.2f} us: host launch {:.2f} us",
-                        micro(t.nccom_seconds), micro(t.nccom_seconds_90.low), micro(t.nccom_seconds_90.high),
-                        micro(t.host_launch));
+    const std::string_view benchmark = topology::benchmark_word(cluster.instance.traits.collectives);
+    text += fmt::format("  {}  {:.2f} us, 90 % between {:.2f} and {:.2f} us: host launch {:.2f} us",
+                        benchmark, micro(t.nccom_seconds), micro(t.nccom_seconds_90.low),
+                        micro(t.nccom_seconds_90.high), micro(t.host_launch));
     text += t.barrier.value > 0 ? fmt::format(" and barrier {:.2f} us more\n", micro(t.barrier)) : " more\n";
     if (t.algbw > 0) {
-      text += fmt::format(
-          "  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s (10^9 bytes/s, time of nccom-test)\n",
-          t.algbw / 1e9, t.busbw / 1e9);
+      text += fmt::format("  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s (10^9 bytes/s, time of {})\n",
+                          t.algbw / 1e9, t.busbw / 1e9, benchmark);
     }
   } else {
     text += "  no time     there is no path for its bytes\n";

@@ -90,7 +90,8 @@ std::string factor(const models::Value& v) {
   return v.log_sd > 0 ? fmt::format("{:.2f}", std::exp(v.log_sd)) : "exact";
 }
 
-/// Change of the plan's step in % for 1 % of a parameter, and share of its doubt, from which a parameter is worth a line.
+/// Change of the plan's step in % for 1 % of a parameter, and share of its doubt, from which a parameter is worth a
+/// line.
 constexpr double kStepWorth = 0.02, kDoubtWorth = 0.01;
 
 /// True for what was learnt, or matters for the plan at hand.

@@ -121,7 +121,7 @@ std::string fastest_text(const Answer& a) {
   std::vector<Plan> others;
   std::vector<const planner::Outlook*> risks;
   for (const api::OtherStack& o : a.others) {
-    if (o.plans.empty()) continue;
+    if (o.plans.empty() || !o.written) continue;
     others.push_back(o.plans.front());
     risks.push_back(o.outlooks.empty() ? nullptr : &o.outlooks.front());
   }
@@ -209,7 +209,7 @@ std::string ties_text(const Answer& a) {
 }
 
 std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
-  // MFU counts attention between all tokens, of which a causal kernel skips half and a window more.
+  // MFU counts attention with the half that causal kernels skip.
   const char* skipped = best.report.mfu > 1 ? ", attention that is skipped included" : "";
   return entry("Limit", fmt::format("{}: 1 % {} makes the step {:.2f} % shorter; MFU {:.1f} %{}",
                                     resource_words(why.resource, best.accelerator),

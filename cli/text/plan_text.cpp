@@ -238,7 +238,9 @@ std::string others_text(const Answer& a, int width) {
   std::string text;
   for (const api::OtherStack& o : a.others) {
     if (o.plans.empty()) continue;
-    text += fmt::format("\nTrained by {} (--target {} plans for it alone)\n", o.name, o.name) +
+    const std::string more = o.written ? fmt::format("--target {} plans for it alone", o.name)
+                                       : std::string("its config cannot be written");
+    text += fmt::format("\nTrained by {} ({})\n", o.name, more) +
             plan_table(a.job, o.plans, {}, width, o.recommended);
   }
   return text;

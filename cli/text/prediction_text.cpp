@@ -301,12 +301,12 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
   text += fmt::format("  throughput  {} tokens/s\n", grouped(r.tokens_per_second));
   if (p.network) text += fmt::format("  network     {}\n", network_words(p));
   text += fmt::format(
-      "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs per parameter and token, plus attention between all "
-      "tokens, even those that it skips; without attention {:.1f} %\n",
+      "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs per parameter and token, plus attention, with the "
+      "half that causal kernels skip; without attention {:.1f} %\n",
       100 * r.mfu, grouped(peak), 100 * r.six_n_flops.value / 1e12 / peak);
   text += fmt::format(
-      "  HFU         {:.1f} %: the matrix products, recomputed ones included, and attention between all "
-      "tokens; MFU also counts the embedding, which is only a look-up\n",
+      "  HFU         {:.1f} %: the matrix products, recomputed ones included, and attention as "
+      "above; MFU also counts the embedding, which is only a look-up\n",
       100 * r.hfu);
   text += time_by_cause(r) + doubts_text(p) + price_text(p, whole_run);
   text += "  memory\n" + memory_table(p.memory, p.strategy, p.accelerator, width);
@@ -327,7 +327,7 @@ std::string plan_outline(const Plan& p) {
                                 ? ""
                                 : fmt::format(" of stage {}", &p.memory.worst() - p.memory.stages.data());
   text += fmt::format("  memory      {} a {}{}, {} likely to fit: {}{}\n", of_memory(p.memory),
-                      topology::device_word(p.accelerator), stage, probability_text(p.memory.fit_probability),
+                      topology::device_word(p.accelerator), stage, probability_text(fits_probability(p)),
                       largest_parts(p.memory.worst(), p.strategy, p.accelerator),
                       tight.empty() ? "" : "; " + tight);
   if (p.known) text += fmt::format("  nearest     {}\n", nearest_case_text(*p.known));

@@ -1,12 +1,17 @@
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/text/plan_answer.h"
 #include "cli/text/run_text.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "cli/text/whatif_parts.h"
+#include "cli/text/wrap.h"
+#include "planner/cost/prices.h"
 #include "planner/plan/plan.h"
 #include "text/diagnostic.h"
 #include "text/figures.h"
@@ -67,12 +72,23 @@ std::string missing_text(const WhatIfAnswer& a) {
   return text;
 }
 
-/// Types without a price of the kind asked for, which no comparison of prices counts.
-std::string unpriced_text(const WhatIfAnswer& a) {
+/// Types without a price of the kind asked for, which no comparison of prices counts, and the kinds that are known.
+std::string unpriced_text(const WhatIfAnswer& a, int width) {
   std::string types;
-  for (const planner::InstanceStanding& s : a.result.standings)
-    if (!s.price) types += (types.empty() ? "" : ", ") + printable(s.instance);
-  return types.empty() ? "" : "no price of this kind is known of " + types + ": state one with --price\n";
+  std::set<std::string> kinds;
+  for (const topology::Instance& type : a.question.instances) {
+    if (planner::paid_price(type, a.question.prices)) continue;
+    types += (types.empty() ? "" : ", ") + printable(type.name);
+    for (const topology::Price& other : planner::other_prices(type, a.question.prices.pricing)) {
+      std::string kind = other.kind;
+      std::replace(kind.begin(), kind.end(), '_', '-');
+      kinds.insert(std::move(kind));
+    }
+  }
+  if (types.empty()) return "";
+  std::string text = "no price of this kind is known of " + types + ": state one with --price";
+  if (!kinds.empty()) text += fmt::format(", or see --pricing {}", fmt::join(kinds, " or "));
+  return wrapped(text + "\n", width);
 }
 
 /// A line for each type at its best number of nodes, or for each number of nodes of one type.
@@ -111,7 +127,8 @@ std::string short_table(const WhatIfAnswer& a, int width) {
                                       : run.usd ? grouped(*run.usd)
                                                 : "-",
                                       p.plan->works ? fmt::format("{:.0f}", 100 * *p.plan->works) : "-"};
-    if (limited) cells.push_back(fmt::format("{:.0f}", 100 * run.probability_in_limits()));
+    if (limited)
+      cells.push_back(q.budget && !run.usd ? "-" : fmt::format("{:.0f}", 100 * run.probability_in_limits()));
     if (a.result.standings.size() > 1) {
       const planner::InstanceStanding* s = standing_of(a, p);
       cells.push_back(s != nullptr && s->price ? fmt::format("{:.0f}", 100 * s->cheapest) : "-");
@@ -172,7 +189,7 @@ std::string short_whatif_text(const WhatIfAnswer& a, int width) {
           "  batch       stages wait {:.0f} % of the step; with a global batch of {} about {:.0f} %\n",
           100 * batch->share, batch->enough, 100 * planner::kLittleWaiting);
   }
-  return text + short_table(a, width) + unpriced_text(a) + missing_text(a) + "\n" + next_text(a);
+  return text + short_table(a, width) + unpriced_text(a, width) + missing_text(a) + "\n" + next_text(a);
 }
 
 }  // namespace trnplan::cli

@@ -267,7 +267,7 @@ std::string none_text(const WhatIfAnswer& a) {
     text += fmt::format("  {:<11} {}: {} x {} {:.0f} % likely{}\n",
                         &h == &a.result.helps.front() ? "would help" : "", h.option, h.nodes,
                         printable(h.instance), 100 * h.probability,
-                        h.usd ? fmt::format(", {} USD", grouped(*h.usd)) : "");
+                        h.usd ? fmt::format(", {} USD if all goes as expected", grouped(*h.usd)) : "");
   }
   if (!tells_fixes(a)) return text;
   std::vector<std::string> fixes;
@@ -284,7 +284,7 @@ std::string next_text(const WhatIfAnswer& a) {
   if (p == nullptr) {
     const int likeliest = a.result.likeliest;
     const double works = likeliest < 0 ? 1 : a.result.points[static_cast<std::size_t>(likeliest)].run.works;
-    if (a.question.confidence && works < *a.question.confidence)
+    if (a.question.confidence && works < *a.question.confidence && a.result.helps.empty())
       return entry(
           "Next",
           fmt::format("other --instances (all: every type), or --confidence {:.0f}% and less: no time "

@@ -95,7 +95,7 @@ struct Catalog::Known {
   ByName<topology::Instance> instances;
   ByName<models::Architecture> models;
   ByName<std::shared_ptr<const Node>> documents;
-  std::shared_ptr<const std::vector<models::MeasuredRun>> measured_runs;
+  ByName<std::shared_ptr<const std::vector<models::MeasuredRun>>> tables;
 
   /// That of the name in one of the maps, read where it is not known. A file that several threads need at the same
   /// time may be read by each.
@@ -203,11 +203,10 @@ std::shared_ptr<const Node> Catalog::document(std::string_view name) const {
 
 std::shared_ptr<const std::vector<models::MeasuredRun>> Catalog::measured_runs() const {
   constexpr const char* kName = "measured-runs.csv";
-  const std::lock_guard lock(known_->guard);
-  if (!known_->measured_runs)
-    known_->measured_runs = std::make_shared<const std::vector<models::MeasuredRun>>(
+  return known_->of(known_->tables, kName, [&] {
+    return std::make_shared<const std::vector<models::MeasuredRun>>(
         logs::parse_measured_runs(read_text(file(kName)), kName));
-  return known_->measured_runs;
+  });
 }
 
 std::optional<PublishedTraining> Catalog::training(std::string_view model) const {

@@ -24,8 +24,7 @@ constexpr JobKey kJobKeys[] = {
     {"training", "tokens", "of the whole run: `15T`", "days and dollars of the run are not reported"},
     {"training", "precision",
      "`mixed_precision`, `autocast`, `bf16SR`, `fp32`, `manual`, `fp8`, `fp8_param_gather`; `any` tries the "
-     "first four, on GPUs two. They "
-     "train differently: only where that is no matter",
+     "first four (on GPUs `mixed_precision` and `fp32`), which train differently",
      "`mixed_precision`"},
     {"", "cluster", "the machines", "required, except with an NxDT YAML", true},
     {"cluster", "instance",
@@ -121,7 +120,8 @@ constexpr JobKey kJobKeys[] = {
      "parts of the strategy that are fixed, by the keys of a plan's strategy ([json.md](json.md#plan)) "
      "except `precision`, `pipeline_cuts` and `bucket_mb`; `any` leaves a key to the search, and `zero1: "
      "any` tries both; `framework` states whose training loop runs it (`nxd`, `fsdp` …)",
-     "ZeRO-1 is on and everything else is searched: flash and plain attention if the training loop has both, "
+     "ZeRO-1 is on and all else but `expert_tensor_parallel` is searched: flash and plain attention if the "
+     "training loop has both, "
      "its schedules and its shardings",
      true}};
 

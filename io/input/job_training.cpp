@@ -73,7 +73,12 @@ void read_precision(JobDraft& d, MapReader& fields) {
     d.job().training.precision = *precision;
   } else if (!text.empty()) {
     const std::vector<std::string> known(models::kPrecisionNames.begin(), models::kPrecisionNames.end());
-    const std::string near = nearest(text, known);
+    // Other programs' words for products in 16 bits, weights and states in FP32.
+    static constexpr std::string_view kMixed[] = {"bf16",       "fp16",     "bfloat16", "float16",
+                                                  "bf16-mixed", "16-mixed", "amp"};
+    const bool mixed = std::find(std::begin(kMixed), std::end(kMixed), text) != std::end(kMixed);
+    const std::string near =
+        mixed ? std::string(to_string(models::Precision::mixed_precision)) : nearest(text, known);
     fields.fault("precision", "unknown precision " + in_quotes(text),
                  near.empty() ? "use one of: " + joined(known) + ", any" : "did you mean \"" + near + "\"?");
   }

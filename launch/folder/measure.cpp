@@ -122,8 +122,8 @@ io::OutputFile script_of(const models::Job& job, const planner::Plan& first, con
   text += "--profile \"$plan/measured.json\"\n";
   if (has_runs(m)) {
     text += fmt::format(
-        "printf '\\n%s\\n%s\\n' 'The ranking above uses what the runs teach about the machine, not what they "
-        "show about each plan itself.' \"{}\"\n",
+        "printf '\\n%s\\n%s\\n' 'The ranking above has learnt from the runs, also what each plan took.' "
+        "\"{}\"\n",
         rule_text(m));
   }
   return {"measure.sh", text, true};

@@ -43,24 +43,24 @@ std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan)
   const std::size_t lines = recent_lines(log);
   SlowSteps slow;
   bool believed = true;
-  const auto take = [&](double with_saves, double without) {
+  const auto set_step = [&](double with_saves, double without) {
     believed = without > 0;  // else the log states saves that take longer than the steps that they are in
     slow.seconds = believed ? without : with_saves;
     slow.saving = with_saves - slow.seconds;
-    return with_saves;
   };
   if (seconds.size() >= 2 * lines) {
     slow.expected = median(first_of(seconds, lines));
-    const double last = take(median(last_of(pace, lines)), median(last_of(without_saves, lines)));
+    const double last = median(last_of(pace, lines));
+    set_step(last, median(last_of(without_saves, lines)));
     slow.later = slow.expected <= plan.high.value && last / slow.expected - 1 > kDrift;
     slow.log_sd = kUsualSwing;
     slow.explained = slow.seconds / slow.expected - 1 <= kDrift;
   }
   if (!slow.later) {
     if (log.share() < 1) return std::nullopt;  // the prediction is of a larger batch
-    const double usual = !pace.empty() ? take(median(pace), median(without_saves))
-                         : log.mean    ? take(log.mean->seconds, log.mean->seconds)
-                                       : take(0, 0);
+    const double mean = log.mean ? log.mean->seconds : 0;
+    const double usual = pace.empty() ? mean : median(pace);
+    set_step(usual, pace.empty() ? mean : median(without_saves));
     if (!(usual > plan.high.value) || !(plan.step.value > 0)) return std::nullopt;
     slow.expected = plan.step.value;
     slow.log_sd = std::max(kUsualSwing, std::log(plan.high / plan.step) / kNinetyPercent);

@@ -189,10 +189,11 @@ Found pipeline_schedule(const Job& job, const Strategy& s) {
                             models::chunks_of(models::effective_schedule(s)).nearest(shape.chunks))};
 }
 
-/// The largest context-parallel degree below `cp` that the sequence allows.
-int context_near(const Job& job, int cp) {
-  for (int c = cp - 1; c > 1; --c)
-    if (context_divides(job, c)) return c;
+/// The largest smaller context-parallel degree that divides the sequence, and the ranks that TP and PP leave.
+int context_near(const Job& job, const Strategy& s) {
+  const int ranks = job.cluster.cores() / (s.tensor_parallel * s.pipeline_parallel);
+  for (int c = s.context_parallel - 1; c > 1; --c)
+    if (ranks % c == 0 && context_divides(job, c)) return c;
   return 1;
 }
 
@@ -205,7 +206,7 @@ Found context_parallel(const Job& job, const Strategy& s) {
                                            sequence, cp)
                              : fmt::format("sequence {} over CP {} must give a multiple of {} tokens",
                                            sequence, cp, kContextTile),
-                fmt::format("cp={}, or another sequence length", context_near(job, cp))};
+                fmt::format("cp={}, or another sequence length", context_near(job, s))};
 }
 
 Found flash_attention(const Job& job, const Strategy& s) {
