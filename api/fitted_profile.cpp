@@ -58,8 +58,8 @@ std::string collective_profile_json(const calibrate::CollectiveFit& fit, const i
 
 namespace {
 
-/// The user's own layouts as observations that they had enough memory: plans near them are tested. Runs that can hardly be
-/// of their job are none.
+/// The user's own layouts as observations that they had enough memory: plans near them are tested. Runs that can hardly
+/// be of their job are none.
 std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibration& c,
                                                    const std::vector<calibrate::LogFile>& files) {
   std::vector<planner::Observation> all;

@@ -22,7 +22,8 @@ struct MachineChange {
   std::optional<Side> held;           ///< the plan before, by the second profile
 };
 
-/// The job's stated strategy, or its recommended ones, by both profiles. Cost: two simulations, or two searches and a simulation.
+/// The job's stated strategy, or its recommended ones, by both profiles. Cost: two simulations, or two searches and a
+/// simulation.
 [[nodiscard]] MachineChange machine_change(const calibrate::WhatRan& ran, const models::Profile& before,
                                            const models::Profile& after);
 

@@ -42,9 +42,13 @@ void tell_observations(planner::SearchResult& result, const std::vector<planner:
       planner::annotate(r.why, observations, job, r.example);
   if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
-  if (winner.instance == job.cluster.instance.name)
-    remarks.add(planner::remarks_on(observations, planner::as_planned(job, winner), winner.strategy),
-                "observation");
+  // Of the others, why a plan that ranks high is not recommended.
+  for (const planner::Plan& plan : result.plans) {
+    if (plan.instance != job.cluster.instance.name) continue;
+    const models::Job planned = planner::as_planned(job, plan);
+    if (&plan == &winner || !planner::seen_to_fit(observations, planned, plan.strategy).value_or(true))
+      remarks.add(planner::remarks_on(observations, planned, plan.strategy), "observation");
+  }
 }
 
 std::string tell_observations(topology::PlacementVerdict& verdict,

@@ -16,8 +16,8 @@ namespace trnplan::api {
 
 namespace {
 
-/// Two predictions of one step may differ by this part: a factor is applied to the step in one, and to each of its parts,
-/// in whole ticks, in the other.
+/// Two predictions of one step may differ by this part: a factor is applied to the step in one, and to each of its
+/// parts, in whole ticks, in the other.
 constexpr double kSameStep = 1e-3;
 
 /// Returns the predicted memory; nullopt: not predicted.

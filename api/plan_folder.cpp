@@ -98,6 +98,7 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
   repeat("--sure", fmt::to_string(o.sure));
   if (o.risk != planner::RiskAttitude::neutral) repeat("--risk", std::string(to_string(o.risk)));
   if (!o.target.empty()) repeat("--target", o.target);
+  if (o.pricing != PlanRequest{}.pricing) repeat("--pricing", o.pricing);
   if (!o.price.empty()) repeat("--price", io::is_price_file(o.price) ? absolute(o.price) : o.price);
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
   use.job_alone = o.words.options.empty();

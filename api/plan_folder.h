@@ -14,8 +14,8 @@ namespace trnplan::api {
 void check_out(const PlanRequest& request, const planner::Target* target);
 
 /// Writes the files that launch needs for the recommended plan and, if the choice is uncertain, measurements
-/// that distinguish it from the second; else on GPUs that of the plan's machine. `profile`: of the predictions. Returns the path of measure.sh, empty if there is none. Throws
-/// InputError. Requires: `result` has plans.
+/// that distinguish it from the second; else on GPUs that of the plan's machine. `profile`: of the predictions. Returns
+/// the path of measure.sh, empty if there is none. Throws InputError. Requires: `result` has plans.
 [[nodiscard]] std::string write_plan_folder(const models::Job& job, const planner::Target* target,
                                             const planner::SearchResult& result,
                                             const models::Profile& profile,

@@ -9,8 +9,8 @@
 // The posterior is that of a Gaussian, linearised at the result (iterated extended Kalman update; Y.
 // Bar-Shalom et al., Estimation with Applications to Tracking and Navigation, 2001, section 10.3.3). A second
 // log refines what the first one taught: nothing has to be given again. Other stacks on the machine,
-// and the stack on other machines, borrow from the site (models::factor_shares); the prior of a site is around 1, whatever it borrowed before its
-// first run.
+// and the stack on other machines, borrow from the site (models::factor_shares); the prior of a site is around 1,
+// whatever it borrowed before its first run.
 #pragma once
 
 #include <cstddef>

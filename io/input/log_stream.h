@@ -49,9 +49,9 @@ class LogStream : public ByteStream {
   Sha256 hash_;
 };
 
-/// Hashes of the first bytes of a file, of so many each, in ascending order; "" where it has fewer. All are "" of what is
-/// no regular file (standard input, a pipe), which is not opened. Throws InputError. Cost: reads the file once, up to the
-/// largest.
+/// Hashes of the first bytes of a file, of so many each, in ascending order; "" where it has fewer. All are "" of what
+/// is no regular file (standard input, a pipe), which is not opened. Throws InputError. Cost: reads the file once, up
+/// to the largest.
 std::vector<std::string> hashes_of_starts(const std::string& path, const std::vector<std::uint64_t>& bytes);
 
 }  // namespace trnplan::io

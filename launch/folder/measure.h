@@ -43,9 +43,9 @@ std::vector<io::OutputFile> measure_files(const models::Job& job, const planner:
                                           const planner::Plan& second, const planner::Experiment& measurement,
                                           const planner::Target& target, const MeasureUse& use);
 
-/// A script of that name that times on the plan's machine what `shapes` says, teaches the profile and plans again. Calls python3
-/// with torch and nccl-tests, or with torch_neuronx and nccom-test; what is not installed is left out. Requires: not
-/// empty.
+/// A script of that name that times on the plan's machine what `shapes` says, teaches the profile and plans again.
+/// Calls python3 with torch and nccl-tests, or with torch_neuronx and nccom-test; what is not installed is left out.
+/// Requires: not empty.
 io::OutputFile measure_machine_file(const models::Job& job, const planner::Plan& plan,
                                     const planner::MachineShapes& shapes, const planner::Target& target,
                                     const MeasureUse& use, const char* name);

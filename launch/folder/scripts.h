@@ -53,8 +53,9 @@ inline constexpr const char* kRunMark = "trnplan-run";  ///< file that holds the
 std::string prepare_sh(const ScriptContext& c);
 /// Page on the files of the folder, the order of their use, and who checks nodes if no job does.
 std::string readme_md(const ScriptContext& c);
-/// Installs Neuron's driver and runtime on the nodes of a ParallelCluster. Packages: aws-neuron/aws-neuron-parallelcluster-samples
-/// @54075e9 install_neuron.sh; versions: those of the release that the target pins (catalog/neuron-releases.json).
+/// Installs Neuron's driver and runtime on the nodes of a ParallelCluster. Packages:
+/// aws-neuron/aws-neuron-parallelcluster-samples @54075e9 install_neuron.sh; versions: those of the release that the
+/// target pins (catalog/neuron-releases.json).
 std::string install_neuron_sh(const ScriptContext& c);
 /// Image with the software that prepare.sh installs.
 std::string dockerfile(const ScriptContext& c);
@@ -63,8 +64,8 @@ std::string dockerfile(const ScriptContext& c);
 /// examples/train.sh and train_setup.sh of NxDT for Slurm, MPI and torchrun's own rendezvous. All jobs of a folder
 /// share one log folder, so a new job id resumes where the last one stopped. Compiling fails unless the log says
 /// "Total failed compilations: 0". A PyTorchJob with a Master states the rank and master of each pod in
-/// PET_NODE_RANK and PET_MASTER_ADDR, one with an elasticPolicy the meeting place in PET_RDZV_* (kubeflow/trainer@3a3a1da
-/// pkg/controller.v1/pytorch).
+/// PET_NODE_RANK and PET_MASTER_ADDR, one with an elasticPolicy the meeting place in PET_RDZV_*
+/// (kubeflow/trainer@3a3a1da pkg/controller.v1/pytorch).
 std::string node_run_sh(const ScriptContext& c);
 /// mpi_launch.sh FOLDER compile|train: the launcher of the MPIJob of that mode.
 std::string mpi_launch_sh(const ScriptContext& c);

@@ -63,8 +63,8 @@ inline constexpr double kRegularShare = 0.9;
 /// nullopt: there are none, or they cost less than kWorthSaying. Cost: that of sorting the steps.
 [[nodiscard]] std::optional<RegularPauses> regular_pauses(const RunLog& log);
 
-/// "pauses" that are regular; "drift" of the last 20 steps from the first, "straggler" if several of them are slow and do not grow
-/// steadily, or if the run has two paces.
+/// "pauses" that are regular; "drift" of the last 20 steps from the first, "straggler" if several of them are slow and
+/// do not grow steadily, or if the run has two paces.
 void look_for_drift(const RunLog& log, const RunSetting& setting, io::WatchReport& r);
 
 /// Applies the rules of launch/watch/learning_curve.h: "gradient-norm", "gradient-spike", "loss-spike";

@@ -24,7 +24,8 @@ namespace {
 
 /// The prior of a cause: its value x, 0 on the ideal machine, is exponential with mean `mean` up to `most`, or uniform
 /// where that is 0. x: slow_node factor - 1; nic, spine share lost; jitter log-sd; late_node delay / ideal step. Steps
-/// spread by `spread`, known to `spread_sd` (logarithms): loads of a shared network and of storage vary, though not all.
+/// spread by `spread`, known to `spread_sd` (logarithms): loads of a shared network and of storage vary, though not
+/// all.
 struct CauseTraits {
   Cause cause;
   std::string_view name;

@@ -26,8 +26,8 @@ inline constexpr std::size_t kCauses = 6;
 /// The scenario's key, or "prediction".
 [[nodiscard]] std::string_view to_string(Cause cause);
 
-/// Two causes are distinguished if one is more than this many times as likely: a smaller ratio is "not worth more than a
-/// bare mention" (R. Kass and A. Raftery, Bayes Factors, 1995).
+/// Two causes are distinguished if one is more than this many times as likely: a smaller ratio is "not worth more than
+/// a bare mention" (R. Kass and A. Raftery, Bayes Factors, 1995).
 inline constexpr double kDistinct = 3;
 
 struct Explanation {

@@ -7,8 +7,8 @@
 //
 // or as {'train_runtime': 254.32, 'train_samples_per_second': 94.369, 'train_steps_per_second': 5.898, ...}.
 //
-// Source: huggingface/transformers:src/transformers/trainer_pt_utils.py (log_metrics), trainer_callback.py. A mean over the whole
-// run, warm-up included; numbers are rounded to three decimals.
+// Source: huggingface/transformers:src/transformers/trainer_pt_utils.py (log_metrics), trainer_callback.py. A mean over
+// the whole run, warm-up included; numbers are rounded to three decimals.
 #pragma once
 
 #include <map>

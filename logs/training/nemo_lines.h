@@ -4,8 +4,8 @@
 //   reduced_train_loss: 11.00 | train_step_timing in s: 9.012 | consumed_samples: 128
 //
 // Source: NVIDIA/NeMo@8e2ee3d:nemo/lightning/pytorch/callbacks/progress_printer.py. Values are means since the previous
-// line, except global_step. It counts from 0, and so do the iteration and the last one; NVIDIA/NeMo@01f7dbc counts these
-// two from 1.
+// line, except global_step. It counts from 0, and so do the iteration and the last one; NVIDIA/NeMo@01f7dbc counts
+// these two from 1.
 #pragma once
 
 #include <string>

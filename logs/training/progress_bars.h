@@ -6,9 +6,10 @@
 // Grammar: tqdm/tqdm:tqdm/std.py (format_meter). The rate is a mean since the start, so it is not used: times
 // are differences of the elapsed time, or iteration_time and train_step_timing if they are printed.
 //
-// The bar of Hugging Face's Trainer has no title, as bars of other things. It is of training in a log with the Trainer's
-// {'loss': 2.99, ..., 'epoch': 0.01}, which it prints below the bar (huggingface/transformers:src/transformers/
-// trainer_callback.py, ProgressCallback): the bar with the total of the one above the first of these, else below it.
+// The bar of Hugging Face's Trainer has no title, as bars of other things. It is of training in a log with the
+// Trainer's {'loss': 2.99, ..., 'epoch': 0.01}, which it prints below the bar
+// (huggingface/transformers:src/transformers/ trainer_callback.py, ProgressCallback): the bar with the total of the one
+// above the first of these, else below it.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ class ReservedMemory {
   int line_ = 0, lines_ = 0;
 };
 
-/// Part of the predicted peak that an allocator may reserve beyond it without being called more: the memory model's usual
-/// error on GPUs (docs/accuracy.md).
+/// Part of the predicted peak that an allocator may reserve beyond it without being called more: the memory model's
+/// usual error on GPUs (docs/accuracy.md).
 inline constexpr double kReservedMore = 0.1;
 
 }  // namespace trnplan::logs

@@ -227,9 +227,9 @@ std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, doubl
   return values;
 }
 
-/// Tokens or FLOPs of a device in a step, by lines with the rate and the time of the same steps: a rate and a step of different
-/// paces would not belong together. The median, or the mean where the clock is too coarse for single lines: its ticks
-/// cancel in a sum.
+/// Tokens or FLOPs of a device in a step, by lines with the rate and the time of the same steps: a rate and a step of
+/// different paces would not belong together. The median, or the mean where the clock is too coarse for single lines:
+/// its ticks cancel in a sum.
 std::optional<double> StepLog::of_device_a_step(const Run& run, double Kept::*rate) {
   std::vector<double> counts;
   double sum = 0, steps = 0, seconds_of_all = 0;
@@ -253,8 +253,8 @@ std::optional<double> StepLog::of_device_a_step(const Run& run, double Kept::*ra
   return counts.size() > 1 ? std::optional(median(std::move(counts))) : std::nullopt;
 }
 
-/// Sequences by the last rate in the step times that it is of: in a log that warms up, or changes its pace, those before
-/// do not belong to it.
+/// Sequences by the last rate in the step times that it is of: in a log that warms up, or changes its pace, those
+/// before do not belong to it.
 std::optional<double> StepLog::sequences_a_step(const Run& run) {
   std::vector<double> seconds;
   for (auto k = run.steps.rbegin(); k != run.steps.rend() && seconds.size() < kRateSteps; ++k)

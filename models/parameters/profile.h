@@ -156,11 +156,11 @@ std::string site_release(const Profile& profile, const Job& job);
 /// The part that each factor of a profile has in a step. Factors that apply have their whole part; of two sites of the
 /// stack on the machine the one of the job's release.
 ///
-/// A job whose own site is unknown borrows from the sites of other stacks on its machine, and from those of its stack on
-/// other machines. A slow network, hot nodes or a slow file system slow every stack of a machine, a wrong flag or an old
-/// release slows one stack everywhere; which it was is unknown. The share u of the logarithm of what was seen that the
-/// job has in common with such sites is assumed uniform between none and all for one site; each further one counts as
-/// one more that shows it: Beta(n, 1). What machine and stack have in common adds up:
+/// A job whose own site is unknown borrows from the sites of other stacks on its machine, and from those of its stack
+/// on other machines. A slow network, hot nodes or a slow file system slow every stack of a machine, a wrong flag or an
+/// old release slows one stack everywhere; which it was is unknown. The share u of the logarithm of what was seen that
+/// the job has in common with such sites is assumed uniform between none and all for one site; each further one counts
+/// as one more that shows it: Beta(n, 1). What machine and stack have in common adds up:
 ///   log step += sum over both of mean of u * mean of log f = sum of log f / (n + 1)
 ///   variance  = sum over both of mean of (log f)^2 * variance of u = sum of (log f)^2 / ((n + 1)^2 (n + 2))
 struct FactorShares {

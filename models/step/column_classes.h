@@ -5,8 +5,8 @@
 // are of one class while nothing tells them apart: the factors of their cores and the states of their nodes;
 // the classes of those with which each of their groups exchanges; where times are random, their data-parallel
 // replica; what the nodes hold on which they lie, since
-// cores of a node share its links. Classes start with what the scenario says and are refined until nothing changes (colour
-// refinement: the coarsest partition in which members of a class see the same classes). On a node whose cores
+// cores of a node share its links. Classes start with what the scenario says and are refined until nothing changes
+// (colour refinement: the coarsest partition in which members of a class see the same classes). On a node whose cores
 // have different factors each core is a class of its own, because groups that are alike elsewhere share links
 // there with one that is late.
 #pragma once

@@ -108,8 +108,8 @@ struct StepProgram {
 };
 
 /// Writes the program. `expand`: every operator is a task; else every pass. `segments`: also records the
-/// action of each task. `jitter`, which may be null: random times. Without either, the operators of a pass of a lane that
-/// has its stage to itself are a series.
+/// action of each task. `jitter`, which may be null: random times. Without either, the operators of a pass of a lane
+/// that has its stage to itself are a series.
 StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments = false,
                          Jitter* jitter = nullptr);
 /// Writes the program of a step with that many micro-batches instead, and records its period.

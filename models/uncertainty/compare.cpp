@@ -44,8 +44,8 @@ double learnt_log(const StepReport& r, const Profile& profile) {
   return std::log(profile.calibration->stacks[*r.learnt - profile.schema->places()].median);
 }
 
-/// The difference of the gradients, b's less a's, with the factors of layouts that were learnt. Only the error that a layout does
-/// not have in common with the other counts.
+/// The difference of the gradients, b's less a's, with the factors of layouts that were learnt. Only the error that a
+/// layout does not have in common with the other counts.
 std::vector<double> difference_of(const StepReport& a, const StepReport& b, const Profile& profile) {
   std::vector<double> difference = log_gradient(b);
   const std::vector<double> first = log_gradient(a);

@@ -6,9 +6,9 @@
 // with encoder_spread in place of configuration_spread where the network is not causal. The last two terms
 // apply where framework or release are unknown to the profile. Without a calibration S is diagonal. Without
 // one that was fitted to steps, only stack_spread^2 is added where either is not stated or the machine has no
-// releases, and repeat_spread^2 is left out. At a measured site the site's factor is in S and stands for both; for a layout that was
-// measured there its own factor stands for configuration_spread^2. Where a cluster's law of network states
-// was applied, (NetworkState::step_spread log2(nodes))^2 is added. Where tokens are dispatched to experts
+// releases, and repeat_spread^2 is left out. At a measured site the site's factor is in S and stands for both; for a
+// layout that was measured there its own factor stands for configuration_spread^2. Where a cluster's law of network
+// states was applied, (NetworkState::step_spread log2(nodes))^2 is added. Where tokens are dispatched to experts
 // and no run of the site was measured, the device's spread_of_dispatch^2 is added, which all steps on a
 // stack share. Where only other stacks were measured on the machine, or the stack on other machines, S
 // counts with the part that is borrowed, and FactorShares::variance is added.

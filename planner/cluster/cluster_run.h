@@ -10,10 +10,10 @@
 // or kept by a job that waits: that is one rule for all schedulers. A failure needs another node with
 // probability replacement_share, and a person with person_share. Interruptions of spot nodes count as in
 // planner/cost/goodput.h; another node comes after `replacement`, not after a repair. A failure is noticed and
-// answered as the scheduler's rule says (planner/cluster/requeue.h); then the broken node goes to repair, and the job waits for free nodes: a spare, or one that comes back. Then it needs
-// the restart and the loading of its checkpoint. A failure meanwhile begins the recovery anew. The first start
-// is free, as in planner/cost/goodput.h, whose closed form is the special case of one job, no spare, a rule
-// that keeps nodes and adds no time, and a repair of `replacement`.
+// answered as the scheduler's rule says (planner/cluster/requeue.h); then the broken node goes to repair, and the job
+// waits for free nodes: a spare, or one that comes back. Then it needs the restart and the loading of its checkpoint. A
+// failure meanwhile begins the recovery anew. The first start is free, as in planner/cost/goodput.h, whose closed form
+// is the special case of one job, no spare, a rule that keeps nodes and adds no time, and a repair of `replacement`.
 //
 // A job's step may be longer while others train: `slowed` has the seconds that each adds. Added up over
 // several, they are a first order.

@@ -20,8 +20,8 @@ inline constexpr std::string_view kXlaStack = "pytorch-xla";
 /// Variable for the number of requests that the runtime holds at a time.
 inline constexpr const char* kInFlight = "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS";
 
-/// Packages of a release, pinned, as words of one pip command: PyTorch with its compiler, and with NxD. Without a release they
-/// are not pinned.
+/// Packages of a release, pinned, as words of one pip command: PyTorch with its compiler, and with NxD. Without a
+/// release they are not pinned.
 [[nodiscard]] std::string torch_packages(const models::NeuronRelease* release);
 [[nodiscard]] std::string neuron_packages(const models::NeuronRelease* release);
 

@@ -133,8 +133,8 @@ class Nxd : public planner::Target {
 
   std::string_view neuron_stack() const override { return kXlaStack; }
 
-  /// Packages in addition to the SDK: aws-neuron/neuronx-distributed@fbac349 examples/training/llama/requirements.txt. The script for
-  /// one stage imports AdamW from transformers, which later ones lack.
+  /// Packages in addition to the SDK: aws-neuron/neuronx-distributed@fbac349 examples/training/llama/requirements.txt.
+  /// The script for one stage imports AdamW from transformers, which later ones lack.
   planner::Preparation preparation(const models::Job& job, const models::Strategy& s) const override {
     planner::Preparation p;
     put_release(p, *this, job);

@@ -1,5 +1,5 @@
-// Rows of api/rules against what the program prints: of strategies and configs an id without a row and a row that nothing prints; a row
-// without a source or a fix, and a finding whose source its row lacks.
+// Rows of api/rules against what the program prints: of strategies and configs an id without a row and a row that
+// nothing prints; a row without a source or a fix, and a finding whose source its row lacks.
 #include "api/explain.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A file that describes a cluster: HyperPod JSON, ParallelCluster YAML, the output of sinfo, and of nvidia-smi. Every reader
-// gets the same bytes, with a group and without.
+// A file that describes a cluster: HyperPod JSON, ParallelCluster YAML, the output of sinfo, and of nvidia-smi. Every
+// reader gets the same bytes, with a group and without.
 #include "io/input/cluster_files.h"
 #include "io/input/nvidia_smi.h"
 #include "tests/fuzz/fuzz.h"

@@ -8,8 +8,8 @@ namespace trnplan::fuzz {
 
 namespace {
 
-/// Small ones, both sides of what models and runs may have (models/architecture/limits.h, models/job/limits.h), of powers of
-/// two whose products wrap 32 and 64 bits, and of the types themselves; and such as are no whole numbers.
+/// Small ones, both sides of what models and runs may have (models/architecture/limits.h, models/job/limits.h), of
+/// powers of two whose products wrap 32 and 64 bits, and of the types themselves; and such as are no whole numbers.
 constexpr const char* kNumbers[] = {"0",
                                     "1",
                                     "2",

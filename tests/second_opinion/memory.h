@@ -1,5 +1,5 @@
-// Bytes of a core by lists of what is alive: tensors, saved activations, a walk through the schedule. From the formulas of
-// docs/models.md, "Memory", on Neuron cores and on GPUs.
+// Bytes of a core by lists of what is alive: tensors, saved activations, a walk through the schedule. From the formulas
+// of docs/models.md, "Memory", on Neuron cores and on GPUs.
 #pragma once
 
 #include <vector>

@@ -16,8 +16,8 @@ namespace {
 
 using Stages = std::vector<std::vector<Pass>>;
 
-/// 1F1B as a rule for each stage of a pipeline in which every pass takes one tick: a backward pass goes first; stage i of P
-/// takes a new micro-batch as long as it holds fewer than P - i.
+/// 1F1B as a rule for each stage of a pipeline in which every pass takes one tick: a backward pass goes first; stage i
+/// of P takes a new micro-batch as long as it holds fewer than P - i.
 /// D. Narayanan et al., SOSP 2019 (PipeDream), section 3.2; SC 2021, section 2.2.1.
 class Ticks {
  public:
@@ -86,8 +86,9 @@ Stages gpipe(int stages, int micro_batches) {
   return Stages(at(stages), order);
 }
 
-/// PP micro-batches through the first chunk, the same through the second and so on, then the next PP; backwards from the
-/// last chunk. aws-neuron/neuronx-distributed@fbac349 src/neuronx_distributed/pipeline/scheduler.py (how many forwards come first).
+/// PP micro-batches through the first chunk, the same through the second and so on, then the next PP; backwards from
+/// the last chunk. aws-neuron/neuronx-distributed@fbac349 src/neuronx_distributed/pipeline/scheduler.py (how many
+/// forwards come first).
 Stages interleaved(int stages, int chunks, int micro_batches) {
   std::vector<Pass> up, down;
   for (int first = 0; first < micro_batches; first += stages) {
@@ -112,7 +113,8 @@ Stages interleaved(int stages, int chunks, int micro_batches) {
 }
 
 /// ZB-V as PyTorch lists it: words of passes, each so often, then numbers by chunk and kind.
-/// P. Qi et al., ICLR 2024, section 6; pytorch/pytorch torch/distributed/pipelining/schedules.py, ScheduleZBVZeroBubble.
+/// P. Qi et al., ICLR 2024, section 6; pytorch/pytorch torch/distributed/pipelining/schedules.py,
+/// ScheduleZBVZeroBubble.
 Stages zero_bubble_v(int stages, int micro_batches) {
   const int fill = std::max(2 * stages - 1, micro_batches);
   Stages all;

@@ -399,7 +399,8 @@ TEST_CASE("tasks added again are the same tasks", "[sim]") {
   CHECK_THROWS_AS(o.program.add_again(2, 1), std::invalid_argument);
 }
 
-// Catches a series that is taken though it says what no program can do, and one that is counted as another number of tasks.
+// Catches a series that is taken though it says what no program can do, and one that is counted as another number of
+// tasks.
 TEST_CASE("a series is checked when it is added", "[sim]") {
   OneLink o;
   const DeviceId a = o.program.add_device("a"), b = o.program.add_device("b");

@@ -119,8 +119,8 @@ Program random_queues(unsigned seed, bool coarse, int engines = 0, bool series =
 }  // namespace
 
 // Catches a message that comes to a queue's link and is not felt by the transfer under way there, or by the next; work
-// that is done twice or not at all when it comes, or is not slowed; and a task released by the wrong one of two that end
-// at one tick.
+// that is done twice or not at all when it comes, or is not slowed; and a task released by the wrong one of two that
+// end at one tick.
 TEST_CASE("a run that looks ahead is the run task by task", "[sim][property]") {
   int fewer = 0;
   for (const unsigned seed : seeds(1, 600)) {
@@ -216,8 +216,8 @@ TEST_CASE("work during a transfer of its engine, at any time", "[sim]") {
             .tied);
 }
 
-// Catches a run that looks ahead where that hides which of two tasks ends first: both last tasks start and end at one time,
-// and that of the second queue is the first to end, since what came before it was begun earlier.
+// Catches a run that looks ahead where that hides which of two tasks ends first: both last tasks start and end at one
+// time, and that of the second queue is the first to end, since what came before it was begun earlier.
 TEST_CASE("of two that end together the one that was begun last releases", "[sim]") {
   Program p;
   const DeviceId a = p.add_device("a"), b = p.add_device("b");

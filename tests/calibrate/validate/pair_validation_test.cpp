@@ -43,9 +43,10 @@ MeasuredStep step_of(const std::string& name, const models::Job& job, double sec
 
 }  // namespace
 
-// Shares 0.9, 0.1 and 0.7, 0.3: d = 0.08, 0.09 x 0.08 = 0.0072 of operators. That is less than 2 x 0.0049: n^2 = (0.0098 -
-// 0.0072) / 2, so all but the runs is 0.0098. Runs: 0.0025 (1 / 1 + 1 / 1). sd = sqrt(0.0098 + 0.005) = 0.12166. The ratio is
-// predicted as 1, measured as 100 / 110: the error is log(110 / 100).
+// Shares 0.9, 0.1 and 0.7, 0.3: d = 0.08, 0.09 x 0.08 = 0.0072 of operators. That is less than 2 x 0.0049: n^2 =
+// (0.0098 -
+// 0.0072) / 2, so all but the runs is 0.0098. Runs: 0.0025 (1 / 1 + 1 / 1). sd = sqrt(0.0098 + 0.005) = 0.12166. The
+// ratio is predicted as 1, measured as 100 / 110: the error is log(110 / 100).
 TEST_CASE("a pair of configurations, by hand", "[calibrate][pairs]") {
   const models::Job job = job_of("llama2-7b", 4, 4096, 64);
   const MeasuredStep a = step_of("a", job, 100), b = step_of("b", job, 110);

@@ -255,9 +255,9 @@ TEST_CASE("the file system is of a size that FSx has and holds the checkpoints",
   CHECK(io::fsx_gib(gibibytes(1200.5)) == 2400);
   CHECK(io::fsx_gib(gibibytes(2401)) == 4800);
   CHECK(io::fsx_gib(gibibytes(7300)) == 9600);
-  // Llama 3 70B: 70.55e9 parameters, and keys and values (80 layers of 2 * 8192 * 1024) three times more for TP 32 over 8
-  // heads: 74.58e9. fp32 weights and two moments of Adam are 12 bytes each, 833.5 GiB. Two that are kept, one being written
-  // and 500 GiB of other files: 3000 GiB.
+  // Llama 3 70B: 70.55e9 parameters, and keys and values (80 layers of 2 * 8192 * 1024) three times more for TP 32 over
+  // 8 heads: 74.58e9. fp32 weights and two moments of Adam are 12 bytes each, 833.5 GiB. Two that are kept, one being
+  // written and 500 GiB of other files: 3000 GiB.
   const models::Job job = llama70b();
   CHECK(launch::cluster_spec(job, strategy_of(job, kLlama70b), "").storage_gib == 4800);
   const auto files = bundle_of(job, kLlama70b);
@@ -403,7 +403,8 @@ TEST_CASE("where no checkpoint is removed the folder says when the file system i
   job.training.tokens = 2500. * 8192 * 128;
   job.run.checkpoint_steps = 100;
   const planner::Target& target = targets::of(job);
-  // 8,030,261,248 parameters of 12 bytes are 89.75 GiB; 25 of them 2.19 TiB. There is room for 20 and the one being written:
+  // 8,030,261,248 parameters of 12 bytes are 89.75 GiB; 25 of them 2.19 TiB. There is room for 20 and the one being
+  // written:
   // 21 * 89.75 + 500 = 2385 GiB.
   const auto files = bundle_of(job, "tp=2,recompute=full", target);
   CHECK(contains(text_of(files, "fsx-claim.yaml"), "storage: 2400Gi\n"));

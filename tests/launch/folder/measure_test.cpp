@@ -113,7 +113,8 @@ TEST_CASE("tables of nccom-test, on the nodes they need", "[launch]") {
   CHECK(contains(files.front().text, "NEURON_RT_ROOT_COMM_ID="));
 }
 
-// GPUs and trn2 compile nothing ahead: their folders have no compile.sbatch, and measure.sh no job that would fail for want of it.
+// GPUs and trn2 compile nothing ahead: their folders have no compile.sbatch, and measure.sh no job that would fail for
+// want of it.
 TEST_CASE("short runs of a target that compiles nothing ahead", "[launch]") {
   models::Job job = job_of("llama3-8b", 2, 8192, 128);
   job.cluster.instance = test_catalog().instance("p5.48xlarge");

@@ -196,8 +196,8 @@ TEST_CASE("README.md names files that the folder has", "[launch]") {
   }
 }
 
-// README.md promised an environment that prepare.sh makes, where it ended in "there are no commands", and one line said Neuron 2.28
-// to 2.31 where the next said 2.21.
+// README.md promised an environment that prepare.sh makes, where it ended in "there are no commands", and one line said
+// Neuron 2.28 to 2.31 where the next said 2.21.
 TEST_CASE("a folder of NeMo-Megatron promises what it has", "[launch]") {
   const SubmitFiles files =
       submitted_files("nemo-megatron", "trn1.32xlarge", "tp=8,recompute=full,flash=false");
@@ -227,8 +227,8 @@ TEST_CASE("a machine that HyperPod has not gets none of its files", "[launch]") 
   }
 }
 
-// Of p5e and trn2 no on-demand price is listed, of p5 and trn1 one is; keys by aws-parallelcluster's validators: a block asks
-// for its reservation and MinCount = MaxCount, and takes no placement group.
+// Of p5e and trn2 no on-demand price is listed, of p5 and trn1 one is; keys by aws-parallelcluster's validators: a
+// block asks for its reservation and MinCount = MaxCount, and takes no placement group.
 TEST_CASE("machines that are sold in blocks alone ask for a reservation", "[launch]") {
   for (const char* name : {"p5e.48xlarge", "trn2.48xlarge", "trn2.3xlarge", "trn2u-ultraserver"}) {
     INFO(name);

@@ -121,8 +121,8 @@ bool is_free(const Planned& folder, const std::string& name) {
          std::find(folder.manifests.begin(), folder.manifests.end(), name) == folder.manifests.end();
 }
 
-/// All that bash holds in an empty environment after it sourced what the folder's scripts source, but for the values of the plan's names; "" where it fails
-/// or prints something.
+/// All that bash holds in an empty environment after it sourced what the folder's scripts source, but for the values of
+/// the plan's names; "" where it fails or prints something.
 std::string shell_after(const std::string& folder, const std::set<std::string>& names) {
   const auto ran = launch::run_program({"env", "-i", "PATH=/usr/bin:/bin", "bash", "--norc", "-c",
                                         "set -e; plan=$1; cd /; . \"$1/setup_env.sh\" >/dev/null "

@@ -121,7 +121,8 @@ TEST_CASE("every scheduler, through the interface", "[launch]") {
   }
 }
 
-// Catches: results that begin in a folder called "$HOME", a cache that the first job compiles in vain, and a fault without a place.
+// Catches: results that begin in a folder called "$HOME", a cache that the first job compiles in vain, and a fault
+// without a place.
 TEST_CASE("settings that jobs cannot use are reported at their lines", "[launch]") {
   const PlannedFolder folder;
   const std::string written = read_text(folder / "settings.env");

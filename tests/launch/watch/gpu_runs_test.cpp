@@ -138,8 +138,8 @@ TEST_CASE("steps are counted, and steady growth is a drift", "[launch]") {
   CHECK(contains(alarm_of(grows, "drift").message, "longer and longer"));
 }
 
-// Reported: with every second step twice as long, step, time left and goodput were by the parity of the number of lines,
-// and the alarm a drift with nothing to fix.
+// Reported: with every second step twice as long, step, time left and goodput were by the parity of the number of
+// lines, and the alarm a drift with nothing to fix.
 TEST_CASE("steps that take turns have no common pace", "[launch]") {
   const auto clock = [](int i) { return 18 + i / 2 * 27 + i % 2 * 9; };
   const auto turns = [](int i) { return i % 2 == 0 ? 18000.0 : 9000.0; };

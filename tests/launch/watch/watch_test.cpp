@@ -225,8 +225,8 @@ TEST_CASE("alarms for drift, stragglers, a wrong prediction and a lost loss", "[
                 "loss"));
 }
 
-// Reported: what was left, and its cost, took the pace of the first steps, and an alarm said that it was over; and where most
-// of the last steps were a quarter longer, a straggler was named besides.
+// Reported: what was left, and its cost, took the pace of the first steps, and an alarm said that it was over; and
+// where most of the last steps were a quarter longer, a straggler was named besides.
 TEST_CASE("a run that became slower goes on at its last pace", "[launch]") {
   const io::WatchReport r = watch(bars(
                                       1, 100, [](int i) { return i > 60 ? 752 + i % 3 : 600; }, 0, 200),

@@ -89,7 +89,8 @@ TEST_CASE("cases of peak memory", "[logs]") {
   CHECK(runs[0].memory_bytes == 1000.0);
 }
 
-// Products of what columns may state at most stay within 64 bits; a chunk of 65536 layers on 65536 stages once divided by 0.
+// Products of what columns may state at most stay within 64 bits; a chunk of 65536 layers on 65536 stages once divided
+// by 0.
 TEST_CASE("columns have bounds, and products of them do not wrap", "[logs]") {
   const auto table = [](const std::string& row) {
     return parse_layout_runs(

@@ -172,7 +172,8 @@ TEST_CASE("step lines of TorchTitan, with colours and the label of torchrun", "[
 TEST_CASE("lines of TorchTitan that say less", "[calibrate]") {
   const std::string head = "[titan] 2026-08-31 23:59:", tail = " - root - INFO - step: ",
                     rest = "  grad_norm:  1.5  memory: 10.00GiB(12.50%)  tps: 1,000  tflops: 1.0  mfu: N/A\n";
-  // A pipeline's other stages print -1 for the loss, quantised runs no MFU; midnight of another month is a second later.
+  // A pipeline's other stages print -1 for the loss, quantised runs no MFU; midnight of another month is a second
+  // later.
   const std::string log = head + "58,000" + tail + "1  loss: -1.0" + rest + head + "59,000" + tail +
                           "2  loss: -1.0" + rest + "[titan] 2026-09-01 00:00:00,000" + tail + "3  loss: nan" +
                           rest;

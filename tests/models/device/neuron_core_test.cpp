@@ -26,8 +26,8 @@ Profile ideal() {
 
 }  // namespace
 
-// 4,096 x 4,096 x 4,096 in tiles of 128: 32 x 32 products of 4,096 cycles at 2.4 GHz are 1.7476 ms on one physical core,
-// and half of that on a logical core of two, which have 16 stationary tiles of a row each.
+// 4,096 x 4,096 x 4,096 in tiles of 128: 32 x 32 products of 4,096 cycles at 2.4 GHz are 1.7476 ms on one physical
+// core, and half of that on a logical core of two, which have 16 stationary tiles of a row each.
 TEST_CASE("a logical core deals stationary tiles out to its physical cores", "[models][device]") {
   const NeuronCore device;
   const Profile profile = ideal();

@@ -174,10 +174,10 @@ TEST_CASE("TorchTitan's selective recomputation", "[models][fsdp]") {
   CHECK_FALSE(StepModel::not_modelled(job, strategy_of(job, "recompute=SelectiveOp")).empty());
 }
 
-// A layer kept whole: 2 bytes of both norms' inputs and outputs, q and what attention makes of it (6 x 4096 together), k and
-// v (2 x 1024), gate, up and their product (3 x 14336). Of one that is recomputed its input, 4096. Of one with SelectiveOp
-// its input, the down output, q and the context (4 x 4096), v and the gate. While one that is recomputed whole is made
-// anew, all of it comes besides.
+// A layer kept whole: 2 bytes of both norms' inputs and outputs, q and what attention makes of it (6 x 4096 together),
+// k and v (2 x 1024), gate, up and their product (3 x 14336). Of one that is recomputed its input, 4096. Of one with
+// SelectiveOp its input, the down output, q and the context (4 x 4096), v and the gate. While one that is recomputed
+// whole is made anew, all of it comes besides.
 TEST_CASE("activations are those of layers kept whole and the inputs of those recomputed", "[models][fsdp]") {
   constexpr double kTokens = 2048, kLayers = 8;
   constexpr double kWhole = 2 * (6 * 4096 + 2 * 1024 + 3 * 14336), kInput = 2 * 4096;

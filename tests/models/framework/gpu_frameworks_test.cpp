@@ -98,8 +98,8 @@ TEST_CASE("the flex dispatcher sends a token once to a rank, and between nodes o
   CHECK(rows("megatron-flex", "tp=1,ep=1") == rows("megatron", "tp=1,ep=1"));
 }
 
-// Mixtral's 8 experts, one on a rank of EP 8: 4 times as many replicas have a quarter of its states each. Catches: shards
-// of whole experts, as XLA's are of rows, in a loop that cuts a flat buffer.
+// Mixtral's 8 experts, one on a rank of EP 8: 4 times as many replicas have a quarter of its states each. Catches:
+// shards of whole experts, as XLA's are of rows, in a loop that cuts a flat buffer.
 TEST_CASE("states of experts shrink with their replicas", "[models][memory]") {
   const auto optimizer = [](int nodes) {
     Job job = job_of("mixtral-8x7b", nodes, 4096, 512);

@@ -163,9 +163,10 @@ TEST_CASE("nanotron's host copies each rank's piece of each gathered weight", "[
 }
 
 // Messages of 2 stages are meetings of both, one of the hidden states and one of their gradient for each of 8
-// micro-batches; the second of 3 stages takes part in twice as many. Hidden states go with a mask, so that hosts look at
-// 4 messages that announce them, and at 2 for a gradient: 6 x 8 sleeps of 1000 s, and 12 x 8. Catches polls that overlap
-// work, or that only one end waits for.
+// micro-batches; the second of 3 stages takes part in twice as many. Hidden states go with a mask, so that hosts look
+// at
+// 4 messages that announce them, and at 2 for a gradient: 6 x 8 sleeps of 1000 s, and 12 x 8. Catches polls that
+// overlap work, or that only one end waits for.
 TEST_CASE("a loop that polls what announces a message sleeps in each meeting", "[models][framework]") {
   struct Case {
     const char* strategy;

@@ -175,9 +175,9 @@ TEST_CASE("a profile that states no doubt counts as the table does", "[models][m
   CHECK(probability_of_fitting(m, Bytes(77 * kGiB), p) == Approx(0.5));
 }
 
-// Tensors are taken for exact and the runtime's share alone is uncertain, as on GPUs: 70 GiB of tensors leave 10 of 80, P =
-// Phi(ln(10 / 2.8) / 0.4) = Phi(3.1824) = 0.99927; 79 leave 1, Phi(-2.5740) = 0.00503; 81 leave nothing, however little the rest
-// is, at whatever instant.
+// Tensors are taken for exact and the runtime's share alone is uncertain, as on GPUs: 70 GiB of tensors leave 10 of 80,
+// P = Phi(ln(10 / 2.8) / 0.4) = Phi(3.1824) = 0.99927; 79 leave 1, Phi(-2.5740) = 0.00503; 81 leave nothing, however
+// little the rest is, at whatever instant.
 TEST_CASE("what is exact takes its share of the room first", "[models][memory]") {
   const Profile p = doubtful(0, 0, 0.4, 0);
   const Bytes limit(80 * kGiB);

@@ -60,8 +60,8 @@ TEST_CASE("what others leave of the network is its oversubscription", "[models]"
   CHECK(shared.step == both.step);
 }
 
-// One replica and one stage: a step of m micro-batches is the sum of its passes, and each is as long as on the slowest of
-// its 8 ranks. The largest of 8 standard normals has mean 1.4236 and standard deviation 0.6107 (H. Harter,
+// One replica and one stage: a step of m micro-batches is the sum of its passes, and each is as long as on the slowest
+// of its 8 ranks. The largest of 8 standard normals has mean 1.4236 and standard deviation 0.6107 (H. Harter,
 // Biometrika 48, 1961). With a spread so small that the factors 1 + sd z are linear, the step takes 1.4236 sd of
 // its work longer, and its standard deviation is 0.6107 sd sqrt(m (f^2 + b^2) + u^2), of forward, backward and update.
 TEST_CASE("random times spread a step as the sum of its passes", "[models]") {
@@ -85,10 +85,11 @@ TEST_CASE("random times spread a step as the sum of its passes", "[models]") {
   CHECK(model.simulate({.scenario = {.random = {0, 400, 1}}}).step == ideal.step);
 }
 
-// Eight replicas of one GPU each wait for the slowest before they reduce gradients, and again at the end. The largest of
-// 8 standard normals is 1.385 in the median (0.5^(1/8) = 0.917) and 1.4236 in the mean (H. Harter, Biometrika 48, 1961).
-// With one micro-batch each, forward and backward of f + b vary by sd sqrt(f^2 + b^2), and a backward takes once to three
-// times as long as a forward; the update u by sd u.
+// Eight replicas of one GPU each wait for the slowest before they reduce gradients, and again at the end. The largest
+// of
+// 8 standard normals is 1.385 in the median (0.5^(1/8) = 0.917) and 1.4236 in the mean (H. Harter, Biometrika 48,
+// 1961). With one micro-batch each, forward and backward of f + b vary by sd sqrt(f^2 + b^2), and a backward takes once
+// to three times as long as a forward; the update u by sd u.
 TEST_CASE("the slowest of several replicas paces the step", "[models]") {
   Job job = job_of("llama3-8b", 1, 2048, 8);
   job.cluster.instance = gpu_machine();

@@ -78,8 +78,8 @@ TEST_CASE("the bounds of a search are those of the step model", "[models]") {
   CHECK(compared > 20);
 }
 
-// Reductions and gathers that overlap passes: most of a step whose data-parallel network is slow is in the bound, also of
-// interleaved stages, whose earlier chunks' reductions queue up. A bound above the simulated time would lose plans.
+// Reductions and gathers that overlap passes: most of a step whose data-parallel network is slow is in the bound, also
+// of interleaved stages, whose earlier chunks' reductions queue up. A bound above the simulated time would lose plans.
 TEST_CASE("collectives that overlap passes count in the bounds", "[models]") {
   const unsigned seed = GENERATE(from_range(seeds(1, 60)));
   boost::random::mt19937 random(seed);
@@ -153,8 +153,8 @@ TEST_CASE("the best cuts are the fastest of all cuts, simulated", "[models]") {
   CHECK(simulate_step(job, s, profile).step.value == fastest.value);
 }
 
-// A host that is about as fast as the device: a stage's passes grow by more with each layer. Catches the cost of a layer
-// taken where the head hides nothing of it.
+// A host that is about as fast as the device: a stage's passes grow by more with each layer. Catches the cost of a
+// layer taken where the head hides nothing of it.
 TEST_CASE("no cuts beat the bound of any cuts with a slow host", "[models]") {
   const unsigned seed = GENERATE(from_range(seeds(1, 40)));
   boost::random::mt19937 random(seed);

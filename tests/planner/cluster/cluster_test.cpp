@@ -343,7 +343,8 @@ TEST_CASE("a hopeless job ends no run, and the simulation ends", "[planner][clus
   CHECK(pair.events < 100'000);
 }
 
-// Neighbours of the best interval are not distinguished by some runs, ones far from it can; of one value nothing is chosen.
+// Neighbours of the best interval are not distinguished by some runs, ones far from it can; of one value nothing is
+// chosen.
 TEST_CASE("checkpoint intervals that tie are said to", "[planner][cluster]") {
   ClusterSetup setup = one_job(job_of_days(10, 30), rule("slurm", scheduler_kinds()[0].defaults));
   setup.jobs[0].every_steps = 100;

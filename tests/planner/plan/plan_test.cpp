@@ -14,7 +14,8 @@ TEST_CASE("stages that wait ask for a global batch of more micro-batches", "[pla
   plan.global_batch = 48;
   auto& breakdown = plan.report.breakdown;
   const auto bubble = static_cast<std::size_t>(models::Category::bubble);
-  // 1F1B of four stages and eight micro-batches of one second: 3 s of waiting in 11. With n micro-batches it is 3 in 3 + n,
+  // 1F1B of four stages and eight micro-batches of one second: 3 s of waiting in 11. With n micro-batches it is 3 in 3
+  // + n,
   // 5 % from n = 57 on, which are 57 x 3 x 2 sequences.
   plan.report.step = Seconds(11);
   breakdown[bubble] = Seconds(3);

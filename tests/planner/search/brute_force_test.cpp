@@ -209,7 +209,8 @@ TEST_CASE("the ranking equals brute force with TorchTitan's activation checkpoin
   }
 }
 
-// With less and less memory more and more is recomputed; SelectiveOp keeps less than every second layer and takes less time.
+// With less and less memory more and more is recomputed; SelectiveOp keeps less than every second layer and takes less
+// time.
 TEST_CASE("memory decides what TorchTitan recomputes", "[planner]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 8);
   job.cluster.instance = gpu_machine();

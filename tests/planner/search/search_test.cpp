@@ -68,7 +68,8 @@ TEST_CASE("no two strategies are the same program", "[planner]") {
   CHECK(std::is_sorted(all.begin(), all.end()));
 }
 
-// Both kinds of attention where the framework has the kernel and the sequence its blocks; a pin takes one, legal or not.
+// Both kinds of attention where the framework has the kernel and the sequence its blocks; a pin takes one, legal or
+// not.
 TEST_CASE("attention is searched", "[planner]") {
   const auto kinds = [](const models::Job& job) {
     std::pair<int, int> count;  // flash, plain
