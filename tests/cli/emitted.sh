@@ -53,7 +53,10 @@ while read -r instance target; do
   config=$work/$instance-$target/torchtitan.toml
   [[ -f "$config" ]] || config=$work/$instance-$target/node_run.sh
   run 0 check "$config" --target "$target" --instance "$instance" --nodes 2
-  run 2 check "$config" --target "$target"
+  run 0 check "$config" --target "$target"
+  alone=$work/alone.${config##*.} # without its plan.json
+  cp "$config" "$alone"
+  run 2 check "$alone" --target "$target"
   says '--instance: a file of .* does not state the machine'
   run 3 check "$config" --target "$target" --instance "$instance" --nodes 3
 done <<'END'
