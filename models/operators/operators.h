@@ -78,10 +78,11 @@ using OperatorList = std::vector<Operator>;
 /// overlap a layer belong to the adjacent layers (UnitSharding).
 enum class LayerTurn { only, first, inner, last };
 
-/// Operators of a micro-batch on one core.
+/// Operators of a micro-batch on one core. Refers to its job, strategy and profile, which must outlive it.
 class LayerModel {
  public:
   LayerModel(const Job& job, const Strategy& strategy, const Profile& profile);
+  LayerModel(const Job& job, const Strategy& strategy, const Profile&& profile) = delete;
 
   OperatorList layer_forward(LayerTurn turn = LayerTurn::only) const;
   OperatorList layer_backward(

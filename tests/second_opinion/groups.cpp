@@ -19,6 +19,7 @@ using models::Strategy;
 namespace {
 
 using Chips = std::uint64_t;  ///< a set of at most 64 chips
+constexpr int kMostChips = 64;
 
 Chips only(int chip) {
   return Chips{1} << static_cast<unsigned>(chip);
@@ -69,10 +70,12 @@ class Grid {
   std::vector<int> ranks_;
 };
 
-/// Chips and who is whose neighbour: over a link, or over one switch.
+/// Chips and who is whose neighbour: over a link, or over one switch. More than 64 chips, which only switches join
+/// and whose groups need no neighbours, have none.
 class Node {
  public:
   explicit Node(const topology::Instance& instance) : linked_(at(instance.chips), 0) {
+    if (instance.chips > kMostChips) return;
     std::map<int, Chips> of_switch;
     for (const topology::Link& l : instance.links) {
       const bool a_is_chip = l.chip_a < instance.chips, b_is_chip = l.chip_b < instance.chips;
@@ -310,7 +313,6 @@ std::vector<GroupOpinion> opinions_on(const topology::Cluster& cluster, const st
 }
 
 GroupsOpinion groups_by_backtracking(const topology::Cluster& cluster, const Strategy& s) {
-  constexpr int kMostChips = 64;
   if (cluster.instance.chips > kMostChips) return {};
   Judge judge(cluster);
   GroupsOpinion found;

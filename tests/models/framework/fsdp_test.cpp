@@ -160,10 +160,11 @@ TEST_CASE("states are sharded over the ranks that share a copy", "[models][fsdp]
 // context, 2 x 4096, v, 1024, and the gate, 14336.
 TEST_CASE("TorchTitan's selective recomputation", "[models][fsdp]") {
   const Job job = on_gpus(1, 8, 2048, 8);
+  const Profile profile = gpu_profile();
   const auto flops = [&](const char* text) {
     const Strategy s = strategy_of(job, text);
     double sum = 0;
-    for (const Operator& o : LayerModel(job, s, gpu_profile()).layer_backward()) sum += o.flops.value;
+    for (const Operator& o : LayerModel(job, s, profile).layer_backward()) sum += o.flops.value;
     return sum;
   };
   CHECK(flops("framework=fsdp,recompute=SelectiveOp") - flops("framework=fsdp") ==

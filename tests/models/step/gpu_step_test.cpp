@@ -307,9 +307,10 @@ TEST_CASE("experts that TP does not cut take the tokens of their rank's part of 
     double flops = 0, exchanged = 0, parameters = 0;
     int tensor = 0;
   };
+  const Profile profile = gpu_profile();
   const auto seen = [&](const char* text, bool backward) {
     const Strategy s = strategy_of(job, text);
-    const LayerModel model(job, s, gpu_profile());
+    const LayerModel model(job, s, profile);
     Seen all;
     for (const Operator& o : backward ? model.layer_backward() : model.layer_forward()) {
       if (o.name == "gate_up" || o.name == "down") all.flops += o.flops.value;
