@@ -39,10 +39,11 @@ TEST_CASE("norms of queries and keys take time forward and backward", "[models]"
 TEST_CASE("experts without a capacity do the work of those that tokens go to", "[models]") {
   Job job = job_of("mixtral-8x7b", 1, 4096, 32);
   const Strategy s = strategy_of(job, "tp=8");
+  const Profile profile = datasheet();
   const auto work = [&](double capacity) {
     job.architecture.capacity_factor = capacity;
     double flops = 0;
-    for (const Operator& op : LayerModel(job, s, datasheet()).layer_forward()) {
+    for (const Operator& op : LayerModel(job, s, profile).layer_forward()) {
       if (op.name == "gate_up" || op.name == "down") flops += op.flops.value;
     }
     return flops;

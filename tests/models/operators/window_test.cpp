@@ -27,8 +27,9 @@ Job full(int sequence) {
 
 double attention_seconds(const Job& job, const std::string& strategy) {
   const Strategy s = strategy_of(job, strategy);
+  const Profile profile = datasheet();
   double seconds = 0;
-  for (const Operator& op : LayerModel(job, s, datasheet()).layer_forward()) {
+  for (const Operator& op : LayerModel(job, s, profile).layer_forward()) {
     if (op.name == "attention") seconds += op.seconds.value;
   }
   return seconds;
@@ -36,8 +37,9 @@ double attention_seconds(const Job& job, const std::string& strategy) {
 
 Flops attention_flops_of(const Job& job, const std::string& strategy) {
   const Strategy s = strategy_of(job, strategy);
+  const Profile profile = datasheet();
   Flops flops{};
-  for (const Operator& op : LayerModel(job, s, datasheet()).layer_forward())
+  for (const Operator& op : LayerModel(job, s, profile).layer_forward())
     if (op.name == "attention") flops += op.flops;
   return flops;
 }
