@@ -255,6 +255,15 @@ const planner::Target& target_of(const CheckRequest& o) {
   return *target;
 }
 
+/// Takes the cluster that the request leaves open from the job of a plan.
+void take_cluster(CheckRequest& o, const models::Job& planned) {
+  const topology::Instance& instance = planned.cluster.instance;
+  if (o.instance.empty()) o.instance = instance.name;
+  if (o.instance == instance.name) o.paid = instance.chosen;
+  o.planned_nodes = planned.cluster.nodes;
+  if (o.release.empty()) o.release = planned.software.release;
+}
+
 /// Takes the cluster that the request leaves open from the plan.json next to the file, if that is of a target whose
 /// files state none. Returns its path, "" if it was not taken.
 std::string take_machine_next_to(CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
@@ -263,10 +272,7 @@ std::string take_machine_next_to(CheckRequest& o, const planner::Target& target,
   try {
     const io::PlanFile plan = io::read_plan_file(next, catalog, o.texts);
     if (plan.target != target.name()) return "";
-    o.instance = plan.job.cluster.instance.name;
-    o.planned_nodes = plan.job.cluster.nodes;
-    o.paid = plan.job.cluster.instance.chosen;
-    if (o.release.empty()) o.release = plan.job.software.release;
+    take_cluster(o, plan.job);
     return next.string();
   } catch (const InputError&) {
     return "";  // of another version, or no plan
@@ -290,10 +296,7 @@ CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
   const bool module = target.command(plan.job, plan.strategy).imports_plan;
   o.file = (folder / (configs.empty() ? "node_run.sh" : module ? configs.back() : configs.front())).string();
   o.target = plan.target;
-  if (o.instance.empty()) o.instance = plan.job.cluster.instance.name;
-  if (o.instance == plan.job.cluster.instance.name) o.paid = plan.job.cluster.instance.chosen;
-  o.planned_nodes = plan.job.cluster.nodes;
-  if (o.release.empty()) o.release = plan.job.software.release;
+  take_cluster(o, plan.job);
   return o;
 }
 
@@ -311,10 +314,10 @@ CheckResult check(const CheckRequest& asked) {
   const io::Catalog catalog = io::Catalog::standard();
   CheckRequest request = of_folder(asked, catalog);
   const planner::Target& target = target_of(request);
-  std::string machine_of = take_machine_next_to(request, target, catalog);
+  std::string plan_next_to = take_machine_next_to(request, target, catalog);
   CheckResult result =
       &target == &targets::nxdt() ? checked(request, catalog) : checked_run(request, target, catalog);
-  result.machine_of = std::move(machine_of);
+  result.machine_of = std::move(plan_next_to);
   if (!result.machine_of.empty()) note(result.findings, "instance", machine_next_to(result));
   std::stable_sort(result.findings.begin(), result.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });

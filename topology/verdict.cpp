@@ -310,8 +310,8 @@ class Rulings {
   const ChipGraph& graph_;
   GroupKind kind_;
   int cores_;
-  std::vector<std::vector<GroupVerdict>>
-      by_first_;  ///< by the core of the first rank; with the ranks that were judged
+  /// By the core of the first rank; with the ranks that were judged.
+  std::vector<std::vector<GroupVerdict>> by_first_;
 };
 
 /// Calls `visit` with the verdict on every group, which `groups_of(kind)` lists.
@@ -334,6 +334,11 @@ void note_worst(PlacementVerdict& result, const GroupVerdict& group) {
   result.offending = group;
 }
 
+/// True if judge_any() supports every group.
+bool supports_all(const Cluster& cluster) {
+  return cluster.instance.traits.groups == GroupRule::any_group && cluster.instance.nics > 0;
+}
+
 }  // namespace
 
 PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
@@ -349,11 +354,6 @@ PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const
     result.groups.push_back(std::move(group));
   });
   return result;
-}
-
-/// True if judge_any() supports every group.
-static bool supports_all(const Cluster& cluster) {
-  return cluster.instance.traits.groups == GroupRule::any_group && cluster.instance.nics > 0;
 }
 
 PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,

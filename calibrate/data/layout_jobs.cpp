@@ -137,13 +137,14 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
     }
   }
   std::string keys;
+  bool memory_known = true;
   const LayoutRule *source = nullptr, *machine = nullptr;
   for (const auto& [column, text] : columns) {
     const Meaning meaning = meaning_of(rules, column, text, run);
     out.refused = meaning.refused;
     if (!out.refused.empty()) return out;
     put_keys(keys, meaning.keys);
-    if (meaning.rule != nullptr && !meaning.rule->memory.known) out.memory.known = false;
+    if (meaning.rule != nullptr && !meaning.rule->memory.known) memory_known = false;
     if (column == "source") source = meaning.rule;
     if (column == "gpu") machine = meaning.rule;
   }
@@ -157,9 +158,8 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
   if (const LayoutRule* rule = rule_of(rules, "recipe", run.model, run)) put_keys(keys, rule->keys);
   out.refused = not_stated(run, network.has_value());
   if (!out.refused.empty()) return out;
-  const bool known = out.memory.known;
   out.memory = source->memory;
-  out.memory.known = known;
+  out.memory.known = memory_known;
   out.job.architecture = network ? *network : network_of(run, *source);
   out.job.architecture.max_positions = run.sequence;
   if (out.job.architecture.intermediate < 1 || out.job.architecture.vocabulary < 1) {

@@ -13,8 +13,8 @@ namespace trnplan::calibrate {
 inline constexpr const char* kOfThisLog =
     "check that nodes, batch and strategy of the job are those of this log";
 
-/// Fault of a step of so many seconds whose products, with half of the attention where it is causal, need more than 90
-/// % of what the devices of the job can do; nullopt: it needs less. `at` is where the step stands. Cost: none.
+/// Fault of a step of so many seconds whose products, with half of the attention where it is causal, need more than
+/// 90 % of what the devices of the job can do; nullopt: it needs less. `at` is where the step stands. Cost: none.
 [[nodiscard]] std::optional<Diagnostic> beyond_peak(double seconds, const models::Job& job,
                                                     const models::Strategy& strategy, SourcePos at);
 

@@ -147,7 +147,7 @@ const Record<WatchReport>& record() {
        {"eta_seconds", &R::eta_seconds,
         "at this step time, or that of the last 20 with an alarm `drift`, with the losses so far except "
         "those of the first start"},
-       {"usd_so_far", &R::usd_so_far, "by the log, at the on-demand price of the plan"},
+       {"usd_so_far", &R::usd_so_far, "by the log, at the price of the plan"},
        {"usd_total", &R::usd_total, "likewise, of the whole run, with its steps before the log"},
        {"finished", &R::finished, "the last step is done, by the number of steps in the log or the plan"},
        {"failed", &failed,

@@ -38,7 +38,7 @@ void take_whole_steps(LogReading& reading, const std::optional<io::PlanFile>& pl
 /// goodput = steps that count and change the weights x median step of their stretch / wall time
 /// (launch/watch/progress.h). ETA: remaining steps x median of the pace x wall time / time of the steps that count,
 /// without the compiling and loading of the first start, which is not repeated; none if the run learns nothing. Money:
-/// the plan's on-demand price; in total with the steps before the log, at the median step. Cost: linear in the steps,
+/// the plan's price; in total with the steps before the log, at the median step. Cost: linear in the steps,
 /// except for sorting them.
 io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
                       const WatchContext& context);

@@ -8,8 +8,8 @@
 //
 // The bar of Hugging Face's Trainer has no title, as bars of other things. It is of training in a log with the
 // Trainer's {'loss': 2.99, ..., 'epoch': 0.01}, which it prints below the bar
-// (huggingface/transformers:src/transformers/ trainer_callback.py, ProgressCallback): the bar with the total of the one
-// above the first of these, else below it.
+// (huggingface/transformers:src/transformers/trainer_callback.py, ProgressCallback): the bar with the total of the
+// one above the first of these, else below it.
 #pragma once
 
 #include <cstdint>

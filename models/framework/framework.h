@@ -375,6 +375,8 @@ class Framework {
 [[nodiscard]] int expert_tensor_degree(const Strategy& s);
 /// Ranks of all that EP, ETP and PP leave, which have the same experts; at least 1.
 [[nodiscard]] int expert_data_ranks(const Strategy& s);
+/// Ranks that share the optimizer states of an expert; 1 where they are not sharded.
+[[nodiscard]] int expert_shard_degree(const Strategy& s);
 /// True if ranks of TP have experts of their own: a rank then routes its own part of the tokens.
 [[nodiscard]] bool has_whole_experts(const Strategy& s);
 

@@ -83,6 +83,11 @@ int expert_data_ranks(const Strategy& s) {
   return static_cast<int>(std::max<std::int64_t>(1, ranks / apart));
 }
 
+int expert_shard_degree(const Strategy& s) {
+  if (!s.zero1) return 1;
+  return has_whole_experts(s) ? expert_data_ranks(s) : std::max(1, shard_degree(s) / s.expert_parallel);
+}
+
 bool has_whole_experts(const Strategy& s) {
   return expert_tensor_degree(s) < s.tensor_parallel;
 }

@@ -78,6 +78,14 @@ Key flag(std::string_view name, std::string_view brief, Key::Default without, Ke
           &apply<Fixed, Member>};
 }
 
+/// A whole number that stands for `Meant` of the strategy where nothing is said.
+template <auto Member, auto Fixed, auto Meant>
+Key meant(std::string_view name, std::string_view brief, std::string_view says) {
+  Key key = whole<Member, Fixed>(name, brief, Key::Default::own, says, Key::Stored::newer);
+  key.stated = [](const Strategy& s) -> StrategyValue { return Meant(s); };
+  return key;
+}
+
 bool pin_sharding(Pin& p, const StrategyValue& value) {
   const std::string& word = std::get<std::string>(value);
   const auto known = sharding_from(word);
@@ -116,19 +124,9 @@ const Key kKeys[] = {
         "context_parallel", "cp", Key::Default::nothing, "ranks that share each sequence"),
     whole<&Strategy::expert_parallel, &Pin::expert_parallel>("expert_parallel", "ep", Key::Default::degrees,
                                                              "ranks of DP and CP that share the experts"),
-    {"expert_tensor_parallel",
-     "etp",
-     Key::Kind::whole,
-     {},
-     {},
-     run_limits.ranks,
-     Key::Pinned::by_job,
-     Key::Default::own,
-     Key::Stored::newer,
-     "ranks of TP that share each expert's weights: those of TP, or 1, with which EP takes ranks of TP too",
-     [](const Strategy& s) -> StrategyValue { return expert_tensor_degree(s); },
-     &pin<&Pin::expert_tensor_parallel, int>,
-     &apply<&Pin::expert_tensor_parallel, &Strategy::expert_tensor_parallel>},
+    meant<&Strategy::expert_tensor_parallel, &Pin::expert_tensor_parallel, &expert_tensor_degree>(
+        "expert_tensor_parallel", "etp",
+        "ranks of TP that share each expert's weights: those of TP, or 1, with which EP takes ranks of TP too"),
     whole<&Strategy::data_parallel, &Pin::data_parallel>("data_parallel", "dp", Key::Default::degrees,
                                                          "copies of the model that see different sequences"),
     whole<&Strategy::micro_batch, &Pin::micro_batch>("micro_batch", "mbs", Key::Default::degrees,
@@ -144,19 +142,8 @@ const Key kKeys[] = {
      "`none`, `zero1`, or for training loops that shard more, `zero2` or `zero3`",
      [](const Strategy& s) -> StrategyValue { return std::string(s.zero1 ? to_string(s.sharding) : "none"); },
      &pin_sharding, &apply<&Pin::sharding, &Strategy::sharding>},
-    {"shard_degree",
-     "shard_degree",
-     Key::Kind::whole,
-     {},
-     {},
-     run_limits.ranks,
-     Key::Pinned::by_job,
-     Key::Default::own,
-     Key::Stored::newer,
-     "ranks that share one copy of what is sharded",
-     [](const Strategy& s) -> StrategyValue { return shard_degree(s); },
-     &pin<&Pin::shard_degree, int>,
-     &apply<&Pin::shard_degree, &Strategy::shard_ranks>},
+    meant<&Strategy::shard_ranks, &Pin::shard_degree, &shard_degree>(
+        "shard_degree", "shard_degree", "ranks that share one copy of what is sharded"),
     flag<&Strategy::flash_attention, &Pin::flash_attention>(
         "flash_attention", "flash", Key::Default::nothing, Key::Stored::whole, "no matrix of scores is kept"),
     whole<&Strategy::kv_replicator, &Pin::kv_replicator>(

@@ -107,9 +107,7 @@ struct Weights {
 
 /// `rows`: Framework::shards_rows().
 Weights weights_of(const Architecture& a, const Strategy& s, bool rows, const StageEnds& ends, int layers) {
-  const double ranks = shard_degree(s);
-  const double expert_ranks =
-      s.zero1 && has_whole_experts(s) ? expert_data_ranks(s) : std::max(1.0, ranks / s.expert_parallel);
+  const double ranks = shard_degree(s), expert_ranks = expert_shard_degree(s);
   Weights w;
   double experts = 0;
   for (const Tensor& tensor : local_tensors(a, s, ends, layers)) {
@@ -259,7 +257,7 @@ UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
 
 /// Weights of a stage, by all that they depend on, in a job.
 struct WeightsKey {
-  int tensor = 0, kv = 0, expert = 0, expert_data = 0, shard = 0,
+  int tensor = 0, kv = 0, expert = 0, expert_shard = 0, shard = 0,
       layers = 0;  ///< degrees; not 0 of a strategy
   bool first = false, last = false, rows = false;
   bool operator==(const WeightsKey&) const = default;
@@ -270,9 +268,9 @@ class KnownWeights {
  public:
   const Weights& of(const Architecture& a, const Strategy& s, bool rows, int shard, const StageEnds& ends,
                     int layers) {
-    const WeightsKey key{s.tensor_parallel,    s.kv_replicator, s.expert_parallel,
-                         expert_data_ranks(s), shard,           layers,
-                         ends.first,           ends.last,       rows};
+    const WeightsKey key{s.tensor_parallel,      s.kv_replicator, s.expert_parallel,
+                         expert_shard_degree(s), shard,           layers,
+                         ends.first,             ends.last,       rows};
     const auto hash = static_cast<unsigned>(layers * 4 + (ends.first ? 2 : 0) + (ends.last ? 1 : 0)) +
                       static_cast<unsigned>(shard) * 37u + static_cast<unsigned>(s.expert_parallel) * 101u;
     Entry& entry = entries_[hash % entries_.size()];

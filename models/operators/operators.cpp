@@ -46,10 +46,6 @@ constexpr double kDropoutBytesForward = 14, kDropoutBytesBackward = 5;
 constexpr LayerModel::ScoreBytes kFp32Softmax{20, 18, 26};
 constexpr double kFp32DropoutForward = 9, kFp32DropoutBackward = 4.5;
 
-}  // namespace
-
-namespace {
-
 LayerModel::ScoreBytes score_bytes(bool fused, bool fp32, bool dropout) {
   LayerModel::ScoreBytes bytes = fused ? kFusedSoftmax : fp32 ? kFp32Softmax : kPlainSoftmax;
   if (dropout) {

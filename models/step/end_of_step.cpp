@@ -178,12 +178,8 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
     calls.gather(end.gather, {rest, expert});
   }
   end.pieces = model.copied_pieces(gathered_pieces(a, s, stage, layers));
-  const int shards = s.zero1 ? shard_degree(s) : s.data_ranks();
-  end.optimizer = model.optimizer(rest, shards).front();
-  if (expert > 0) {
-    const int copies = has_whole_experts(s) ? expert_data_ranks(s) : std::max(1, shards / s.expert_parallel);
-    end.optimizer.seconds += model.optimizer(expert, copies).front().seconds;
-  }
+  end.optimizer = model.optimizer(rest, shard_degree(s)).front();
+  if (expert > 0) end.optimizer.seconds += model.optimizer(expert, expert_shard_degree(s)).front().seconds;
   return end;
 }
 

@@ -82,10 +82,13 @@ Found experts_divide(const Job& job, const Strategy& s) {
   const int etp = models::expert_tensor_degree(s);
   const std::int64_t ranks = saturating_product({etp, s.pipeline_parallel, s.expert_parallel});
   if (job.cluster.cores() % ranks == 0) return std::nullopt;
-  const char* const cut = etp == s.tensor_parallel ? "TP" : "ETP";
-  return Broken{
-      fmt::format("the ranks do not divide by {} x PP x EP", cut),
-      fmt::format("ep={}", std::gcd(s.expert_parallel, job.cluster.cores() / etp / s.pipeline_parallel))};
+  const bool whole = etp != s.tensor_parallel;
+  const std::int64_t each = saturating_product({etp, s.pipeline_parallel});
+  const std::int64_t sets = job.cluster.cores() / each;
+  return Broken{fmt::format("the ranks do not divide by {} x PP x EP", whole ? "ETP" : "TP"),
+                whole && job.cluster.cores() % each != 0
+                    ? "leave etp out"
+                    : fmt::format("ep={}", std::gcd<std::int64_t>(s.expert_parallel, sets))};
 }
 
 Found heads(const Job& job, const Strategy& s) {

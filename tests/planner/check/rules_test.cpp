@@ -286,3 +286,18 @@ TEST_CASE("FP32 is refused on GPUs whose peak in it nobody states", "[planner]")
   s.precision = models::Precision::mixed_precision;
   CHECK_FALSE(not_modelled(job, s));
 }
+
+// On 2 nodes of 8 GPUs EP 2 of ETP 3 divides nothing: no EP can mend it. EP 16 of ETP 2 needs 32 ranks; 8 sets of
+// experts are left.
+TEST_CASE("experts that do not divide the ranks have a fix that does", "[planner]") {
+  models::Job job = job_of("mixtral-8x7b", 2, 4096, 64);
+  job.cluster.instance = gpu_machine();
+  const auto fix = [&](const char* text) -> std::string {
+    for (const Violation& v : rule_violations(job, strategy_of(job, text)))
+      if (v.rule == "divisibility") return v.fix;
+    return "";
+  };
+  CHECK(fix("tp=4,ep=2,etp=3,framework=megatron") == "leave etp out");
+  CHECK(fix("tp=4,ep=16,etp=2,framework=megatron") == "ep=8");
+  CHECK(fix("tp=4,ep=8,etp=2,framework=megatron").empty());
+}
