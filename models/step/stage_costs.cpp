@@ -38,7 +38,7 @@ UnitKey unit_key(const Strategy& s) {
 struct Keys {
   std::array<int, 8> ranks;  ///< groups and their places
   GroupClass::Key pass;      ///< the operators of a pass over one micro-batch
-  std::tuple<bool, bool, bool, Precision, int, const Framework*, UnitKey> end;  ///< the end of the step
+  std::tuple<bool, bool, bool, Precision, int, int, const Framework*, UnitKey> end;  ///< the end of the step
 };
 
 Keys keys_of(const Strategy& s) {
@@ -52,9 +52,10 @@ Keys keys_of(const Strategy& s) {
   (void)expert_tensor;                // as the loop resolves it
   const UnitKey units = unit_key(s);
   const Framework* loop = &framework_of(s);
-  return {{tensor, context, expert, expert_tensor_degree(s), data, pipeline, kv_replicator, units[1]},
-          {micro_batch, sequence_parallel, recompute, flash_attention, precision, loop, units},
-          {sequence_parallel, zero1, loop->reduces_with_backward(s), precision, bucket_mb, loop, units}};
+  const int cut = expert_tensor_degree(s);
+  return {{tensor, context, expert, cut, data, pipeline, kv_replicator, units[1]},
+          {micro_batch, sequence_parallel, recompute, flash_attention, precision, cut, loop, units},
+          {sequence_parallel, zero1, loop->reduces_with_backward(s), precision, bucket_mb, cut, loop, units}};
 }
 
 }  // namespace

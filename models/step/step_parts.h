@@ -222,7 +222,7 @@ struct StepParts : StepLayout {
   /// True if gradients are reduced during the last backward pass.
   bool reduces_early() const {
     return framework().reduces_with_backward(strategy) && !framework().units(strategy) &&
-           strategy.data_ranks() > 1;
+           std::max(strategy.data_ranks(), expert_data_ranks(strategy)) > 1;
   }
   /// True if weights are gathered during the first forward pass.
   bool gathers_ahead() const {

@@ -251,9 +251,8 @@ std::optional<double> first_is_better(const models::Job& job, const Plan& first,
 
 bool near_twins(const Plan& a, const Plan& b) {
   const models::Strategy &x = a.strategy, &y = b.strategy;
-  if (!same_layout(x, y) || x.expert_parallel != y.expert_parallel ||
-      x.virtual_pipeline != y.virtual_pipeline || x.micro_batch != y.micro_batch || a.nodes != b.nodes ||
-      a.instance != b.instance)
+  if (!same_layout(x, y) || !same_experts(x, y) || x.virtual_pipeline != y.virtual_pipeline ||
+      x.micro_batch != y.micro_batch || a.nodes != b.nodes || a.instance != b.instance)
     return false;
   return std::abs(std::log(a.report.step / b.report.step)) <= kTwin &&
          models::unshared_seconds(a.report, b.report).value <=

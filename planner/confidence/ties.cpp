@@ -13,8 +13,7 @@ namespace {
 
 bool alike(const Plan& a, const Plan& b) {
   return a.strategy.framework == b.strategy.framework && same_layout(a.strategy, b.strategy) &&
-         a.strategy.expert_parallel == b.strategy.expert_parallel &&
-         a.strategy.virtual_pipeline == b.strategy.virtual_pipeline &&
+         same_experts(a.strategy, b.strategy) && a.strategy.virtual_pipeline == b.strategy.virtual_pipeline &&
          a.strategy.micro_batch == b.strategy.micro_batch && a.nodes == b.nodes && a.instance == b.instance;
 }
 

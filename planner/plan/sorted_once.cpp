@@ -15,8 +15,8 @@ namespace {
 bool same_degrees(const Strategy& a, const Strategy& b) {
   return a.tensor_parallel == b.tensor_parallel && a.pipeline_parallel == b.pipeline_parallel &&
          a.virtual_pipeline == b.virtual_pipeline && a.context_parallel == b.context_parallel &&
-         a.expert_parallel == b.expert_parallel && a.data_parallel == b.data_parallel &&
-         a.micro_batch == b.micro_batch;
+         a.expert_parallel == b.expert_parallel && a.expert_tensor_parallel == b.expert_tensor_parallel &&
+         a.data_parallel == b.data_parallel && a.micro_batch == b.micro_batch;
 }
 
 using Run = std::span<Strategy>;

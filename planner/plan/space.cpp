@@ -261,16 +261,39 @@ class Enumeration {
   }
 
   bool layouts() {
-    for (const int e : pinned_or(job_.pin.expert_parallel, expert_degrees(job_, ranks_of_experts()))) {
-      s_.expert_parallel = e;
-      for (const int v : pinned_or(job_.pin.virtual_pipeline, virtual_degrees(job_, s_.pipeline_parallel))) {
-        s_.virtual_pipeline = v;
-        for (const models::Schedule schedule : schedules(job_, s_.pipeline_parallel, v)) {
-          s_.schedule = schedule;
-          for (const int m : pinned_or(job_.pin.micro_batch, micro_batches(job_, s_.data_parallel))) {
-            s_.micro_batch = m;
-            if (!programs()) return false;
-          }
+    for (const int cut : pinned_or(job_.pin.expert_tensor_parallel, expert_cuts())) {
+      s_.expert_tensor_parallel = cut;
+      for (const int e : pinned_or(job_.pin.expert_parallel, expert_degrees(job_, ranks_of_experts()))) {
+        s_.expert_parallel = e;
+        if (!is_usual_cut() && !chunks()) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Ways to cut experts: 0, which is the loop's own, and where the loop has both, whole ones and those that TP cuts.
+  std::vector<int> expert_cuts() const {
+    if (job_.architecture.experts == 0 || s_.tensor_parallel == 1 || !loop_of(job_).frees_experts())
+      return {0};
+    return {0, 1, s_.tensor_parallel};
+  }
+
+  /// True for a number that means the loop's own cut, which 0 stands for.
+  bool is_usual_cut() const {
+    if (s_.expert_tensor_parallel == 0 || job_.pin.expert_tensor_parallel) return false;
+    Strategy usual = s_;
+    usual.expert_tensor_parallel = 0;
+    return models::expert_tensor_degree(usual) == s_.expert_tensor_parallel;
+  }
+
+  bool chunks() {
+    for (const int v : pinned_or(job_.pin.virtual_pipeline, virtual_degrees(job_, s_.pipeline_parallel))) {
+      s_.virtual_pipeline = v;
+      for (const models::Schedule schedule : schedules(job_, s_.pipeline_parallel, v)) {
+        s_.schedule = schedule;
+        for (const int m : pinned_or(job_.pin.micro_batch, micro_batches(job_, s_.data_parallel))) {
+          s_.micro_batch = m;
+          if (!programs()) return false;
         }
       }
     }
@@ -286,9 +309,13 @@ class Enumeration {
   }
 
   bool programs() {
-    // With one tensor-parallel rank both orders are one program.
-    const std::vector<bool> orders =
-        s_.tensor_parallel == 1 ? std::vector<bool>{false} : std::vector<bool>{true, false};
+    // With one tensor-parallel rank both orders are one program; whole experts need sequence parallel.
+    std::vector<bool> orders{true, false};
+    if (s_.tensor_parallel == 1) {
+      orders = {false};
+    } else if (job_.architecture.experts > 0 && models::has_whole_experts(s_)) {
+      orders = {true};
+    }
     for (const bool sp : pinned_or(job_.pin.sequence_parallel, orders)) {
       s_.sequence_parallel = sp;
       for (const Recompute& r : policies_) {

@@ -63,8 +63,8 @@ class Legal {
 };
 
 std::string memory_fix(Legal& legal, const Strategy& s) {
-  const Candidate* near = legal.best(
-      [&](const Strategy& o) { return same_layout(o, s) && o.expert_parallel == s.expert_parallel; });
+  const Candidate* near =
+      legal.best([&](const Strategy& o) { return same_layout(o, s) && same_experts(o, s); });
   if (near == nullptr) near = legal.best([&](const Strategy& o) { return same_layout(o, s); });
   const auto cores = [](const Strategy& o) { return o.tensor_parallel * o.pipeline_parallel; };
   if (near == nullptr) near = legal.best([&](const Strategy& o) { return cores(o) > cores(s); });
@@ -120,7 +120,7 @@ class NearMisses {
     Refusal refusal;
     const Candidate* candidate;
   };
-  using Layout = std::array<int, 5>;  ///< TP, PP, DP, CP, EP
+  using Layout = std::array<int, 6>;  ///< TP, PP, DP, CP, EP, ETP
   using Key = std::tuple<Layout, std::string, std::string>;
   /// Rules about numbers that a strategy breaks.
   enum class Numbers { none, with_a_time, others };
@@ -136,7 +136,8 @@ class NearMisses {
   }
 
   static Layout layout_of(const Strategy& s) {
-    return {s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel, s.expert_parallel};
+    return {s.tensor_parallel,  s.pipeline_parallel, s.data_parallel,
+            s.context_parallel, s.expert_parallel,   models::expert_tensor_degree(s)};
   }
   /// True if no faster strategy of its layout is kept for its groups.
   bool beats_kept(Seconds bound, const Strategy& s) const {
@@ -317,6 +318,11 @@ int nearest_batch(Candidates& cluster, const models::Profile& profile, bool acce
 bool same_layout(const Strategy& a, const Strategy& b) {
   return a.tensor_parallel == b.tensor_parallel && a.pipeline_parallel == b.pipeline_parallel &&
          a.data_parallel == b.data_parallel && a.context_parallel == b.context_parallel;
+}
+
+bool same_experts(const Strategy& a, const Strategy& b) {
+  return a.expert_parallel == b.expert_parallel &&
+         models::expert_tensor_degree(a) == models::expert_tensor_degree(b);
 }
 
 Refusals near_misses_of(Candidates& cluster, const models::Profile& profile, double fit_probability,

@@ -36,5 +36,7 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
 
 /// True if TP, PP, CP and DP are the same.
 bool same_layout(const models::Strategy& a, const models::Strategy& b);
+/// True if EP and the ranks that share an expert's weights are the same.
+bool same_experts(const models::Strategy& a, const models::Strategy& b);
 
 }  // namespace trnplan::planner

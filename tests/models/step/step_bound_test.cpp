@@ -78,6 +78,30 @@ TEST_CASE("the bounds of a search are those of the step model", "[models]") {
   CHECK(compared > 20);
 }
 
+// With TP 4 there are no replicas but of whole experts, on the ranks of TP.
+// Catches: times of a pass that strategies of different cuts of experts share; steps that reduce no gradients of experts
+// where all else has no replicas.
+TEST_CASE("the bounds tell whole experts from those that TP cuts", "[models]") {
+  Job job = job_of("mixtral-8x7b", 1, 4096, 16);
+  job.cluster.instance = gpu_machine();
+  job.cluster.instance.traits.step_time = true;
+  job.pin.framework = "megatron";
+  job.pin.tensor_parallel = GENERATE(2, 4);
+  job.pin.pipeline_parallel = 2;
+  const topology::ChipGraph graph(job.cluster.instance);
+  const Profile profile = gpu_profile();
+  StepBounds bounds(job, profile, graph);
+  int whole = 0;
+  for (const Strategy& s : planner::enumerate(job)) {
+    if (!planner::rule_violations(job, s).empty() || !StepModel::not_modelled(job, s).empty()) continue;
+    CAPTURE(describe(s));
+    const double mine = to_seconds(bounds.lower_bound(s, micro_batches(job.training, s))).value;
+    CHECK(mine == Approx(StepModel(job, s, profile, graph).lower_bound().value).epsilon(1e-8));
+    whole += has_whole_experts(s) ? 1 : 0;
+  }
+  CHECK(whole > 20);
+}
+
 // Reductions and gathers that overlap passes: most of a step whose data-parallel network is slow is in the bound, also
 // of interleaved stages, whose earlier chunks' reductions queue up. A bound above the simulated time would lose plans.
 TEST_CASE("collectives that overlap passes count in the bounds", "[models]") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "models/framework/framework.h"
@@ -106,8 +107,31 @@ TEST_CASE("mixtures on GPUs are searched with CP, and EP above DP", "[planner]")
   CHECK(any([](const models::Strategy& s) { return s.context_parallel == 4; }));
   CHECK(any([](const models::Strategy& s) { return s.expert_parallel == 8 && s.data_parallel == 2; }));
   CHECK_FALSE(any([](const models::Strategy& s) {
-    return s.data_parallel * s.context_parallel % s.expert_parallel != 0 || s.context_parallel > 4;
+    const int free = s.tensor_parallel / models::expert_tensor_degree(s);
+    return free * s.data_parallel * s.context_parallel % s.expert_parallel != 0 || s.context_parallel > 4;
   }));
+}
+
+// EP 8 on the 8 ranks of TP needs experts that TP does not cut, and those need sequence parallel. megatron cuts experts
+// by TP if nothing is said, megatron-bridge does not with EP: each finds the other cut too, and nothing twice.
+// Catches: a search that knows the loop's usual cut alone, or counts it twice under its number.
+TEST_CASE("mixtures are searched with whole experts and with those that TP cuts", "[planner]") {
+  const char* const framework = GENERATE("megatron", "megatron-bridge");
+  models::Job job = job_of("mixtral-8x7b", 1, 4096, 8);
+  job.cluster.instance = gpu_machine();
+  job.pin.framework = models::stated_framework(framework);
+  job.pin.tensor_parallel = 8;
+  std::set<std::tuple<int, int>> cuts;
+  std::set<std::string> seen;
+  for (models::Strategy s : enumerate(job)) {
+    s.expert_tensor_parallel = models::expert_tensor_degree(s);
+    cuts.emplace(s.expert_parallel, s.expert_tensor_parallel);
+    if (models::has_whole_experts(s)) CHECK(s.sequence_parallel);
+    CHECK(seen.insert(models::describe(s)).second);
+  }
+  CHECK(cuts == std::set<std::tuple<int, int>>{{1, 1}, {1, 8}, {2, 1}, {4, 1}, {8, 1}});
+  job.pin.expert_tensor_parallel = 8;
+  for (const models::Strategy& s : enumerate(job)) CHECK_FALSE(models::has_whole_experts(s));
 }
 
 TEST_CASE("schedules are those the framework has", "[planner]") {
