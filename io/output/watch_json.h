@@ -62,7 +62,7 @@ struct WatchReport {
   std::optional<double> wall_seconds, goodput, eta_seconds, usd_so_far, usd_total;
   int restarts = 0;
   std::int64_t lost_steps = 0;
-  /// Of the run before the log; `usd_total` counts them, `usd_so_far` does not.
+  /// Steps of the run before the log; `usd_total` counts them, `usd_so_far` does not.
   std::int64_t steps_before = 0;
   bool finished = false;
   std::vector<WatchAlarm> alarms;
