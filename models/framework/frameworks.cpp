@@ -21,8 +21,16 @@ constinit const Nxd kNxd;
 constinit const Nxd kOverlapped({.name = "overlapped", .reduces_with_backward = true});
 constinit const Megatron kMegatron;
 constinit const Megatron kMegatronBridge(kBridgeOptions);
-constinit const Megatron kMegatronFlex(kFlexOptions);
-constinit const Megatron kMegatronBridgeFlex(kBridgeFlexOptions);
+constinit const Megatron kMegatronFlex(with_experts({}, "megatron-flex", true, false));
+constinit const Megatron kMegatronBridgeFlex(with_experts(kBridgeOptions, "megatron-bridge-flex", true,
+                                                          false));
+constinit const Megatron kMegatronEpOverlap(with_experts({}, "megatron-ep-overlap", false, true));
+constinit const Megatron kMegatronFlexEpOverlap(with_experts({}, "megatron-flex-ep-overlap", true, true));
+constinit const Megatron kMegatronBridgeEpOverlap(with_experts(kBridgeOptions, "megatron-bridge-ep-overlap",
+                                                               false, true));
+constinit const Megatron kMegatronBridgeFlexEpOverlap(with_experts(kBridgeOptions,
+                                                                   "megatron-bridge-flex-ep-overlap", true,
+                                                                   true));
 constinit const MegatronFsdp kMegatronFsdp;
 constinit const MegatronDeepSpeed kMegatronDeepSpeed;
 constinit const MegatronDeepSpeed kMegatronDeepSpeedFp16({.name = "megatron-deepspeed-fp16",
@@ -38,10 +46,27 @@ constinit const Fsdp kFsdp1Compiled(kFsdp1CompiledOptions);
 
 /// All frameworks, the default first; on a machine that the default does not train on, the first that does is
 /// used.
-constexpr auto kFrameworks = std::to_array<const Framework*>(
-    {&kNxd, &kOverlapped, &kMegatron, &kFsdp, &kMegatronBridge, &kMegatronFsdp, &kFsdpAsyncTp, &kFsdpEager,
-     &kNanotron, &kMegatronDeepSpeed, &kMegatronDeepSpeedFp16, &kFsdp1, &kFsdp1Compiled, &kNanotronSync,
-     &kNanotronPolling, &kMegatronFlex, &kMegatronBridgeFlex});
+constexpr auto kFrameworks = std::to_array<const Framework*>({&kNxd,
+                                                              &kOverlapped,
+                                                              &kMegatron,
+                                                              &kFsdp,
+                                                              &kMegatronBridge,
+                                                              &kMegatronFsdp,
+                                                              &kFsdpAsyncTp,
+                                                              &kFsdpEager,
+                                                              &kNanotron,
+                                                              &kMegatronDeepSpeed,
+                                                              &kMegatronDeepSpeedFp16,
+                                                              &kFsdp1,
+                                                              &kFsdp1Compiled,
+                                                              &kNanotronSync,
+                                                              &kNanotronPolling,
+                                                              &kMegatronFlex,
+                                                              &kMegatronBridgeFlex,
+                                                              &kMegatronEpOverlap,
+                                                              &kMegatronFlexEpOverlap,
+                                                              &kMegatronBridgeEpOverlap,
+                                                              &kMegatronBridgeFlexEpOverlap});
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {

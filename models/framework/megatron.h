@@ -40,7 +40,10 @@
 //   loss         one kernel, the gradient in place of the logits
 //                (transformer_engine/common/triton/cross_entropy.py)
 //
-// megatron-flex and megatron-bridge-flex: the same with --moe-token-dispatcher-type flex.
+// megatron-flex and megatron-bridge-flex: the same with --moe-token-dispatcher-type flex. With -ep-overlap:
+// --overlap-moe-expert-parallel-comm; a layer of a forward pass takes turns with one of a backward pass, and two
+// exchanges run beside attention, two beside experts (NVIDIA/Megatron-LM@d98e8a64
+// megatron/core/models/common/model_chunk_schedule_plan.py). Predicted as if every pass had such a partner.
 #pragma once
 
 #include "models/framework/nxd.h"
@@ -56,6 +59,7 @@ struct MegatronOptions {
   bool ends_count_as_layers = false;  ///< embedding and head, if the stages do not divide the layers
   double gradient_bytes = 4;          ///< when summed up and reduced
   bool flex_dispatcher = false;       ///< --moe-token-dispatcher-type flex
+  bool overlaps_experts = false;      ///< --overlap-moe-expert-parallel-comm
   bool whole_experts = false;         ///< with EP, unless a strategy says otherwise
   std::optional<FusedLoss> loss;      ///< absent: operators one at a time
 
@@ -73,13 +77,14 @@ inline constexpr MegatronOptions kBridgeOptions{.name = "megatron-bridge",
                                                 .whole_experts = true,
                                                 .loss = FusedLoss{{6, 4}, {2, 2}}};
 
-inline constexpr MegatronOptions kFlexOptions{.name = "megatron-flex", .flex_dispatcher = true};
-inline constexpr MegatronOptions kBridgeFlexOptions = [] {
-  MegatronOptions options = kBridgeOptions;
-  options.name = "megatron-bridge-flex";
-  options.flex_dispatcher = true;
+/// Other options of experts under another name.
+constexpr MegatronOptions with_experts(MegatronOptions options, std::string_view name, bool flex_dispatcher,
+                                       bool overlaps_experts) {
+  options.name = name;
+  options.flex_dispatcher = flex_dispatcher;
+  options.overlaps_experts = overlaps_experts;
   return options;
-}();
+}
 
 /// True if the kernel that scales, masks and normalises scores takes them: 17 to 4096 keys, and all numbers
 /// multiples of 4, of elements of 16 bits. A block of threads has 4 rows of more than 128 keys, else 8: of that
@@ -115,7 +120,13 @@ class Megatron final : public Nxd {
   /// Unless --no-masked-softmax-fusion is given (megatron/training/arguments.py).
   bool fuses_softmax(const ScoreShape& scores) const override { return fused_softmax_takes(scores); }
   bool overlaps_layers(const Strategy& s) const override {
-    return s.context_parallel > 1 || tensor_overlap(s);
+    return s.context_parallel > 1 || tensor_overlap(s) || overlaps_experts(s);
+  }
+  /// It asserts EP, virtual stages in a pipeline and no full recompute (NVIDIA/Megatron-LM@d98e8a64
+  /// megatron/core/transformer/transformer_config.py, __post_init__).
+  bool overlaps_experts(const Strategy& s) const override {
+    return options_.overlaps_experts && s.expert_parallel > 1 &&
+           (s.pipeline_parallel == 1 || s.virtual_pipeline > 1) && !s.recompute.full;
   }
   std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
   bool sends_beside_work(const Strategy& s) const override { return s.virtual_pipeline > 1; }

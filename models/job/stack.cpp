@@ -22,6 +22,10 @@ constexpr StackTraits kStacks[] = {
     {.name = "nanotron-polling", .loop = "nanotron"},
     {.name = "megatron-flex", .loop = "megatron"},
     {.name = "megatron-bridge-flex", .loop = "megatron-bridge"},
+    {.name = "megatron-ep-overlap", .loop = "megatron"},
+    {.name = "megatron-flex-ep-overlap", .loop = "megatron"},
+    {.name = "megatron-bridge-ep-overlap", .loop = "megatron-bridge"},
+    {.name = "megatron-bridge-flex-ep-overlap", .loop = "megatron-bridge"},
 };
 constexpr StackTraits kOther;
 

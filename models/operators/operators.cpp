@@ -260,9 +260,21 @@ OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   norm(list);
   mlp(list);
   put_beside_products(list);
+  put_beside_other_pass(list, true);
   const double before_counts = wait_for_counts(list);
   add_launches(list, 1, before_counts, calls_of(list));
   return list;
+}
+
+/// Lets the exchanges with experts run in the background, one beside attention and one beside the experts, as those of
+/// the opposite pass do: of four equal exchanges a forward pass covers two and a backward pass two.
+void LayerModel::put_beside_other_pass(OperatorList& list, bool forward) const {
+  if (!framework_of(s_).overlaps_experts(s_)) return;
+  const auto exchange = [](const Operator& o) { return o.process_group == ProcessGroup::expert; };
+  for (Operator& o : list) o.background = o.background || exchange(o);
+  if (!forward) return;  // the experts come first, and each exchange has its work after it
+  const auto last = std::find_if(list.rbegin(), list.rend(), exchange);
+  if (last != list.rend()) std::rotate(list.begin(), std::prev(last.base()), last.base());
 }
 
 /// Lets collectives overlap products. Each comes right before the product that it overlaps
@@ -445,6 +457,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   leave(list, "qkv input gradient");
   list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
   put_beside_products(list);
+  put_beside_other_pass(list, false);
   add_launches(list, again.layer ? 1 + 1.0 / again.every : 1, before_counts, calls_of(list) - called_less);
   return list;
 }

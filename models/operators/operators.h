@@ -164,6 +164,7 @@ class LayerModel {
   void attention_block_of(OperatorList& list, double units, double bytes_per_score, double blocks) const;
   void enter(OperatorList& list, std::string_view name) const;
   void put_beside_products(OperatorList& list) const;
+  void put_beside_other_pass(OperatorList& list, bool forward) const;
   void leave(OperatorList& list, std::string_view name) const;
 
   const Architecture& a_;

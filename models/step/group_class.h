@@ -47,7 +47,7 @@ class GroupClass {
     std::array<Timed, 4> layer,
         layer_back;  ///< by LayerTurn; the first alone if weights are not gathered by unit
   };
-  using Key = std::tuple<int, bool, Recompute, bool, Precision, int, const Framework*, UnitKey>;
+  using Key = std::tuple<int, bool, Recompute, bool, Precision, int, bool, const Framework*, UnitKey>;
   std::map<std::pair<Key, double>, Chains> chains;  ///< also by LayerModel::waits()
 
  private:

@@ -54,7 +54,8 @@ Keys keys_of(const Strategy& s) {
   const Framework* loop = &framework_of(s);
   const int cut = expert_tensor_degree(s);
   return {{tensor, context, expert, cut, data, pipeline, kv_replicator, units[1]},
-          {micro_batch, sequence_parallel, recompute, flash_attention, precision, cut, loop, units},
+          {micro_batch, sequence_parallel, recompute, flash_attention, precision, cut,
+           loop->overlaps_experts(s), loop, units},
           {sequence_parallel, zero1, loop->reduces_with_backward(s), precision, bucket_mb, cut, loop, units}};
 }
 

@@ -219,6 +219,10 @@ struct StepParts : StepLayout {
   int round() const { return schedule().round(shape_of(strategy, micro_batches)); }
   /// True if some collectives of a layer overlap its work.
   bool overlaps() const { return framework().overlaps_layers(strategy); }
+  /// True if some operators are in the background (Operator).
+  bool has_background() const {
+    return framework().units(strategy) || framework().overlaps_experts(strategy);
+  }
   /// True if gradients are reduced during the last backward pass.
   bool reduces_early() const {
     return framework().reduces_with_backward(strategy) && !framework().units(strategy) &&

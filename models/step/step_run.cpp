@@ -53,7 +53,7 @@ std::int64_t random_tasks(const StepParts& p, const Layout& layout, bool expand)
 /// An upper bound of the step's tasks where every operator is a task. Where collectives overlap work it is not known:
 /// the largest integer.
 std::int64_t most_tasks(const StepParts& p, Layout& layout) {
-  if (p.overlaps() || p.reduces_early() || p.framework().units(p.strategy))
+  if (p.overlaps() || p.reduces_early() || p.has_background())
     return std::numeric_limits<std::int64_t>::max();
   const std::int64_t lanes = layout.lanes(0);
   std::int64_t of_micro_batch = 0, once = 1;

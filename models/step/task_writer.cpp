@@ -74,7 +74,7 @@ TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand, bool
     return first;
   };
   if (p_.overlaps()) engines_ = add_engines(true);
-  if (p_.framework().units(p_.strategy)) backgrounds_ = add_engines(true);
+  if (p_.has_background()) backgrounds_ = add_engines(true);
   // Where collectives of layers slow the work, reductions add no further slowdown.
   if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps());
   resource_of_.assign(layout_.fabric().size(), kNoResource);

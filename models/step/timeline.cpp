@@ -156,8 +156,10 @@ class Writer {
         out_.lanes.push_back({s, c.first, c.count, c.factor, c.node});
         compute_.push_back(track("compute", false, ""));
         if (p_.overlaps()) engine_.push_back(track("collectives", false, ""));
-        if (p_.framework().units(p_.strategy))
-          background_.push_back(track("gathers and reductions", false, ""));
+        if (p_.has_background())
+          background_.push_back(
+              track(p_.framework().units(p_.strategy) ? "gathers and reductions" : "exchanges with experts",
+                    false, ""));
         if (p_.reduces_early()) reductions_.push_back(track("gradient reductions", false, ""));
         for (std::size_t k = 0; k < kCounterNames.size(); ++k)
           (k == 0 ? uses.emplace_back() : uses.back())[k] = track(kCounterNames[k], true, "1");

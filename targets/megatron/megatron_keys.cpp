@@ -19,7 +19,7 @@ constexpr const char* kDecidingToggles =
     "--fp8-param-gather --recompute-activations --tp-comm-overlap --moe-pad-expert-input-to-capacity "
     "--swiglu --use-flash-attn --disable-bias-linear --add-qkv-bias --qk-layernorm "
     "--grad-reduce-in-bf16 --account-for-embedding-in-pipeline-split "
-    "--account-for-loss-in-pipeline-split";
+    "--account-for-loss-in-pipeline-split --overlap-moe-expert-parallel-comm";
 constexpr const char* kOtherToggles =
     "--no-create-attention-mask-in-dataloader --dataloader-inter-document-masking "
     "--overlap-param-gather --overlap-grad-reduce --no-gradient-accumulation-fusion "

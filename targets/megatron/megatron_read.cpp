@@ -14,6 +14,7 @@
 #include "models/framework/partition.h"
 #include "models/job/limits.h"
 #include "targets/megatron/megatron_flags.h"
+#include "targets/megatron/megatron_loops.h"
 #include "targets/megatron/megatron_rules.h"
 #include "targets/megatron/megatron_script.h"
 #include "targets/megatron/nemo_recipe.h"
@@ -294,11 +295,12 @@ class Reader {
       r_.config.not_modelled.emplace_back("--window-size with context parallelism");
     const std::string dispatcher = text("--moe-token-dispatcher-type", "allgather");
     const bool flex = r_.architecture.experts > 0 && dispatcher == "flex";
-    if (flex) s.framework = models::stated_framework("megatron-flex");
+    const bool overlaps = r_.architecture.experts > 0 && on("--overlap-moe-expert-parallel-comm");
+    s.framework = models::stated_framework(megatron_loop(false, flex, overlaps).name);
     if (r_.architecture.experts > 0 && s.expert_parallel > 1 && dispatcher == "allgather")
       r_.notes.emplace_back("--moe-token-dispatcher-type allgather is predicted as alltoall");
     if (drives_like_bridge()) {
-      s.framework = models::stated_framework(flex ? "megatron-bridge-flex" : "megatron-bridge");
+      s.framework = models::stated_framework(megatron_loop(true, flex, overlaps).name);
       r_.notes.emplace_back(
           "gradients in BF16, the fused loss and the overlaps are predicted as in the loop megatron-bridge");
     } else if (on("--grad-reduce-in-bf16"))

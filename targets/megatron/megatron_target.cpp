@@ -12,6 +12,7 @@
 #include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
 #include "targets/megatron/megatron_flags.h"
+#include "targets/megatron/megatron_loops.h"
 #include "targets/megatron/megatron_read.h"
 #include "targets/megatron/megatron_recipes.h"
 #include "targets/megatron/megatron_rules.h"
@@ -87,18 +88,26 @@ std::optional<EndLayers> stage_layers(const models::Architecture& a, const model
   return EndLayers{layers.front(), layers.back()};
 }
 
-struct MegatronLoop {
-  std::string_view name, dispatcher;  ///< of models/framework; value of --moe-token-dispatcher-type
-};
-constexpr std::string_view kFlex = "flex";
-constexpr MegatronLoop kLoops[] = {{"megatron", "alltoall"}, {"megatron-flex", kFlex}};
-
-/// Value of --moe-token-dispatcher-type in a training loop that pretrain_gpt.py has; empty of any other.
-std::string dispatcher_of(const models::Strategy& s) {
-  for (const MegatronLoop& loop : kLoops) {
-    if (s.framework == models::stated_framework(loop.name)) return std::string(loop.dispatcher);
-  }
-  return "";
+/// MoEFlexTokenDispatcher's assertions and TransformerConfig's (NVIDIA/Megatron-LM@d98e8a64 megatron/core/transformer).
+void need_experts_flags(const models::Job& job, const models::Strategy& s, const MegatronLoop& loop,
+                        std::vector<planner::Violation>& broken) {
+  const models::Architecture& a = job.architecture;
+  if (loop.flex && (a.experts == 0 || s.tensor_parallel * s.expert_parallel == 1))
+    broken.push_back(target_lacks("the flex dispatcher without ranks to send tokens to",
+                                  "pin framework to megatron, or expert_parallel to more than 1"));
+  if (loop.flex && a.capacity_factor.value_or(0) > 0)
+    broken.push_back(target_lacks("the flex dispatcher with a capacity of experts",
+                                  "pin framework to megatron, or leave capacity_factor out"));
+  if (!loop.overlaps) return;
+  const auto lacks = [&](const char* what, const char* fix) {
+    broken.push_back(target_lacks(fmt::format("exchanges with experts beside other work {}", what), fix));
+  };
+  if (a.experts == 0 || s.expert_parallel == 1)
+    lacks("without expert parallel", "pin framework to megatron, or expert_parallel to more than 1");
+  if (s.recompute.full || s.recompute.mlp)
+    lacks("with experts recomputed", "pin recompute to none, CoreAttention or LlamaRMSNorm");
+  if (s.pipeline_parallel > 1 && s.virtual_pipeline == 1)
+    lacks("in a pipeline without virtual stages", "pin virtual_pipeline to more than 1");
 }
 
 void need_program(const models::Job& job, const models::Strategy& s,
@@ -110,18 +119,13 @@ void need_program(const models::Job& job, const models::Strategy& s,
     broken.push_back(target_lacks("a sliding window shorter than the sequence with context parallelism",
                                   "pin context_parallel to 1"));
   }
-  if (dispatcher_of(s).empty()) {
+  const MegatronLoop* loop = pretrain_gpt_loop(s);
+  if (loop == nullptr) {
     broken.push_back(target_lacks(fmt::format("the training loop of {}", s.framework),
                                   "pin framework to megatron or megatron-flex, or leave it out"));
+  } else {
+    need_experts_flags(job, s, *loop, broken);
   }
-  // MoEFlexTokenDispatcher's assertions and TransformerConfig's (NVIDIA/Megatron-LM@0014f137
-  // megatron/core/transformer).
-  if (dispatcher_of(s) == kFlex && (a.experts == 0 || s.tensor_parallel * s.expert_parallel == 1))
-    broken.push_back(target_lacks("the flex dispatcher without ranks to send tokens to",
-                                  "pin framework to megatron, or expert_parallel to more than 1"));
-  if (dispatcher_of(s) == kFlex && a.capacity_factor.value_or(0) > 0)
-    broken.push_back(target_lacks("the flex dispatcher with a capacity of experts",
-                                  "pin framework to megatron, or leave capacity_factor out"));
   if (!s.recompute.full && (s.recompute.activation_multiply || s.recompute.alternate)) {
     broken.push_back(target_lacks("it recomputes " + models::to_string(s.recompute),
                                   "pin recompute to none, full or classes of CoreAttention, LlamaMLP and "
@@ -247,9 +251,11 @@ void put_model(Words& w, const models::Job& job, const models::Strategy& s, cons
   w.number("--init-method-std", recipe.init_std);
   if (a.experts == 0) return;
   expert_flags(io, a);
+  const MegatronLoop& loop = *pretrain_gpt_loop(s);
   // As in the shipped script for Mixtral.
   w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
-  w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", dispatcher_of(s));
+  w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", loop.flex ? "flex" : "alltoall");
+  w.toggle("--overlap-moe-expert-parallel-comm", loop.overlaps);
   if (a.capacity_factor.value_or(0) > 0) {
     w.number("--moe-expert-capacity-factor", *a.capacity_factor);
     w.toggle("--moe-pad-expert-input-to-capacity", true);
@@ -285,10 +291,11 @@ class Megatron : public planner::Target {
  public:
   std::string_view name() const override { return "megatron"; }
   std::string_view log_format() const override { return "megatron"; }
-  std::string_view framework() const override { return kLoops[0].name; }
+  std::string_view framework() const override { return megatron_loop(false, false, false).name; }
   std::vector<std::string_view> loops() const override {
     std::vector<std::string_view> all;
-    for (const MegatronLoop& loop : kLoops) all.push_back(loop.name);
+    for (const MegatronLoop& loop : kMegatronLoops)
+      if (!loop.bridge) all.push_back(loop.name);
     return all;
   }
   bool compiles_ahead() const override { return false; }
@@ -352,7 +359,10 @@ class Megatron : public planner::Target {
     c.learning = {recipe.lr, warmup_of(megatron_recipe(job), job.learning, c.steps),
                   std::string(recipe.source)};
     c.fixed.clear();
-    c.environment = {"CUDA_DEVICE_MAX_CONNECTIONS=1"};
+    // 1 has collectives and products start in their order; streams that overlap need more
+    // (NVIDIA/Megatron-LM@d98e8a64:megatron/training/arguments.py; Megatron-Bridge@v0.6.0 writes 32).
+    const MegatronLoop* loop = pretrain_gpt_loop(s);
+    c.environment = {fmt::format("{}={}", kMaxConnections, loop != nullptr && loop->overlaps ? 32 : 1)};
     c.port = 29500;
     c.python_path = std::string(1, '.');
     Words w;

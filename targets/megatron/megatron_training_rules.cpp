@@ -124,6 +124,22 @@ Broken capacity_balances(const Settings& s, const StartFacts&) {
                 "write --moe-router-load-balancing-type aux_loss"};
 }
 
+Broken overlapped_exchanges(const Settings& s, const StartFacts&) {
+  if (!s.on("--overlap-moe-expert-parallel-comm")) return {};
+  if (s.whole("--expert-model-parallel-size") < 2)
+    return Breach{"needs expert parallel", "drop it, or raise --expert-model-parallel-size"};
+  const std::string dispatcher = s.text("--moe-token-dispatcher-type");
+  if (dispatcher != "alltoall" && dispatcher != "flex")
+    return Breach{"needs another dispatcher of tokens", "write --moe-token-dispatcher-type alltoall"};
+  if (granularity(s) == "full")
+    return Breach{"excludes full recomputation", "write --recompute-granularity selective"};
+  if (stages(s) > 1 && !s.given("--num-virtual-stages-per-pipeline-rank") &&
+      !s.given("--num-layers-per-virtual-pipeline-stage"))
+    return Breach{"needs virtual stages in a pipeline", "add --num-virtual-stages-per-pipeline-rank"};
+  if (!s.on("--bf16") && !s.on("--fp16")) return Breach{"needs BF16 or FP16", "add --bf16"};
+  return {};
+}
+
 Broken expert_width(const Settings& s, const StartFacts&) {
   if (!s.given("--moe-ffn-hidden-size") || experts(s)) return {};
   return Breach{"a width of experts without experts", "drop it, or add --num-experts"};
@@ -180,7 +196,7 @@ Broken connections(const Settings& s, const StartFacts& f) {
     return Breach{"FSDP excludes CUDA_DEVICE_MAX_CONNECTIONS=1", "do not set it"};
   }
   const bool needed = (tensor(s) > 1 || context(s) > 1) && f.core.fp4.value <= 0 &&
-                      !s.given("--overlap-moe-expert-parallel-comm");
+                      !s.on("--overlap-moe-expert-parallel-comm");
   if (!needed || one) return {};
   const bool stated = s.given(kMaxConnections);
   return Breach{fmt::format("{} {} 1 with TP or CP above 1 before Blackwell", kMaxConnections,
@@ -224,6 +240,11 @@ const std::vector<StartRule>& training_rules() {
        "--moe-expert-capacity-factor --moe-pad-expert-input-to-capacity --moe-router-load-balancing-type "
        "--num-experts",
        capacity_balances, kConfig},
+      {"moe", "overlapped exchanges",
+       "--overlap-moe-expert-parallel-comm --expert-model-parallel-size --moe-token-dispatcher-type "
+       "--recompute-granularity --recompute-activations --pipeline-model-parallel-size "
+       "--num-virtual-stages-per-pipeline-rank --num-layers-per-virtual-pipeline-stage --bf16 --fp16",
+       overlapped_exchanges, kConfig},
       {"moe", "width of experts", "--moe-ffn-hidden-size --num-experts", expert_width, kConfig},
       {"gone", "batch size", "--batch-size", is_gone<0>, kArguments},
       {"gone", "warm-up", "--warmup", is_gone<1>, kArguments},

@@ -313,7 +313,7 @@ double integral(std::array<Term, 3> terms, const models::Value& fragments, doubl
 Pool pool_of(const models::Job& job, const Strategy& s) {
   if (job.cluster.instance.traits.accelerator != topology::Accelerator::gpu) return {};
   const std::string_view loop = training_loop(s.framework).name;
-  const bool plain = loop.starts_with("nanotron") || loop == "megatron" || loop == "megatron-flex" ||
+  const bool plain = loop.starts_with("nanotron") || is_pretrain_gpt(loop) ||
                      loop.starts_with("megatron-deepspeed") || loop == "nxd" || loop == "overlapped";
   return {true, plain && s.tensor_parallel > 1};
 }

@@ -51,6 +51,10 @@ constexpr std::array kLoops = {
     megatron("megatron-bridge", 2),
     megatron("megatron-flex", 6),
     megatron("megatron-bridge-flex", 2),
+    megatron("megatron-ep-overlap", 6),
+    megatron("megatron-flex-ep-overlap", 6),
+    megatron("megatron-bridge-ep-overlap", 2),
+    megatron("megatron-bridge-flex-ep-overlap", 2),
     TrainingLoop{.name = "megatron-deepspeed",
                  .kernels = Kernels::fused,
                  .messages = 1,
@@ -175,13 +179,17 @@ const TrainingLoop& training_loop(std::string_view name) {
   throw std::invalid_argument("no training loop " + std::string(name));
 }
 
+bool is_pretrain_gpt(std::string_view loop) {
+  return loop == "megatron" || loop.starts_with("megatron-flex") || loop == "megatron-ep-overlap";
+}
+
 LogitBytes logit_bytes(const TrainingLoop& loop, const Strategy& s) {
   const LogitBytes usual{loop.logits_forward, loop.logits_backward};
   const bool counted = loop.kernels == Kernels::fused && !loop.name.starts_with("megatron-deepspeed");
   if (s.precision != Precision::fp32 || !counted) return usual;
   if (loop.name.starts_with("fsdp") && loop.name != "fsdp1") return {3 * 4, 2 * 4};
-  if (loop.name == "megatron" || loop.name == "megatron-flex") return {4, 4};  // all in one place
-  return {2 * usual.forward, 2 * usual.backward};                              // one kernel
+  if (is_pretrain_gpt(loop.name)) return {4, 4};   // all in one place
+  return {2 * usual.forward, 2 * usual.backward};  // one kernel
 }
 
 double gathered_bytes(const Strategy& s) {
@@ -211,7 +219,7 @@ StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
   const bool deepspeed = loop.name.starts_with("megatron-deepspeed");
   if (loop.name.starts_with("megatron") && !deepspeed && s.precision == Precision::fp32)
     return {4 + 4, 4 + 4, 0};
-  if (loop.name == "megatron" || loop.name == "megatron-flex") return {weights + 4, 12, 0};
+  if (is_pretrain_gpt(loop.name)) return {weights + 4, 12, 0};
   if (loop.name.starts_with("megatron-bridge")) return {weights + 2, 12, 0};
   if (loop.name == "megatron-deepspeed-fp16") return {2 + 2, 12, s.zero1 ? 4.0 : 0.0};
   if (loop.name == "megatron-deepspeed") {

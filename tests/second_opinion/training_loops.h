@@ -33,6 +33,9 @@ struct TrainingLoop {
   [[nodiscard]] bool shards_weights() const { return copies > 0; }
 };
 
+/// True if pretrain_gpt.py runs it: Megatron's own program, not a recipe's.
+bool is_pretrain_gpt(std::string_view loop);
+
 /// Requires: a name of the table; "" means NxD's.
 const TrainingLoop& training_loop(std::string_view name);
 

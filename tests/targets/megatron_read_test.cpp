@@ -266,6 +266,10 @@ TEST_CASE("what else of a script decides a prediction is read", "[targets]") {
   CHECK(with(dispatcher + "flex").config.strategy.framework == "megatron-flex");
   CHECK(with(flags + dispatcher + "flex").config.strategy.framework == "megatron-bridge-flex");
   CHECK(with(dispatcher + "alltoall").config.strategy.framework == models::stated_framework("megatron"));
+  const std::string overlap = " --overlap-moe-expert-parallel-comm";
+  CHECK(with(dispatcher + "alltoall" + overlap).config.strategy.framework == "megatron-ep-overlap");
+  CHECK(with(flags + dispatcher + "flex" + overlap).config.strategy.framework ==
+        "megatron-bridge-flex-ep-overlap");
   CHECK(with(dispatcher + "allgather").notes.size() == with(dispatcher + "alltoall").notes.size() + 1);
 }
 

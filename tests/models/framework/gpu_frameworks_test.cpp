@@ -4,12 +4,14 @@
 #include <string_view>
 #include <vector>
 
+#include "models/collective/switched_parameters.h"
 #include "models/device/devices.h"
 #include "models/device/gpu_parameters.h"
 #include "models/framework/framework.h"
 #include "models/framework/partition.h"
 #include "models/memory/memory.h"
 #include "models/operators/operators.h"
+#include "models/parameters/common_parameters.h"
 #include "models/step/step.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
@@ -67,6 +69,40 @@ TEST_CASE("experts have as many places as their training loop gives them", "[mod
 // rank of it half of them, so that 4 ranks x 5/12 n are the rows of an exchange of equal parts; an expert is missed
 // by 3/4 x 2/3, so that 4 x 1/2 n arrive. Catches: a token that crosses once for each of its experts, as with the
 // other dispatcher.
+// Links so slow that exchanges take longer than all else, or so fast that they take less than the work beside them. Beside
+// other work they are hidden in the second case, and in the first hide the work of the layers that is beside them: a step
+// is as much shorter as the shorter of the two is long. Without virtual stages and with all recomputed nothing overlaps.
+// Catches: exchanges that are still exposed, or hidden where they take longer than the work.
+TEST_CASE("exchanges with experts run beside the work of another micro-batch", "[models][framework]") {
+  Job job = job_of("mixtral-8x7b", 1, 4096, 64);
+  job.cluster.instance = gpu_machine();
+  job.cluster.instance.traits.step_time = true;
+  const topology::ChipGraph graph(job.cluster.instance);
+  const auto report = [&](const std::string& text, double links) {
+    Profile profile = gpu_profile();
+    profile.value(common::overlap_slowdown).median = 1;
+    profile.value(switched::link_share).median *= links;
+    return StepModel(job, strategy_of(job, text), profile, graph).simulate();
+  };
+  const auto exchanged = [](const StepReport& r) {
+    return r.breakdown[static_cast<std::size_t>(Category::expert_parallel)].value;
+  };
+  const std::string layout = "ep=8,mbs=1,framework=megatron";
+  const StepReport apart = report(layout, 1), beside = report(layout + "-ep-overlap", 1);
+  CHECK(exchanged(apart) > 0);
+  CHECK(exchanged(beside) == 0);
+  CHECK(beside.step.value == Approx(apart.step.value - exchanged(apart)).epsilon(1e-3));
+  const StepReport slow = report(layout, 0.001), slow_beside = report(layout + "-ep-overlap", 0.001);
+  CHECK(slow_beside.step.value > exchanged(slow));
+  CHECK(slow_beside.step.value < slow.step.value);
+  const auto both = [&](const std::string& text) {
+    const std::string degrees = "ep=4,mbs=1," + text + ",framework=megatron";
+    return std::pair(report(degrees, 1).step.value, report(degrees + "-ep-overlap", 1).step.value);
+  };
+  for (const char* text : {"pp=2", "recompute=full"}) CHECK(both(text).first == both(text).second);
+  CHECK(both("pp=2,vpp=2").first > both("pp=2,vpp=2").second);
+}
+
 TEST_CASE("the flex dispatcher sends a token once to a rank, and between nodes once to a node",
           "[models][framework]") {
   Job job = job_of("mixtral-8x7b", 2, 4096, 16);

@@ -180,7 +180,8 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
     a["--num-experts"] = text(m.experts);
     a["--expert-model-parallel-size"] = text(s.expert_parallel);
     a["--moe-router-topk"] = text(m.experts_per_token);
-    a["--moe-token-dispatcher-type"] = s.framework == "megatron-flex" ? "flex" : "alltoall";
+    a["--moe-token-dispatcher-type"] = s.framework.starts_with("megatron-flex") ? "flex" : "alltoall";
+    a["--overlap-moe-expert-parallel-comm"] = truth(s.framework.ends_with("-ep-overlap"));
     a["--moe-router-load-balancing-type"] = "aux_loss";
     a["--moe-aux-loss-coeff"] = "0.01";
     a["--moe-grouped-gemm"] = "true";

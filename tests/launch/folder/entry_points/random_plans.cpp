@@ -95,7 +95,8 @@ Case any_on_gpus(Dice& dice, const planner::Target& target) {
   s.precision = dice.of({models::Precision::mixed_precision, models::Precision::mixed_precision,
                          models::Precision::fp8, models::Precision::bf16_sr});
   c.job.training.precision = s.precision;
-  if (c.job.architecture.experts > 0) s.framework = dice.of({"megatron", "megatron-flex"});
+  if (c.job.architecture.experts > 0)
+    s.framework = dice.of({"megatron", "megatron-flex", "megatron-ep-overlap", "megatron-flex-ep-overlap"});
   if (!sharded) return c;
   s.framework = dice.of({"fsdp", "fsdp", "fsdp-async-tp", "fsdp-eager"});
   s.sharding = dice.of({models::Sharding::parameters, models::Sharding::gradients});
