@@ -301,6 +301,9 @@ class Framework {
     return partition(a, stages * chunks);
   }
 
+  /// True if the first and the last of a stage's chunks may hold no layers, but embedding or head alone.
+  [[nodiscard]] virtual bool leaves_ends_without_layers() const { return false; }
+
   [[nodiscard]] virtual StateBytes state_bytes(const Strategy& s) const = 0;
   /// Places of all experts over tokens x experts_per_token if a model states none; each expert is padded to
   /// its number of places. 0: an expert takes the tokens that come.

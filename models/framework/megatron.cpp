@@ -64,7 +64,7 @@ std::vector<int> Megatron::chunk_partition(const Architecture& a, int stages, in
   const int parts = stages * chunks;
   if (chunks < 2 || a.layers % parts == 0) return partition(a, parts);
   const int counted = parts - a.layers % parts;  // the loss, or embedding and loss
-  if (counted <= 2 && a.layers > parts) {
+  if (counted <= 2 && a.layers >= parts - 2) {
     std::vector<int> layers(at(parts), a.layers / parts + 1);
     --layers.back();
     if (counted == 2) --layers.front();

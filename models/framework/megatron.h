@@ -151,6 +151,8 @@ class Megatron final : public Nxd {
   /// (NVIDIA/Megatron-LM@d98e8a64:megatron/core/transformer/transformer_block.py, get_num_layers_to_build;
   /// transformer_config.py, __post_init__).
   std::vector<int> chunk_partition(const Architecture& a, int stages, int chunks) const override;
+  /// It asserts 0 layers or more where embedding and loss count as layers (get_num_layers_to_build there).
+  bool leaves_ends_without_layers() const override { return true; }
   /// K and V go round as they are: NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of
   /// context parallel.
   bool repeats_keys() const override { return false; }

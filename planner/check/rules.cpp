@@ -139,7 +139,8 @@ Found chunks_form(const Job& job, const Strategy& s) {
 Found layers(const Job& job, const Strategy& s) {
   const std::int64_t chunks = saturating_product({s.pipeline_parallel, s.virtual_pipeline});
   const int count = job.architecture.layers;
-  if (count < chunks) {
+  const bool empty_ends = s.virtual_pipeline > 1 && models::framework_of(s).leaves_ends_without_layers();
+  if (count < chunks - (empty_ends ? 2 : 0)) {
     return Broken{fmt::format("{} layers cannot fill PP {} x VPP {} stages", count, s.pipeline_parallel,
                               s.virtual_pipeline),
                   s.pipeline_parallel <= count

@@ -113,9 +113,13 @@ class Rules {
   void pipeline() {
     const int p = s_.pipeline_parallel, v = s_.virtual_pipeline, parts = p * v, layers = a_.layers;
     need(gpus_ || p == 1 || p % 2 == 0, "pipeline-parity", fmt::format("PP {} is odd", p));
-    need(parts <= layers, "layers", fmt::format("{} layers do not fill {} parts", layers, parts));
-    if (parts <= layers && !s_.pipeline_cuts.empty()) cuts(parts);
-    need(parts > layers || !s_.pipeline_cuts.empty() || !even_parts(loop_, a_, p, v).empty(), "layers",
+    // Embedding and loss may be chunks by themselves where Megatron counts them as layers.
+    const bool counts_ends = v > 1 && loop_.name.starts_with("megatron") && !loop_.shards_weights() &&
+                             !loop_.name.starts_with("megatron-deepspeed");
+    const bool fill = parts <= layers + (counts_ends ? 2 : 0);
+    need(fill, "layers", fmt::format("{} layers do not fill {} parts", layers, parts));
+    if (fill && !s_.pipeline_cuts.empty()) cuts(parts);
+    need(!fill || !s_.pipeline_cuts.empty() || !even_parts(loop_, a_, p, v).empty(), "layers",
          fmt::format("{} does not form {} chunks on each of {} stages", loop_.name, v, p));
     const auto schedule = definition_of(defined_schedule(s_));
     if (schedule && schedule->whole_rounds) {

@@ -13,6 +13,7 @@
 #include "models/operators/operators.h"
 #include "models/parameters/common_parameters.h"
 #include "models/step/step.h"
+#include "models/step/step_bound.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/gpu_machine.h"
@@ -69,6 +70,28 @@ TEST_CASE("experts have as many places as their training loop gives them", "[mod
 // rank of it half of them, so that 4 ranks x 5/12 n are the rows of an exchange of equal parts; an expert is missed
 // by 3/4 x 2/3, so that 4 x 1/2 n arrive. Catches: a token that crosses once for each of its experts, as with the
 // other dispatcher.
+// 30 layers with embedding and loss counted as one each fill the 32 chunks of PP 4 x VPP 8: the first and the last have no
+// layer. The search's bound is that of the step, and the step takes longer.
+// Catches: such a pipeline refused, or a chunk without layers that costs one.
+TEST_CASE("embedding and head may be chunks of their own", "[models][framework]") {
+  Job job = job_of("llama3-8b", 1, 2048, 64);
+  job.architecture.layers = 30;
+  job.cluster.instance = gpu_machine();
+  job.cluster.instance.traits.step_time = true;
+  const Strategy s = strategy_of(job, "tp=1,pp=4,vpp=8,mbs=1,framework=megatron-bridge");
+  const std::vector<int> chunks = layers_per_chunk(job.architecture, s);
+  CHECK(chunks.front() == 0);
+  CHECK(chunks.back() == 0);
+  CHECK(std::all_of(chunks.begin() + 1, chunks.end() - 1, [](int n) { return n == 1; }));
+  const Profile profile = gpu_profile();
+  const topology::ChipGraph graph(job.cluster.instance);
+  const StepModel model(job, s, profile, graph);
+  const double bound = model.lower_bound().value;
+  CHECK(to_seconds(StepBounds(job, profile, graph).lower_bound(s, 8 * 4)).value ==
+        Approx(bound).epsilon(1e-8));
+  CHECK(model.simulate().step.value >= bound);
+}
+
 // Links so slow that exchanges take longer than all else, or so fast that they take less than the work beside them. Beside
 // other work they are hidden in the second case, and in the first hide the work of the layers that is beside them: a step
 // is as much shorter as the shorter of the two is long. Without virtual stages and with all recomputed nothing overlaps.

@@ -287,6 +287,20 @@ TEST_CASE("FP32 is refused on GPUs whose peak in it nobody states", "[planner]")
   CHECK_FALSE(not_modelled(job, s));
 }
 
+// 126 layers on 16 x 8 chunks leave the two of embedding and head without a layer in Megatron alone.
+TEST_CASE("chunks without layers are the ends of Megatron's pipelines", "[planner]") {
+  models::Job job = job_of("llama3.1-405b", 16, 8192, 1536);
+  job.cluster.instance = gpu_machine();
+  const auto broken = [&](int layers, const std::string& loop) {
+    job.architecture.layers = layers;
+    return breaks(job, strategy_of(job, "tp=8,pp=16,vpp=8,framework=" + loop), "layers");
+  };
+  CHECK_FALSE(broken(126, "megatron-bridge"));
+  CHECK_FALSE(broken(127, "megatron"));
+  CHECK(broken(125, "megatron"));
+  CHECK(broken(127, "nxd"));
+}
+
 // On 2 nodes of 8 GPUs EP 2 of ETP 3 divides nothing: no EP can mend it. EP 16 of ETP 2 needs 32 ranks; 8 sets of
 // experts are left.
 TEST_CASE("experts that do not divide the ranks have a fix that does", "[planner]") {
