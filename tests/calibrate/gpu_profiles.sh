@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The shipped profiles of A100 are optima of the fits of catalog/gpu-fits.json: one iteration on the rows that licences allow moves no
+# The shipped profiles of A100 and B200 are optima of the fits of catalog/gpu-fits.json: one iteration on the rows that licences allow moves no
 # parameter by more than a tolerance in posterior standard deviations. Catches a profile, a prior or physics that changed without the fit.
 # a100: 2, since 7 of the 13 rows that teach Megatron's pace are not in the catalogue (with them none moves by 1).
 #   gpu_profiles.sh TRNPLAN SOURCE_DIR
@@ -8,7 +8,7 @@ trnplan=$(realpath "$1")
 cd "$2"
 export TRNPLAN_CATALOG=$PWD/catalog
 failed=0
-for fit in a100:2:13 a100-composed:1:13; do
+for fit in a100:2:13 a100-composed:1:13 b200:1:7; do
   IFS=: read -r profile most parameters <<<"$fit"
   out=$("$trnplan" calibrate catalog/gpu-runs.csv --gpu "$profile" --no-fit)
   moved=$(awk '$NF ~ /^[+-][0-9.]+$/ && NF == 6 { print $NF }' <<<"$out")

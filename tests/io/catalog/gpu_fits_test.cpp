@@ -24,7 +24,7 @@ std::string fault_of_gpu_fit(const std::string& fit) {
 TEST_CASE("the catalogue's fits of GPUs name parameters of the schema", "[io][catalog]") {
   const auto fits =
       io::gpu_fits_from(read_document(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("gpu-fits.json")));
-  REQUIRE(fits.size() == 3);
+  REQUIRE(fits.size() == 4);
   CHECK(fits[0].profile == "a100");
   CHECK(fits[0].parameters.size() == 13);
   CHECK(fits[0].parameters.back().scope == "fsdp1");
@@ -32,6 +32,7 @@ TEST_CASE("the catalogue's fits of GPUs name parameters of the schema", "[io][ca
   CHECK(fits[1].network.congested_below.size() == 6);
   CHECK(fits[1].sources.front().qualities == "A");
   CHECK(fits[2].priors.size() == 1);
+  CHECK(fits[3].parameters.back().scope == "gb300-nvl72");
 }
 
 TEST_CASE("faults of a fit of GPUs are named", "[io][catalog]") {
