@@ -263,7 +263,7 @@ class Framework {
   [[nodiscard]] virtual bool fuses_softmax(const ScoreShape& /*scores*/) const { return false; }
   /// True if some collectives of a layer overlap its work, on an engine of their own.
   [[nodiscard]] virtual bool overlaps_layers(const Strategy& s) const = 0;
-  /// True if exchanges with experts run beside the work of another micro-batch: those of a forward pass beside a
+  /// True if exchanges with experts overlap the work of another micro-batch: those of a forward pass that of a
   /// backward pass, and the other way round. Needs overlaps_layers().
   [[nodiscard]] virtual bool overlaps_experts(const Strategy& /*s*/) const { return false; }
   /// Overlap of the tensor-parallel collectives; needs overlaps_layers(). Absent: they run in turn with the

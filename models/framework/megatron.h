@@ -42,7 +42,7 @@
 //
 // megatron-flex and megatron-bridge-flex: the same with --moe-token-dispatcher-type flex. With -ep-overlap:
 // --overlap-moe-expert-parallel-comm; a layer of a forward pass takes turns with one of a backward pass, and two
-// exchanges run beside attention, two beside experts (NVIDIA/Megatron-LM@d98e8a64
+// exchanges overlap attention, two the experts (NVIDIA/Megatron-LM@d98e8a64
 // megatron/core/models/common/model_chunk_schedule_plan.py). Predicted as if every pass had such a partner.
 #pragma once
 
@@ -122,7 +122,7 @@ class Megatron final : public Nxd {
   bool overlaps_layers(const Strategy& s) const override {
     return s.context_parallel > 1 || tensor_overlap(s) || overlaps_experts(s);
   }
-  /// It asserts EP, virtual stages in a pipeline and no full recompute (NVIDIA/Megatron-LM@d98e8a64
+  /// EP, virtual stages in a pipeline and no full recompute are asserted (NVIDIA/Megatron-LM@d98e8a64
   /// megatron/core/transformer/transformer_config.py, __post_init__).
   bool overlaps_experts(const Strategy& s) const override {
     return options_.overlaps_experts && s.expert_parallel > 1 &&
@@ -151,7 +151,7 @@ class Megatron final : public Nxd {
   /// (NVIDIA/Megatron-LM@d98e8a64:megatron/core/transformer/transformer_block.py, get_num_layers_to_build;
   /// transformer_config.py, __post_init__).
   std::vector<int> chunk_partition(const Architecture& a, int stages, int chunks) const override;
-  /// It asserts 0 layers or more where embedding and loss count as layers (get_num_layers_to_build there).
+  /// Assertions ask for 0 layers or more where embedding and loss count as layers (get_num_layers_to_build there).
   bool leaves_ends_without_layers() const override { return true; }
   /// K and V go round as they are: NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of
   /// context parallel.

@@ -266,7 +266,7 @@ OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   return list;
 }
 
-/// Lets the exchanges with experts run in the background, one beside attention and one beside the experts, as those of
+/// Lets the exchanges with experts run in the background, one during attention and one during the experts, as those of
 /// the opposite pass do: of four equal exchanges a forward pass covers two and a backward pass two.
 void LayerModel::put_beside_other_pass(OperatorList& list, bool forward) const {
   if (!framework_of(s_).overlaps_experts(s_)) return;

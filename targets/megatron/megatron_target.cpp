@@ -100,7 +100,7 @@ void need_experts_flags(const models::Job& job, const models::Strategy& s, const
                                   "pin framework to megatron, or leave capacity_factor out"));
   if (!loop.overlaps) return;
   const auto lacks = [&](const char* what, const char* fix) {
-    broken.push_back(target_lacks(fmt::format("exchanges with experts beside other work {}", what), fix));
+    broken.push_back(target_lacks(fmt::format("exchanges with experts during other work {}", what), fix));
   };
   if (a.experts == 0 || s.expert_parallel == 1)
     lacks("without expert parallel", "pin framework to megatron, or expert_parallel to more than 1");

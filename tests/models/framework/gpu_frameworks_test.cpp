@@ -92,11 +92,11 @@ TEST_CASE("embedding and head may be chunks of their own", "[models][framework]"
   CHECK(model.simulate().step.value >= bound);
 }
 
-// Links so slow that exchanges take longer than all else, or so fast that they take less than the work beside them. Beside
-// other work they are hidden in the second case, and in the first hide the work of the layers that is beside them: a step
-// is as much shorter as the shorter of the two is long. Without virtual stages and with all recomputed nothing overlaps.
+// Links so slow that exchanges take longer than all else, or so fast that they take less than the work that they overlap.
+// That work hides them in the second case; in the first they hide the work of the layers that they overlap. Without
+// virtual stages and with all recomputed nothing overlaps.
 // Catches: exchanges that are still exposed, or hidden where they take longer than the work.
-TEST_CASE("exchanges with experts run beside the work of another micro-batch", "[models][framework]") {
+TEST_CASE("exchanges with experts overlap the work of another micro-batch", "[models][framework]") {
   Job job = job_of("mixtral-8x7b", 1, 4096, 64);
   job.cluster.instance = gpu_machine();
   job.cluster.instance.traits.step_time = true;
@@ -111,13 +111,13 @@ TEST_CASE("exchanges with experts run beside the work of another micro-batch", "
     return r.breakdown[static_cast<std::size_t>(Category::expert_parallel)].value;
   };
   const std::string layout = "ep=8,mbs=1,framework=megatron";
-  const StepReport apart = report(layout, 1), beside = report(layout + "-ep-overlap", 1);
+  const StepReport apart = report(layout, 1), hidden = report(layout + "-ep-overlap", 1);
   CHECK(exchanged(apart) > 0);
-  CHECK(exchanged(beside) == 0);
-  CHECK(beside.step.value == Approx(apart.step.value - exchanged(apart)).epsilon(1e-3));
-  const StepReport slow = report(layout, 0.001), slow_beside = report(layout + "-ep-overlap", 0.001);
-  CHECK(slow_beside.step.value > exchanged(slow));
-  CHECK(slow_beside.step.value < slow.step.value);
+  CHECK(exchanged(hidden) == 0);
+  CHECK(hidden.step.value == Approx(apart.step.value - exchanged(apart)).epsilon(1e-3));
+  const StepReport slow = report(layout, 0.001), slow_hidden = report(layout + "-ep-overlap", 0.001);
+  CHECK(slow_hidden.step.value > exchanged(slow));
+  CHECK(slow_hidden.step.value < slow.step.value);
   const auto both = [&](const std::string& text) {
     const std::string degrees = "ep=4,mbs=1," + text + ",framework=megatron";
     return std::pair(report(degrees, 1).step.value, report(degrees + "-ep-overlap", 1).step.value);
