@@ -238,6 +238,12 @@ void put_positions(Words& w, const models::Job& job) {
   }
 }
 
+/// The loop whose flags are written; Megatron's usual one for a strategy of a loop that it lacks.
+const MegatronLoop& written_loop(const models::Strategy& s) {
+  const MegatronLoop* loop = pretrain_gpt_loop(s);
+  return loop != nullptr ? *loop : megatron_loop(false, false, false);
+}
+
 void put_model(Words& w, const models::Job& job, const models::Strategy& s, const Recipe& recipe) {
   models::Architecture a = job.architecture;
   MegatronWriter io{w};
@@ -251,7 +257,7 @@ void put_model(Words& w, const models::Job& job, const models::Strategy& s, cons
   w.number("--init-method-std", recipe.init_std);
   if (a.experts == 0) return;
   expert_flags(io, a);
-  const MegatronLoop& loop = *pretrain_gpt_loop(s);
+  const MegatronLoop& loop = written_loop(s);
   // As in the shipped script for Mixtral.
   w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
   w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", loop.flex ? "flex" : "alltoall");
@@ -361,8 +367,7 @@ class Megatron : public planner::Target {
     c.fixed.clear();
     // 1 has collectives and products start in their order; streams that overlap need more
     // (NVIDIA/Megatron-LM@d98e8a64:megatron/training/arguments.py; Megatron-Bridge@v0.6.0 writes 32).
-    const MegatronLoop* loop = pretrain_gpt_loop(s);
-    c.environment = {fmt::format("{}={}", kMaxConnections, loop != nullptr && loop->overlaps ? 32 : 1)};
+    c.environment = {fmt::format("{}={}", kMaxConnections, written_loop(s).overlaps ? 32 : 1)};
     c.port = 29500;
     c.python_path = std::string(1, '.');
     Words w;

@@ -385,3 +385,22 @@ TEST_CASE("a flag that pretrain_gpt.py does not have is named", "[targets]") {
   CHECK(other.doubts.size() == 10);
   CHECK(contains(other.doubts[9].problem, "30 more are none either"));
 }
+
+// Streams that overlap need more connections than one. A plan.json that was edited may name a loop that pretrain_gpt.py
+// lacks, and the folder is judged by what would be written.
+// Catches: exchanges that one connection keeps in turn; a crash on such a plan.
+TEST_CASE("the loop of a plan decides its flags for experts", "[targets]") {
+  models::Job job = job_of("mixtral-8x7b", 1, 4096, 64);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const auto written = [&](const std::string& loop) {
+    const models::Strategy s = strategy_of(job, "ep=8,framework=" + loop);
+    const planner::TrainCommand command = targets::find("megatron")->command(job, s);
+    const auto& words = command.arguments;
+    return std::pair(command.environment, std::find(words.begin(), words.end(),
+                                                    "--overlap-moe-expert-parallel-comm") != words.end());
+  };
+  using Environment = std::vector<std::string>;
+  CHECK(written("megatron") == std::pair(Environment{"CUDA_DEVICE_MAX_CONNECTIONS=1"}, false));
+  CHECK(written("megatron-ep-overlap") == std::pair(Environment{"CUDA_DEVICE_MAX_CONNECTIONS=32"}, true));
+  CHECK(written("megatron-bridge-ep-overlap") == written("megatron"));
+}
