@@ -199,6 +199,11 @@ struct ScoreShape {
   bool fp32 = false;  ///< elements of 4 bytes
 };
 
+/// What a strategy has that a loop cannot do, and values that it can; empty: nothing.
+struct Lack {
+  std::string_view what, fix;
+};
+
 /// The way in which a loop without a limit of places hands tokens to the experts of a rank.
 struct ExpertDispatch {
   /// True if the host launches the products of each expert separately, for which it waits until the device has
@@ -266,6 +271,8 @@ class Framework {
   /// True if exchanges with experts overlap the work of another micro-batch: those of a forward pass that of a
   /// backward pass, and the other way round. Needs overlaps_layers().
   [[nodiscard]] virtual bool overlaps_experts(const Strategy& /*s*/) const { return false; }
+  /// What keeps a loop that has this overlap from it, and what to do; nothing for a loop that does not have it.
+  [[nodiscard]] virtual Lack experts_overlap_lack(const Strategy& /*s*/) const { return {}; }
   /// Overlap of the tensor-parallel collectives; needs overlaps_layers(). Absent: they run in turn with the
   /// work.
   [[nodiscard]] virtual std::optional<TensorOverlap> tensor_overlap(const Strategy& /*s*/) const {

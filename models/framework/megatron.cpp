@@ -79,6 +79,17 @@ std::vector<int> Megatron::chunk_partition(const Architecture& a, int stages, in
   return layers;
 }
 
+/// Assertions of megatron/core/transformer/transformer_config.py, __post_init__ (NVIDIA/Megatron-LM@d98e8a64).
+Lack Megatron::experts_overlap_lack(const Strategy& s) const {
+  if (!options_.overlaps_experts) return {};
+  if (s.expert_parallel == 1) return {"without expert parallel", "an ep of 2 or more, or another framework"};
+  if (s.pipeline_parallel > 1 && s.virtual_pipeline == 1)
+    return {"in a pipeline without virtual stages", "a vpp of 2 or more, or pp=1"};
+  if (s.recompute.full || s.recompute.mlp) return {"with experts recomputed", "recompute=none"};
+  if (s.precision == Precision::fp32) return {"in FP32", "precision=mixed_precision"};
+  return {};
+}
+
 PassLaunches Megatron::launches(const Strategy& s) const {
   if (s.pipeline_parallel == 1) return {Launch::graph, Launch::none, Launch::none};
   return {Launch::task, Launch::task, Launch::none};

@@ -43,7 +43,8 @@
 // megatron-flex and megatron-bridge-flex: the same with --moe-token-dispatcher-type flex. With -ep-overlap:
 // --overlap-moe-expert-parallel-comm; a layer of a forward pass takes turns with one of a backward pass, and two
 // exchanges overlap attention, two the experts (NVIDIA/Megatron-LM@d98e8a64
-// megatron/core/models/common/model_chunk_schedule_plan.py). Predicted as if every pass had such a partner.
+// megatron/core/models/common/model_chunk_schedule_plan.py). Not modelled: passes before the first backward pass and
+// after the last forward pass have no partner, but where all passes are such.
 #pragma once
 
 #include "models/framework/nxd.h"
@@ -122,12 +123,10 @@ class Megatron final : public Nxd {
   bool overlaps_layers(const Strategy& s) const override {
     return s.context_parallel > 1 || tensor_overlap(s) || overlaps_experts(s);
   }
-  /// EP, virtual stages in a pipeline and no full recompute are asserted (NVIDIA/Megatron-LM@d98e8a64
-  /// megatron/core/transformer/transformer_config.py, __post_init__).
   bool overlaps_experts(const Strategy& s) const override {
-    return options_.overlaps_experts && s.expert_parallel > 1 &&
-           (s.pipeline_parallel == 1 || s.virtual_pipeline > 1) && !s.recompute.full;
+    return options_.overlaps_experts && experts_overlap_lack(s).what.empty();
   }
+  Lack experts_overlap_lack(const Strategy& s) const override;
   std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
   bool sends_beside_work(const Strategy& s) const override { return s.virtual_pipeline > 1; }
   bool gathers_with_forward() const override { return options_.gathers_with_forward; }

@@ -257,8 +257,8 @@ UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
 
 /// Weights of a stage, by all that they depend on, in a job.
 struct WeightsKey {
-  int tensor = 0, kv = 0, expert = 0, expert_shard = 0, shard = 0,
-      layers = 0;  ///< degrees; not 0 of a strategy
+  int tensor = 0, kv = 0, expert = 0, cut = 0, expert_shard = 0, shard = 0,
+      layers = 0;  ///< degrees; not 0 of a strategy. `cut`: expert_tensor_degree()
   bool first = false, last = false, rows = false;
   bool operator==(const WeightsKey&) const = default;
 };
@@ -268,9 +268,16 @@ class KnownWeights {
  public:
   const Weights& of(const Architecture& a, const Strategy& s, bool rows, int shard, const StageEnds& ends,
                     int layers) {
-    const WeightsKey key{s.tensor_parallel,      s.kv_replicator, s.expert_parallel,
-                         expert_shard_degree(s), shard,           layers,
-                         ends.first,             ends.last,       rows};
+    const WeightsKey key{s.tensor_parallel,
+                         s.kv_replicator,
+                         s.expert_parallel,
+                         expert_tensor_degree(s),
+                         expert_shard_degree(s),
+                         shard,
+                         layers,
+                         ends.first,
+                         ends.last,
+                         rows};
     const auto hash = static_cast<unsigned>(layers * 4 + (ends.first ? 2 : 0) + (ends.last ? 1 : 0)) +
                       static_cast<unsigned>(shard) * 37u + static_cast<unsigned>(s.expert_parallel) * 101u;
     Entry& entry = entries_[hash % entries_.size()];

@@ -105,6 +105,8 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
     layer_parameters_ = stage_parameters(a_, strategy, 0, 1) - root_parameters_;
   }
   if (a_.experts > 0) count_experts(job.cluster.instance.cores());
+  overlaps_exchanges_ = framework_of(strategy).overlaps_experts(strategy) &&
+                        micro_batches(job.training, strategy) > strategy.pipeline_parallel;
 }
 
 Operator operator_of(std::string_view name, const Work& work, Category category) {
@@ -269,7 +271,7 @@ OperatorList LayerModel::layer_forward(LayerTurn turn) const {
 /// Lets the exchanges with experts run in the background, one during attention and one during the experts, as those of
 /// the opposite pass do: of four equal exchanges a forward pass covers two and a backward pass two.
 void LayerModel::put_beside_other_pass(OperatorList& list, bool forward) const {
-  if (!framework_of(s_).overlaps_experts(s_)) return;
+  if (!overlaps_exchanges_) return;
   const auto exchange = [](const Operator& o) { return o.process_group == ProcessGroup::expert; };
   for (Operator& o : list) o.background = o.background || exchange(o);
   if (!forward) return;  // the experts come first, and each exchange has its work after it

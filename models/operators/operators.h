@@ -93,6 +93,8 @@ class LayerModel {
   OperatorList head_backward() const;
   /// Operator::waits of a pass.
   double waits() const { return waits_; }
+  /// True if exchanges with experts overlap other work: with no more micro-batches than stages no pass has a partner.
+  bool overlaps_exchanges() const { return overlaps_exchanges_; }
   /// Addition of a micro-batch's gradients of `parameters` to the accumulator.
   OperatorList accumulate(double parameters) const;
   /// Work of that addition.
@@ -171,6 +173,7 @@ class LayerModel {
   const Strategy& s_;
   const Device& device_;
   const DeviceContext on_;
+  bool overlaps_exchanges_ = false;
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
   Seconds call_per_rank_{}, between_nodes_{};  ///< of a call; the second: more where the group spans nodes
   double experts_ = 0, expert_tokens_ = 0;     ///< experts on this core; tokens that each of them takes

@@ -47,8 +47,9 @@ class GroupClass {
     std::array<Timed, 4> layer,
         layer_back;  ///< by LayerTurn; the first alone if weights are not gathered by unit
   };
-  using Key = std::tuple<int, bool, Recompute, bool, Precision, int, bool, const Framework*, UnitKey>;
-  std::map<std::pair<Key, double>, Chains> chains;  ///< also by LayerModel::waits()
+  using Key = std::tuple<int, bool, Recompute, bool, Precision, int, const Framework*, UnitKey>;
+  /// Also by LayerModel::waits() and overlaps_exchanges().
+  std::map<std::tuple<Key, double, bool>, Chains> chains;
 
  private:
   /// Time on the engine. The same few parts recur: each round of ring attention, under each recompute policy.

@@ -54,8 +54,7 @@ Keys keys_of(const Strategy& s) {
   const Framework* loop = &framework_of(s);
   const int cut = expert_tensor_degree(s);
   return {{tensor, context, expert, cut, data, pipeline, kv_replicator, units[1]},
-          {micro_batch, sequence_parallel, recompute, flash_attention, precision, cut,
-           loop->overlaps_experts(s), loop, units},
+          {micro_batch, sequence_parallel, recompute, flash_attention, precision, cut, loop, units},
           {sequence_parallel, zero1, loop->reduces_with_backward(s), precision, bucket_mb, cut, loop, units}};
 }
 
@@ -150,7 +149,7 @@ struct StageCosts::Shared {
   }
 
   const GroupClass::Chains& chains(GroupClass& on, const Strategy& s, const LayerModel& model) const {
-    const std::pair key{keys_of(s).pass, model.waits()};
+    const std::tuple key{keys_of(s).pass, model.waits(), model.overlaps_exchanges()};
     const auto it = on.chains.find(key);
     if (it != on.chains.end()) return it->second;
     GroupClass::Chains c;

@@ -219,6 +219,11 @@ struct StepParts : StepLayout {
   int round() const { return schedule().round(shape_of(strategy, micro_batches)); }
   /// True if some collectives of a layer overlap its work.
   bool overlaps() const { return framework().overlaps_layers(strategy); }
+  /// True if collectives slow the work of layers throughout, so that reductions of gradients slow it no further.
+  bool overlaps_throughout() const {
+    const bool others = strategy.context_parallel > 1 || framework().tensor_overlap(strategy);
+    return overlaps() && (others || !framework().overlaps_experts(strategy));
+  }
   /// True if some operators are in the background (Operator).
   bool has_background() const {
     return framework().units(strategy) || framework().overlaps_experts(strategy);

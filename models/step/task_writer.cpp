@@ -76,7 +76,7 @@ TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand, bool
   if (p_.overlaps()) engines_ = add_engines(true);
   if (p_.has_background()) backgrounds_ = add_engines(true);
   // Where collectives of layers slow the work, reductions add no further slowdown.
-  if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps());
+  if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps_throughout());
   resource_of_.assign(layout_.fabric().size(), kNoResource);
   nothing_ = out.program.add_flow({});
   start_late();

@@ -77,6 +77,14 @@ Found has_experts(const Job& job, const Strategy& s) {
   return std::nullopt;
 }
 
+Found exchanges_overlap(const Job&, const Strategy& s) {
+  const models::Framework& loop = models::framework_of(s);
+  const models::Lack lack = loop.experts_overlap_lack(s);
+  if (lack.what.empty()) return std::nullopt;
+  return Broken{fmt::format("{} cannot overlap exchanges with experts {}", loop.name(), lack.what),
+                std::string(lack.fix)};
+}
+
 Found experts_divide(const Job& job, const Strategy& s) {
   if (s.expert_parallel == 1 || job.architecture.experts == 0) return std::nullopt;
   const int etp = models::expert_tensor_degree(s);
@@ -84,11 +92,12 @@ Found experts_divide(const Job& job, const Strategy& s) {
   if (job.cluster.cores() % ranks == 0) return std::nullopt;
   const bool whole = etp != s.tensor_parallel;
   const std::int64_t each = saturating_product({etp, s.pipeline_parallel});
-  const std::int64_t sets = job.cluster.cores() / each;
-  return Broken{fmt::format("the ranks do not divide by {} x PP x EP", whole ? "ETP" : "TP"),
-                whole && job.cluster.cores() % each != 0
-                    ? "leave etp out"
-                    : fmt::format("ep={}", std::gcd<std::int64_t>(s.expert_parallel, sets))};
+  const bool sets = job.cluster.cores() % each == 0;
+  return Broken{
+      fmt::format("the ranks do not divide by {} x PP x EP", whole ? "ETP" : "TP"),
+      sets    ? fmt::format("ep={}", std::gcd<std::int64_t>(s.expert_parallel, job.cluster.cores() / each))
+      : whole ? "leave etp out"
+              : "ep=1"};
 }
 
 Found heads(const Job& job, const Strategy& s) {
@@ -139,7 +148,8 @@ Found chunks_form(const Job& job, const Strategy& s) {
 Found layers(const Job& job, const Strategy& s) {
   const std::int64_t chunks = saturating_product({s.pipeline_parallel, s.virtual_pipeline});
   const int count = job.architecture.layers;
-  const bool empty_ends = s.virtual_pipeline > 1 && models::framework_of(s).leaves_ends_without_layers();
+  const bool empty_ends = s.virtual_pipeline > 1 && s.pipeline_cuts.empty() &&
+                          models::framework_of(s).leaves_ends_without_layers();
   if (count < chunks - (empty_ends ? 2 : 0)) {
     return Broken{fmt::format("{} layers cannot fill PP {} x VPP {} stages", count, s.pipeline_parallel,
                               s.virtual_pipeline),
@@ -257,6 +267,7 @@ constexpr struct {
     {"not-modelled", instance},
     {"divisibility", divisibility},
     {"moe", has_experts},
+    {"moe", exchanges_overlap},
     {"divisibility", experts_divide},
     {"heads", heads},
     {"kv-replicator", kv_replicator},

@@ -5,6 +5,7 @@
 // row in api/rules/1_strategy.yaml, which explains the rule and names its source.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,6 +28,13 @@ std::vector<Violation> rule_violations(const models::Job& job, const models::Str
                                        const Target* target = nullptr);
 /// True if there are violations; stops at the first.
 bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy, const Target* target = nullptr);
+
+/// What the rules look at in attention and recomputation: strategies that differ in these alone, and are of one kind, break
+/// the same rules.
+inline constexpr std::size_t kKindsOfRecompute = 4;
+[[nodiscard]] inline std::size_t kind_of_recompute(const models::Strategy& s) {
+  return (s.flash_attention ? 1U : 0U) + (s.recompute.full || s.recompute.mlp ? 2U : 0U);
+}
 
 /// The rules about numbers that every strategy of the job breaks, whatever is chosen: the job contradicts
 /// itself. Rule "batch" is left out: the search answers it with the nearest batch. Empty for an instance type

@@ -113,7 +113,8 @@ std::vector<models::Schedule> schedules(const Job& job, int pipeline, int chunks
   return all;
 }
 
-/// Numbers of chunks per stage that leave all chunks equal; where PP does not divide the layers, two to four.
+/// Numbers of chunks per stage that leave all chunks equal; where PP does not divide the layers, two to four, and those
+/// that leave them equal with embedding and loss counted as layers.
 /// Empty where the framework has no schedule for them.
 std::vector<int> virtual_degrees(const Job& job, int pipeline) {
   if (pipeline == 1) return {1};
@@ -122,7 +123,15 @@ std::vector<int> virtual_degrees(const Job& job, int pipeline) {
   if (layers % pipeline == 0) {
     all = divisors(layers / pipeline);
   } else {
+    const bool empty_ends = loop_of(job).leaves_ends_without_layers();
     for (int v = 2; v <= 4 && pipeline * v <= layers; ++v) all.push_back(v);
+    for (const int counted : {layers + 1, layers + 2}) {  // with embedding and loss
+      if (!empty_ends || counted % pipeline != 0) continue;
+      const std::vector<int> more = divisors(counted / pipeline);
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
   }
   std::erase_if(all, [&](int v) { return schedules(job, pipeline, v).empty(); });
   return all;

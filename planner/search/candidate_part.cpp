@@ -176,7 +176,7 @@ bool CandidatePart::has_free_cuts(const Strategy& s) const {
 /// Rules do not look at recomputation: strategies that differ only in it follow each other in canonical order
 /// and are judged once for each kind of attention (tests/planner/search compares them with all rules).
 bool CandidatePart::is_against_the_rules(const Strategy& s) {
-  Judged& last = judged_[s.flash_attention ? 1 : 0];
+  Judged& last = judged_[kind_of_recompute(s)];
   last.strategy.recompute = s.recompute;
   if (!last.broken || last.batch != job_.training.global_batch || last.strategy != s) {
     last = {s, job_.training.global_batch, breaks_a_rule(job_, s, target_)};

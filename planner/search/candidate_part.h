@@ -16,6 +16,7 @@
 #include "models/memory/stage_memories.h"
 #include "models/parameters/profile.h"
 #include "models/step/step_bound.h"
+#include "planner/check/rules.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/target.h"
 #include "planner/search/candidates.h"
@@ -93,8 +94,8 @@ class CandidatePart {
   models::StageMemories memory_;
   const Target* target_;
   bool beyond_target_;
-  std::array<Judged, 2> judged_;                ///< the last one, plain and flash
-  std::unique_ptr<models::StepBounds> bounds_;  ///< made on demand
+  std::array<Judged, kKindsOfRecompute> judged_;  ///< the last one of each kind
+  std::unique_ptr<models::StepBounds> bounds_;    ///< made on demand
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
   const decltype(verdicts_)::value_type* last_verdict_ = nullptr;  ///< the last one asked for
   std::map<std::pair<decltype(Keys::chunks), int>, std::vector<models::Residency>> residencies_;

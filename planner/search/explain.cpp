@@ -145,11 +145,10 @@ class NearMisses {
     return kept == fastest_.end() || bound < kept->second;
   }
 
-  /// Rules about numbers that `s` breaks: with_a_time if they leave a meaningful program, which has a time. None of
-  /// these rules looks at recomputation, in which alone neighbours in canonical order differ: they are judged
-  /// once for each kind of attention.
+  /// Rules about numbers that `s` breaks: with_a_time if they leave a meaningful program, which has a time. Neighbours in
+  /// canonical order differ in recomputation alone, and those that rules judge alike are judged once.
   Numbers numbers_of(const Strategy& s) {
-    Judged& last = judged_[s.flash_attention ? 1 : 0];
+    Judged& last = judged_[kind_of_recompute(s)];
     last.strategy.recompute = s.recompute;
     if (!last.numbers || last.batch != of_batch_.training.global_batch || last.strategy != s) {
       const auto broken = rule_violations(of_batch_, s, cluster_.target());
@@ -255,7 +254,7 @@ class NearMisses {
   const Stop& stop_;
   Job of_batch_;  ///< with the batch of the current strategy
   models::ComputeBounds bounds_;
-  Judged judged_[2];  ///< the last one, plain and flash
+  std::array<Judged, kKindsOfRecompute> judged_;  ///< the last one of each kind
   std::map<Key, Kept> kept_;
   std::map<Layout, Seconds> fastest_;  ///< of those kept for their groups
 };

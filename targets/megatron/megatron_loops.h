@@ -40,4 +40,12 @@ inline constexpr MegatronLoop kMegatronLoops[] = {
   return nullptr;
 }
 
+/// The loop of pretrain_gpt.py with the same flags for experts; the usual one for a strategy of none of these loops.
+[[nodiscard]] inline const MegatronLoop& nearest_pretrain_gpt(const models::Strategy& s) {
+  for (const MegatronLoop& loop : kMegatronLoops)
+    if (s.framework == models::stated_framework(loop.name))
+      return megatron_loop(false, loop.flex, loop.overlaps);
+  return megatron_loop(false, false, false);
+}
+
 }  // namespace trnplan::targets

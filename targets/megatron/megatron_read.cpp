@@ -207,7 +207,8 @@ class Reader {
     std::vector<int> layers(static_cast<std::size_t>(parts), all / parts);
     layers.front() -= on("--account-for-embedding-in-pipeline-split") ? 1 : 0;
     layers.back() -= on("--account-for-loss-in-pipeline-split") ? 1 : 0;
-    if (std::min(layers.front(), layers.back()) < 1) {
+    const bool empty = std::min(layers.front(), layers.back()) < 1;
+    if (empty && (s.virtual_pipeline == 1 || layers != models::layers_per_chunk(r_.architecture, s))) {
       r_.config.not_modelled.emplace_back("a stage without layers");
       return;
     }

@@ -98,16 +98,6 @@ void need_experts_flags(const models::Job& job, const models::Strategy& s, const
   if (loop.flex && a.capacity_factor.value_or(0) > 0)
     broken.push_back(target_lacks("the flex dispatcher with a capacity of experts",
                                   "pin framework to megatron, or leave capacity_factor out"));
-  if (!loop.overlaps) return;
-  const auto lacks = [&](const char* what, const char* fix) {
-    broken.push_back(target_lacks(fmt::format("exchanges with experts during other work {}", what), fix));
-  };
-  if (a.experts == 0 || s.expert_parallel == 1)
-    lacks("without expert parallel", "pin framework to megatron, or expert_parallel to more than 1");
-  if (s.recompute.full || s.recompute.mlp)
-    lacks("with experts recomputed", "pin recompute to none, CoreAttention or LlamaRMSNorm");
-  if (s.pipeline_parallel > 1 && s.virtual_pipeline == 1)
-    lacks("in a pipeline without virtual stages", "pin virtual_pipeline to more than 1");
 }
 
 void need_program(const models::Job& job, const models::Strategy& s,
@@ -121,8 +111,9 @@ void need_program(const models::Job& job, const models::Strategy& s,
   }
   const MegatronLoop* loop = pretrain_gpt_loop(s);
   if (loop == nullptr) {
-    broken.push_back(target_lacks(fmt::format("the training loop of {}", s.framework),
-                                  "pin framework to megatron or megatron-flex, or leave it out"));
+    broken.push_back(
+        target_lacks(fmt::format("the training loop of {}", s.framework),
+                     fmt::format("pin framework to {}, or leave it out", nearest_pretrain_gpt(s).name)));
   } else {
     need_experts_flags(job, s, *loop, broken);
   }
@@ -238,12 +229,6 @@ void put_positions(Words& w, const models::Job& job) {
   }
 }
 
-/// The loop whose flags are written; Megatron's usual one for a strategy of a loop that it lacks.
-const MegatronLoop& written_loop(const models::Strategy& s) {
-  const MegatronLoop* loop = pretrain_gpt_loop(s);
-  return loop != nullptr ? *loop : megatron_loop(false, false, false);
-}
-
 void put_model(Words& w, const models::Job& job, const models::Strategy& s, const Recipe& recipe) {
   models::Architecture a = job.architecture;
   MegatronWriter io{w};
@@ -257,7 +242,7 @@ void put_model(Words& w, const models::Job& job, const models::Strategy& s, cons
   w.number("--init-method-std", recipe.init_std);
   if (a.experts == 0) return;
   expert_flags(io, a);
-  const MegatronLoop& loop = written_loop(s);
+  const MegatronLoop& loop = nearest_pretrain_gpt(s);
   // As in the shipped script for Mixtral.
   w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
   w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", loop.flex ? "flex" : "alltoall");
@@ -367,7 +352,7 @@ class Megatron : public planner::Target {
     c.fixed.clear();
     // 1 has collectives and products start in their order; streams that overlap need more
     // (NVIDIA/Megatron-LM@d98e8a64:megatron/training/arguments.py; Megatron-Bridge@v0.6.0 writes 32).
-    c.environment = {fmt::format("{}={}", kMaxConnections, written_loop(s).overlaps ? 32 : 1)};
+    c.environment = {fmt::format("{}={}", kMaxConnections, nearest_pretrain_gpt(s).overlaps ? 32 : 1)};
     c.port = 29500;
     c.python_path = std::string(1, '.');
     Words w;

@@ -133,9 +133,14 @@ Broken overlapped_exchanges(const Settings& s, const StartFacts&) {
     return Breach{"needs another dispatcher of tokens", "write --moe-token-dispatcher-type alltoall"};
   if (granularity(s) == "full")
     return Breach{"excludes full recomputation", "write --recompute-granularity selective"};
-  if (stages(s) > 1 && !s.given("--num-virtual-stages-per-pipeline-rank") &&
-      !s.given("--num-layers-per-virtual-pipeline-stage"))
-    return Breach{"needs virtual stages in a pipeline", "add --num-virtual-stages-per-pipeline-rank"};
+  const std::string modules = " " + s.text("--recompute-modules") + " ";
+  if (modules.find(" moe ") != std::string::npos)
+    return Breach{"excludes recomputed experts", "leave moe out of --recompute-modules"};
+  if (s.given("--moe-shared-expert-overlap"))
+    return Breach{"excludes the overlap of shared experts", "drop --moe-shared-expert-overlap"};
+  if (stages(s) > 1 && chunks(s) == 1 && !s.given("--pipeline-model-parallel-layout"))
+    return Breach{"needs virtual stages in a pipeline",
+                  "add --num-virtual-stages-per-pipeline-rank 2 or more"};
   if (!s.on("--bf16") && !s.on("--fp16")) return Breach{"needs BF16 or FP16", "add --bf16"};
   return {};
 }
@@ -242,8 +247,9 @@ const std::vector<StartRule>& training_rules() {
        capacity_balances, kConfig},
       {"moe", "overlapped exchanges",
        "--overlap-moe-expert-parallel-comm --expert-model-parallel-size --moe-token-dispatcher-type "
-       "--recompute-granularity --recompute-activations --pipeline-model-parallel-size "
-       "--num-virtual-stages-per-pipeline-rank --num-layers-per-virtual-pipeline-stage --bf16 --fp16",
+       "--recompute-granularity --recompute-activations --recompute-modules --moe-shared-expert-overlap "
+       "--pipeline-model-parallel-size --num-virtual-stages-per-pipeline-rank "
+       "--num-layers-per-virtual-pipeline-stage --pipeline-model-parallel-layout --bf16 --fp16",
        overlapped_exchanges, kConfig},
       {"moe", "width of experts", "--moe-ffn-hidden-size --num-experts", expert_width, kConfig},
       {"gone", "batch size", "--batch-size", is_gone<0>, kArguments},

@@ -66,6 +66,7 @@ class Rules {
     }
     const bool core = loop_.name.starts_with("megatron") && loop_.copies_states;
     need(cuts == t || (core && s_.sequence_parallel), "moe", "experts cut otherwise than all else");
+    exchanges();
     need(cuts == t || cuts == 1, "not-modelled", "experts cut over some ranks of TP");
     const bool columns =
         job_.cluster.instance.traits.rank_order == topology::RankOrderRule::columns_of_four && t == 4;
@@ -138,6 +139,16 @@ class Rules {
       before = cut;
     }
     need(ascends, "layers", "the cuts do not make a stage of every part");
+  }
+
+  /// Exchanges with experts overlap other micro-batches where there are ranks to exchange with, two chunks of a stage, and
+  /// nothing of an expert is recomputed, in 16 bits.
+  void exchanges() {
+    if (!loop_.name.ends_with("-ep-overlap")) return;
+    const models::Recompute& r = s_.recompute;
+    const bool can = s_.expert_parallel > 1 && (s_.pipeline_parallel == 1 || s_.virtual_pipeline > 1) &&
+                     !r.full && !r.mlp && s_.precision != models::Precision::fp32;
+    need(can, "moe", "exchanges with experts that nothing can overlap");
   }
 
   /// What trains with NxD's models of Hugging Face pads and ties nothing; NxDT starts certain numbers of processes.

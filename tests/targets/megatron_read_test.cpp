@@ -101,9 +101,13 @@ TEST_CASE("embedding and loss counted as layers are cuts", "[targets]") {
   CHECK(models::layers_per_chunk(chunks.architecture, chunks.config.strategy) ==
         std::vector<int>{3, 4, 4, 4, 4, 4, 4, 3});
   CHECK(chunks.config.not_modelled.empty());
-  CHECK(read("6",
-             "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2" + embedding + loss)
-            .config.not_modelled.front() == "a stage without layers");
+  const planner::RunReading ends = read(
+      "6", "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2" + embedding + loss);
+  CHECK(ends.config.not_modelled.empty());
+  CHECK(models::layers_per_chunk(ends.architecture, ends.config.strategy) ==
+        std::vector<int>{0, 1, 1, 1, 1, 1, 1, 0});
+  CHECK(read("2", "--pipeline-model-parallel-size 4" + embedding + loss).config.not_modelled.front() ==
+        "a stage without layers");
   CHECK_FALSE(refusal_of([&] { (void)read("32", "--pipeline-model-parallel-size 4" + embedding); }).empty());
   // What is read is written: the flags of both, and the same cuts again.
   models::Job job = job_of("llama3-8b", 2, 4096, 64);
@@ -402,5 +406,6 @@ TEST_CASE("the loop of a plan decides its flags for experts", "[targets]") {
   using Environment = std::vector<std::string>;
   CHECK(written("megatron") == std::pair(Environment{"CUDA_DEVICE_MAX_CONNECTIONS=1"}, false));
   CHECK(written("megatron-ep-overlap") == std::pair(Environment{"CUDA_DEVICE_MAX_CONNECTIONS=32"}, true));
-  CHECK(written("megatron-bridge-ep-overlap") == written("megatron"));
+  CHECK(written("megatron-bridge-ep-overlap") == written("megatron-ep-overlap"));
+  CHECK(written("nanotron") == written("megatron"));
 }

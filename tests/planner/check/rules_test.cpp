@@ -301,6 +301,20 @@ TEST_CASE("chunks without layers are the ends of Megatron's pipelines", "[planne
   CHECK(broken(127, "nxd"));
 }
 
+// Catches: layouts that Megatron's assertions refuse, timed and recommended as if exchanges overlapped.
+TEST_CASE("exchanges that nothing can overlap are refused", "[planner]") {
+  models::Job job = job_of("mixtral-8x7b", 1, 4096, 64);
+  job.cluster.instance = gpu_machine();
+  const auto broken = [&](const std::string& text) {
+    return breaks(job, strategy_of(job, text + ",framework=megatron-ep-overlap"), "moe");
+  };
+  CHECK_FALSE(broken("ep=8"));
+  CHECK_FALSE(broken("pp=2,vpp=2,ep=4"));
+  for (const char* text :
+       {"ep=1", "pp=2,ep=4", "ep=8,recompute=full", "ep=8,recompute=LlamaMLP", "ep=8,precision=fp32"})
+    CHECK(broken(text));
+}
+
 // On 2 nodes of 8 GPUs EP 2 of ETP 3 divides nothing: no EP can mend it. EP 16 of ETP 2 needs 32 ranks; 8 sets of
 // experts are left.
 TEST_CASE("experts that do not divide the ranks have a fix that does", "[planner]") {

@@ -186,8 +186,24 @@ TEST_CASE("the ranking equals brute force with whole experts", "[once][planner]"
   job.cluster.instance.traits.step_time = true;
   job.architecture.layers = 2;
   job.architecture.experts = 4;
-  job.pin.framework = models::stated_framework(GENERATE("megatron", "megatron-bridge"));
+  job.pin.framework =
+      models::stated_framework(GENERATE("megatron", "megatron-bridge", "megatron-ep-overlap"));
   job.pin.context_parallel = 1;
+  check_against_brute_force(job, gpu_profile());
+}
+
+// Without ZeRO-1 whole experts and those that TP cuts have as many shards, one, but not as many weights: some memories
+// hold one kind alone.
+// Catches: weights of one kind that are remembered for the other.
+TEST_CASE("the ranking equals brute force with whole experts and without ZeRO-1", "[once][planner]") {
+  models::Job job = job_of("mixtral-8x7b", 1, 4096, 16);
+  job.cluster.instance = gpu_machine();
+  job.cluster.instance.traits.step_time = true;
+  job.cluster.instance.core.memory = gibibytes(GENERATE(20.0, 30.0, 40.0));
+  job.architecture.layers = 4;
+  job.pin.framework = models::stated_framework("megatron");
+  job.pin.zero1 = false;
+  job.pin.context_parallel = job.pin.pipeline_parallel = 1;
   check_against_brute_force(job, gpu_profile());
 }
 
