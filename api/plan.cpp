@@ -182,9 +182,10 @@ bool is_late(const PlanRequest& o, std::chrono::steady_clock::time_point start) 
   return o.time_limit > 0 && spent.count() > o.time_limit;
 }
 
-/// Remark on plans that the target cannot express, or that it can express none.
+/// Remark on plans that the target cannot express, or that it can express none; and, unless `out` is refused for it, on
+/// a machine that no folder is written for.
 void remark_target(const planner::SearchResult& result, const planner::Target* target, const models::Job& job,
-                   Remarks& remarks) {
+                   const std::string& out, Remarks& remarks) {
   if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
   if (target == nullptr) {
@@ -193,9 +194,14 @@ void remark_target(const planner::SearchResult& result, const planner::Target* t
                 "target");
     return;
   }
-  if (!result.beyond_target) return;
-  const auto why = planner::inexpressible(*target, planner::as_planned(job, winner), winner.strategy);
-  if (why) remarks.add(fmt::format("the search covers all strategies: {}", *why), "target");
+  const models::Job planned = planner::as_planned(job, winner);
+  const bool beyond = result.beyond_target && planner::inexpressible(*target, planned, winner.strategy);
+  const auto why = why_no_folder(*target, planned, winner.strategy);
+  if (!why || (!beyond && !out.empty())) return;
+  remarks.add(
+      fmt::format("{}: {}", beyond ? "the search covers all strategies" : "no config or script is written",
+                  *why),
+      "target");
 }
 
 /// Remark that the target is no longer published, if the plan is for it.
@@ -277,7 +283,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   remark_ending(target, job, remarks);
   for (planner::Plan& plan : result.plans) predictor.tell_nearest(plan, *best.stack);
   remark_result(result, profile, job, remarks);
-  remark_target(result, target, job, remarks);
+  remark_target(result, target, job, o.out, remarks);
   tell_observations(result, resolved.observations(), job, remarks);
 
   const planner::Plan* winner = result.recommended_plan();
@@ -311,9 +317,9 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     }
   }
   out.measures = target != nullptr;
-  out.writable = winner == nullptr ||
-                 (target != nullptr && o.hardware.empty() &&
-                  !planner::inexpressible(*target, planner::as_planned(job, *winner), winner->strategy));
+  out.writable =
+      winner == nullptr || (target != nullptr && o.hardware.empty() &&
+                            !why_no_folder(*target, planner::as_planned(job, *winner), winner->strategy));
   if (!out.interrupted && o.time_limit <= 0) solve_for_nodes(result, resolved, predictor, o.allow_doubtful);
   out.run = whole_run(job, resolved.run(), result, catalog, remarks);
   std::vector<planner::Plan> of_others;

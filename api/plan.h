@@ -71,7 +71,7 @@ struct PlanResult {
   std::string script;                       ///< its measure.sh, if any
   std::optional<WrittenTraining> training;  ///< that the folder describes
   std::optional<InputError> unwritten;      ///< reason why the requested folder was not written
-  bool writable = true;                     ///< the target can express the recommended plan
+  bool writable = true;                     ///< a folder can be written for the recommended plan
   bool measures = true;  ///< its folders get a measure.sh if that resolves a tie, or times GPUs
 };
 

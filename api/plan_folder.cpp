@@ -125,6 +125,13 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
 
 }  // namespace
 
+std::optional<std::string> why_no_folder(const planner::Target& target, const models::Job& planned,
+                                         const models::Strategy& strategy) {
+  if (auto why = planner::inexpressible(target, planned, strategy)) return why;
+  std::string why = launch::no_folder_for(planned.cluster.instance);
+  return why.empty() ? std::nullopt : std::optional(std::move(why));
+}
+
 void check_out(const PlanRequest& o, const planner::Target* target) {
   if (!o.out.empty() && target != nullptr) rehearse_files(o.out, launch::bundle_names(*target), o.force);
 }

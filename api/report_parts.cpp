@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "api/inputs.h"
+#include "api/plan_folder.h"
 #include "api/rehearsal.h"
 #include "io/catalog/recommending.h"
 #include "io/output/atomic_write.h"
@@ -279,8 +280,8 @@ JsonValue command_part(const std::string& what, const std::vector<std::string>& 
 
 std::optional<std::string> why_unwritten(const models::Job& planned, const planner::Plan& plan,
                                          const std::string& target) {
-  const planner::Target* by = target.empty() ? &targets::of(planned) : targets::find(target);
-  return planner::inexpressible(*by, planned, plan.strategy);
+  return why_no_folder(target.empty() ? targets::of(planned) : *targets::find(target), planned,
+                       plan.strategy);
 }
 
 std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& o,

@@ -64,8 +64,7 @@ void add_plan_parts(io::JsonValue& page, const models::Job& planned, const plann
 void add_commands(io::JsonValue& page, const JobInput& job, io::JsonValue commands);
 /// A command, and its purpose.
 [[nodiscard]] io::JsonValue command_part(const std::string& what, const std::vector<std::string>& words);
-/// Reason why no folder can be written for a plan: the parts of the plan that the named target cannot express
-/// ("" = the target of the job's software). Absent if its folder can be written.
+/// why_no_folder() of the named target; "" = that of the job's software.
 [[nodiscard]] std::optional<std::string> why_unwritten(const models::Job& planned, const planner::Plan& plan,
                                                        const std::string& target);
 /// "trnplan simulate JOB --strategy S" with those of the job's options that simulate also takes, with the

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/plan_folder.h"
 #include "api/predictor.h"
 #include "api/prices.h"
 #include "api/scenario_step.h"
@@ -259,10 +260,10 @@ class WriterTeller {
     const planner::Target* target = on->stack.target;
     const std::optional<std::string> why =
         target == nullptr ? fmt::format("no target writes the training loop {} there", name_of(on->stack))
-                          : planner::inexpressible(*target, on->job, p.plan->strategy);
+                          : why_no_folder(*target, on->job, p.plan->strategy);
     if (!why) p.target = named_;
     if (!why || !told_.insert(p.instance).second) return;
-    remarks_.add(fmt::format("{} x {}: the search covers all strategies: {}", p.nodes, p.instance, *why),
+    remarks_.add(fmt::format("{} x {}: no config or script is written: {}", p.nodes, p.instance, *why),
                  "target");
   }
 

@@ -152,7 +152,7 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
   add("--instance", p.instance, !o.instances.empty() || p.instance != a.job.cluster.instance.name);
   add("--global-batch", fmt::to_string(p.global_batch), own_batch);
   add("--tokens", o.tokens, !o.tokens.empty());
-  add("--target", p.target.value_or(""), p.target && !p.target->empty());
+  add("--target", o.target, !o.target.empty());
   add("--profile", o.profile, o.profile != usual.profile);
   for (const std::string& setting : o.hardware) add("--set", setting, true);
   const planner::PriceOptions& prices = a.question.prices;

@@ -31,7 +31,7 @@ struct Answer {
   std::vector<planner::Outlook> outlooks = {};         ///< of the plans, in their order; may be empty
   const api::TargetRefusal* target_refusal = nullptr;  ///< reason why there is no plan; may be null
   const api::WrittenTraining* training = nullptr;      ///< training of the folder; may be null
-  bool writable = true;                                ///< the target can express the recommended plan
+  bool writable = true;                                ///< a folder can be written for the recommended plan
   bool measures = true;                      ///< its folders get a measure.sh if that resolves a tie
   std::vector<api::OtherStack> others = {};  ///< other stacks that were searched and have a plan
 };

@@ -301,7 +301,7 @@ std::string next_text(const WhatIfAnswer& a) {
   if (std::any_of(types.begin(), types.end(), [](const auto& i) { return !i.changes.empty(); }))
     return entry("Next", command + " shows it" + more(a));
   if (!p->target)
-    return entry("Next", command + " shows it; no target can write it, for the reason above" + more(a));
+    return entry("Next", command + " shows it; no config is written for it, for the reason above" + more(a));
   return entry("Next", command + " shows it, and writes its config and scripts with --out DIR" + more(a));
 }
 

@@ -179,3 +179,64 @@ TEST_CASE("a folder keeps the price that it was planned with", "[cli]") {
   cli.refuse("plan.json:.*job.price.kind: \"Spot\" is no kind of price",
              "simulate $work/paid --strategy tp=8,pp=2");
 }
+
+// Catches: a folder of spot nodes that --instances of its own type priced on demand, and a price that a person wrote into
+// plan.json and watch did not count.
+TEST_CASE("a folder's price holds for its own type, however it is named, and as it was edited", "[cli]") {
+  Session cli;
+  cli.expect(
+      0, "",
+      "plan llama3-8b --instance trn1.32xlarge --nodes 4 --tokens 200B --pricing spot --out $work/paid");
+  const auto point = [&](const std::string& more) {
+    return json_of(cli, "whatif $work/paid --nodes 4" + more).at("points").at(0);
+  };
+  CHECK(point(" --instances trn1.32xlarge") == point(""));
+  CHECK(point(" --instances trn1.32xlarge --price trn1.32xlarge=5/h") == point(" --price trn1.32xlarge=5/h"));
+  CHECK(point(" --instances trn1n.32xlarge").at("usd_per_hour") ==
+        json_of(cli, "whatif llama3-8b --instances trn1n.32xlarge --tokens 200B --nodes 4")
+            .at("points")
+            .at(0)
+            .at("usd_per_hour"));
+  json plan = json::parse(cli.read(cli.work("paid/plan.json")));
+  const double step = plan.at("step_seconds"), usd = plan.at("usd_per_hour");
+  std::string log;
+  for (int i = 1; i <= 40; ++i)
+    log += fmt::format("step {} step_time {:.3f}s throughput 9.0 seq/s loss 5.0\n", i, step);
+  cli.write("ran.log", log);
+  const auto paid = [&] {
+    return json_of(cli, "watch $work/ran.log --once --plan $work/paid").at("usd_so_far").get<double>();
+  };
+  const double before = paid();
+  CHECK(before > 0);
+  plan["job"]["price"]["usd_per_hour"] = 2 * usd / 4;
+  cli.write("paid/plan.json", plan.dump(1));
+  CHECK(paid() == Approx(2 * before));
+}
+
+// Catches: --budget refused where --price states the price that the catalogue lacks, and whatif that said "on none of
+// these clusters does a run make progress".
+TEST_CASE("a budget needs a price, which any command takes and says alike", "[cli]") {
+  Session cli;
+  const std::string job = " llama3-8b --nodes 2 --budget 900000 --tokens 100B ", h100 = "hgx-h100-80gb",
+                    none = "--budget: no price is known for \"hgx-h100-80gb\"";
+  for (const std::string command : {"plan" + job + "--instance ", "whatif" + job + "--instances "}) {
+    cli.refuse(none, command + h100);
+    cli.says("fix: state one with --price hgx-h100-80gb=USD/h");
+    cli.expect(0, "", command + h100 + " --price hgx-h100-80gb=30/h");
+  }
+  cli.refuse("no reserved price is known for \"p5.48xlarge\"",
+             "whatif" + job + "--instances p5.48xlarge --pricing reserved");
+  // Of several types one with a price is enough.
+  cli.expect(0, "state one with --price", "whatif" + job + "--instances p5.48xlarge,hgx-h100-80gb");
+}
+
+// Catches: "--out DIR writes config and scripts" on machines for which --out is refused.
+TEST_CASE("no folder is offered for a machine that none is written for", "[cli]") {
+  Session cli;
+  const std::string on = " llama3-8b --nodes 1 --tokens 100B --global-batch 1152 ";
+  cli.expect(0, "^Next +--details; --format json$", "plan" + on + "--instance gb200-nvl72");
+  cli.says("no config or script is written: a gb200-nvl72 is 18 hosts");
+  cli.expect(0, "no config is written for it", "whatif" + on + "--instances gb200-nvl72");
+  cli.says("no config or script is written: a gb200-nvl72 is 18 hosts");
+  cli.expect(2, "--out: a gb200-nvl72 is 18 hosts", "plan" + on + "--instance gb200-nvl72 --out $work/out");
+}
