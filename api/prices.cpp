@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "api/contradictions.h"
+#include "io/input/job_input.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
 #include "text/parse.h"
@@ -69,6 +71,48 @@ class PriceReader {
 };
 
 }  // namespace
+
+namespace {
+
+Diagnostic no_price(const io::JobReading& reading, const std::string& key, const std::string& type,
+                    planner::Pricing kind) {
+  const bool usual = kind == planner::Pricing::usual;
+  const auto place = reading.places.find(key);
+  const SourcePos at = place == reading.places.end() ? SourcePos{io::kCommandLine, 0, 0} : place->second;
+  const std::string name = stated_as(key, at.file);
+  return {
+      at, name,
+      fmt::format("no {}price is known for {}",
+                  usual ? "" : topology::price_words(std::string(to_string(kind))) + " ", in_quotes(type)),
+      fmt::format("state one with --price {}=USD/h, choose another {}, or leave {} out", type,
+                  usual ? "type" : "--pricing", name)};
+}
+
+}  // namespace
+
+void refuse_unpriced(const io::JobReading& reading) {
+  const models::Job& job = reading.job;
+  const std::vector<topology::Instance> types =
+      job.space.instances.empty() ? std::vector{job.cluster.instance} : job.space.instances;
+  std::vector<Diagnostic> faults;
+  for (const topology::Instance& type : types) {
+    if (type.usd_per_hour() > 0) continue;
+    if (job.budget > 0) faults.push_back(no_price(reading, "budget", type.name, planner::Pricing::usual));
+    if (job.objective == models::Objective::cost)
+      faults.push_back(no_price(reading, "objective", type.name, planner::Pricing::usual));
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+void refuse_unpriced(const io::JobReading& reading, const std::vector<topology::Instance>& types,
+                     const planner::PriceOptions& prices) {
+  std::vector<Diagnostic> faults;
+  for (const topology::Instance& type : types) {
+    if (planner::paid_price(type, prices)) return;
+    faults.push_back(no_price(reading, "budget", type.name, prices.pricing));
+  }
+  throw InputError(std::move(faults));
+}
 
 io::PriceList stated_prices(const std::string& price, const io::Catalog& catalog,
                             std::vector<Diagnostic>& faults) {

@@ -27,6 +27,12 @@ enum class OtherTypes { refused, left_out };
 /// The same, of any types.
 [[nodiscard]] io::PriceList stated_prices(const std::string& price, const io::Catalog& catalog,
                                           std::vector<Diagnostic>& faults);
+/// Throws InputError if money decides between the plans of a job, or limits them, and one of its types has no price.
+void refuse_unpriced(const io::JobReading& reading);
+/// Throws InputError if money limits runs on these types, and none has a price of that kind.
+void refuse_unpriced(const io::JobReading& reading, const std::vector<topology::Instance>& types,
+                     const planner::PriceOptions& prices);
+
 /// Gives the machines of a job the prices of --price, else the catalogue's of the kind of --pricing
 /// (ResolveOptions::amend), which throws InputError with every fault. A stated price is of that kind too, since the
 /// market may interrupt spot nodes at any price. Refers to `price`.

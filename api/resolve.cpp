@@ -12,6 +12,7 @@
 #include "api/contradictions.h"
 #include "api/learning_keys.h"
 #include "api/observations.h"
+#include "api/prices.h"
 #include "models/collective/measured_network.h"
 #include "planner/check/rules.h"
 #include "targets/registry.h"
@@ -259,6 +260,7 @@ ResolvedJob resolve(const Asked& asked, const ResolveOptions& options, Remarks& 
   input.options.target = asked.target;
   io::JobReading reading = load_job(input, catalog, remarks);
   if (options.amend) options.amend(reading, catalog);
+  if (options.refuses) refuse_unpriced(reading);
   catalog.refuse_unset(reading.job.cluster.instance);
   for (const topology::Instance& type : reading.job.space.instances) catalog.refuse_unset(type);
   return {std::move(catalog), std::move(reading), asked, options, remarks};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/predictor.h"
+#include "api/prices.h"
 #include "io/catalog/program_path.h"
 #include "io/catalog/reliability.h"
 #include "io/output/atomic_write.h"
@@ -65,6 +66,7 @@ class Grid {
       throw InputError(
           {{"command line", 0, 0}, "--budget", in_quotes(o.budget) + " is not an amount of USD", kUsdFix});
     }
+    refuse_unpriced({}, resolved_.job().space.instances, question_.prices);
   }
 
   [[nodiscard]] launch::Sweep sweep(const SweepRequest& o) const {

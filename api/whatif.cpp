@@ -316,6 +316,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
     take_over(reading.job, question);
     if (!o.scenario.empty()) check_scenario(o.scenario, question, o.job.texts);
     reading.job.space.instances = question.instances;
+    if (question.budget) refuse_unpriced(reading, question.instances, question.prices);
     reading.job.space.nodes = question.nodes;
   };
   const ResolvedJob resolved = resolve(o, {.compares = true, .amend = ask}, remarks);

@@ -109,6 +109,8 @@ JobReading read(JobDraft d) {
   remember_places(d, "pin");
   remember_places(d, "learning");
   remember_places(d, "run");
+  for (const char* key : {"budget", "objective"})  // money needs prices, which options may state
+    if (const Node* node = d.root.find(key)) d.reading.places[key] = node->at;
   targets::take_defaults(d.job(), targets::of(d.job()), d.reading.places.contains("training.precision"));
   refuse_not_modelled(map);
   map.finish();

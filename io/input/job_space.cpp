@@ -97,17 +97,6 @@ void read_budget(MapReader& root, models::Job& job) {
   job.budget = value.value_or(0);
 }
 
-/// Checks that every type has a price, which money needs.
-void check_prices(MapReader& root, const char* key, const models::Job& job) {
-  std::vector<topology::Instance> all = job.space.instances;
-  if (all.empty()) all.push_back(job.cluster.instance);
-  for (const topology::Instance& i : all) {
-    if (i.name.empty() || i.usd_per_hour() > 0) continue;
-    root.fault(key, "no price is known for " + in_quotes(i.name),
-               "use an instance type with a price in the catalogue, or leave " + std::string(key) + " out");
-  }
-}
-
 }  // namespace
 
 bool read_free_batch(MapReader& training, models::Job& job, std::vector<Diagnostic>& faults) {
@@ -188,8 +177,6 @@ void read_goal(MapReader& root, models::Job& job) {
   if (job.objective == models::Objective::deadline && job.deadline.value > 0 && job.training.tokens <= 0)
     root.fault("objective", "training.tokens is not stated, so the length of the run is not known",
                "add tokens to training, for example tokens: 2T, or write objective: step_time");
-  if (job.budget > 0) check_prices(root, "budget", job);
-  if (job.objective == models::Objective::cost) check_prices(root, "objective", job);
 }
 
 }  // namespace trnplan::io
