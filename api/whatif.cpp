@@ -311,12 +311,14 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
     // The kind of a folder's price holds for a price stated of its nodes, and for terms, too.
     const auto& chosen = reading.job.cluster.instance.chosen;
     const bool usual = planner::pricing_from(o.pricing) == planner::Pricing::usual;
-    if (usual && chosen && !chosen->is_stated() && o.instances.empty()) o.pricing = chosen->kind;
+    const bool own = o.instances.empty() ||
+                     io::type_called(o.instances, catalog).name == reading.job.cluster.instance.name;
+    if (usual && chosen && !chosen->is_stated() && own) o.pricing = chosen->kind;
     question = question_of(o, reading.job, catalog, remarks);
     take_over(reading.job, question);
+    if (question.budget) refuse_unpriced(reading, question.instances, question.prices);
     if (!o.scenario.empty()) check_scenario(o.scenario, question, o.job.texts);
     reading.job.space.instances = question.instances;
-    if (question.budget) refuse_unpriced(reading, question.instances, question.prices);
     reading.job.space.nodes = question.nodes;
   };
   const ResolvedJob resolved = resolve(o, {.compares = true, .amend = ask}, remarks);

@@ -275,6 +275,7 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
     std::optional<topology::Price> chosen = std::move(plan.job.cluster.instance.chosen);
     plan.job.cluster = {catalog.instance(instance), nodes};
     plan.job.cluster.instance.chosen = std::move(chosen);
+    if (const auto& paid = plan.job.cluster.instance.chosen) plan.usd_per_hour = nodes * paid->usd_per_hour;
   } catch (const InputError& e) {
     for (Diagnostic d : e.faults()) {
       if (d.at.file.empty()) d.at = strategy->find("instance")->at;

@@ -1,4 +1,6 @@
 // One question, one answer: what commands and options say of the same thing agrees.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 
