@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
+#include "cli/text/run_text.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "planner/plan/strategy_grammar.h"
@@ -28,8 +30,8 @@ struct Line {
 };
 
 template <class Words>
-void add(std::vector<Line>& lines, const char* what, const PlanComparison& c, Words words) {
-  Line line{what, {words(c.plans[0].plan), words(c.plans[1].plan)}};
+void add(std::vector<Line>& lines, std::string what, const PlanComparison& c, Words words) {
+  Line line{std::move(what), {words(c.plans[0].plan), words(c.plans[1].plan)}};
   if (!line.of[0].empty() || !line.of[1].empty()) lines.push_back(std::move(line));
 }
 
@@ -56,8 +58,10 @@ std::vector<Line> lines_of(const PlanComparison& c) {
     const std::string usd = fmt::format("{:.2f}", usd_per_billion_tokens(p));
     return unlike ? fmt::format("{} {}", usd, topology::price_words(p.price_kind)) : usd;
   });
-  add(lines, "days, no failures", c,
-      [](const Plan& p) { return p.run.value > 0 ? fmt::format("{:.1f}", in_days(p.run)) : std::string(); });
+  const TimeUnit& unit = unit_of(std::max(c.plans[0].plan.run, c.plans[1].plan.run));
+  add(lines, fmt::format("{}, no failures", unit.name), c, [&](const Plan& p) {
+    return p.run.value > 0 ? fmt::format("{:.1f}", p.run.value / unit.seconds) : std::string();
+  });
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "api/whatif.h"
+#include "cli/text/run_text.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
 #include "models/framework/framework.h"
@@ -44,8 +45,8 @@ std::string limits_text(const models::Job& job, const planner::Infeasible& why) 
                     planner::strategy_grammar(job, p)}));
   };
   if (why.too_slow) {
-    text += entry("Too slow", fmt::format("the fastest takes {:.1f} days, the deadline is {:.1f}",
-                                          why.too_slow->run.value / kDay, job.deadline.value / kDay)) +
+    text += entry("Too slow", fmt::format("the fastest takes {}, the deadline is {}",
+                                          run_time(why.too_slow->run), run_time(job.deadline))) +
             plan(*why.too_slow) +
             entry("", "fix: more nodes (--nodes, or cluster.nodes), fewer tokens, or a later deadline");
     if (const std::string nodes = nodes_in_limits_text(job, why); !nodes.empty())

@@ -165,8 +165,8 @@ std::string best_text(const Answer& a) {
                                        recompute_words(p.strategy) + "; " +
                                            risk_words(p, outlook_of(a, a.result.recommended))}));
   if (asks_for_the_run(a.job) && p.run.value > 0) {
-    text += entry("Run", fmt::format("{:.1f} days, {} USD{}, without failures, checkpoints and restarts",
-                                     in_days(p.run), grouped(planner::run_usd(p)), price_words(p)));
+    text += entry("Run", fmt::format("{}, {} USD{}, without failures, checkpoints and restarts",
+                                     run_time(p.run), grouped(planner::run_usd(p)), price_words(p)));
   }
   const double compiles = compile_probability(p, outlook_of(a, a.result.recommended));
   text += graph_warning(p, compiles < kSurely ? std::nullopt : std::optional(compiles));
@@ -230,8 +230,7 @@ std::string clusters_text(const Answer& a) {
     if (p.usd_per_hour > 0)
       parts.push_back(
           fmt::format("{:.2f} USD per billion tokens{}", usd_per_billion_tokens(p), price_words(p)));
-    if (asks_for_the_run(a.job) && p.run.value > 0)
-      parts.push_back(fmt::format("{:.1f} days", p.run.value / kDay));
+    if (asks_for_the_run(a.job) && p.run.value > 0) parts.push_back(run_time(p.run));
     if (p.works && *p.works < kSurely)
       parts.push_back((p.graph.is_limited() ? "fits and compiles: " : "fits and runs: ") +
                       probability_text(*p.works));
@@ -272,9 +271,10 @@ std::string baseline_text(const Answer& a) {
 /// Training that the folder's config or flags describe, and the source of its numbers.
 std::string training_text(const api::WrittenTraining& t) {
   const double batch = t.tokens / static_cast<double>(t.steps);
-  const std::string steps = fmt::format(
-      "{} steps of {} tokens: {} in {:.1f} days{};", grouped(static_cast<double>(t.steps)), count_text(batch),
-      count_text(t.tokens), t.days, t.steps_stated ? "" : " (--tokens states others)");
+  const std::string steps =
+      fmt::format("{} steps of {} tokens: {} in {}{};", grouped(static_cast<double>(t.steps)),
+                  count_text(batch), count_text(t.tokens), run_time(Seconds(t.days * kDay)),
+                  t.steps_stated ? "" : " (--tokens states others)");
   const std::string rate = fmt::format("peak learning rate {:g} after {} steps", t.learning.peak_rate,
                                        grouped(static_cast<double>(t.learning.warmup_steps)));
   const char* what = t.steps_stated ? "rate as in " : t.rate_stated ? "steps as in " : "both as in ";

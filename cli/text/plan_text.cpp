@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/text/refused_text.h"
+#include "cli/text/run_text.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "planner/plan/strategy_grammar.h"
@@ -73,7 +74,10 @@ std::string clusters_text(const models::Job& job, const std::vector<planner::Clu
   const bool run = clusters.front().plan.run.value > 0;
   std::vector<Column> columns = {{""},       {"nodes"},   {"instance", true}, {"batch", false, 1},
                                  {"step s"}, {"tokens/s"}};
-  if (run) columns.push_back({"days"});
+  Seconds longest{};
+  for (const planner::ClusterPlan& c : clusters) longest = std::max(longest, c.plan.run);
+  const TimeUnit& unit = unit_of(longest);
+  if (run) columns.push_back({unit.name});
   columns.push_back({run ? "USD" : "USD/B tokens"});
   Table table(std::move(columns), "strategy");
   for (const planner::ClusterPlan& c : clusters) {
@@ -81,7 +85,7 @@ std::string clusters_text(const models::Job& job, const std::vector<planner::Clu
     std::vector<std::string> cells = {c.on_front ? "*" : "",       fmt::format("{}", p.nodes),
                                       printable(p.instance),       fmt::format("{}", p.global_batch),
                                       seconds_text(p.report.step), grouped(p.report.tokens_per_second)};
-    if (run) cells.push_back(fmt::format("{:.1f}", p.run.value / kDay));
+    if (run) cells.push_back(fmt::format("{:.1f}", p.run.value / unit.seconds));
     cells.push_back(grouped(run ? run_usd(p) : usd_per_billion_tokens(p)));
     table.row(std::move(cells), planner::strategy_grammar(job, p));
   }

@@ -1,3 +1,4 @@
+#include "cli/text/run_text.h"
 #include "cli/text/text.h"
 
 #include <algorithm>
@@ -234,8 +235,8 @@ std::string price_text(const Plan& p, bool whole_run) {
                         topology::price_words(p.price_kind), planner::usd_per_billion_tokens(p));
   }
   if (whole_run && p.run.value > 0) {
-    text += fmt::format("  whole run   {:.1f} days, {} USD, without failures, checkpoints and restarts\n",
-                        in_days(p.run), grouped(planner::run_usd(p)));
+    text += fmt::format("  whole run   {}, {} USD, without failures, checkpoints and restarts\n",
+                        run_time(p.run), grouped(planner::run_usd(p)));
   }
   return text;
 }

@@ -12,16 +12,12 @@ namespace trnplan::cli {
 
 namespace {
 
-std::string days(Seconds s) {
-  return figure(s.value / kDay) + " days";
-}
-
 std::string cost(const std::optional<double>& usd) {
   return usd ? ", " + usd_text(*usd) : std::string();
 }
 
 std::string time_and_cost(Seconds time, const std::optional<double>& usd) {
-  return days(time) + (usd ? " and " + usd_text(*usd) : std::string());
+  return run_time(time) + (usd ? " and " + usd_text(*usd) : std::string());
 }
 
 /// Assumptions of a run's probabilities.
@@ -39,7 +35,7 @@ const char* if_so(const planner::RunAnswer& run) {
 /// Progress that the run reaches. The time is used in any case, so there is one cost.
 std::string reached_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   const bool by_budget = q.budget && run.usd && (!q.deadline || run.time < *q.deadline);
-  std::string text = fmt::format("  time        {}{}{}\n", days(run.time), cost(run.usd),
+  std::string text = fmt::format("  time        {}{}{}\n", run_time(run.time), cost(run.usd),
                                  by_budget ? ": what the budget buys" : "");
   text += fmt::format("  reached     {}50 % likely at least {} tokens, 90 % likely at least {}\n", if_so(run),
                       count_text(run.tokens_50), count_text(run.tokens_90));
@@ -51,8 +47,9 @@ std::string reached_text(const planner::RunAnswer& run, const planner::RunQuesti
 }
 
 std::string taken_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
-  std::string text = fmt::format("  whole run   {}, 90 % between {} and {}", days(run.time),
-                                 figure(run.time_90.low / kDay), figure(run.time_90.high / kDay));
+  const double unit = unit_of(run.time).seconds;
+  std::string text = fmt::format("  whole run   {}, 90 % between {} and {}", run_time(run.time),
+                                 figure(run.time_90.low / unit), figure(run.time_90.high / unit));
   if (q.deadline)
     text += fmt::format("; in time with probability {}{}", short_probability(run.in_time), if_it_works(run));
   text += fmt::format("\n  {:<12}50 % likely within {}; 90 %: {}", run.works < 1 ? "if it works" : "",
@@ -70,11 +67,23 @@ std::string figure(double value) {
   return fmt::format("{:.{}f}", value, digits);
 }
 
+const TimeUnit& unit_of(Seconds s) {
+  constexpr double kFewest = 2;
+  static constexpr TimeUnit kUnits[] = {
+      {kDay, "d", "days"}, {kHour, "h", "hours"}, {60, "min", "minutes"}, {1, "s", "seconds"}};
+  const TimeUnit* unit = kUnits;
+  while (unit->seconds > 1 && s.value < kFewest * unit->seconds) ++unit;
+  return *unit;
+}
+
 std::string duration(Seconds s) {
-  if (s.value < 120) return figure(s.value) + " s";
-  if (s.value < 7200) return figure(s.value / 60) + " min";
-  if (s.value < 2 * kDay) return figure(in_hours(s)) + " h";
-  return figure(s.value / kDay) + " d";
+  const TimeUnit& unit = unit_of(s);
+  return fmt::format("{} {}", figure(s.value / unit.seconds), unit.symbol);
+}
+
+std::string run_time(Seconds s) {
+  const TimeUnit& unit = unit_of(s);
+  return fmt::format("{} {}", figure(s.value / unit.seconds), unit.name);
 }
 
 std::string count_text(double value) {
@@ -89,7 +98,7 @@ std::string usd_text(double usd) {
 
 std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   if (q.asks_for_tokens()) {
-    return fmt::format("{}{}: {}50 % likely at least {} tokens, 90 % likely at least {}", days(run.time),
+    return fmt::format("{}{}: {}50 % likely at least {} tokens, 90 % likely at least {}", run_time(run.time),
                        cost(run.usd), if_so(run), count_text(run.tokens_50), count_text(run.tokens_90));
   }
   return fmt::format("{} tokens, {}50 % likely to end within {}; 90 % likely within {}", count_text(q.tokens),

@@ -10,8 +10,16 @@ namespace trnplan::cli {
 
 /// Three significant digits, without exponent.
 std::string figure(double value);
+/// Unit in which a time is read: one that it has two of, seconds at least.
+struct TimeUnit {
+  double seconds;
+  const char *symbol, *name;  ///< "d", "days"
+};
+const TimeUnit& unit_of(Seconds s);
 /// "8.10 s", "47.3 min", "43.3 d".
 std::string duration(Seconds s);
+/// "47.3 minutes", "43.3 days".
+std::string run_time(Seconds s);
 /// "2T", "1.8T", "500B", "12.5M".
 std::string count_text(double value);
 /// "714,192 USD".

@@ -3,11 +3,14 @@
 
 #include <string>
 
+#include "cli/text/run_text.h"
 #include "cli/text/whatif_text.h"
 #include "planner/cost/run_forecast.h"
 
 namespace trnplan::cli {
 
+/// Unit of the times of a table of clusters: that of the longest run.
+[[nodiscard]] const TimeUnit& run_unit(const WhatIfAnswer& a);
 [[nodiscard]] planner::RunQuestion run_question(const planner::WhatIfQuestion& question);
 /// "32 x p5.48xlarge", not a line.
 [[nodiscard]] std::string cluster_words(const planner::WhatIfPoint& point);

@@ -94,10 +94,11 @@ std::string unpriced_text(const WhatIfAnswer& a, int width) {
 /// A line for each type at its best number of nodes, or for each number of nodes of one type.
 std::string short_table(const WhatIfAnswer& a, int width) {
   const WhatIfQuestion& q = a.question;
+  const TimeUnit& unit = run_unit(a);
   const bool far = q.asks_for_tokens(), limited = q.has_limits() && !far;
   const char* kept = q.deadline && q.budget ? "in limits %" : q.deadline ? "in time %" : "in budget %";
-  std::vector<Column> columns = {{"", true}, {"type", true}, {"nodes"}, {"days"}};
-  columns.push_back({far ? "tokens" : "days 90 %"});
+  std::vector<Column> columns = {{"", true}, {"type", true}, {"nodes"}, {unit.name}};
+  columns.push_back({far ? "tokens" : fmt::format("{} 90 %", unit.name)});
   columns.push_back({far ? "tokens 90 %" : "USD"});
   columns.push_back({"works %"});
   if (limited) columns.push_back({kept});
@@ -118,15 +119,16 @@ std::string short_table(const WhatIfAnswer& a, int width) {
     const bool compared = p.plan->compared_runs.value_or(1) > 0;
     unknown |= !compared;
     const planner::RunAnswer& run = p.run;
-    std::vector<std::string> cells = {std::string(best ? "*" : " ") + (compared ? "" : "?"),
-                                      printable(p.instance),
-                                      fmt::to_string(p.nodes),
-                                      figure(in_days(run.time)),
-                                      far ? count_text(run.tokens_50) : figure(in_days(run.time_at_90)),
-                                      far       ? count_text(run.tokens_90)
-                                      : run.usd ? grouped(*run.usd)
-                                                : "-",
-                                      p.plan->works ? fmt::format("{:.0f}", 100 * *p.plan->works) : "-"};
+    std::vector<std::string> cells = {
+        std::string(best ? "*" : " ") + (compared ? "" : "?"),
+        printable(p.instance),
+        fmt::to_string(p.nodes),
+        figure(run.time.value / unit.seconds),
+        far ? count_text(run.tokens_50) : figure(run.time_at_90.value / unit.seconds),
+        far       ? count_text(run.tokens_90)
+        : run.usd ? grouped(*run.usd)
+                  : "-",
+        p.plan->works ? fmt::format("{:.0f}", 100 * *p.plan->works) : "-"};
     if (limited)
       cells.push_back(q.budget && !run.usd ? "-" : fmt::format("{:.0f}", 100 * run.probability_in_limits()));
     if (a.result.standings.size() > 1) {
@@ -139,7 +141,7 @@ std::string short_table(const WhatIfAnswer& a, int width) {
   if (points.size() > kRowsShown) text += fmt::format("{} more: --details\n", points.size() - kRowsShown);
   if (limited)
     text += std::string(kept).substr(0, std::string(kept).size() - 2) + ": that it works and keeps them; ";
-  text += "days do not include waiting for nodes\n";
+  text += fmt::format("{} do not include waiting for nodes\n", unit.name);
   if (unknown) text += "?: no step of this training loop on such a machine was ever compared\n";
   return text;
 }

@@ -51,11 +51,22 @@ std::string grammar(models::Job job, const WhatIfPoint& p) {
   return planner::strategy_grammar(job, *p.plan);
 }
 
-/// 90 % interval of the days; if tokens are the question, those reached with 50 and 90 %.
-std::string reach_text(const planner::RunAnswer& run) {
+/// 90 % interval of the time; if tokens are the question, those reached with 50 and 90 %.
+std::string reach_text(const planner::RunAnswer& run, const TimeUnit& unit) {
   if (run.tokens_50 > 0) return count_text(run.tokens_50) + " " + count_text(run.tokens_90);
-  return figure(run.time_90.low / kDay) + " - " + figure(run.time_90.high / kDay);
+  return figure(run.time_90.low / unit.seconds) + " - " + figure(run.time_90.high / unit.seconds);
 }
+
+}  // namespace
+
+const TimeUnit& run_unit(const WhatIfAnswer& a) {
+  Seconds longest{};
+  for (const WhatIfPoint& p : a.result.points)
+    if (p.plan) longest = std::max(longest, p.run.time);
+  return unit_of(longest);
+}
+
+namespace {
 
 /// A cluster without a plan; `nodes` are others with the same fault.
 std::string note_of(const WhatIfAnswer& a, const std::string& nodes, const WhatIfPoint& p) {
@@ -64,15 +75,16 @@ std::string note_of(const WhatIfAnswer& a, const std::string& nodes, const WhatI
   return fmt::format("{} nodes{}: {}", nodes, batch, p.why) + (no_fix ? "" : "; fix: " + p.fix);
 }
 
-void add_row(Table& table, const models::Job& job, const WhatIfPoint& p, bool recommended) {
+void add_row(Table& table, const models::Job& job, const WhatIfPoint& p, bool recommended,
+             const TimeUnit& unit) {
   const std::string mark = std::string(recommended ? "*" : " ") + (p.pareto ? "p" : " ");
   const models::StepReport& r = p.plan->report;
   const planner::RunAnswer& run = p.run;
   table.row({mark, fmt::to_string(p.nodes), fmt::to_string(p.global_batch), figure(r.step.value),
              grouped(r.tokens_per_second), figure(100 * r.mfu), fmt::format("{:.0f}", 100 * p.efficiency),
              fmt::format("{:.2f}", 100 * run.goodput.goodput), duration(run.goodput.interval),
-             p.plan->works ? fmt::format("{:.0f}", 100 * *p.plan->works) : "-", figure(run.time.value / kDay),
-             reach_text(run), run.usd ? grouped(*run.usd) : "-"},
+             p.plan->works ? fmt::format("{:.0f}", 100 * *p.plan->works) : "-",
+             figure(run.time.value / unit.seconds), reach_text(run, unit), run.usd ? grouped(*run.usd) : "-"},
             grammar(job, p));
 }
 
@@ -84,6 +96,7 @@ struct TypeTable {
 };
 
 TypeTable table_of(const WhatIfAnswer& a, std::size_t from, std::size_t end) {
+  const TimeUnit& unit = run_unit(a);
   TypeTable t{Table({{"", true},
                      {"nodes"},
                      {"batch", false, 2},
@@ -94,7 +107,7 @@ TypeTable table_of(const WhatIfAnswer& a, std::size_t from, std::size_t end) {
                      {"goodput %", false, 1},
                      {"checkpoint", false, 5},
                      {"works %", false, 2},
-                     {"days"},
+                     {unit.name},
                      {a.question.asks_for_tokens() ? "tokens 50, 90 %" : "90 % interval"},
                      {"USD"}},
                     "strategy", 0),
@@ -102,7 +115,7 @@ TypeTable table_of(const WhatIfAnswer& a, std::size_t from, std::size_t end) {
   for (std::size_t i = from; i < end; ++i) {
     const WhatIfPoint& p = a.result.points[i];
     if (p.plan) {
-      add_row(t.table, a.job, p, static_cast<int>(i) == a.result.recommended);
+      add_row(t.table, a.job, p, static_cast<int>(i) == a.result.recommended, unit);
       t.rows = true;
       continue;
     }

@@ -180,8 +180,8 @@ TEST_CASE("no bill that nobody asked for", "[cli]") {
   CHECK_FALSE(has(found.text(), "USD"));
   found.job.objective = models::Objective::cost;
   CHECK(has(found.text(), "USD per billion tokens"));
-  CHECK(has(found.text(),
-            "\nRun        667.8 days, 344,581 USD, without failures, checkpoints and restarts\n"));
+  CHECK(
+      has(found.text(), "\nRun        668 days, 344,581 USD, without failures, checkpoints and restarts\n"));
 }
 
 TEST_CASE("without a plan the answer is the nearest one and what would do", "[cli]") {

@@ -17,6 +17,15 @@ TEST_CASE("no probability is shown as 0 or 1", "[cli]") {
   CHECK(cli::short_probability(0.87) == "87 %");
 }
 
+// Catches: "0.001 days".
+TEST_CASE("a short run takes hours, minutes or seconds", "[cli]") {
+  CHECK(cli::run_time(Seconds(100)) == "100 seconds");
+  CHECK(cli::run_time(Seconds(130)) == "2.17 minutes");
+  CHECK(cli::run_time(Seconds(86400)) == "24.0 hours");
+  CHECK(cli::run_time(Seconds(2 * 86400)) == "2.00 days");
+  CHECK(cli::duration(Seconds(130)) == "2.17 min");
+}
+
 TEST_CASE("what is recomputed and virtual stages in words", "[cli]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const auto recomputed = [&](const char* strategy) {
