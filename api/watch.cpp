@@ -75,7 +75,7 @@ Learnt learn_from(const WatchRequest& o, const io::WatchReport& r, const Followe
                   Remarks& remarks) {
   if (!context.plan) return {"nothing to learn: there is no prediction"};
   if (!r.predicted) return {"nothing to learn: the log is of another job"};
-  if (r.smaller_batch) return {"nothing to learn: the batch is still smaller than that of the prediction"};
+  if (r.smaller_batch) return {"nothing to learn: too few steps have the batch of the prediction"};
   return learn_from_run(o, log, reading, context, profile, find, catalog, remarks);
 }
 

@@ -58,7 +58,7 @@ struct WatchReport {
   std::optional<double> memory_bytes, predicted_memory_bytes;  ///< of the fullest core
   std::string_view device = "device";                          ///< the usual word for the device of a rank
   bool loss_lost = false;      ///< the last loss is NaN, and `loss` the last one before
-  bool smaller_batch = false;  ///< the last steps have a smaller batch than the prediction
+  bool smaller_batch = false;  ///< some of the steps have a smaller batch than the prediction
   std::optional<double> wall_seconds, goodput, eta_seconds, usd_so_far, usd_total;
   int restarts = 0;
   std::int64_t lost_steps = 0;

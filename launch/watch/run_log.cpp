@@ -476,3 +476,4 @@ RunLog read_run_log(std::string_view text, const std::string& name) {
 }
 
 }  // namespace trnplan::launch
+      pace.smaller |= t.share < 1;

@@ -79,6 +79,7 @@ struct Pace {
   std::vector<double> seconds, without_saves;
   std::int64_t steps = 0;  ///< that these are of
 };
+  bool smaller = false;    ///< some have a smaller batch than the whole one
 
 struct RunLog {
   std::vector<Stretch> stretches;

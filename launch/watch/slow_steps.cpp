@@ -38,7 +38,7 @@ void add_spread(const std::vector<double>& seconds, std::size_t lines, SlowSteps
 
 std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan) {
   const std::vector<double> seconds = log.alike();
-  const auto [pace, without_saves, steps] = log.pace();
+  const auto [pace, without_saves, steps, smaller] = log.pace();
   if (two_paces(pace)) return std::nullopt;  // what makes all steps longer does not explain it
   const std::size_t lines = recent_lines(log);
   SlowSteps slow;
@@ -57,7 +57,7 @@ std::optional<SlowSteps> slow_steps(const RunLog& log, const io::PlanFile& plan)
     slow.explained = slow.seconds / slow.expected - 1 <= kDrift;
   }
   if (!slow.later) {
-    if (log.share() < 1) return std::nullopt;  // the prediction is of a larger batch
+    if (smaller) return std::nullopt;  // the prediction is of a larger batch
     const double mean = log.mean ? log.mean->seconds : 0;
     const double usual = pace.empty() ? mean : median(pace);
     set_step(usual, pace.empty() ? mean : median(without_saves));

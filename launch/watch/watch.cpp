@@ -30,7 +30,8 @@ double tokens_a_step(const models::Job& job) {
 }
 
 void time_steps(const RunLog& log, io::WatchReport& r) {
-  const auto [seconds, without_saves, steps] = log.pace();
+  const auto [seconds, without_saves, steps, smaller] = log.pace();
+  r.smaller_batch = smaller;  // which fills pipelines less: a prediction of the whole one is not of it
   r.timed_steps = static_cast<int>(std::min<std::int64_t>(log.timed_steps(), kMostCounted));
   const std::size_t lines = recent_lines(log);
   r.recent_steps = static_cast<int>(
@@ -50,7 +51,7 @@ void alarm(io::WatchReport& r, std::string kind, std::string message, std::strin
       {std::move(kind), std::move(message), std::move(cause), std::move(fix), std::nullopt, 0});
 }
 
-void compare(const RunLog& log, const io::PlanFile& plan, const RunSetting& setting, io::WatchReport& r) {
+void compare(const io::PlanFile& plan, const RunSetting& setting, io::WatchReport& r) {
   r.predicted = plan.step.value;
   r.predicted_90 = {plan.low.value, plan.high.value};
   if (plan.peak.value > 0) r.predicted_memory_bytes = plan.peak.value;
@@ -60,8 +61,6 @@ void compare(const RunLog& log, const io::PlanFile& plan, const RunSetting& sett
   const std::string said =
       fmt::format("{:.4g} s a step against {:.4g} predicted ({:.4g} to {:.4g}): {:+.1f} %", *r.step_seconds,
                   plan.step.value, plan.low.value, plan.high.value, error * 100);
-  // A smaller batch fills pipelines less: the prediction is not of it.
-  r.smaller_batch = log.share() < 1;
   if (*r.step_seconds > plan.high.value && !r.smaller_batch) {
     alarm(r, "slower", said + "; outside the 90 % interval",
           "the job differs from the plan, or something is slow",
@@ -267,7 +266,7 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
     if (!said.empty()) r.remarks.push_back(said);
   time_steps(log, r);
   if (log.mean) take_mean(*log.mean, r);
-  if (plan) compare(log, *plan, setting, r);
+  if (plan) compare(*plan, setting, r);
   look_for_drift(log, setting, r);
   look_at_learning(log, r);
   look_for_gaps(log, r);

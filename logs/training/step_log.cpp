@@ -322,6 +322,21 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   StepSample s;
   double left_out = 0, clock_left_out = 0;
   std::vector<Value> values = stated(run, traits_.averages, left_out);
+/// Steps of the last batch where they are too few for of_one_batch(), which takes those of a batch before it.
+std::optional<StepLog::Run> StepLog::of_new_batch(const Run& run) {
+  const std::optional<Run> before = of_one_batch(run);
+  if (!before || before->steps.back().step == run.steps.back().step) return std::nullopt;
+  Run last = run;
+  std::size_t begin = run.steps.size() - 1;
+  while (run.steps[begin - 1].batch == run.steps.back().batch) --begin;
+  // The clock of the step before shows how long the first one took.
+  last.steps.assign(run.steps.begin() + static_cast<std::ptrdiff_t>(begin) - 1, run.steps.end());
+  last.steps.front().seconds = kAbsent;
+  last.batch = run.steps.back().batch;
+  last.batch_changes = false;
+  return last;
+}
+
   std::vector<Value> all;
   const std::vector<Value> clock = differences(run, clock_left_out, all);
   const auto mean = [](const std::vector<Value>& all) {
@@ -437,4 +452,10 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
   ranks_.clear();
 }
 
+      const auto last = of_new_batch(run);
+      if (auto grown = last ? sample_of(*last) : std::nullopt) {
+        grown->framework = framework;
+        grown->sequence = sequence;
+        out.steps.push_back(std::move(*grown));
+      }
 }  // namespace trnplan::logs

@@ -106,6 +106,26 @@ TEST_CASE("a batch that grows is no drift", "[launch]") {
               "drift"));
 }
 
+// Catches: until five steps had the whole batch, such a log was one of another job.
+TEST_CASE("the first steps of the whole batch are of the plan's job", "[launch]") {
+  const launch::WatchContext context = of_ten_seconds();
+  for (const int whole : {1, 2, 4, 5}) {
+    INFO(whole);
+    const auto ramp = [](int step) {
+      return step <= 100 ? RunLine{.batch = 16, .seconds = 8} : RunLine{.batch = 32, .seconds = 10};
+    };
+    const std::string text = run_lines(1, 100 + whole, ramp);
+    const io::WatchReport r = watch(text, context);
+    CHECK(r.alarms.empty());
+    CHECK(r.predicted);
+    CHECK(r.smaller_batch == (whole < 5));  // most of the times are still those of half the batch
+    const std::vector<logs::StepSample> samples = logs::detect(text, "train.out").steps;
+    REQUIRE(samples.size() == (whole < 5 ? 2u : 1u));
+    CHECK(samples.back().global_batch == 32.0);
+    CHECK(samples.back().seconds == Approx(10));
+  }
+}
+
 // Reported: the first half of such a log was that of another job.
 TEST_CASE("a batch that still grows is no other job", "[launch]") {
   const auto half = [](int) { return RunLine{.batch = 16, .seconds = 8}; };
