@@ -19,6 +19,7 @@ constexpr std::size_t kTextLength = 200;
 constexpr std::size_t kMostEvents = 10'000;
 constexpr std::size_t kMostSteps = 2'000'000;
 constexpr std::size_t kMostRanks = 4096;
+constexpr std::size_t kMostMoments = 4096;  ///< more than any block of lines that nodes write at once
 /// Consecutive lines of another rank after which the followed one is silent: ranks wait for each other in
 /// every step, and a bar prints a step twice.
 constexpr int kSilent = 8;
@@ -160,8 +161,8 @@ void RunLogReader::read(const LogLine& line) {
     if (sign.kind == "finished") finished_ = true;
     return note(sign.kind, time);
   }
-  if (last_line_ == 0 || !represents(line.rank)) return;  // the first start interrupts nothing
-  if (const auto seconds = logs::save_seconds(line.text))
+  if (!represents(line.rank)) return;
+  if (const auto seconds = last_line_ > 0 ? logs::save_seconds(line.text) : std::nullopt)
     note_save({*seconds, line.number, line.number, clock_in(line.text)});
   for (std::size_t i = 0; i < kReady.size(); ++i) {
     Scan scan(line.text);
@@ -170,11 +171,15 @@ void RunLogReader::read(const LogLine& line) {
     if (kReady[i].before_step && scan.past(*kReady[i].before_step)) step = scan.whole();
     if (step) *step = std::min(*step, kMostTotal) + kReady[i].first;
     const std::optional<double> clock = clock_in(line.text);
-    const bool later = clock && start_clock_ && *clock - *start_clock_ > kNodesApart;
-    // torchrun counts ranks in a node, so that each node's line is one of rank 0.
-    if (kReady[i].once && start_part_ == i + 1 && step == start_step_ && !later) return;
+    const bool dated = clock && start_clock_, later = dated && *clock - *start_clock_ > kNodesApart;
+    // torchrun counts ranks in a node, so that each node's line is one of rank 0; it may come after steps of another.
+    const bool again =
+        start_part_ == i + 1 ||
+        (dated && step_clock_ && logs::is_other_node(*clock, *start_clock_, *step_clock_, false));
+    if (kReady[i].once && step == start_step_ && !later && again) return;
     start_step_ = step;
     start_clock_ = clock;
+    if (last_line_ == 0) return;                             // the first start interrupts nothing
     const bool known = start_part_ && *start_part_ < i + 1;  // its event is that of an earlier part
     restart(i + 1, std::nullopt, step);
     if (!known) note("start", std::nullopt);
@@ -217,6 +222,19 @@ bool RunLogReader::tells(std::string_view rank) {
   return true;
 }
 
+bool RunLogReader::repeats(const logs::StepRecord& record, const std::string& format) {
+  const std::optional<double>& clock = record.clock ? record.clock : record.stamp;
+  if (!clock || record.since_epoch) return false;
+  const auto track =
+      std::find_if(tracks_.begin(), tracks_.end(), [&](const Track& t) { return t.format == format; });
+  if (track == tracks_.end() || track->fresh) return false;
+  const auto& seen = track->moments;
+  const auto same = std::lower_bound(seen.begin(), seen.end(), std::pair(record.step, -kMostClock));
+  return track->echoed = same != seen.end() && same->first == record.step &&
+                         record.step < seen.back().first &&
+                         logs::is_other_node(*clock, same->second, seen.back().second, track->echoed);
+}
+
 bool RunLogReader::count_bad(Track& track, const logs::StepRecord& record, bool first) {
   if (!record.nan_steps && !record.skipped_steps) return false;
   // The first line may be of as many steps as its number says.
@@ -237,7 +255,7 @@ bool RunLogReader::count_bad(Track& track, const logs::StepRecord& record, bool 
 
 void RunLogReader::step(const logs::StepRecord& record, const std::string& format, bool averages) {
   last_line_ = std::max(last_line_, record.line);
-  if (!tells(record.rank)) return;
+  if (repeats(record, format) || !tells(record.rank)) return;
   start_part_.reset();
   began_.reset();
   Track& track = track_of(format);
@@ -249,6 +267,7 @@ void RunLogReader::step(const logs::StepRecord& record, const std::string& forma
   mark.seconds = record.seconds;
   mark.line = record.line;
   mark.absolute = mark.clock && !record.since_epoch;
+  const std::optional<double> moment = mark.absolute ? mark.clock : std::nullopt;
   const bool first = track.stretches.empty() || track.fresh || record.step < track.last;
   const bool all_nan = count_bad(track, record, first);
   const std::optional<double> loss = all_nan ? std::nan("") : record.loss;
@@ -271,7 +290,14 @@ void RunLogReader::step(const logs::StepRecord& record, const std::string& forma
   mark = counted(track, mark);
   if (loss) track.losses.add(mark.step, *loss, mark.line);
   if (record.gradient_norm) track.gradient_norms.add(mark.step, *record.gradient_norm, mark.line);
+  const std::size_t stretches = track.stretches.size();
   add(track, mark);
+  if (track.stretches.size() > stretches) track.moments.clear();
+  if (!moment) return;
+  step_clock_ = moment;
+  if (!track.moments.empty() && record.step <= track.moments.back().first) return;
+  if (track.moments.size() == kMostMoments) track.moments.pop_front();
+  track.moments.emplace_back(record.step, *moment);
 }
 
 /// Steps and clock of a bar restart with each epoch; here they continue.
@@ -464,6 +490,7 @@ Pace RunLog::pace() const {
       pace.seconds.push_back(t.seconds);
       pace.without_saves.push_back(t.seconds - t.saving);
       pace.steps += std::min(t.steps, interval);
+      pace.smaller |= t.share < 1;
     }
   }
   return pace;
@@ -476,4 +503,3 @@ RunLog read_run_log(std::string_view text, const std::string& name) {
 }
 
 }  // namespace trnplan::launch
-      pace.smaller |= t.share < 1;

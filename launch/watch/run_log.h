@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "launch/watch/learning_curve.h"
@@ -78,8 +79,8 @@ struct Stretch {
 struct Pace {
   std::vector<double> seconds, without_saves;
   std::int64_t steps = 0;  ///< that these are of
-};
   bool smaller = false;    ///< some have a smaller batch than the whole one
+};
 
 struct RunLog {
   std::vector<Stretch> stretches;
@@ -126,7 +127,7 @@ struct RunLog {
 /// that are short in comparison, it is the mean over enough steps. A start, and a step or a clock that goes
 /// back, begins a new stretch. If a log has steps in several formats, the one with the most timed steps counts.
 /// Among several ranks, the first one seen and rank 0 represent all, until that rank falls silent while another
-/// continues. Holds at most two million steps.
+/// continues. Lines of other nodes without a rank repeat steps at about the same time. Holds at most two million steps.
 class RunLogReader : public logs::StepSink {
  public:
   explicit RunLogReader(std::string name) : name_(std::move(name)) {}
@@ -168,7 +169,10 @@ class RunLogReader : public logs::StepSink {
     std::size_t timed = 0;
     Window window;
     double clock = 0, before_epoch = 0;
-    std::optional<double> origin;       ///< of a clock that began long before the run
+    std::optional<double> origin;  ///< of a clock that began long before the run
+    /// Step and time of the last lines of a stretch with such a clock, by which other nodes' lines are known.
+    std::deque<std::pair<std::int64_t, double>> moments;
+    bool echoed = false;                ///< the line before was of such a node
     std::optional<std::int64_t> start;  ///< of the run, stated since the last step
     std::optional<std::int64_t> began;  ///< its first step, likewise
     LearningCurve losses{kLossShare}, gradient_norms{kNormShare};
@@ -180,6 +184,8 @@ class RunLogReader : public logs::StepSink {
   };
 
   bool tells(std::string_view rank);
+  /// True if another node states a step that was seen.
+  bool repeats(const logs::StepRecord& record, const std::string& format);
   Track& track_of(const std::string& format);
   /// True for the ranks whose word on the run counts.
   bool represents(std::string_view rank) const;
@@ -206,6 +212,7 @@ class RunLogReader : public logs::StepSink {
   /// Step and time, in s since 1970, as the last line of a start states them.
   std::optional<std::int64_t> start_step_;
   std::optional<double> start_clock_;
+  std::optional<double> step_clock_;  ///< likewise, of the last line of a step
   int idle_starts_ = 0;
   std::optional<std::int64_t> start_, began_;  ///< for a track that has no step yet
   bool zero_ = false;                          ///< rank 0 states steps

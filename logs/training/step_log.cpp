@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "units/median.h"
@@ -88,9 +89,18 @@ bool StepLog::goes_on(const Run& run, const StepRecord& record) const {
   return !record.clock || !(*record.clock < last.clock - apart);
 }
 
-/// True if another rank repeats one of the last lines.
-bool StepLog::echoes(const Run& run, const StepRecord& record) const {
+/// True if another rank repeats one of the last lines, or another node any: its lines may come in blocks.
+bool StepLog::echoes(Run& run, const StepRecord& record) {
   if (run.name != record.run) return false;
+  if (!record.since_epoch && record.clock) {
+    const auto kept =
+        std::lower_bound(run.steps.begin(), run.steps.end(), record, [](const Kept& k, const StepRecord& r) {
+          return std::tie(k.epoch, k.step) < std::tie(r.epoch, r.step);
+        });
+    if (kept != run.steps.end() && kept->epoch == record.epoch && kept->step == record.step &&
+        is_other_node(*record.clock, kept->clock, run.steps.back().clock, run.echoed))
+      return run.echoed = true;
+  }
   const std::size_t recent = std::min(run.steps.size(), kEchoes);
   for (auto kept = run.steps.end() - static_cast<std::ptrdiff_t>(recent); kept != run.steps.end(); ++kept) {
     if (kept->epoch != record.epoch || kept->step != record.step) continue;
@@ -154,6 +164,7 @@ void StepLog::add(const StepRecord& record, Samples& out) {
     runs.emplace_back().name = record.run;
   }
   Run& run = runs.back();
+  run.echoed = false;
   const Kept kept{record.epoch,
                   record.step,
                   record.clock.value_or(kAbsent),
@@ -311,17 +322,6 @@ std::optional<StepLog::Run> StepLog::of_one_batch(const Run& run) {
   return std::nullopt;
 }
 
-std::optional<StepSample> StepLog::sample_of(const Run& run) const {
-  if (const auto one = of_one_batch(run)) {
-    auto sample = sample_of(*one);
-    const auto of = [](const Run& r) { return r.steps.back().step - r.steps.front().step; };
-    const auto others = static_cast<double>(std::max<std::int64_t>(0, of(run) - of(*one)));
-    if (sample) sample->left_out = static_cast<int>(std::min(sample->left_out + others, kCountMost));
-    return sample;
-  }
-  StepSample s;
-  double left_out = 0, clock_left_out = 0;
-  std::vector<Value> values = stated(run, traits_.averages, left_out);
 /// Steps of the last batch where they are too few for of_one_batch(), which takes those of a batch before it.
 std::optional<StepLog::Run> StepLog::of_new_batch(const Run& run) {
   const std::optional<Run> before = of_one_batch(run);
@@ -337,6 +337,17 @@ std::optional<StepLog::Run> StepLog::of_new_batch(const Run& run) {
   return last;
 }
 
+std::optional<StepSample> StepLog::sample_of(const Run& run) const {
+  if (const auto one = of_one_batch(run)) {
+    auto sample = sample_of(*one);
+    const auto of = [](const Run& r) { return r.steps.back().step - r.steps.front().step; };
+    const auto others = static_cast<double>(std::max<std::int64_t>(0, of(run) - of(*one)));
+    if (sample) sample->left_out = static_cast<int>(std::min(sample->left_out + others, kCountMost));
+    return sample;
+  }
+  StepSample s;
+  double left_out = 0, clock_left_out = 0;
+  std::vector<Value> values = stated(run, traits_.averages, left_out);
   std::vector<Value> all;
   const std::vector<Value> clock = differences(run, clock_left_out, all);
   const auto mean = [](const std::vector<Value>& all) {
@@ -441,6 +452,12 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
         sample->tokens_per_second = *sample->sequences_per_second * *sequence;
       }
       out.steps.push_back(std::move(*sample));
+      const auto last = of_new_batch(run);
+      if (auto grown = last ? sample_of(*last) : std::nullopt) {
+        grown->framework = framework;
+        grown->sequence = sequence;
+        out.steps.push_back(std::move(*grown));
+      }
       continue;
     }
     out.warnings.add({name_, run.steps.front().line, 1}, "",
@@ -452,10 +469,4 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
   ranks_.clear();
 }
 
-      const auto last = of_new_batch(run);
-      if (auto grown = last ? sample_of(*last) : std::nullopt) {
-        grown->framework = framework;
-        grown->sequence = sequence;
-        out.steps.push_back(std::move(*grown));
-      }
 }  // namespace trnplan::logs

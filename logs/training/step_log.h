@@ -15,6 +15,11 @@ namespace trnplan::logs {
 /// Seconds within which all nodes print the same line, each by its own clock: they wait for each other. A job that is
 /// started again takes longer. Our own value.
 inline constexpr double kNodesApart = 60;
+/// True if a line of a step that was `seen` before is another node's, and no restart: nodes write in blocks of lines.
+/// Times are s in a calendar; `last` is that of the last line. `goes_on`: the line before was of that node, too.
+[[nodiscard]] inline bool is_other_node(double time, double seen, double last, bool goes_on) {
+  return time - seen <= kNodesApart && seen - time <= kNodesApart && (goes_on || time <= last);
+}
 
 /// Statements of one line on one step.
 struct StepRecord {
@@ -89,6 +94,7 @@ class StepLog {
     double tick = 0;  ///< s, the largest of the clock
     std::optional<double> batch, sequences_per_second;
     bool batch_changes = false;
+    bool echoed = false;  ///< the line before was another node's
     // consumed = batch * global_step + something, checked over at least two differences
     std::optional<double> global_step, consumed, growth;
     int growths = 0;
@@ -100,7 +106,7 @@ class StepLog {
   };
 
   bool goes_on(const Run& run, const StepRecord& record) const;
-  bool echoes(const Run& run, const StepRecord& record) const;
+  static bool echoes(Run& run, const StepRecord& record);
   static void note_batch(Run& run, const StepRecord& record);
   static std::int64_t interval_of(const Run& run);
   static std::vector<Value> stated(const Run& run, bool averages, double& left_out);
@@ -108,13 +114,13 @@ class StepLog {
   static std::optional<double> of_device_a_step(const Run& run, double Kept::*rate);
   static std::optional<double> sequences_a_step(const Run& run);
   static std::optional<Run> of_one_batch(const Run& run);
+  static std::optional<Run> of_new_batch(const Run& run);
   std::optional<StepSample> sample_of(const Run& run) const;
 
   Traits traits_;
   std::string name_;
   std::map<std::string, std::vector<Run>, std::less<>> ranks_;
   std::size_t records_ = 0;
-  static std::optional<Run> of_new_batch(const Run& run);
   bool lost_ = false;  ///< a loss was not a number
 };
 

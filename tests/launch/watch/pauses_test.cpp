@@ -119,6 +119,33 @@ TEST_CASE("clocks of nodes that differ by a second are no restarts", "[launch]")
   CHECK(watch(titan(10, 200) + titan(20, 260) + titan(30, 100) + titan(40, 160)).restarts == 1);
 }
 
+// Catches: nodes whose lines come in blocks, each of which was a restart, and a run of its own.
+TEST_CASE("blocks of lines of several nodes are no restarts", "[launch]") {
+  const auto block = [](int first, int last, int ahead) {
+    std::string text;
+    for (int step = first; step <= last; ++step) text += titan_line(1200 * step + ahead, step_text(step));
+    return text;
+  };
+  const auto begins = [](int ahead) { return titan_line(100 + ahead, "Training starts at step 1"); };
+  for (const int ahead : {-900, 0, 350, 4000}) {
+    INFO(ahead);
+    std::string text = begins(0) + block(1, 20, 0) + begins(ahead) + block(1, 25, ahead);
+    for (int from = 20; from < 100; from += 20)
+      text += block(from + 1, from + 20, 0) + block(from + 6, from + 25, ahead);
+    const logs::Detected content = logs::detect(text, "train.out");
+    REQUIRE(content.steps.size() == 1);
+    CHECK(content.steps[0].seconds == Approx(1.2).epsilon(0.01));
+    const io::WatchReport r = watch(text);
+    CHECK(r.restarts == 0);
+    CHECK(r.lost_steps == 0);
+    CHECK(*r.step_seconds == Approx(1.2).epsilon(0.05));
+  }
+  // A restart within a minute repeats steps later than the last line.
+  const std::string twice = block(1, 20, 0) + block(15, 40, 20'000);
+  CHECK(watch(twice).restarts == 1);
+  CHECK(logs::detect(twice, "train.out").steps.size() == 2);
+}
+
 TEST_CASE("the words of checkpoints state seconds", "[launch]") {
   using logs::save_seconds;
   CHECK(*save_seconds("    save-checkpoint ................................: (81611.24, 81611.82)") ==
