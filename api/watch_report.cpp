@@ -146,6 +146,7 @@ void write_watch_report(const ReportFile& file, const std::vector<std::string>& 
   page.add("step", r.step);
   page.add("total", r.total);
   page.add("finished", r.finished);
+  page.add("how_failed", io::how_it_failed(r));
   page.add("step_seconds", r.step_seconds);
   page.add("recent_seconds", r.recent_seconds);
   page.add("timed_steps", r.timed_steps);

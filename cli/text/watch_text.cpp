@@ -62,9 +62,8 @@ std::string failure_text(const io::WatchFailure& f) {
 
 /// States that the run has failed, and whether it is as fast as it should be.
 std::string verdict_text(const io::WatchReport& r) {
-  std::string failed;
-  for (const io::WatchAlarm& a : r.alarms)
-    if (a.fatal && failed.empty()) failed = fmt::format("FAILED: {}\n", a.message);
+  std::string failed = io::how_it_failed(r);
+  if (!failed.empty()) failed = "FAILED: " + failed + "\n";
   if (!r.predicted || !r.step_seconds) return failed;
   const double step = io::drifts(r) ? *r.recent_seconds : *r.step_seconds, off = step / *r.predicted - 1;
   const std::string how =
@@ -76,7 +75,7 @@ std::string verdict_text(const io::WatchReport& r) {
                                      : fmt::format("{:.0f} % {} than expected, within the 90 % interval",
                                                    100 * std::abs(off), off > 0 ? "slower" : "faster");
   return fmt::format("{}{}{}: your run {:.4g} s a step{}, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n",
-                     failed, failed.empty() ? "" : "its steps are ", how, step,
+                     failed, failed.empty() ? "" : "its steps before: ", how, step,
                      io::drifts(r) ? " of late" : "", *r.predicted, r.predicted_90->first,
                      r.predicted_90->second);
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "io/output/described.h"
 #include "io/output/json_tree.h"
@@ -31,6 +34,33 @@ bool is_lost(const WatchReport& r) {
 
 bool failed(const WatchReport& r) {
   return broke(r) || is_lost(r);
+}
+
+namespace {
+
+/// Kinds of failures that their names alone do not explain.
+constexpr std::pair<std::string_view, std::string_view> kInWords[] = {
+    {"device-memory", "out of memory on a device"},
+    {"host-memory", "out of memory on a host"},
+    {"compile-memory", "a graph needs more memory than a device has"},
+    {"compile-instructions", "a graph is too large for the compiler"},
+    {"replica-group", "the runtime refused a replica group"},
+    {"not-finite", "a value is not finite"},
+    {"failed", "the scheduler reports a failure"}};
+
+}  // namespace
+
+std::string how_it_failed(const WatchReport& r) {
+  const auto fatal = std::find_if(r.alarms.begin(), r.alarms.end(), [](const auto& a) { return a.fatal; });
+  if (fatal != r.alarms.end()) return fatal->message;
+  const auto ended =
+      std::find_if(r.failures.begin(), r.failures.end(), [](const auto& f) { return !f.went_on; });
+  if (r.finished || ended == r.failures.end()) return "";
+  std::string words = ended->kind;
+  std::replace(words.begin(), words.end(), '-', ' ');
+  for (const auto& [kind, meaning] : kInWords)
+    if (ended->kind == kind) words = meaning;
+  return words + (r.step > 0 ? ", after step " + std::to_string(r.step) : ", before the first step");
 }
 
 template <>

@@ -88,6 +88,9 @@ inline constexpr const char* kBeyondPeak = "beyond-peak";
 /// True if it broke, or if its work is of no use any more.
 [[nodiscard]] bool failed(const WatchReport& report);
 
+/// Words on how it failed: "out of memory on a device, after step 40"; "" if it has not.
+[[nodiscard]] std::string how_it_failed(const WatchReport& report);
+
 /// One object on one line, ending in a newline; unknown values are null.
 std::string watch_json(const WatchReport& report);
 

@@ -146,6 +146,7 @@ function watchPage() {
     d.step > 0 ? `Step ${grouped(d.step)}` :
                  "No step yet";
   page.append(h("section", {id: "answer"},
+    d.how_failed ? h("p", {class: "lead"}, strong("Failed: "), d.how_failed + ".") : null,
     h("p", {class: "lead"}, strong(done), d.finished ? ", finished. " : ". ", watchVerdict()),
     d.failures.map(
       (f) => h("div", {class: "warning mark-failure"},
