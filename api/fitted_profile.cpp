@@ -70,15 +70,7 @@ std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibrat
     const auto read =
         std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.path == s.at.file; });
     if (!s.own || doubtful || read == files.end()) continue;
-    planner::Observation o;
-    o.rule = "memory";
-    o.accepted = true;
-    o.instance = s.job.cluster.instance.name;
-    o.nodes = s.job.cluster.nodes;
-    o.model = s.job.architecture.name;
-    o.parameters = models::parameters(s.job.architecture);
-    o.strategy = models::canonical(s.strategy);
-    o.sequence = s.job.training.sequence;
+    planner::Observation o = planner::memory_of_run(s.job, s.strategy, true);
     o.file = std::filesystem::path(s.at.file).filename().string();
     o.sha256 = read->sha256;
     o.line = s.at.line;

@@ -56,13 +56,16 @@ std::string profile_to_extend(const WatchRequest& o, const models::Profile& prof
 
 /// Adds the log's findings to the profile's observations; returns a remark on them.
 std::string record_observations(const WatchRequest& o, const FollowedLog& log,
-                                const launch::LogReading& reading, const std::vector<launch::Advice>& advice,
+                                const launch::LogReading& reading, const io::WatchReport& r,
+                                const std::vector<launch::Advice>& advice,
                                 const launch::WatchContext& context, const models::Profile& profile,
                                 const io::Catalog& catalog) {
-  const auto found = launch::observations_of(advice, context.ran, reading.run.last_line,
+  if (io::has_alarm(r, io::kOtherJob)) return "nothing to record: the log is of another job";
+  const auto found = launch::observations_of(advice, context.ran, reading.run.last_line, r.timed_steps > 0,
                                              fs::path(log.name()).filename().string(), log.sha256());
   if (found.empty())
-    return "nothing to record: the log contradicts no verdict and shows no refused group and no full memory";
+    return "nothing to record: the log shows no refused group, no full memory, and no step of a plan that is "
+           "known";
   io::update_file(o.record, true,
                   [&] { return io::with_observations(profile_to_extend(o, profile, catalog), found); });
   return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
@@ -215,7 +218,7 @@ class Watcher {
       lacks_profile_ = !learnt.written;
     }
     if (learn && !o_.record.empty())
-      r.remarks.push_back(record_observations(o_, log, reading, advice_, context_, profile_, catalog_));
+      r.remarks.push_back(record_observations(o_, log, reading, r, advice_, context_, profile_, catalog_));
     if (!report_.path.empty()) {
       write_watch_report(report_, watch_words(o_), r, reading.run, context_, remarks_.all());
       report_.force = true;  // from now on the file is our own

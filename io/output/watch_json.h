@@ -77,6 +77,8 @@ struct WatchReport {
 [[nodiscard]] bool is_fact(const WatchExplanation& explanation);
 /// Kind of the alarm of steps that need more FLOPS than the devices have.
 inline constexpr const char* kBeyondPeak = "beyond-peak";
+/// Kind of the alarm of a log that is of another job than it is compared with.
+inline constexpr const char* kOtherJob = "other-job";
 /// True if the report has an alarm of the kind.
 [[nodiscard]] bool has_alarm(const WatchReport& report, std::string_view kind);
 /// True if the run broke and no step was done since.

@@ -349,7 +349,7 @@ std::vector<Advice> advise(const std::vector<logs::Failure>& failures, const Ran
 }
 
 std::vector<planner::Observation> observations_of(const std::vector<Advice>& advice, const RanPlan& ran,
-                                                  int last_step_line, const std::string& file,
+                                                  int last_step_line, bool timed, const std::string& file,
                                                   const std::string& sha256) {
   std::vector<planner::Observation> all;
   for (const Advice& a : advice) {
@@ -365,25 +365,19 @@ std::vector<planner::Observation> observations_of(const std::vector<Advice>& adv
       all.push_back(observation_on(group, ran, false));
       if (a.kind) all.back().kind = topology::to_string(*a.kind);
     } else if (a.rule == "memory" && ran.strategy) {
-      planner::Observation e;
-      e.rule = "memory";
-      e.instance = ran.job.cluster.instance.name;
-      e.model = ran.job.architecture.name;
-      e.parameters = models::parameters(ran.job.architecture);
-      e.strategy = models::canonical(*ran.strategy);
-      e.sequence = ran.job.training.sequence;
-      e.bytes = a.failure.gib.value_or(0) * kGiB;
-      all.push_back(std::move(e));
+      all.push_back(planner::memory_of_run(ran.job, *ran.strategy, false));
+      all.back().bytes = a.failure.gib.value_or(0) * kGiB;
     } else {
       continue;
     }
     all.back().line = a.failure.at.line;
   }
   if (last_step_line > 0 && ran.strategy) {
-    for (planner::Observation& e : accepted_groups(ran)) {
-      e.line = last_step_line;
-      all.push_back(std::move(e));
-    }
+    const bool full = std::any_of(all.begin(), all.end(), [](const auto& e) { return e.rule == "memory"; });
+    const auto done = all.size();
+    for (planner::Observation& e : accepted_groups(ran)) all.push_back(std::move(e));
+    if (timed && !full) all.push_back(planner::memory_of_run(ran.job, *ran.strategy, true));
+    for (std::size_t i = done; i < all.size(); ++i) all[i].line = last_step_line;
   }
   for (planner::Observation& e : all) {
     e.file = file;

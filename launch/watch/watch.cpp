@@ -149,7 +149,7 @@ std::optional<io::PlanFile> plan_of(const logs::Detected& content, const std::op
   const auto differs = [&](const std::optional<double>& stated, int planned, const char* what) {
     if (!stated || planned <= 0 || *stated == planned) return;
     other = true;
-    alarm(r, "other-job",
+    alarm(r, io::kOtherJob,
           fmt::format("{} is {:.0f} in the log but {} in what it is compared with: another job ran", what,
                       *stated, planned),
           "the plan, config or job that was named is not what runs",
@@ -159,14 +159,14 @@ std::optional<io::PlanFile> plan_of(const logs::Detected& content, const std::op
   differs(s.sequence, plan->job.training.sequence, "sequence");
   if (const std::string tokens = calibrate::other_tokens(s, plan->job); !other && !tokens.empty()) {
     other = true;
-    alarm(r, "other-job", tokens + " in what it is compared with: another job ran",
+    alarm(r, io::kOtherJob, tokens + " in what it is compared with: another job ran",
           "batch, sequence or number of nodes are not those of the run",
           "name what runs, or correct batch, sequence or nodes of the job");
   }
   if (const std::string layout = calibrate::other_layout(s, plan->job, plan->strategy);
       !other && !layout.empty()) {
     other = true;
-    alarm(r, "other-job", layout + " in what it is compared with: another job ran",
+    alarm(r, io::kOtherJob, layout + " in what it is compared with: another job ran",
           "the plan, config or job that was named is not what runs", "name what runs");
   }
   if (const std::string flops = calibrate::other_flops(s, plan->job); !other && !flops.empty())

@@ -86,11 +86,26 @@ bool is_of(const Observation& e, const models::Architecture& network) {
   return (e.parameters > 0 && network.experts == 0) || e.model == network.name;
 }
 
+Observation memory_of_run(const models::Job& job, const models::Strategy& strategy, bool accepted) {
+  Observation e;
+  e.rule = "memory";
+  e.accepted = accepted;
+  e.instance = job.cluster.instance.name;
+  e.nodes = job.cluster.nodes;
+  e.model = job.architecture.name;
+  e.parameters = models::parameters(job.architecture);
+  e.strategy = models::canonical(strategy);
+  e.sequence = job.training.sequence;
+  return e;
+}
+
 bool same_case(const Observation& a, const Observation& b) {
   const bool same_network =
       a.parameters > 0 && b.parameters > 0 ? a.parameters == b.parameters : a.model == b.model;
+  // The nodes of a plan follow from its strategy, and older versions did not record them.
+  const bool same_nodes = a.rule == "memory" || a.nodes == b.nodes;
   return a.rule == b.rule && a.accepted == b.accepted && a.instance == b.instance && a.kind == b.kind &&
-         a.ranks == b.ranks && a.chips == b.chips && a.nodes == b.nodes && same_network &&
+         a.ranks == b.ranks && a.chips == b.chips && same_nodes && same_network &&
          same_strategy(a, b.strategy, b.strategy_whole) && a.sequence == b.sequence && a.file == b.file;
 }
 

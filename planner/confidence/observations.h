@@ -39,6 +39,9 @@ struct Observation {
   int line = 0;
 };
 
+/// Observation that a plan had enough memory, or had not, without the place where it was seen.
+Observation memory_of_run(const models::Job& job, const models::Strategy& strategy, bool accepted);
+
 /// True if both are the same observation of the same file; lines may differ. A value that one of them does
 /// not record counts as equal.
 bool same_case(const Observation& a, const Observation& b);

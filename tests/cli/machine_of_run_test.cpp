@@ -1,4 +1,7 @@
 // The machine of a run whose config or script does not state it, and where it is stated twice.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
 
@@ -60,6 +63,40 @@ TEST_CASE("the machine of a folder's script is that of the plan.json next to it"
   cli.prints("1 observation recorded");
   CHECK(cli.read("$work/rec.json").find("\"base\": \"trn1\"") == std::string::npos);
   CHECK(cli.read("$work/rec.json").find("\"base\": \"a100\"") != std::string::npos);
+}
+
+// Catches: "as fast as it should be" first of a run that ended out of memory, and a run of forty steps of which --record
+// kept nothing.
+TEST_CASE("a run opens with how it ended, and is kept as one that fits or does not", "[cli]") {
+  Session cli;
+  cli.write("job.yaml", kOnFourNodes);
+  cli.expect(0, "", "plan $work/job.yaml --target megatron --out $work/out");
+  const double step = nlohmann::json::parse(cli.read("$work/out/plan.json")).at("step_seconds");
+  std::string steps;
+  for (int i = 1; i <= 40; ++i)
+    steps += fmt::format(
+        " iteration {}/ 1000 | elapsed time per iteration (ms): {:.1f} | global batch size: 64 | lm loss: "
+        "2.0E+00 |\n",
+        i, 1000 * step);
+  const std::string full =
+      "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 3 has a total "
+      "capacity of 39.39 GiB of which 1.20 GiB is free.\n";
+  cli.write("ran.log", steps + full);
+  cli.expect(3, "^FAILED: out of memory on a device, after step 40$",
+             "watch $work/ran.log --once --plan $work/out --record $work/full.json");
+  cli.prints("^its steps before: as fast as it should be: your run ");
+  cli.prints_no("^as fast");
+  cli.holds("$work/full.json", "\"verdict\": \"refused\"");
+  cli.lacks("$work/full.json", "\"verdict\": \"accepted\"");
+  cli.write("ran.log", steps);
+  cli.expect(0, "^as fast as it should be",
+             "watch $work/ran.log --once --plan $work/out --record $work/fits.json");
+  cli.prints("1 observation recorded");
+  cli.holds("$work/fits.json", "\"verdict\": \"accepted\"");
+  // A log of another batch shows nothing of this plan.
+  cli.write("other.log", std::regex_replace(steps, std::regex("size: 64"), "size: 128"));
+  cli.expect(0, "ALARM other-job", "watch $work/other.log --once --plan $work/out --record $work/none.json");
+  cli.prints("nothing to record");
 }
 
 // Reported: --rampup-batch-size was among the flags on which nothing depends.

@@ -76,8 +76,13 @@ run 0 calibrate "$source/catalog/measured-collectives.csv" --build 2023-04 --pro
 run 3 topology --tp 16 --dp 2 --profile "$work/refitted.json"
 prints "dp groups on chips 0, 8: $seen"
 
+# A plan that runs is seen to fit.
+run 0 watch "$work/train.log" --once --plan "$work/plan/plan.json" --record "$work/fits.json"
+prints '1 observation recorded'
+check 'it fits' grep -q '"verdict": "accepted"' "$work/fits.json"
+
 # Nothing to learn, and files that are no profile.
-run 0 watch "$work/train.log" --once --plan "$work/plan/plan.json" --record "$work/none.json"
+run 0 watch "$work/train.log" --once --record "$work/none.json"
 prints 'nothing to record'
 check 'and nothing is written' test ! -e "$work/none.json"
 echo '{}' >"$work/no.json"
