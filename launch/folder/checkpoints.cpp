@@ -56,14 +56,14 @@ std::string checkpoint_note(const models::Job& job, const models::Strategy& stra
       static_cast<double>(saved.count) * one / kGibibytesOfTebibyte);
   if (job.cluster.instance.ec2_type.empty()) {  // no file of the folder creates a file system
     return text +
-           ": remove old ones during training, write checkpoint_steps in the job, or give it a file system "
-           "that holds them.";
+           ": write a number in checkpoints_kept of the job, or a larger checkpoint_steps, or give it a file "
+           "system that holds them.";
   }
   const std::int64_t room = checkpoints_with_room(job, strategy, target);
   if (room >= saved.count) return text + "; the file system of the folder's cluster files holds them all.";
   return text + fmt::format(
                     ". The file system of the folder's cluster files is full after {} of them, at step {}: "
-                    "remove old ones during training, write checkpoint_steps in the job, or "
+                    "write a number in checkpoints_kept of the job, or a larger checkpoint_steps, or "
                     "checkpoints_kept: all for a file system that holds them.",
                     room + 1, (room + 1) * saved.every);
 }

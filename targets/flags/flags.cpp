@@ -158,9 +158,6 @@ void need_keeping(const models::RunFiles& run, std::int64_t steps, const Learnab
   }
   if (!can.keeps_all && run.checkpoints_kept == models::kAllCheckpoints)
     broken.push_back(target_lacks("keeping all checkpoints", "state how many in checkpoints_kept"));
-  if (!can.keeps_some && run.checkpoints_kept && *run.checkpoints_kept != models::kAllCheckpoints)
-    broken.push_back(
-        target_lacks("a number of checkpoints to keep", "write checkpoints_kept: all in the job"));
   if (!can.keeps_one && run.checkpoints_kept == 1)
     broken.push_back(target_lacks("keeping a single checkpoint", "write checkpoints_kept: 2 in the job"));
   if (!run.start_from) return;

@@ -67,7 +67,6 @@ struct Learnable {
   bool log_steps = true;         ///< sets how often it logs
   bool checkpoint_steps = true;  ///< sets how many steps lie between checkpoints
   bool keeps_all = true;         ///< can keep every checkpoint
-  bool keeps_some = true;        ///< can limit how many are kept
   bool keeps_one = true;         ///< can keep only one
   std::vector<models::StartFrom> starts = {models::StartFrom::scratch};
 };

@@ -174,7 +174,6 @@ Learnable learnable() {
   Learnable can;
   can.clipping.reset();
   can.linear_minimum = true;
-  can.keeps_some = false;
   can.starts = {models::StartFrom::scratch, models::StartFrom::checkpoint};
   return can;
 }
@@ -272,7 +271,11 @@ void put_files(Words& w, const models::Job& job, std::int64_t steps) {
   // The tokenizer's own size counts; the number is for people who read the line.
   w.flag("--tokenizer-type", "HuggingFaceTokenizer").flag("--tokenizer-model", "$TRNPLAN_TOKENIZER");
   if (job.architecture.vocabulary > 0) w.count("--vocab-size", job.architecture.vocabulary);
-  w.flag("--save", "$results/checkpoints").count("--save-interval", saves_every(job.run, steps));
+  const std::int64_t every = saves_every(job.run, steps);
+  w.flag("--save", "$results/checkpoints").count("--save-interval", every);
+  // Megatron-LM keeps the last checkpoint, and those of steps that this divides.
+  if (const auto& kept = job.run.checkpoints_kept; kept && *kept != models::kAllCheckpoints)
+    w.count("--save-retain-interval", every * (steps / (*kept * every) + 1));
   w.toggle("--exit-signal-handler", true);
   w.count("--log-interval", job.run.log_steps.value_or(1)).toggle("--log-throughput", true);
   w.flag("--tensorboard-dir", "$results/tensorboard");

@@ -307,3 +307,32 @@ TEST_CASE("a run through C4 several times is reported", "[targets]") {
   CHECK(asked(2e12).find("goes through it 12.8 times") != std::string::npos);
   CHECK(asked(1e11) == "A copy of Hugging Face's data set allenai/c4.");
 }
+
+// Catches: a number of checkpoints that Megatron-LM's folder refused to keep. 1000 steps are saved 10 times, and 3 are to
+// stay: those of 400 and 800, and the last.
+TEST_CASE("Megatron keeps as many checkpoints as the job says", "[targets]") {
+  const auto written = [](std::optional<std::int64_t> kept) {
+    models::Job job = job_of("llama3-8b", 2, 8192, 128);
+    job.cluster.instance = test_catalog().instance("p5.48xlarge");
+    job.training.tokens = 1000.0 * 8192 * 128;
+    job.run.checkpoint_steps = 100;
+    job.run.checkpoints_kept = kept;
+    return emitted("megatron", job, "tp=8,framework=megatron,flash=true");
+  };
+  CHECK(contains(written(3), "--save-interval 100 --save-retain-interval 400 "));
+  CHECK(contains(written(1), "--save-retain-interval 1100 "));  // none of the 1000 but the last
+  CHECK(contains(written(2), "--save-retain-interval 600 "));
+  CHECK_FALSE(contains(written(models::kAllCheckpoints), "--save-retain-interval"));
+  CHECK_FALSE(contains(written(std::nullopt), "--save-retain-interval"));
+}
+
+// Catches: initial weights and the loss of the router as in a script for another model, whatever config.json says.
+TEST_CASE("what config.json says of initial weights and of experts is what is written", "[targets]") {
+  models::Job job = job_of("mixtral-8x7b", 2, 4096, 128);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const char* strategy = "tp=8,framework=megatron,flash=true";
+  carries(emitted("megatron", job, strategy), {"--init-method-std 0.01 ", "--moe-aux-loss-coeff 0.01 "});
+  job.architecture.initializer_range = 0.0125;
+  job.architecture.router_aux_loss = 0.001;
+  carries(emitted("megatron", job, strategy), {"--init-method-std 0.0125 ", "--moe-aux-loss-coeff 0.001 "});
+}
