@@ -82,6 +82,9 @@ void read_details(MapReader& map, const Dialect& d, Architecture& a) {
   a.tied_embeddings = map.boolean("tie_word_embeddings", d.tied);
   a.rms_norm_eps = map.number(d.epsilon, 1e-6, 0, 1);
   a.rope_theta = map.number(d.rope, 10000, 1, model_limits.rope_theta);
+  if (map.has("initializer_range")) a.initializer_range = map.number("initializer_range", 0, 0, 1e3);
+  if (!d.experts.empty() && map.has("router_aux_loss_coef"))
+    a.router_aux_loss = map.number("router_aux_loss_coef", 0, 0, 1e6);
   if (d.token_types > 0)
     a.token_types = map.whole("type_vocab_size", d.token_types, 1, model_limits.vocabulary);
   if (d.window != kNoWindow) a.sliding_window = window_of(map, d);

@@ -19,7 +19,6 @@ Json llama_json(const Architecture& a, const Dialect& d) {
   if (d.states_head_dim || a.head_dim * a.heads != a.hidden) j["head_dim"] = a.head_dim;
   j["hidden_act"] = "silu";
   j["hidden_size"] = a.hidden;
-  j["initializer_range"] = 0.02;
   j["intermediate_size"] = a.intermediate;
   j["max_position_embeddings"] = a.max_positions;
   j["num_attention_heads"] = a.heads;
@@ -42,7 +41,6 @@ Json llama_json(const Architecture& a, const Dialect& d) {
 Json gpt2_json(const Architecture& a) {
   Json j;
   j["activation_function"] = "gelu_new";
-  j["initializer_range"] = 0.02;
   j["layer_norm_epsilon"] = a.rms_norm_eps;
   j["n_embd"] = a.hidden;
   j["n_head"] = a.heads;
@@ -57,7 +55,6 @@ Json encoder_json(const Architecture& a, const Dialect& d) {
   Json j;
   j["hidden_act"] = "gelu";
   j["hidden_size"] = a.hidden;
-  j["initializer_range"] = 0.02;
   j["intermediate_size"] = a.intermediate;
   j["layer_norm_eps"] = a.rms_norm_eps;
   j["max_position_embeddings"] = a.max_positions;
@@ -75,6 +72,8 @@ std::string hf_config_json(const Architecture& a) {
   const Dialect& d = dialect_of(a);
   Json j;
   j["architectures"] = {std::string(d.architecture)};
+  if (a.initializer_range) j["initializer_range"] = *a.initializer_range;
+  if (a.router_aux_loss) j["router_aux_loss_coef"] = *a.router_aux_loss;
   j.update(d.grouped ? llama_json(a, d) : d.gpt2_keys ? gpt2_json(a) : encoder_json(a, d));
   if (d.window > 0 || a.sliding_window > 0)
     j["sliding_window"] = a.sliding_window > 0 ? Json(a.sliding_window) : Json(nullptr);

@@ -44,6 +44,9 @@ struct Architecture {
   /// Places of all experts over tokens x experts_per_token where the model's config states it; 0 = no limit.
   /// Absent: the training loop's own value (models::capacity_factor).
   std::optional<double> capacity_factor;
+  /// Standard deviation of initial weights (initializer_range), and the weight of the loss that spreads tokens over
+  /// experts (router_aux_loss_coef), where the model's config states them. No effect on cost.
+  std::optional<double> initializer_range, router_aux_loss;
   Blocks blocks;             ///< parts of layers beyond those of a Llama
   std::string rope_scaling;  ///< JSON object of the HF config, kept as it is; "" = none. No effect on cost
   /// Factor of a rope_scaling that equals Llama 3.1's in all but this factor: low and high frequency factors 1 and

@@ -238,12 +238,15 @@ void put_model(Words& w, const models::Job& job, const models::Strategy& s, cons
   if (models::has_window(a, job.training.sequence))
     w.flag("--window-size", fmt::format("{},0", a.sliding_window - 1));
   w.number("--attention-dropout", a.dropout ? 0.1 : 0).number("--hidden-dropout", a.dropout ? 0.1 : 0);
-  w.number("--init-method-std", recipe.init_std);
+  w.number("--init-method-std", a.initializer_range.value_or(recipe.init_std));
   if (a.experts == 0) return;
   expert_flags(io, a);
   const MegatronLoop& loop = nearest_pretrain_gpt(s);
-  // As in the shipped script for Mixtral.
-  w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
+  // As in the shipped script for Mixtral, but for the weight that the model states.
+  w.flag("--moe-router-load-balancing-type", "aux_loss");
+  w.number("--moe-aux-loss-coeff", a.router_aux_loss.value_or(0.01));
+  w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", loop.flex ? "flex" : "alltoall");
+  w.toggle("--overlap-moe-expert-parallel-comm", loop.overlaps);
   w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", loop.flex ? "flex" : "alltoall");
   w.toggle("--overlap-moe-expert-parallel-comm", loop.overlaps);
   if (a.capacity_factor.value_or(0) > 0) {

@@ -155,7 +155,8 @@ void put_model(Overrides& o, const models::Job& job, const Recipe& recipe) {
   const bool large = recipe.base_config == kLargeConfig;  // contains the key
   if (large || a.grouped_queries()) o.put(large ? "model.num_kv_heads" : "+model.num_kv_heads", a.kv_heads);
   if (large && a.hidden / a.heads != 128) o.put("model.kv_channels", a.hidden / a.heads);
-  o.put("model.init_method_std", recipe.init_std).put("model.hidden_dropout", 0);
+  o.put("model.init_method_std", a.initializer_range.value_or(recipe.init_std))
+      .put("model.hidden_dropout", 0);
   o.put("model.layernorm_epsilon", a.rms_norm_eps);
   if (a.rope_theta != 10000) o.put("+model.position_freq_base", a.rope_theta);
   if (a.tied_embeddings) o.put("model.share_embeddings_and_output_weights", "True");
