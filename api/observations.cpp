@@ -41,6 +41,7 @@ void tell_observations(planner::SearchResult& result, const std::vector<planner:
     for (planner::RuleCount& r : result.infeasible->rules)
       planner::annotate(r.why, observations, job, r.example);
   if (result.plans.empty()) return;
+  remarks.add(planner::remarks_on_full(observations, job, result.plans), "observation");
   const planner::Plan& winner = *result.recommended_plan();
   // Of the others, why a plan that ranks high is not recommended.
   for (const planner::Plan& plan : result.plans) {

@@ -9,6 +9,10 @@ inline constexpr double kNinetyPercent = 1.6448536269514722;
 /// Phi(z), the probability that a standard normal is below `z`; NaN if `z` is NaN.
 [[nodiscard]] double normal_probability(double z);
 
+/// Probability that two standard normals with that correlation, from -1 to 1, are below `a` and `b` (R. Plackett, A
+/// Reduction Formula for Normal Multivariate Integrals, Biometrika 41, 1954). Within 1e-6.
+[[nodiscard]] double both_below(double a, double b, double correlation);
+
 /// phi(z), the density.
 [[nodiscard]] double normal_density(double z);
 

@@ -115,8 +115,10 @@ double convexity(const Terms& terms, const Doubt& doubt, const LogSum& at) {
 }
 
 /// Standard deviations from the medians to the room: the distance of the nearest point at which the terms
-/// need all of it. Where it is below `enough`, perhaps another value below that, which takes less time.
-double reliability(Terms terms, const Doubt& doubt, double room, double enough = -kSurely) {
+/// need all of it. Where it is below `enough`, perhaps another value below that, which takes less time. `toward`, if not
+/// null, becomes the direction of that point, of length 1; it stays as it is where no point is.
+double reliability(Terms terms, const Doubt& doubt, double room, double enough = -kSurely,
+                   std::array<double, kFactors>* toward = nullptr) {
   const auto& sd = doubt.log_sd;
   // Exact terms take their share of the room; the others may not be able to keep all of the rest.
   if (sd[kFragmentation] <= 0 && sd[kDistance] <= 0) {
@@ -130,6 +132,12 @@ double reliability(Terms terms, const Doubt& doubt, double room, double enough =
   if (room <= 0) return -kSurely;
   if (sum <= 0) return room >= 0 ? kSurely : -kSurely;
   const LogSum at_medians = log_sum(terms, doubt, {});
+  const auto point = [&](const LogSum& at) {
+    const double length = std::sqrt(product(at.gradient, at.gradient));
+    for (std::size_t i = 0; i < kFactors && toward != nullptr && length > 0; ++i)
+      (*toward)[i] = at.gradient[i] / length;
+  };
+  point(at_medians);
   const double wanted = std::log(room / convexity(terms, doubt, at_medians));
   // No point within kSurely standard deviations changes the sum by more than this.
   const double most = kSurely * (std::max({sd[kActivations], sd[kTransient], sd[kRuntime]}) +
@@ -146,6 +154,7 @@ double reliability(Terms terms, const Doubt& doubt, double room, double enough =
     const double next = (wanted - at.value + product(at.gradient, u)) / length;
     // The logarithm of the sum is convex, above its tangents: no nearest point is farther than where a tangent has it.
     if (next < enough - kMargin) return std::max(next, -kSurely);
+    point(at);
     const double step = round < kUndamped ? 1 : 0.5;
     for (std::size_t i = 0; i < u.size(); ++i) u[i] += step * (next * at.gradient[i] / length - u[i]);
     const bool converged = round > 0 && std::abs(next - beta) < kConverged;
@@ -228,6 +237,29 @@ FitDistribution fit_distribution(const Memory& memory, const Profile& profile, d
     if (first || d.probability < worst.probability ||
         (d.probability == worst.probability && worst.median < d.median))
       worst = d;
+  }
+  return worst;
+}
+
+FitPoint fit_point(const Memory& memory, Bytes limit, const Profile& profile, double extra_log_sd) {
+  FitPoint worst;
+  for (const StageMemory& m : memory.stages) {
+    const Doubt doubt = doubt_of(m, profile, extra_log_sd);
+    const Decisive decisive = decisive_of(m, doubt, limit);
+    const double probability = probability_of(m, decisive.reliability);
+    if (&m != &memory.stages.front() && probability >= worst.probability) continue;
+    std::array<double, kFactors> toward{};
+    (void)reliability(terms_of(m, *decisive.moment, doubt), doubt, (limit - sure_of(m)).value, -kSurely,
+                      &toward);
+    worst = {probability, {}};
+    const auto add = [&](FitFactor to, Factor from) {
+      worst.direction[static_cast<std::size_t>(to)] = toward[from];
+    };
+    add(m.one_graph ? FitFactor::fused_activations : FitFactor::kept_activations, kActivations);
+    add(FitFactor::transient, kTransient);
+    add(FitFactor::runtime, kRuntime);
+    add(m.mixed ? FitFactor::mixed_fragmentation : FitFactor::fragmentation, kFragmentation);
+    add(FitFactor::distance, kDistance);
   }
   return worst;
 }

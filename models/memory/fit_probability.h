@@ -50,6 +50,30 @@ struct FitDistribution {
 [[nodiscard]] FitDistribution fit_distribution(const Memory& memory, const Profile& profile,
                                                double extra_log_sd = 0);
 
+/// The uncertain factors of all plans; those of one and of several graphs, and of both kinds of pools, are others.
+enum class FitFactor {
+  kept_activations,
+  fused_activations,
+  transient,
+  runtime,
+  fragmentation,
+  mixed_fragmentation,
+  distance
+};
+inline constexpr std::size_t kFitFactors = 7;
+
+/// The nearest point to the medians at which a plan needs all of a limit.
+struct FitPoint {
+  double probability = 0;  ///< P(all instants <= limit)
+  /// Direction from the medians to the point, by FitFactor, in standard deviations, of length 1; 0 where nothing is
+  /// uncertain. The bytes of two plans depend on each other by the product of their directions.
+  std::array<double, kFitFactors> direction{};
+};
+
+/// The point of the stage with the smallest probability.
+[[nodiscard]] FitPoint fit_point(const Memory& memory, Bytes limit, const Profile& profile,
+                                 double extra_log_sd = 0);
+
 /// Quantities that programs report as the memory of a run: torch's max_memory_allocated, the bytes of tensors;
 /// max_memory_reserved, its pool; and what nvidia-smi shows, with what the device holds outside the pool.
 enum class HeldMemory { allocated, reserved, device };

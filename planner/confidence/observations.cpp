@@ -159,6 +159,21 @@ std::vector<std::string> remarks_on(const std::vector<Observation>& observations
   return lines;
 }
 
+std::vector<std::string> remarks_on_full(const std::vector<Observation>& observations, const models::Job& job,
+                                         const std::vector<Plan>& but) {
+  std::vector<std::string> lines;
+  for (const Observation& e : observations) {
+    if (e.rule != "memory" || e.accepted || e.instance != job.cluster.instance.name ||
+        !is_of(e, job.architecture) ||
+        std::any_of(but.begin(), but.end(), [&](const Plan& p) { return same_strategy(e, p.strategy); }))
+      continue;
+    lines.push_back(
+        fmt::format("{} did not fit: observed in {}; plans that need as much are less likely to fit",
+                    models::describe(e.strategy), place(e)));
+  }
+  return lines;
+}
+
 void annotate(Violation& violation, const std::vector<Observation>& observations, const models::Job& job,
               const models::Strategy& strategy) {
   if (violation.rule != kGroup || observations.empty() || !has_groups(job, strategy)) return;

@@ -67,6 +67,11 @@ std::optional<bool> seen_to_fit(const std::vector<Observation>& observations, co
 std::vector<std::string> remarks_on(const std::vector<Observation>& observations, const models::Job& job,
                                     const models::Strategy& strategy);
 
+/// Lines on other plans than these that ran out of memory on the job's type of node: they make plans that need as much
+/// less likely to fit.
+std::vector<std::string> remarks_on_full(const std::vector<Observation>& observations, const models::Job& job,
+                                         const std::vector<Plan>& but);
+
 /// A replica-group violation of the strategy with what observations says of it; others stay as they are.
 void annotate(Violation& violation, const std::vector<Observation>& observations, const models::Job& job,
               const models::Strategy& strategy);

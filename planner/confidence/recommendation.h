@@ -3,6 +3,9 @@
 //   works = P(fits) P(compiles) P(runs at all)            given its distance from recorded runs
 //   P(fits), P(compiles): the odds times (1 - m) / m where the very same plan ran, P(fits) times m / (1 - m) where it
 //   did not fit; m = misleading
+//   P(fits) of others after a plan F of the network ran out of memory, with the same probabilities of what a run shows:
+//   of both, by the factors of memory that they share (FitPoint). Where F was surer to fit than 1 - mistaken, the
+//   deviations of both are divided by as much as makes F so sure
 //   mean  = exp(sd^2 / 2), slow = exp(kNinetyPercent sd)  sd of its time, added to that of its interval
 //   safe cost      cost slow / works                      as if no plan followed a try that fails
 //   expected cost  works cost mean + (1 - works) (fallback + failed)
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "models/job/job.h"
+#include "models/memory/fit_probability.h"
 #include "models/parameters/profile.h"
 #include "planner/confidence/distance.h"
 #include "planner/confidence/experiment.h"
@@ -57,15 +61,7 @@ class RiskAdvisor final : public Advisor {
  public:
   RiskAdvisor(const models::Job& job, const models::Profile& profile, const RecordedRuns& known,
               const RecommendingParameters& parameters, const MeasuringTimes& times, RiskAttitude attitude,
-              double sure, const std::vector<Observation>& observations = kNoObservations)
-      : job_(job),
-        profile_(profile),
-        known_(known),
-        parameters_(parameters),
-        times_(times),
-        attitude_(attitude),
-        sure_(sure),
-        observations_(observations) {}
+              double sure, const std::vector<Observation>& observations = kNoObservations);
 
   [[nodiscard]] RiskAttitude attitude() const override { return attitude_; }
   [[nodiscard]] double most_given_up() const override { return parameters_.given_up; }
@@ -92,7 +88,14 @@ class RiskAdvisor final : public Advisor {
   struct Chances {
     double fits = 0, compiles = 0;
   };
-  [[nodiscard]] Chances after_runs(const models::Job& on, const models::Strategy& s, Chances before) const;
+  [[nodiscard]] Chances after_runs(const models::Job& on, const models::Strategy& s,
+                                   const models::Memory& memory, double doubt, Chances before) const;
+  /// P(fits) after other plans ran out of memory.
+  [[nodiscard]] double after_others(const models::Job& on, const models::Memory& memory, double doubt,
+                                    double before) const;
+  /// Point at which a plan that did not fit this machine needs all that it had; absent for other observations.
+  [[nodiscard]] std::optional<models::FitPoint> full_point(const Observation& o,
+                                                           const topology::Instance& machine) const;
 
   const models::Job& job_;
   const models::Profile& profile_;
@@ -102,6 +105,12 @@ class RiskAdvisor final : public Advisor {
   RiskAttitude attitude_;
   double sure_;
   const std::vector<Observation>& observations_;
+  /// A plan that ran out of memory.
+  struct Full {
+    std::string instance;
+    models::FitPoint point;
+  };
+  std::vector<Full> full_;
 };
 
 /// Sets the probability that a plan works, and widens its 90 % interval by what an outlook adds.

@@ -1,9 +1,14 @@
 #include "units/quantity.h"
 
+#include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <limits>
+#include <numbers>
+#include <utility>
 
 #include "tests/catch.h"
+#include "units/normal.h"
 #include "units/sim_time.h"
 
 using namespace trnplan;
@@ -36,4 +41,17 @@ TEST_CASE("misuse of the clock throws", "[units]") {
   CHECK_THROWS_AS(last + SimTime{1}, std::overflow_error);
   CHECK_THROWS_AS(last * 2, std::overflow_error);
   CHECK(last + SimTime{0} == last);
+}
+
+// P(both < 0) is 1/4 + asin(r) / 2 pi; without correlation it is a product, and of one normal the smaller of the two.
+TEST_CASE("two normals below their bounds", "[units]") {
+  for (const double r : {-0.9, -0.3, 0.0, 0.5, 0.99})
+    CHECK(both_below(0, 0, r) == Approx(0.25 + std::asin(r) / (2 * std::numbers::pi)).epsilon(1e-6));
+  CHECK(both_below(1.5, -0.5, 0) == Approx(normal_probability(1.5) * normal_probability(-0.5)));
+  for (const auto& [a, b] : {std::pair(2.0, 2.0), std::pair(2.0, 3.0), std::pair(-1.0, 2.5)}) {
+    CHECK(both_below(a, b, 1) == Approx(normal_probability(std::min(a, b))).margin(1e-6));
+    CHECK(both_below(a, b, 0.9999) == Approx(normal_probability(std::min(a, b))).margin(3e-3));
+  }
+  // By the midpoint rule with 2000 points.
+  CHECK(both_below(1, 1, 0.5) == Approx(0.7452036).margin(1e-6));
 }

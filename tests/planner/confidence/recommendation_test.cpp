@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "io/catalog/recommending.h"
@@ -269,4 +270,47 @@ TEST_CASE("what a plan's own runs showed outweighs what its bytes say", "[planne
   CHECK(fits_after({false}) == Approx(before / odds / (before / odds + 1 - before)));
   // A run that ends out of memory after some steps is seen to do both.
   CHECK(fits_after({true, false}) == fits_after({false}));
+}
+
+// Catches: the same layout with cuts by hand, which needs more than one that ran out of memory, recommended in its place
+// as "fits: 99.8 %".
+TEST_CASE("a plan that ran out of memory makes others that need as much less likely to fit",
+          "[planner][risk]") {
+  const Setting s("llama3-8b", 1, 8192, 1024, "tp=32");
+  const topology::ChipGraph graph(s.job.cluster.instance);
+  const auto plan_of = [&](const char* strategy) {
+    return planner::make_plan(s.job, strategy_of(s.job, strategy), s.profile, graph);
+  };
+  const Plan full = plan_of("tp=8,pp=4"), more = plan_of("tp=8,pp=4,cuts=8/16/23"),
+             less = plan_of("tp=8,pp=4,recompute=full"), other = plan_of("tp=32,recompute=full");
+  REQUIRE(more.memory.worst().peak() > full.memory.worst().peak());
+  REQUIRE(less.memory.worst().peak() < full.memory.worst().peak());
+  std::vector<planner::Observation> seen = {planner::memory_of_run(s.job, full.strategy, false)};
+  const auto fits = [&](const Plan& plan, const std::vector<planner::Observation>& after) {
+    const RiskAdvisor advisor(s.job, s.profile, s.known, s.parameters, s.times, RiskAttitude::neutral, 0.9,
+                              after);
+    const double probability = advisor.outlook(plan, plan).fits;
+    CHECK(advisor.risk(planner::as_planned(s.job, plan), plan.strategy, plan.memory).works ==
+          Approx(advisor.outlook(plan, plan).works()));
+    return probability;
+  };
+  CHECK(fits(more, {}) > 0.85);
+  CHECK(fits(more, seen) < 0.3);
+  CHECK(fits(less, seen) < fits(less, {}));
+  CHECK(fits(less, seen) > fits(more, seen));
+  CHECK(fits(other, seen) > 0.9);  // 32 x less of everything
+  // What it is said to have needed counts: 24 GiB leave less for plans that need a little less.
+  seen[0].bytes = 24 * kGiB;
+  CHECK(fits(less, seen) < fits(less, {planner::memory_of_run(s.job, full.strategy, false)}));
+  // On another machine, of another network, or as a run that fitted it says nothing of these.
+  for (const auto& change : std::vector<std::function<void(planner::Observation&)>>{
+           [](planner::Observation& o) { o.instance = "trn2.48xlarge"; },
+           [](planner::Observation& o) { o.parameters += 1; },
+           [](planner::Observation& o) { o.accepted = true; },
+           [](planner::Observation& o) { o.strategy.tensor_parallel = 7; },
+           [](planner::Observation& o) { o.strategy.micro_batch = 0; }}) {
+    planner::Observation changed = planner::memory_of_run(s.job, full.strategy, false);
+    change(changed);
+    CHECK(fits(more, {changed}) == fits(more, {}));
+  }
 }
