@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -9,7 +10,9 @@
 #include <fmt/ranges.h>
 
 #include "io/catalog/observations.h"
+#include "io/input/log_stream.h"
 #include "io/output/profile_json.h"
+#include "launch/watch/watched_log.h"
 
 namespace trnplan::api {
 
@@ -58,11 +61,32 @@ std::string collective_profile_json(const calibrate::CollectiveFit& fit, const i
 
 namespace {
 
-/// The user's own layouts as observations that they had enough memory: plans near them are tested. Runs that can hardly
-/// be of their job are none.
+/// True if a log shows that memory was full, and no step after that. What watch cannot read shows nothing.
+bool ended_full(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;
+  try {
+    io::LogStream bytes(path);
+    launch::WatchedLog log(path);
+    std::string part(kChunk, '\0');
+    while (const std::size_t size = bytes.read(part.data(), part.size())) log.feed({part.data(), size});
+    const launch::LogReading reading = log.now();
+    return std::any_of(reading.failures.begin(), reading.failures.end(), [&](const logs::Failure& f) {
+      const bool memory =
+          f.kind == logs::FailureKind::device_memory || f.kind == logs::FailureKind::compile_memory;
+      return memory && f.last_line >= reading.run.last_line;
+    });
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+/// The user's own layouts as observations that they had enough memory, or had not where it ended their run: plans near
+/// them are tested. Runs that can hardly be of their job are none.
 std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibration& c,
                                                    const std::vector<calibrate::LogFile>& files) {
   std::vector<planner::Observation> all;
+  std::map<std::string, bool> full;
   for (const calibrate::MeasuredStep& s : c.data->runs.steps) {
     const bool doubtful = std::any_of(c.doubts.begin(), c.doubts.end(), [&](const Diagnostic& d) {
       return d.at.file == s.at.file && d.at.line == s.at.line;
@@ -70,7 +94,9 @@ std::vector<planner::Observation> layouts_that_ran(const calibrate::StepCalibrat
     const auto read =
         std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.path == s.at.file; });
     if (!s.own || doubtful || read == files.end()) continue;
-    planner::Observation o = planner::memory_of_run(s.job, s.strategy, true);
+    const auto [died, is_new] = full.try_emplace(read->path, false);
+    if (is_new) died->second = ended_full(read->path);
+    planner::Observation o = planner::memory_of_run(s.job, s.strategy, !died->second);
     o.file = std::filesystem::path(s.at.file).filename().string();
     o.sha256 = read->sha256;
     o.line = s.at.line;

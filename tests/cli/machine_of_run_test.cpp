@@ -88,6 +88,10 @@ TEST_CASE("a run opens with how it ended, and is kept as one that fits or does n
   cli.prints_no("^as fast");
   cli.holds("$work/full.json", "\"verdict\": \"refused\"");
   cli.lacks("$work/full.json", "\"verdict\": \"accepted\"");
+  // calibrate learns the steps of such a run, and that its plan does not fit.
+  cli.expect(0, "^your run ran.log",
+             "calibrate $work/ran.log --config $work/out/node_run.sh --out $work/died.json");
+  cli.holds("$work/died.json", "\"verdict\": \"refused\"");
   cli.write("ran.log", steps);
   cli.expect(0, "^as fast as it should be",
              "watch $work/ran.log --once --plan $work/out --record $work/fits.json");
