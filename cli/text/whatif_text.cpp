@@ -146,7 +146,7 @@ struct Legend {
     std::string all;
     for (const std::string& part : parts) all += (all.empty() ? "" : "; ") + part;
     if (!rows) return "";
-    return all + ". Days do not include waiting for the job to be scheduled.\n";
+    return all + ". Times do not include waiting for the job to be scheduled.\n";
   }
 };
 
