@@ -142,12 +142,12 @@ function watchPage() {
     h("p", {class: "job"},
       (d.job ? `${d.source}, ${d.job.model}, ${layout(d.strategy)}` : "no plan to compare with") +
         (d.state ? `, ${d.state}` : ""))));
+  const failed = d.how_failed ? `Failed: ${d.how_failed}. ` : "";
   const done = d.total > 0 ? `Step ${grouped(d.step)} of ${grouped(d.total)}` :
     d.step > 0 ? `Step ${grouped(d.step)}` :
                  "No step yet";
   page.append(h("section", {id: "answer"},
-    d.how_failed ? h("p", {class: "lead"}, strong("Failed: "), d.how_failed + ".") : null,
-    h("p", {class: "lead"}, strong(done), d.finished ? ", finished. " : ". ", watchVerdict()),
+    h("p", {class: "lead"}, strong(failed + done), d.finished ? ", finished. " : ". ", watchVerdict()),
     d.failures.map(
       (f) => h("div", {class: "warning mark-failure"},
         para(strong(`Failure: ${f.kind}`),
