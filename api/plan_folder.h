@@ -13,8 +13,8 @@ namespace trnplan::api {
 /// before the search.
 void check_out(const PlanRequest& request, const planner::Target* target);
 
-/// Reason why no folder can be written for a plan: what the target cannot express, or a machine whose hosts nobody knows
-/// how to start. Absent if one can.
+/// Reason why no folder can be written for a plan: what the target cannot express, or a machine whose hosts nobody
+/// knows how to start. Absent if one can.
 [[nodiscard]] std::optional<std::string> why_no_folder(const planner::Target& target,
                                                        const models::Job& planned,
                                                        const models::Strategy& strategy);

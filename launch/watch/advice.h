@@ -38,8 +38,8 @@ std::vector<Advice> advise(const std::vector<logs::Failure>& failures, const Ran
                            const models::Profile& profile, const FindPlans& find);
 
 /// Facts that a log shows: groups that the runtime refused, plans that ran out of memory and, if steps were done, that
-/// the running plan fits, and its groups that the rules refuse or doubt. A failure after which the run continued (a step
-/// on a line after `last_step_line`, 0 for none) gives no observation. `timed`: a step was seen from begin to end.
+/// the running plan fits, and its groups that the rules refuse or doubt. A failure after which the run continued (a
+/// step on a line after `last_step_line`, 0 for none) gives no observation. `timed`: a step was seen from begin to end.
 std::vector<planner::Observation> observations_of(const std::vector<Advice>& advice, const RanPlan& ran,
                                                   int last_step_line, bool timed, const std::string& file,
                                                   const std::string& sha256);

@@ -61,7 +61,7 @@ struct StepRecord {
 /// validation fall out), without those from the start of the clock or to step 1; the tenths of the sample are
 /// those of all where more than a quarter falls out. If more than a quarter of the steps falls out, or is more than
 /// 10 % off the median of stated seconds, a warning says so: the run has two paces. Where the batch grows, the steps of
-/// the last batch with kFewestSteps lines are used alone; fewer steps of the batch that came after it are a sample, too.
+/// the last batch with kFewestSteps lines are used alone; fewer steps of a batch after it are a sample, too.
 ///
 /// At most a million records are kept; further ones are left out, with a warning.
 class StepLog {

@@ -115,8 +115,8 @@ double convexity(const Terms& terms, const Doubt& doubt, const LogSum& at) {
 }
 
 /// Standard deviations from the medians to the room: the distance of the nearest point at which the terms
-/// need all of it. Where it is below `enough`, perhaps another value below that, which takes less time. `toward`, if not
-/// null, becomes the direction of that point, of length 1; it stays as it is where no point is.
+/// need all of it. Where it is below `enough`, perhaps another value below that, which takes less time. `toward`, if
+/// not null, becomes the direction of that point, of length 1; it stays as it is where no point is.
 double reliability(Terms terms, const Doubt& doubt, double room, double enough = -kSurely,
                    std::array<double, kFactors>* toward = nullptr) {
   const auto& sd = doubt.log_sd;

@@ -65,8 +65,8 @@ TEST_CASE("the machine of a folder's script is that of the plan.json next to it"
   CHECK(cli.read("$work/rec.json").find("\"base\": \"a100\"") != std::string::npos);
 }
 
-// Catches: "as fast as it should be" first of a run that ended out of memory, and a run of forty steps of which --record
-// kept nothing.
+// Catches: "as fast as it should be" first of a run that ended out of memory, and a run of forty steps of which
+// --record kept nothing.
 TEST_CASE("a run opens with how it ended, and is kept as one that fits or does not", "[cli]") {
   Session cli;
   cli.write("job.yaml", kOnFourNodes);

@@ -182,8 +182,8 @@ TEST_CASE("a folder keeps the price that it was planned with", "[cli]") {
              "simulate $work/paid --strategy tp=8,pp=2");
 }
 
-// Catches: a folder of spot nodes that --instances of its own type priced on demand, and a price that a person wrote into
-// plan.json and watch did not count.
+// Catches: a folder of spot nodes that --instances of its own type priced on demand, and a price that a person wrote
+// into plan.json and watch did not count.
 TEST_CASE("a folder's price holds for its own type, however it is named, and as it was edited", "[cli]") {
   Session cli;
   cli.expect(

@@ -308,8 +308,8 @@ TEST_CASE("a run through C4 several times is reported", "[targets]") {
   CHECK(asked(1e11) == "A copy of Hugging Face's data set allenai/c4.");
 }
 
-// Catches: a number of checkpoints that Megatron-LM's folder refused to keep. 1000 steps are saved 10 times, and 3 are to
-// stay: those of 400 and 800, and the last.
+// Catches: a number of checkpoints that Megatron-LM's folder refused to keep. 1000 steps are saved 10 times, and 3 are
+// to stay: those of 400 and 800, and the last.
 TEST_CASE("Megatron keeps as many checkpoints as the job says", "[targets]") {
   const auto written = [](std::optional<std::int64_t> kept) {
     models::Job job = job_of("llama3-8b", 2, 8192, 128);

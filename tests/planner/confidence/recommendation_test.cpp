@@ -272,8 +272,8 @@ TEST_CASE("what a plan's own runs showed outweighs what its bytes say", "[planne
   CHECK(fits_after({true, false}) == fits_after({false}));
 }
 
-// Catches: the same layout with cuts by hand, which needs more than one that ran out of memory, recommended in its place
-// as "fits: 99.8 %".
+// Catches: the same layout with cuts by hand, which needs more than one that ran out of memory, recommended in its
+// place as "fits: 99.8 %".
 TEST_CASE("a plan that ran out of memory makes others that need as much less likely to fit",
           "[planner][risk]") {
   const Setting s("llama3-8b", 1, 8192, 1024, "tp=32");
