@@ -28,9 +28,11 @@ double scale_of(const Flow& flow) {
 
 std::optional<SimTime> end_after(SimTime since, double ticks) {
   const auto room = static_cast<double>(std::numeric_limits<std::int64_t>::max() - since.ps);
-  const double whole = std::ceil(ticks);
-  if (!(whole < room * (1 - 0x1p-52))) return std::nullopt;
-  return since + SimTime{static_cast<std::int64_t>(whole)};
+  if (!(ticks < room)) return std::nullopt;
+  auto whole = static_cast<std::int64_t>(ticks);
+  if (static_cast<double>(whole) < ticks) ++whole;
+  if (!(static_cast<double>(whole) < room * (1 - 0x1p-52))) return std::nullopt;
+  return since + SimTime{whole};
 }
 
 }  // namespace filling

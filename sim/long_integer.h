@@ -31,20 +31,18 @@ class LongInteger {
   }
 
   LongInteger& operator+=(const LongInteger& o) {
-    Wide sum = 0;
+    bool carry = false;
     for (std::size_t i = 0; i < limbs_.size(); ++i) {
-      sum += static_cast<Wide>(limbs_[i]) + o.limbs_[i];
-      limbs_[i] = static_cast<std::uint64_t>(sum);
-      sum >>= 64;
+      const bool over = __builtin_add_overflow(limbs_[i], o.limbs_[i], &limbs_[i]);
+      carry = __builtin_add_overflow(limbs_[i], std::uint64_t{carry}, &limbs_[i]) || over;
     }
     return *this;
   }
   LongInteger& operator-=(const LongInteger& o) {
-    std::uint64_t borrow = 0;
+    bool borrow = false;
     for (std::size_t i = 0; i < limbs_.size(); ++i) {
-      const Wide difference = static_cast<Wide>(limbs_[i]) - o.limbs_[i] - borrow;
-      limbs_[i] = static_cast<std::uint64_t>(difference);
-      borrow = static_cast<std::uint64_t>(difference >> 64) & 1;
+      const bool under = __builtin_sub_overflow(limbs_[i], o.limbs_[i], &limbs_[i]);
+      borrow = __builtin_sub_overflow(limbs_[i], std::uint64_t{borrow}, &limbs_[i]) || under;
     }
     return *this;
   }

@@ -94,7 +94,7 @@ void Transfers::take_due() {
     due_.push_back({network_.owner(flow), flow});
     std::push_heap(due_.begin(), due_.end(), Due::later);
     network_.take_out_first(b);
-  } while (network_.first(b) != FlowNetwork::kNone && end_of(network_.first(b)) <= due_time_);
+  } while (network_.first(b) != FlowNetwork::kNone && end_of(b, network_.first(b)) <= due_time_);
   forecast_reshaped();
 }
 
@@ -129,7 +129,7 @@ std::vector<Transfers::Moving> Transfers::moving() const {
   for (const Due& d : due_) all.push_back({{due_time_, Phase::completion, due_sequence_}, d.owner, d.flow});
   for (const End& e : ends_) {
     network_.visit_flows(e.bundle, [&](FlowNetwork::Handle h) {
-      all.push_back({{end_of(h), Phase::completion, e.sequence}, network_.owner(h), h});
+      all.push_back({{end_of(e.bundle, h), Phase::completion, e.sequence}, network_.owner(h), h});
     });
   }
   std::sort(all.begin(), all.end(), [](const Moving& a, const Moving& b) {
@@ -138,16 +138,16 @@ std::vector<Transfers::Moving> Transfers::moving() const {
   return all;
 }
 
-SimTime Transfers::end_of(FlowNetwork::Handle flow) const {
-  return filling::end_after(network_.since(network_.bundle(flow)), network_.ticks_left(flow))
-      .value_or(kNever);
+SimTime Transfers::end_of(FlowNetwork::BundleId b, FlowNetwork::Handle flow) const {
+  return filling::end_after(network_.since(b), network_.ticks_left(flow)).value_or(kNever);
 }
 
 /// Writes the entry of a bundle that has flows with a rate, wherever it is; its place in `ends_`.
 std::size_t Transfers::put(FlowNetwork::BundleId b) {
   if (b >= place_.size()) place_.resize(b + 1, kNone);
-  if (network_.first(b) == FlowNetwork::kNone) return kNone;  // joined by another
-  const End end{end_of(network_.first(b)), network_.sequence(b), b};
+  const FlowNetwork::Handle first = network_.first(b);
+  if (first == FlowNetwork::kNone) return kNone;  // joined by another
+  const End end{end_of(b, first), network_.sequence(b), b};
   if (place_[b] == kNone) {
     place_[b] = static_cast<std::uint32_t>(ends_.size());
     ends_.push_back(end);

@@ -75,7 +75,8 @@ class Transfers {
   /// The end of the clock: the flow does not get there in time.
   static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
 
-  SimTime end_of(FlowNetwork::Handle flow) const;
+  /// The end of a flow of a bundle.
+  SimTime end_of(FlowNetwork::BundleId b, FlowNetwork::Handle flow) const;
   struct Placed;
   std::size_t put(FlowNetwork::BundleId b);
   void forecast(FlowNetwork::BundleId b);
