@@ -16,37 +16,36 @@ namespace trnplan::sim {
 /// constraint: NICs of a node, links of a ring, replicas. Merging them changes no rate.
 class Constraints {
  public:
-  std::vector<double> capacity;
+  std::vector<double> capacity;  ///< by constraint, until somebody takes it
 
-  explicit Constraints(const Program& p) : first_(p.flows().size() + 1, 0), scale_(p.flows().size()) {
-    const std::vector<ResourceId> same_as = lowest_alike(p);
-    std::vector<ResourceId> constraint(same_as.size());
-    for (ResourceId r = 0; r < same_as.size(); ++r) {
-      if (same_as[r] != r) continue;
-      constraint[r] = static_cast<ResourceId>(capacity.size());
-      capacity.push_back(p.resources()[r].capacity.value);
+  /// Keeps a reference to the program.
+  explicit Constraints(const Program& p) : program_(p), constraint_(lowest_alike(p)) {
+    for (ResourceId r = 0; r < constraint_.size(); ++r) {
+      const bool is_lowest = constraint_[r] == r;
+      constraint_[r] = is_lowest ? static_cast<ResourceId>(capacity.size()) : kNoResource;
+      if (is_lowest) capacity.push_back(p.resources()[r].capacity.value);
     }
-    for (FlowId f = 0; f < p.flows().size(); ++f) {
-      for (const Weight& w : p.flows()[f].weights) first_[f + 1] += same_as[w.resource] == w.resource;
-      first_[f + 1] += first_[f];
+    const auto flows = static_cast<FlowId>(p.flows().size());
+    if (p.expanded_tasks() < kOften * flows) return;
+    first_.push_back(0);
+    for (FlowId f = 0; f < flows; ++f) {
+      scale_.push_back(filling::scale_of(p.flows()[f]));  // merging must not change what a flow is fair by
+      find_parts(f, scale_[f], parts_);
+      first_.push_back(parts_.size());
     }
-    parts_.reserve(first_.back());
-    for (FlowId f = 0; f < p.flows().size(); ++f) {
-      scale_[f] = filling::scale_of(p.flows()[f]);  // merging must not change what a flow is fair by
-      for (const Weight& w : p.flows()[f].weights) {
-        if (same_as[w.resource] != w.resource) continue;
-        parts_.push_back({constraint[w.resource], filling::share_of(w.bytes, scale_[f])});
-      }
-    }
-    if (p.expanded_tasks() < kOften * p.flows().size()) return;
     for (filling::Part& part : parts_) part = part.with_level(capacity[part.resource]);
     find_devices(p);
     drop_loose();
   }
+  /// The parts of a flow. Valid until the next call.
   std::span<const filling::Part> parts(FlowId f) const {
-    return {parts_.data() + first_[f], first_[f + 1] - first_[f]};
+    if (recur()) return {parts_.data() + first_[f], first_[f + 1] - first_[f]};
+    asked_.clear();
+    find_parts(f, filling::scale_of(program_.flows()[f]), asked_);
+    return asked_;
   }
-  double scale(FlowId f) const { return scale_[f]; }
+  bool has_parts(FlowId f) const { return !program_.flows()[f].weights.empty(); }
+  double scale(FlowId f) const { return recur() ? scale_[f] : filling::scale_of(program_.flows()[f]); }
   /// True if tasks have the same flows again and again, so that what is known of a flow beforehand pays.
   bool recur() const { return !device_.empty(); }
   /// The device in whose queue all tasks of a flow are, if they recur(); kUnused without tasks, kSeveral without such a
@@ -116,6 +115,13 @@ class Constraints {
     }
   }
 
+  void find_parts(FlowId f, double scale, std::vector<filling::Part>& parts) const {
+    for (const Weight& w : program_.flows()[f].weights) {
+      if (constraint_[w.resource] == kNoResource) continue;
+      parts.push_back({constraint_[w.resource], filling::share_of(w.bytes, scale)});
+    }
+  }
+
   void find_devices(const Program& p) {
     device_.assign(p.flows().size(), kUnused);
     tasks_.assign(p.flows().size(), 0);
@@ -146,7 +152,7 @@ class Constraints {
   /// resource does that lets it reach less alone.
   void drop_loose() {
     std::vector<DeviceId> of_resource(capacity.size(), kUnused);
-    const auto flows = static_cast<FlowId>(scale_.size());
+    const auto flows = static_cast<FlowId>(device_.size());
     for (FlowId f = 0; f < flows; ++f) {
       if (device_[f] == kUnused) continue;
       for (const filling::Part& part : parts(f)) agree(of_resource[part.resource], device_[f]);
@@ -173,11 +179,14 @@ class Constraints {
     return h ^ h >> 32;
   }
 
-  std::vector<std::size_t> first_;  ///< flow -> range in `parts_`
+  const Program& program_;
+  std::vector<ResourceId> constraint_;  ///< by resource; kNoResource where another stands for it, or no flow uses it
+  std::vector<std::size_t> first_;  ///< flow -> range in `parts_`, if they recur()
   std::vector<filling::Part> parts_;
-  std::vector<double> scale_;
-  std::vector<DeviceId> device_;      ///< by flow; empty if they do not recur
-  std::vector<std::uint32_t> tasks_;  ///< likewise
+  std::vector<double> scale_;                 ///< by flow, if they recur()
+  mutable std::vector<filling::Part> asked_;  ///< of one flow, if they do not
+  std::vector<DeviceId> device_;              ///< by flow; empty if they do not recur
+  std::vector<std::uint32_t> tasks_;          ///< likewise
 };
 
 }  // namespace trnplan::sim

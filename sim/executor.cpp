@@ -37,7 +37,7 @@ class Executor {
         edges_(program),
         constraints_(program),
         foresight_(foresees ? Foresight(program, constraints_) : Foresight()),
-        transfers_(constraints_.capacity),
+        transfers_(std::exchange(constraints_.capacity, {})),
         paces_(program),
         rhythm_(program, repeats),
         ends_(program, foresight_, run_.started),
@@ -122,7 +122,7 @@ class Executor {
     }
   }
 
-  bool moves(FlowId flow) const { return flow != Task::kNoFlow && !constraints_.parts(flow).empty(); }
+  bool moves(FlowId flow) const { return flow != Task::kNoFlow && constraints_.has_parts(flow); }
 
   /// What is under way on the engine of a series has the number of its task and all tasks.
   bool on_engine(TaskId id) const { return id >= tasks_; }

@@ -38,7 +38,8 @@ std::vector<double> fair_rates(const std::vector<const Flow*>& active, const std
 /// The arithmetic both solvers share.
 namespace filling {
 
-__extension__ using Load = unsigned __int128;  ///< sum of shares
+/// Sum of shares. Aligned as its halves, which makes what has one smaller.
+__extension__ using Load [[gnu::aligned(8)]] = unsigned __int128;
 
 /// Shares are in units of 2^-57 and at most kMostFlowsInOne, capacities in units of 2^-60 of them.
 inline constexpr double kShareUnits = 0x1p57;
@@ -64,9 +65,10 @@ struct Room {
     const auto high = static_cast<double>(static_cast<std::uint64_t>(rising >> 32));
     return capacity * (static_cast<double>(left) / (high + 1)) * (0x1p-35 * (1 - 0x1p-30));
   }
-  /// Capacity that a share takes at `level`, rounded down.
+  /// Capacity that a share takes at `level`, rounded down; no more than all, so a signed integer holds it.
   static std::uint64_t use(std::uint64_t share, double level, double capacity) {
-    return static_cast<std::uint64_t>(level * static_cast<double>(share) / capacity * kLower);
+    return static_cast<std::uint64_t>(
+        static_cast<std::int64_t>(level * static_cast<double>(share) / capacity * kLower));
   }
   void fix(std::uint64_t share, std::uint64_t used, std::uint32_t flows = 1) {
     rising -= static_cast<Load>(share) * flows;

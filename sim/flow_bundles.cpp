@@ -10,10 +10,19 @@ namespace trnplan::sim {
 namespace {
 
 constexpr auto kUntold = [](const auto&, std::size_t) {};
-constexpr auto kLower = [](const auto& a, const auto& b) { return a.level < b.level; };
+constexpr auto kLower = [](const auto& a, const auto& b) { return a.step < b.step; };
+
+/// A resource that has a second user will likely have more.
+constexpr std::size_t kFewUsers = 4;
+
+/// Room for so many entries, and for a quarter more than there is: less than a vector would take.
+template <class T>
+void make_room(std::vector<T>& list, std::size_t entries) {
+  if (entries > list.capacity()) list.reserve(std::max(entries, list.capacity() + list.capacity() / 4));
+}
 
 template <class User, class Moved>
-void take_user(std::vector<User>& users, std::uint32_t place, Moved&& moved) {
+void take_user(ShortList<User>& users, std::uint32_t place, Moved&& moved) {
   if (place + 1 < users.size()) {
     users[place] = users.back();
     moved(users[place]);
@@ -32,7 +41,8 @@ FlowNetwork::BundleId FlowNetwork::new_bundle() {
   const BundleId id = free_bundles_.back();
   free_bundles_.pop_back();
   Bundle& b = bundles_[id];
-  b.level = b.ceiling = clocks_[id].settled = kNew;
+  b.level = kNew;
+  b.ceiling = kNoCeiling;
   b.bottleneck = kNone;
   b.count = 0;
   return id;
@@ -46,10 +56,9 @@ void FlowNetwork::reshape(BundleId id) {
 
 void FlowNetwork::add_use(BundleId id, ResourceId r, std::uint64_t share) {
   Bundle& b = bundles_[id];
-  auto& users = resources_[r].users;
-  const std::uint64_t used = b.level == kNew ? 0 : filling::Room::use(share, b.level, resources_[r].capacity);
-  b.uses.push_back({r, static_cast<std::uint32_t>(users.size()), share, used});
-  users.push_back({id, static_cast<std::uint32_t>(b.uses.size() - 1)});
+  ShortList<User>& users = resources_[r].users;
+  lists_.push(b.uses, {share, r, static_cast<std::uint32_t>(users.size())});
+  lists_.push(users, {id, static_cast<std::uint32_t>(b.uses.size() - 1)}, kFewUsers);
 }
 
 void FlowNetwork::remove_use(BundleId id, std::uint32_t use) {
@@ -67,7 +76,11 @@ void FlowNetwork::remove_use(BundleId id, std::uint32_t use) {
 void FlowNetwork::drop(BundleId id) {
   Bundle& b = bundles_[id];
   while (!b.uses.empty()) remove_use(id, static_cast<std::uint32_t>(b.uses.size() - 1));
-  clocks_[id].crowd.reset();
+  lists_.clear(b.uses);
+  if (clocks_[id].crowd != kNone) {
+    crowds_[clocks_[id].crowd] = {};
+    free_crowds_.push_back(std::exchange(clocks_[id].crowd, kNone));
+  }
   clocks_[id].first = kNone;
   if (b.level == kNew) std::erase_if(newcomers_, [&](const Newcomer& n) { return n.bundle == id; });
   reshape(id);
@@ -81,22 +94,26 @@ bool FlowNetwork::ends_before(Handle a, Handle b) const {
 
 FlowNetwork::Crowd& FlowNetwork::crowd(BundleId id) {
   Clock& c = clocks_[id];
-  if (c.crowd == nullptr) {
-    c.crowd = std::make_unique<Crowd>();
+  if (c.crowd == kNone) {
+    if (free_crowds_.empty()) {
+      free_crowds_.push_back(static_cast<std::uint32_t>(crowds_.size()));
+      crowds_.emplace_back();
+    }
+    c.crowd = free_crowds_.back();
+    free_crowds_.pop_back();
     if (c.first != kNone) {
-      c.crowd->flows.push_back(c.first);
-      for (const IdleUse& use : flows_[c.first].idle)
-        add_ceiling(id, {resources_[use.resource].ceiling, use.resource});
+      crowds_[c.crowd].flows.push_back(c.first);
+      for (const Use& use : flows_[c.first].idle) add_ceiling(id, use.resource);
     }
   }
-  return *c.crowd;
+  return crowds_[c.crowd];
 }
 
 void FlowNetwork::enter(BundleId id, Handle h) {
   flows_[h].bundle = id;
   reshape(id);
   Clock& c = clocks_[id];
-  if (c.crowd == nullptr && c.first == kNone) {
+  if (c.crowd == kNone && c.first == kNone) {
     flows_[h].place = 0;
     c.first = h;
     return;
@@ -114,8 +131,8 @@ void FlowNetwork::leave(Handle h) {
   reshape(id);
   Clock& c = clocks_[id];
   c.first = kNone;
-  if (c.crowd != nullptr) {
-    auto& flows = c.crowd->flows;
+  if (c.crowd != kNone) {
+    auto& flows = crowds_[c.crowd].flows;
     indexed_heap::erase(
         flows, flows_[h].place, [&](Handle x, Handle y) { return ends_before(x, y); },
         [&](Handle x, std::size_t place) { flows_[x].place = static_cast<std::uint32_t>(place); });
@@ -129,19 +146,19 @@ void FlowNetwork::take_out_first(BundleId b) {
 }
 
 void FlowNetwork::add_idle_use(Handle h, ResourceId r, std::uint64_t share) {
-  auto& users = resources_[r].users;
-  auto& idle = flows_[h].idle;
-  idle.push_back({r, static_cast<std::uint32_t>(users.size()), share});
-  users.push_back({h, static_cast<std::uint32_t>(idle.size() - 1)});
+  ShortList<User>& users = resources_[r].users;
+  ShortList<Use>& idle = flows_[h].idle;
+  lists_.push(idle, {share, r, static_cast<std::uint32_t>(users.size())});
+  lists_.push(users, {h, static_cast<std::uint32_t>(idle.size() - 1)}, kFewUsers);
 }
 
 void FlowNetwork::remove_idle_use(Handle h, std::uint32_t use) {
   auto& idle = flows_[h].idle;
   Resource& r = resources_[idle[use].resource];
-  r.load -= idle[use].share;
+  rest(r).load -= idle[use].share;
   take_user(r.users, idle[use].place,
             [&](const User& u) { flows_[u.who].idle[u.use].place = idle[use].place; });
-  if (r.users.empty()) r.idle = false;
+  if (r.users.empty()) end_rest(r);
   if (use + 1 < idle.size()) {
     idle[use] = idle.back();
     resources_[idle[use].resource].users[idle[use].place].use = use;
@@ -149,40 +166,49 @@ void FlowNetwork::remove_idle_use(Handle h, std::uint32_t use) {
   idle.pop_back();
 }
 
-void FlowNetwork::add_ceiling(BundleId b, Ceiling ceiling) {
-  bundles_[b].ceiling = std::min(bundles_[b].ceiling, ceiling.level);
-  if (clocks_[b].crowd != nullptr) indexed_heap::push(clocks_[b].crowd->ceilings, ceiling, kLower, kUntold);
+/// The bundle has a flow that uses an idle resource.
+void FlowNetwork::add_ceiling(BundleId b, ResourceId r) {
+  const Ceiling ceiling{step_of(rest(resources_[r]).ceiling), r};
+  bundles_[b].ceiling = std::min(bundles_[b].ceiling, ceiling.step);
+  if (clocks_[b].crowd == kNone) return;
+  indexed_heap::push(crowds_[clocks_[b].crowd].ceilings, ceiling, kLower, kUntold);
 }
 
 /// Takes the ceilings that the bundle's level has passed.
 void FlowNetwork::take_passed(BundleId id) {
   const Clock& c = clocks_[id];
   Bundle& b = bundles_[id];
-  b.ceiling = kNew;
-  if (c.crowd == nullptr) {
+  b.ceiling = kNoCeiling;
+  const std::uint32_t step = step_of(b.level);
+  if (c.crowd == kNone) {
     if (c.first == kNone) return;
-    for (const IdleUse& use : flows_[c.first].idle) {
-      const double level = resources_[use.resource].ceiling;
-      if (level <= b.level) {
+    for (const Use& use : flows_[c.first].idle) {
+      const std::uint32_t ceiling = step_of(rest(resources_[use.resource]).ceiling);
+      if (ceiling <= step) {
         taken_.push_back(use.resource);
       } else {
-        b.ceiling = std::min(b.ceiling, level);
+        b.ceiling = std::min(b.ceiling, ceiling);
       }
     }
     return;
   }
-  auto& ceilings = c.crowd->ceilings;
-  while (!ceilings.empty() && ceilings.front().level <= b.level) {
+  auto& ceilings = crowds_[c.crowd].ceilings;
+  while (!ceilings.empty() && ceilings.front().step <= step) {
     taken_.push_back(ceilings.front().resource);
     indexed_heap::erase(ceilings, 0, kLower, kUntold);
   }
-  if (!ceilings.empty()) b.ceiling = ceilings.front().level;
+  if (!ceilings.empty()) b.ceiling = ceilings.front().step;
 }
 
 /// The level at which an idle resource would be full were its flows to rise alike.
 double FlowNetwork::level_alone(const Resource& r) const {
-  const filling::Room room{.rising = r.load};
+  const filling::Room room{.rising = rest(r).load};
   return room.level(r.capacity);
+}
+
+void FlowNetwork::end_rest(Resource& r) {
+  free_rests_.push_back(std::exchange(r.room, kNone));
+  r.idle = false;
 }
 
 /// A bundle like this one, without flows.
@@ -194,22 +220,20 @@ FlowNetwork::BundleId FlowNetwork::split(BundleId from) {
   b.bottleneck = old.bottleneck;
   clocks_[id].since = clocks_[from].since;
   clocks_[id].sequence = clocks_[from].sequence;
-  clocks_[id].settled = clocks_[from].settled;
   crowd(id).moved = crowd(from).moved;
   for (const Use& use : old.uses) add_use(id, use.resource, use.share);
-  if (old.noted) {
-    b.noted = true;
-    noted_.push_back(id);
+  if (old.noted != kNone) {
+    b.noted = static_cast<std::uint32_t>(changed_.size());
+    changed_.push_back(id);
+    settled_.push_back(double{settled_[old.noted]});
   }
   return id;
 }
 
 /// An idle resource is needed again. What uses it leaves bundles in which others do not.
 void FlowNetwork::wake(ResourceId r) {
-  std::vector<User> users = std::move(resources_[r].users);
-  resources_[r].users.clear();
-  resources_[r].load = 0;
-  resources_[r].idle = false;
+  ShortList<User> users = std::exchange(resources_[r].users, {});
+  end_rest(resources_[r]);
   resources_[r].visits = 0;
   if (resources_[r].wakes < 10) ++resources_[r].wakes;
   struct Mover {
@@ -228,6 +252,7 @@ void FlowNetwork::wake(ResourceId r) {
     }
     idle.pop_back();
   }
+  lists_.clear(users);
   std::sort(movers.begin(), movers.end(), [](const Mover& a, const Mover& b) {
     if (a.bundle != b.bundle) return a.bundle < b.bundle;
     return a.share != b.share ? a.share < b.share : a.flow < b.flow;
@@ -240,16 +265,14 @@ void FlowNetwork::wake(ResourceId r) {
     BundleId into = from;
     if (count < bundles_[from].count) {
       into = split(from);
-      bundles_[from].count -= count;
-      bundles_[into].count = count;
+      move_count(from, into, count);
       for (auto m = first; m != end; ++m) {
         if (flows_[m->flow].place != kNone) {
           leave(m->flow);
           enter(into, m->flow);
         }
         flows_[m->flow].bundle = into;
-        for (const IdleUse& use : flows_[m->flow].idle)
-          add_ceiling(into, {resources_[use.resource].ceiling, use.resource});
+        for (const Use& use : flows_[m->flow].idle) add_ceiling(into, use.resource);
       }
     }
     add_use(into, r, first->share);
@@ -269,16 +292,16 @@ double FlowNetwork::wake_passed() {
     for (const ResourceId which : taken_) {
       Resource& r = resources_[which];
       if (!r.idle) continue;
-      if (r.ceiling <= level) {
+      if (rest(r).ceiling <= level) {
         const double alone = level_alone(r), between = level + (alone - level) / 2;
         if (!(between > level)) {
           needed.push_back(which);
           from = std::min(from, alone);
           continue;
         }
-        r.ceiling = between;
+        rest(r).ceiling = between;
       }
-      add_ceiling(id, {r.ceiling, which});
+      add_ceiling(id, which);
     }
   }
   passed_.clear();
@@ -293,7 +316,7 @@ double FlowNetwork::wake_passed() {
 /// After a solution: lets rest what stops nobody, and joins what has become alike.
 void FlowNetwork::make_bundles() {
   const std::size_t before = solved_.size();
-  std::size_t rested = 0;
+  std::vector<ResourceId> resting;
   for (const RoomOf& room : rooms_) {
     const ResourceId id = room.resource;
     Resource& r = resources_[id];
@@ -313,35 +336,68 @@ void FlowNetwork::make_bundles() {
       continue;
     }
     if (load == 0 || std::uint64_t{r.visits} * 4 < flows << r.wakes) continue;
-    r.load = load;
-    r.ceiling = most + (level_alone(r) - most) / 2;
-    if (!(r.ceiling > most)) continue;
-    let_rest(id);
-    ++rested;
+    const filling::Room all{.rising = load};
+    const double ceiling = most + (all.level(r.capacity) - most) / 2;
+    if (!(ceiling > most)) continue;
+    begin_rest(r, {load, ceiling});
+    resting.push_back(id);
   }
+  const std::size_t rooms = rooms_.size();
+  if (rooms_.capacity() > kMany) {
+    rooms_ = std::vector<RoomOf>();
+    candidates_ = std::vector<Candidate>();
+  }
+  let_rest(resting);
   join_equal();
   std::size_t after = 0;
   for (const BundleId b : solved_) after += bundles_[b].count > 0;
   work_ = 0;
   patience_ =
-      rested * 8 > rooms_.size() || after * 8 < before * 7 ? 4 : std::min<std::uint64_t>(patience_ * 2, 256);
+      resting.size() * 8 > rooms || after * 8 < before * 7 ? 4 : std::min<std::uint64_t>(patience_ * 2, 256);
 }
 
-void FlowNetwork::let_rest(ResourceId id) {
-  Resource& r = resources_[id];
-  const std::vector<User> users = std::move(r.users);
-  r.users.clear();
+void FlowNetwork::begin_rest(Resource& r, const Rest& rest) {
+  if (free_rests_.empty()) {
+    if (rests_.empty()) rests_.reserve(resources_.size());
+    free_rests_.push_back(static_cast<std::uint32_t>(rests_.size()));
+    rests_.emplace_back();
+  }
+  r.room = free_rests_.back();
+  free_rests_.pop_back();
+  rests_[r.room] = rest;
   r.idle = true;
-  for (const User& u : users) {
-    Bundle& b = bundles_[u.who];
-    const std::uint64_t share = b.uses[u.use].share;
-    visit_flows(u.who, [&](Handle h) { add_idle_use(h, id, share); });
-    add_ceiling(u.who, {r.ceiling, id});
-    if (u.use + 1 < b.uses.size()) {
-      b.uses[u.use] = b.uses.back();
-      resources_[b.uses[u.use].resource].users[b.uses[u.use].place].use = u.use;
+}
+
+/// Moves what uses resources that have become idle from bundles to their flows, a bundle at a time: so lists of a size
+/// come free when others of that are needed.
+void FlowNetwork::let_rest(const std::vector<ResourceId>& resting) {
+  std::vector<BundleId> concerned;
+  for (const ResourceId id : resting) {
+    for (const User& u : resources_[id].users) {
+      if (bundles_[u.who].rising) continue;
+      bundles_[u.who].rising = true;
+      concerned.push_back(u.who);
     }
-    b.uses.pop_back();
+    resources_[id].users.forget();
+  }
+  for (const BundleId id : concerned) {
+    Bundle& b = bundles_[id];
+    b.rising = false;
+    const auto is_idle = [&](const Use& use) { return resources_[use.resource].idle; };
+    const auto idle = static_cast<std::size_t>(std::count_if(b.uses.begin(), b.uses.end(), is_idle));
+    visit_flows(id, [&](Handle h) { lists_.reserve(flows_[h].idle, flows_[h].idle.size() + idle); });
+    for (auto i = static_cast<std::uint32_t>(b.uses.size()); i-- > 0;) {
+      const Use use = b.uses[i];
+      if (!is_idle(use)) continue;
+      if (i + 1 < b.uses.size()) {
+        b.uses[i] = b.uses.back();
+        resources_[b.uses[i].resource].users[b.uses[i].place].use = i;
+      }
+      b.uses.pop_back();
+      visit_flows(id, [&](Handle h) { add_idle_use(h, use.resource, use.share); });
+      add_ceiling(id, use.resource);
+    }
+    lists_.shrink(b.uses);
   }
 }
 
@@ -381,26 +437,52 @@ void FlowNetwork::join_equal() {
     if (a.hash != b.hash) return a.hash < b.hash;
     return a.count != b.count ? a.count > b.count : a.bundle < b.bundle;
   });
-  for (std::size_t i = 0, into = 0; i < keys.size(); ++i) {
-    if (keys[i].hash != keys[into].hash) into = i;
-    if (i == into) continue;
-    if (clocks_[keys[i].bundle].sequence == clocks_[keys[into].bundle].sequence &&
-        same_uses(keys[i].bundle, keys[into].bundle)) {
-      join(keys[into].bundle, keys[i].bundle);
+  for (auto first = keys.begin(); first != keys.end();) {
+    const BundleId into = first->bundle;
+    const auto end = std::find_if(first, keys.end(), [&](const Key& k) { return k.hash != first->hash; });
+    std::size_t flows = 0, ceilings = 0;
+    for (auto k = first; k != end; ++k) {
+      flows += k->count;
+      ceilings += count_ceilings(k->bundle);
     }
+    for (auto k = first + 1; k != end; ++k) {
+      if (clocks_[k->bundle].sequence != clocks_[into].sequence || !same_uses(k->bundle, into)) continue;
+      make_room(crowd(into).flows, flows);
+      make_room(crowd(into).ceilings, ceilings);
+      join(into, k->bundle);
+    }
+    first = end;
   }
+}
+
+std::size_t FlowNetwork::count_ceilings(BundleId b) const {
+  const Clock& c = clocks_[b];
+  return c.crowd == kNone ? flows_[c.first].idle.size() : crowds_[c.crowd].ceilings.size();
+}
+
+void FlowNetwork::move_count(BundleId from, BundleId to, std::uint32_t flows) {
+  bundles_[from].count = (bundles_[from].count - flows) & kMostCounted;
+  bundles_[to].count = (bundles_[to].count + flows) & kMostCounted;
 }
 
 void FlowNetwork::join(BundleId into, BundleId from) {
   Crowd& a = crowd(into);
-  Crowd& b = crowd(from);
-  const LongInteger later = a.moved - b.moved;
-  for (const Handle h : b.flows) {
-    flows_[h].end += later;
+  if (lone(from)) {
+    const Handle h = clocks_[from].first;
+    flows_[h].end += a.moved;
     enter(into, h);
+    for (const Use& use : flows_[h].idle) add_ceiling(into, use.resource);
+  } else {
+    const Crowd& b = crowd(from);
+    const LongInteger later = a.moved - b.moved;
+    for (const Handle h : b.flows) {
+      flows_[h].end += later;
+      enter(into, h);
+    }
+    for (const Ceiling& c : b.ceilings) indexed_heap::push(a.ceilings, c, kLower, kUntold);
+    bundles_[into].ceiling = std::min(bundles_[into].ceiling, bundles_[from].ceiling);
   }
-  for (const Ceiling& c : b.ceilings) add_ceiling(into, c);
-  bundles_[into].count += std::exchange(bundles_[from].count, 0);
+  move_count(from, into, bundles_[from].count);
   drop(from);
 }
 

@@ -25,6 +25,9 @@ void FlowNetwork::reserve(std::size_t flows) {
   flows_.reserve(flows);
   bundles_.reserve(flows);
   clocks_.reserve(flows);
+  settled_.reserve(flows);
+  for (auto* const list : {&free_flows_, &free_bundles_, &solved_, &changed_, &reshaped_})
+    list->reserve(flows);
 }
 
 void FlowNetwork::touch(ResourceId r) {
@@ -58,19 +61,19 @@ FlowNetwork::Handle FlowNetwork::add(std::span<const filling::Part> parts, doubl
   flows_[h].changes = 0;
   flows_[h].place = 0;
   clocks_[b].first = h;
-  bundles_[b].uses.reserve(parts.size());
+  lists_.reserve(bundles_[b].uses, parts.size());
   bool alone_now = true;
   for (const auto& [resource, share, level] : parts) {
     Resource& r = resources_[resource];
     if (r.idle) {
       alone_now = false;
-      r.load += share;
-      if (level_alone(r) >= r.ceiling) {
+      rest(r).load += share;
+      if (level_alone(r) >= rest(r).ceiling) {
         add_idle_use(h, resource, share);
-        add_ceiling(b, {r.ceiling, resource});
+        add_ceiling(b, resource);
         continue;
       }
-      r.load -= share;
+      rest(r).load -= share;
       wake(resource);
     }
     alone_now = alone_now && r.users.empty();
@@ -86,7 +89,7 @@ FlowNetwork::Handle FlowNetwork::add(std::span<const filling::Part> parts, doubl
   }
   if (bundles_[b].uses.empty()) {
     const auto& idle = flows_[h].idle;
-    const auto tightest = std::min_element(idle.begin(), idle.end(), [&](const IdleUse& x, const IdleUse& y) {
+    const auto tightest = std::min_element(idle.begin(), idle.end(), [&](const Use& x, const Use& y) {
       return level_alone(resources_[x.resource]) < level_alone(resources_[y.resource]);
     });
     const ResourceId r = tightest->resource;
@@ -109,6 +112,7 @@ void FlowNetwork::remove(Handle h) {
   }
   if (felt) lowest_removed_ = std::min(lowest_removed_, b.level);
   while (!flows_[h].idle.empty()) remove_idle_use(h, static_cast<std::uint32_t>(flows_[h].idle.size() - 1));
+  lists_.clear(flows_[h].idle);
   if (flows_[h].place != kNone) leave(h);
   flows_[h].bundle = kNone;
   free_flows_.push_back(h);
@@ -125,7 +129,7 @@ double FlowNetwork::level_felt(const Resource& r) const {
       const Bundle& b = bundles_[u.who];
       const Use& use = b.uses[u.use];
       if (b.level < level) {
-        left -= static_cast<double>(use.used) * b.count / filling::kCapacityUnits;
+        left -= static_cast<double>(used(b, use)) * b.count / filling::kCapacityUnits;
       } else {
         rising += static_cast<double>(use.share) * b.count / filling::kShareUnits;
       }
@@ -136,7 +140,6 @@ double FlowNetwork::level_felt(const Resource& r) const {
 }
 
 inline void FlowNetwork::visit(ResourceId r) {
-  if (resources_[r].room != kNone) return;
   resources_[r].room = static_cast<std::uint32_t>(rooms_.size());
   rooms_.push_back({r, false, {}});
 }
@@ -145,8 +148,10 @@ inline void FlowNetwork::visit(ResourceId r) {
 /// resource joins those that it stops, and those at or above the level at which it would be full were all from
 /// `from` on to rise alike, since it stops nobody below.
 void FlowNetwork::gather(double from) {
-  if (touched_.size() > 2 * rooms_.capacity()) rooms_.reserve(touched_.size());
-  for (const ResourceId r : touched_) visit(r);
+  if (touched_.size() > rooms_.capacity()) rooms_.reserve(resources_.size());
+  for (const ResourceId r : touched_) {
+    if (resources_[r].room == kNone) visit(r);
+  }
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     const ResourceId id = rooms_[i].resource;
     Resource& r = resources_[id];
@@ -158,7 +163,7 @@ void FlowNetwork::gather(double from) {
       const Bundle& b = bundles_[u.who];
       const Use& use = b.uses[u.use];
       if (b.level < from) {
-        room.left -= use.used * b.count;
+        room.left -= used(b, use) * b.count;
       } else {
         room.rising += static_cast<filling::Load>(use.share) * b.count;
       }
@@ -172,14 +177,15 @@ void FlowNetwork::gather(double from) {
           b.rising = true;
           solved_.push_back(u.who);
           for (const Use& other : b.uses) {
-            if (resources_[other.resource].room < i) {  // where it was thought to stay
-              rooms_[resources_[other.resource].room].room.unfix(other.share, other.used, b.count);
-            } else {
+            const std::uint32_t where = resources_[other.resource].room;
+            if (where < i) {  // where it was thought to stay
+              rooms_[where].room.unfix(other.share, used(b, other), b.count);
+            } else if (where == kNone) {
               visit(other.resource);
             }
           }
         } else {
-          room.fix(b.uses[u.use].share, b.uses[u.use].used, b.count);
+          room.fix(b.uses[u.use].share, used(b, b.uses[u.use]), b.count);
         }
       }
     }
@@ -190,22 +196,22 @@ void FlowNetwork::gather(double from) {
 void FlowNetwork::note_level(BundleId id, double level) {
   Bundle& b = bundles_[id];
   if (level == b.level) return;
+  if (b.noted == kNone) {
+    b.noted = static_cast<std::uint32_t>(changed_.size());
+    changed_.push_back(id);
+    settled_.push_back(b.level);
+  }
   b.level = level;
-  if (b.noted) return;
-  b.noted = true;
-  noted_.push_back(id);
 }
 
 void FlowNetwork::fix(BundleId id, double level) {
   note_level(id, level);
   Bundle& b = bundles_[id];
   b.rising = false;
-  if (b.ceiling <= level) passed_.push_back(id);
-  for (Use& use : b.uses) {
-    const Resource& r = resources_[use.resource];
-    use.used = filling::Room::use(use.share, level, r.capacity);
-    RoomOf& room = rooms_[r.room];
-    room.room.fix(use.share, use.used, b.count);
+  if (b.ceiling <= step_of(level)) passed_.push_back(id);
+  for (const Use& use : b.uses) {
+    RoomOf& room = rooms_[resources_[use.resource].room];
+    room.room.fix(use.share, used(b, use), b.count);
     room.stale = true;
   }
 }
@@ -217,7 +223,7 @@ void FlowNetwork::fill() {
     return a.level != b.level ? a.level < b.level : rooms_[a.room].resource < rooms_[b.room].resource;
   };
   const auto untold = [](const Candidate&, std::size_t) {};
-  if (rooms_.size() > 2 * candidates_.capacity()) candidates_.reserve(rooms_.size());
+  if (rooms_.size() > candidates_.capacity()) candidates_.reserve(rooms_.capacity());
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     if (rooms_[i].room.rising == 0) continue;
     candidates_.push_back({rooms_[i].room.level(resources_[rooms_[i].resource].capacity), i});
@@ -254,7 +260,7 @@ void FlowNetwork::solve(double from) {
 }
 
 FlowNetwork::Newcomer FlowNetwork::alone(BundleId b, std::span<const filling::Part> parts) const {
-  Newcomer n{b, kNew, kNone};
+  Newcomer n{kNew, b, kNone};
   for (const filling::Part& part : parts) {
     const double here =
         part.level > 0 ? part.level : part.with_level(resources_[part.resource].capacity).level;
@@ -265,24 +271,16 @@ FlowNetwork::Newcomer FlowNetwork::alone(BundleId b, std::span<const filling::Pa
   return n;
 }
 
-void FlowNetwork::take_uses(const Newcomer& n) {
-  Bundle& b = bundles_[n.bundle];
-  b.bottleneck = n.bottleneck;
-  for (Use& use : b.uses)
-    use.used = filling::Room::use(use.share, n.level, resources_[use.resource].capacity);
-}
-
 void FlowNetwork::settle_alone(Handle h, SimTime since, std::uint64_t sequence) {
   const BundleId id = flows_[h].bundle;
   if (newcomers_.empty() || newcomers_.back().bundle != id)
     throw std::logic_error("a flow that was alone is not");
   const Newcomer n = newcomers_.back();
   newcomers_.pop_back();
-  take_uses(n);
+  bundles_[id].bottleneck = n.bottleneck;
   bundles_[id].level = n.level;
   clocks_[id].since = since;
   clocks_[id].sequence = sequence;
-  clocks_[id].settled = n.level;
   flows_[h].changes = 1;
 }
 
@@ -293,7 +291,7 @@ bool FlowNetwork::settle_newcomers() {
     if (!touched_.empty() && std::any_of(b.uses.begin(), b.uses.end(),
                                          [&](const Use& use) { return resources_[use.resource].touched; }))
       continue;
-    take_uses(n);
+    b.bottleneck = n.bottleneck;
     note_level(n.bundle, n.level);
   }
   return std::all_of(touched_.begin(), touched_.end(),
@@ -359,20 +357,20 @@ static double raised(double level) {
 }
 
 /// To where the settled level has brought the flows of a bundle.
-void FlowNetwork::advance_clock(BundleId id, SimTime now) {
+void FlowNetwork::advance_clock(BundleId id, double settled, SimTime now) {
   Clock& c = clocks_[id];
   MovingFlow& first = flows_[c.first];
   if (first.changes == kYoung) {
-    const LongInteger moved = clock_of(raised(c.settled), static_cast<std::uint64_t>((now - c.since).ps));
-    if (c.crowd == nullptr) {
+    const LongInteger moved = clock_of(raised(settled), static_cast<std::uint64_t>((now - c.since).ps));
+    if (c.crowd == kNone) {
       first.end -= moved;
     } else {
-      c.crowd->moved += moved;
+      crowds_[c.crowd].moved += moved;
     }
     return;
   }
   if (first.changes > 0) {
-    const double rate = filling::rate_at(c.settled, first.scale);
+    const double rate = filling::rate_at(settled, first.scale);
     first.left = std::max(0.0, first.left - rate * to_seconds(now - c.since).value);
   }
   if (++first.changes < kYoung) return;
@@ -381,23 +379,24 @@ void FlowNetwork::advance_clock(BundleId id, SimTime now) {
 }
 
 void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
-  for (const BundleId id : noted_) {
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    const BundleId id = changed_[i];
     Bundle& b = bundles_[id];
-    Clock& c = clocks_[id];
-    b.noted = false;
-    if (b.level == c.settled) continue;
-    advance_clock(id, now);
-    c.since = now;
-    c.sequence = sequence;
-    c.settled = b.level;
-    changed_.push_back(id);
+    b.noted = kNone;
+    if (b.level == settled_[i]) continue;
+    advance_clock(id, settled_[i], now);
+    clocks_[id].since = now;
+    clocks_[id].sequence = sequence;
+    changed_[changed++] = id;
   }
-  noted_.clear();
+  changed_.resize(changed);
+  settled_.clear();
 }
 
 LongInteger FlowNetwork::left(const MovingFlow& f) const {
-  const Crowd* crowd = clocks_[f.bundle].crowd.get();
-  return crowd == nullptr ? f.end : f.end - crowd->moved;
+  const std::uint32_t crowd = clocks_[f.bundle].crowd;
+  return crowd == kNone ? f.end : f.end - crowds_[crowd].moved;
 }
 
 double FlowNetwork::ticks_left(Handle h) const {

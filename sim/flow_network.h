@@ -19,15 +19,17 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <deque>
 #include <limits>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "sim/fair_share.h"
 #include "sim/long_integer.h"
 #include "sim/program.h"
+#include "sim/short_lists.h"
 #include "units/sim_time.h"
 
 namespace trnplan::sim {
@@ -75,17 +77,17 @@ class FlowNetwork {
   template <class Visit>
   void visit_flows(BundleId b, Visit&& visit) const {
     const Clock& c = clocks_[b];
-    if (c.crowd != nullptr) {
-      for (const Handle h : c.crowd->flows) visit(h);
+    if (c.crowd != kNone) {
+      for (const Handle h : crowds_[c.crowd].flows) visit(h);
     } else if (c.first != kNone) {
       visit(c.first);
     }
   }
   /// True if the bundle has never had more than one flow.
-  bool lone(BundleId b) const { return clocks_[b].crowd == nullptr; }
+  bool lone(BundleId b) const { return clocks_[b].crowd == kNone; }
   /// The flow that ends first keeps its rate, but is no longer among its bundle's.
   void take_out_first(BundleId b);
-  bool has_rate(BundleId b) const { return clocks_[b].settled != kNew; }
+  bool has_rate(BundleId b) const { return bundles_[b].level != kNew; }
   /// Time and settle() of the last change of the bundle's rate.
   SimTime since(BundleId b) const { return clocks_[b].since; }
   std::uint64_t sequence(BundleId b) const { return clocks_[b].sequence; }
@@ -104,11 +106,12 @@ class FlowNetwork {
  private:
   static constexpr double kNew = std::numeric_limits<double>::infinity();
   static constexpr double kMostRatio = 0x1p80;
+  static constexpr std::size_t kMany = 4096;  ///< resources of a solution from which on its memory is given back
 
-  struct IdleUse {
+  struct Use {
+    std::uint64_t share;  ///< filling::share_of
     ResourceId resource;
     std::uint32_t place;  ///< in the resource's users
-    std::uint64_t share;
   };
   /// Changes of its rate until which a flow counts its progress by itself, as a double, which is cheaper: most
   /// flows end before. Then it is exact and may join others. The count is the flow's, so bundles change no
@@ -116,47 +119,51 @@ class FlowNetwork {
   static constexpr std::uint8_t kYoung = 32;
 
   struct MovingFlow {
-    LongInteger end;  ///< by the clock of its bundle, when it is no longer young
-    double left = 1;  ///< young: progress still to make, as of its bundle's `since`
+    union {
+      double left;      ///< young: progress still to make, as of its bundle's `since`
+      LongInteger end;  ///< by the clock of its bundle, when it is no longer young
+    };
     double scale = 0;
     BundleId bundle = kNone;
     std::uint32_t place = kNone;  ///< in the bundle's flows
     std::uint32_t owner = 0;
     std::uint8_t changes = 0;  ///< of its rate, up to kYoung
-    std::vector<IdleUse> idle;
+    ShortList<Use> idle;       ///< of idle resources
+
+    MovingFlow() : left(1) {}
   };
-  struct Use {
-    ResourceId resource;
-    std::uint32_t place;  ///< in the resource's users
-    std::uint64_t share;  ///< filling::share_of
-    std::uint64_t used;   ///< filling::Room::use at the bundle's level, of one flow
-  };
-  /// A level at which an idle resource must be looked at.
+  /// A level, rounded down by 2^-20 at most: numbers ascend with levels.
+  static std::uint32_t step_of(double level) {
+    return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(level) >> 32);
+  }
+  static constexpr std::uint32_t kNoCeiling = 0xffffffffu;
+  /// A step at which an idle resource must be looked at.
   struct Ceiling {
-    double level;
+    std::uint32_t step;
     ResourceId resource;
   };
+  static constexpr std::uint32_t kMostCounted = (1u << 30) - 1;  ///< flows of a bundle
   /// Bundles and, apart from them since they are seldom needed together, their clocks.
   struct Bundle {
-    std::vector<Use> uses;
+    ShortList<Use> uses;
     double level = kNew;
-    double ceiling = kNew;          ///< the lowest of Crowd::ceilings
-    std::uint32_t count = 0;        ///< flows, those taken out included
-    ResourceId bottleneck = kNone;  ///< where it was fixed
-    bool rising = false, noted = false, reshaped = false;
+    ResourceId bottleneck = kNone;       ///< where it was fixed
+    std::uint32_t noted = kNone;         ///< in changed_, during settle()
+    std::uint32_t ceiling = kNoCeiling;  ///< the lowest of Crowd::ceilings
+    std::uint32_t count : 30 = 0;        ///< flows, those taken out included
+    std::uint32_t rising : 1 = 0, reshaped : 1 = 0;
   };
   /// State that a bundle of one flow does not need: its ceilings are those of the flow's idle resources.
   struct Crowd {
     LongInteger moved;              ///< the clock as of `since`; zero without a crowd
     std::vector<Handle> flows;      ///< a heap by end, then owner
-    std::vector<Ceiling> ceilings;  ///< a heap by level; at least one for each idle resource of its flows
+    std::vector<Ceiling> ceilings;  ///< a heap; at least one for each idle resource of its flows
   };
   struct Clock {
     SimTime since;
     std::uint64_t sequence = 0;
-    double settled = kNew;  ///< level as of the end of the last settle()
     Handle first = kNone;
-    std::unique_ptr<Crowd> crowd;
+    std::uint32_t crowd = kNone;  ///< in crowds_
   };
   struct User {
     std::uint32_t who;  ///< bundle; of an idle resource flow
@@ -164,14 +171,17 @@ class FlowNetwork {
   };
   struct Resource {
     double capacity = 0;
-    std::vector<User> users;
-    filling::Load load = 0;      ///< idle: the sum of shares
-    double ceiling = 0;          ///< idle: all flows of it are below
-    std::uint32_t room = kNone;  ///< in rooms_, during settle()
+    ShortList<User> users;
+    std::uint32_t room = kNone;  ///< in rooms_, during settle(); if it is idle in rests_
     std::uint32_t visits = 0;    ///< what it cost since it was last needed
     std::uint8_t wakes = 0;      ///< how often it was idle in vain
     bool idle = false;
     bool touched = false, grown = false;  ///< since the last settle(): users changed; a flow came
+  };
+  /// State of an idle resource.
+  struct Rest {
+    filling::Load load = 0;  ///< the sum of shares
+    double ceiling = 0;      ///< all flows of it are below
   };
   struct RoomOf {
     ResourceId resource;
@@ -184,15 +194,18 @@ class FlowNetwork {
   };
   /// A flow that came when nobody else used its resources, and what it gets if that stays so.
   struct Newcomer {
-    BundleId bundle;
     double level;
+    BundleId bundle;
     ResourceId bottleneck;
   };
 
   void touch(ResourceId r);
   Newcomer alone(BundleId b, std::span<const filling::Part> parts) const;
-  void take_uses(const Newcomer& n);
   bool settle_newcomers();
+  /// Units of capacity that a flow of a bundle takes of a resource that it uses.
+  std::uint64_t used(const Bundle& b, const Use& use) const {
+    return filling::Room::use(use.share, b.level, resources_[use.resource].capacity);
+  }
   double level_felt(const Resource& r) const;
   void solve(double from);
   void gather(double from);
@@ -200,7 +213,7 @@ class FlowNetwork {
   void fill();
   void fix(BundleId b, double level);
   void note_level(BundleId b, double level);
-  void advance_clock(BundleId b, SimTime now);
+  void advance_clock(BundleId b, double settled, SimTime now);
   void advance_clocks(SimTime now, std::uint64_t sequence);
   void forget_changes();
 
@@ -216,15 +229,21 @@ class FlowNetwork {
   void remove_idle_use(Handle h, std::uint32_t use);
   Crowd& crowd(BundleId b);
   LongInteger left(const MovingFlow& f) const;
-  void add_ceiling(BundleId b, Ceiling ceiling);
+  void add_ceiling(BundleId b, ResourceId r);
   void take_passed(BundleId b);
   double level_alone(const Resource& r) const;
+  Rest& rest(const Resource& r) { return rests_[r.room]; }
+  const Rest& rest(const Resource& r) const { return rests_[r.room]; }
+  void end_rest(Resource& r);
   void wake(ResourceId r);
   BundleId split(BundleId b);
   double wake_passed();
   void make_bundles();
-  void let_rest(ResourceId r);
+  void begin_rest(Resource& r, const Rest& rest);
+  void let_rest(const std::vector<ResourceId>& resting);
   void join_equal();
+  std::size_t count_ceilings(BundleId b) const;
+  void move_count(BundleId from, BundleId to, std::uint32_t flows);
   void join(BundleId into, BundleId b);
   bool same_uses(BundleId a, BundleId b) const;
 
@@ -235,11 +254,16 @@ class FlowNetwork {
   /// 2^-80 times as much is exact. Below that levels lose bits, always the same.
   int exponent_ = 0;
   std::vector<Resource> resources_;
+  std::vector<Rest> rests_;
+  std::vector<std::uint32_t> free_rests_;
+  ShortLists lists_;
   std::vector<MovingFlow> flows_;
   std::vector<Handle> free_flows_;
   std::vector<Bundle> bundles_;
   std::vector<Clock> clocks_;
   std::vector<BundleId> free_bundles_;
+  std::deque<Crowd> crowds_;
+  std::vector<std::uint32_t> free_crowds_;
   std::vector<ResourceId> touched_;  ///< whose users somebody else may feel
   std::vector<Newcomer> newcomers_;  ///< since the last settle()
   bool unsettled_ = false;
@@ -247,7 +271,8 @@ class FlowNetwork {
       kNew;  ///< level of the lowest flow removed since the last settle(), if it was felt
   std::vector<filling::Part> own_parts_;  ///< of a flow that came with weights
   std::vector<RoomOf> rooms_;
-  std::vector<BundleId> solved_, noted_, changed_, reshaped_, passed_;
+  std::vector<double> settled_;  ///< levels of changed_ as of the end of the last settle()
+  std::vector<BundleId> solved_, changed_, reshaped_, passed_;
   std::vector<ResourceId> taken_;
   std::vector<Candidate> candidates_;
   std::uint64_t work_ = 0;      ///< since bundles were last made

@@ -14,10 +14,10 @@ namespace trnplan::sim {
 /// Edges of the task graph: dependencies, and the order of each device's queue.
 class Successors {
  public:
-  explicit Successors(const Program& p)
-      : waiting_for(p.tasks().size(), 0),
-        first_(p.tasks().size() + 1, 0),
-        after_(p.tasks().size(), Run::kNone) {
+  explicit Successors(const Program& p) : waiting_for(p.tasks().size(), 0) {
+    if (p.task_devices().empty() && p.dependencies().empty()) return;
+    first_.resize(p.tasks().size() + 1);
+    after_.resize(p.tasks().size(), Run::kNone);
     const std::vector<std::pair<TaskId, TaskId>> others = follow_queues(p);
     for (const auto* edges : {&p.dependencies(), &others}) {
       for (const auto& [from, to] : *edges) ++first_[from + 1];
@@ -38,6 +38,7 @@ class Successors {
   /// Calls `visit` for dependencies in their order, then for the next tasks in the queues.
   template <class Visit>
   void each(TaskId t, Visit&& visit) const {
+    if (first_.empty()) return;
     for (std::uint32_t e = first_[t]; e < first_[t + 1]; ++e) visit(next_[e]);
     if (after_[t] != Run::kNone) visit(after_[t]);
   }
@@ -66,7 +67,7 @@ class Successors {
     return others;
   }
 
-  std::vector<std::uint32_t> first_;  ///< task -> range in `next_`
+  std::vector<std::uint32_t> first_;  ///< task -> range in `next_`; empty without edges
   std::vector<TaskId> next_;
   std::vector<TaskId> after_;  ///< by task of one device
 };
