@@ -188,6 +188,10 @@ StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bo
   return Emitter(parts, layout, expand, segments, parts.micro_batches, nullptr, jitter).run();
 }
 
+StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand) {
+  return Emitter(parts, layout, expand, false, micro_batches, nullptr, nullptr).run();
+}
+
 StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
                             bool segments) {
   PeriodFinder period;

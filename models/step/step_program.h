@@ -112,7 +112,9 @@ struct StepProgram {
 /// that has its stage to itself are a series.
 StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments = false,
                          Jitter* jitter = nullptr);
-/// Writes the program of a step with that many micro-batches instead, and records its period.
+/// Writes the program of a step with that many micro-batches instead.
+StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand);
+/// The same without series, and records its period.
 StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
                             bool segments);
 

@@ -124,48 +124,6 @@ StepRun run_unfolded(const StepParts& p, Layout& layout, bool expand, bool segme
 
 namespace {
 
-/// Searches for a rhythm: runs `few` micro-batches, then more. Calls `without` with runs that have none. Sets
-/// `tasks` to those of the whole step, as far as known.
-template <class Without>
-std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expand, int whole, bool segments,
-                                   std::int64_t& tasks, Without&& without) {
-  const int round = p.round(), m = p.micro_batches;
-  const int unit = unit_of(p), first = (whole + round - 1) / round * round;
-  if (m < first + 2 * unit) return std::nullopt;
-  const int rest = first + (m - first) % unit;  // so that whole units are left
-  std::int64_t most_in_vain = kTasksInVain;
-  // A step that is not extrapolated needs no program to see that it comes to no rhythm.
-  const bool few_tasks = expand && most_tasks(p, layout) <= kTasksRunWhole;
-  // Without a rhythm, at most half of the micro-batches are run in vain.
-  for (std::int64_t few = unit; (few == unit ? 2 : 4) * few <= m - rest; few *= 2) {
-    int tried = static_cast<int>(rest + few);
-    if (tasks / m * tried > most_in_vain || passes_of(p, tried) > kMostPasses) break;
-    for (int spare = 0; tried + spare < m;) {
-      tried += spare;
-      if (few_tasks && !may_repeat(period_in_actions(tried, p))) break;
-      StepRun r{make_program_of(tried, p, layout, expand, segments), {}};
-      keep_whole(r.step, whole);
-      tasks = static_cast<std::int64_t>(r.step.program.tasks().size()) / tried * m;
-      // Where many are kept whole, the part searched after them is comparatively small.
-      if (few == unit) most_in_vain = std::max(most_in_vain, 2 * (tasks / m * (tried + unit)));
-      // Steps that are not extrapolated have no use for a run without a rhythm.
-      if (tasks <= kTasksRunWhole && !may_repeat(r.step.repeats)) break;
-      r.run = sim::execute(r.step.program, r.step.repeats);
-      if (!r.run.rhythm) {
-        if (spare == 0) without(r);
-        break;
-      }
-      const auto periods = static_cast<int>(r.run.rhythm->tasks / r.step.repeats.period);
-      const int each = periods * r.step.micro_batches_of_period;
-      r.repeats = (m - tried) / each;
-      if ((m - tried) % each == 0) return r;
-      if (spare > 0) break;
-      spare = (m - tried) % each;
-    }
-  }
-  return std::nullopt;
-}
-
 /// The critical path as parts that start and end with the step's first and last task. Of repeated parts the
 /// first and the last time are separate.
 std::vector<sim::PathPart> path_of(const StepRun& r) {
@@ -319,13 +277,87 @@ std::optional<SimTime> slowest_pace(const StepRun& r, int lanes, int unit) {
   return slowest;
 }
 
+/// What a search for a rhythm has tried in vain, and the number of all tasks as far as known.
+struct InVain {
+  struct Try {
+    int micro_batches = 0;
+    std::optional<StepTimes> times;  ///< absent if it was put off
+    std::optional<SimTime> pace;     ///< slowest_pace()
+  };
+  std::vector<Try> tries;  ///< each with twice as many units as the previous, and the same rest
+  std::int64_t tasks = 0;
+};
+
+/// True if a run of these tasks comes to so few instants that most rhythms show in none.
+bool compares_few(const sim::Repeats& r) {
+  constexpr sim::TaskId kFew = 4;
+  return !may_repeat(r) || (r.beyond - r.first) / r.period < kFew;
+}
+
+/// Searches for a rhythm: runs `few` micro-batches, then more. Puts off runs of large steps that likely show none,
+/// if it may: a longer run comes by the same instants. What it has not run and has run in vain is in `vain`.
+std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expand, int whole, bool segments,
+                                   bool may_put_off, InVain& vain) {
+  const int round = p.round(), m = p.micro_batches;
+  const int unit = unit_of(p), first = (whole + round - 1) / round * round;
+  if (m < first + 2 * unit) return std::nullopt;
+  const int rest = first + (m - first) % unit;  // so that whole units are left
+  std::int64_t most_in_vain = kTasksInVain;
+  std::int64_t& tasks = vain.tasks;
+  // A step that is not extrapolated needs no program to see that it comes to no rhythm.
+  const bool few_tasks = expand && most_tasks(p, layout) <= kTasksRunWhole;
+  // Without a rhythm, at most half of the micro-batches are run in vain.
+  const auto tries = [&](std::int64_t few) {
+    const std::int64_t tried = rest + few;
+    return (few == unit ? 2 : 4) * few <= m - rest && tasks / m * tried <= most_in_vain &&
+           passes_of(p, static_cast<int>(tried)) <= kMostPasses;
+  };
+  bool found = false;
+  for (std::int64_t few = unit; tries(few); few *= 2) {
+    int tried = static_cast<int>(rest + few);
+    for (int spare = 0; tried + spare < m;) {
+      tried += spare;
+      if (few_tasks && !may_repeat(period_in_actions(tried, p))) break;
+      StepRun r{make_program_of(tried, p, layout, expand, segments), {}};
+      keep_whole(r.step, whole);
+      tasks = static_cast<std::int64_t>(r.step.program.tasks().size()) / tried * m;
+      // Where many are kept whole, the part searched after them is comparatively small.
+      if (few == unit) most_in_vain = std::max(most_in_vain, 2 * (tasks / m * (tried + unit)));
+      // Steps that are not extrapolated have no use for a run without a rhythm.
+      if (tasks <= kTasksRunWhole && !may_repeat(r.step.repeats)) break;
+      if (may_put_off && tasks > kTasksRunWhole && compares_few(r.step.repeats) && tries(2 * few)) {
+        vain.tries.push_back({tried, {}, {}});
+        break;
+      }
+      r.run = sim::execute(r.step.program, r.step.repeats);
+      if (!r.run.rhythm) {
+        if (spare == 0)
+          vain.tries.push_back({tried, times_of(r, p), slowest_pace(r, p.stages * layout.lanes(0), unit)});
+        break;
+      }
+      found = true;
+      const auto periods = static_cast<int>(r.run.rhythm->tasks / r.step.repeats.period);
+      const int each = periods * r.step.micro_batches_of_period;
+      r.repeats = (m - tried) / each;
+      if ((m - tried) % each == 0) return r;
+      if (spare > 0) break;
+      spare = (m - tried) % each;
+    }
+  }
+  const bool put_off =
+      std::any_of(vain.tries.begin(), vain.tries.end(), [](const auto& t) { return !t.times; });
+  // A rhythm that did not go into the rest, or no run at the end: what was put off may have come to one.
+  if (!put_off || (!found && vain.tries.back().times)) return std::nullopt;
+  vain = {};
+  return find_rhythm(p, layout, expand, whole, segments, false, vain);
+}
+
 }  // namespace
 
 StepRun run_folded(const StepParts& p, Layout& layout, bool expand, int whole, bool segments) {
-  std::int64_t tasks = 0;
-  auto found = find_rhythm(p, layout, expand, whole, segments, tasks, [](const StepRun&) {});
-  if (found) return std::move(*found);
-  if (tasks > kMostTasks) throw_too_many();
+  InVain vain;
+  if (auto found = find_rhythm(p, layout, expand, whole, segments, true, vain)) return std::move(*found);
+  if (vain.tasks > kMostTasks) throw_too_many();
   return run_unfolded(p, layout, expand, segments);
 }
 
@@ -333,27 +365,39 @@ StepTimes time_unfolded(const StepParts& p, Layout& layout, bool expand, Jitter*
   return times_of(run_unfolded(p, layout, expand, false, jitter), p);
 }
 
-StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {
-  const int unit = unit_of(p);
-  std::vector<StepTimes> tried;  // each with twice as many units as the previous, and the same rest
-  std::optional<StepTimes> grown_step;
-  const auto look = [&](const StepRun& r) {
-    tried.push_back(times_of(r, p));
-    grown_step.reset();
-    const std::size_t n = tried.size();
-    if (n < 3) return;
-    const StepTimes &first = tried[n - 3], &second = tried[n - 2], &third = tried[n - 1];
-    const std::int64_t units = std::int64_t{1} << (n - 3);  // of the first of the three
-    const SimTime growth = third.end - second.end;          // of twice as many
-    const auto pace = slowest_pace(r, p.stages * layout.lanes(0), unit);
-    if (!pace || !is_alike(second, third) || !is_near((second.end - first.end) * 2, growth)) return;
-    if (!is_near(std::max(*pace * units * 2, growth), growth)) return;
-    grown_step = grown(second, third, p.micro_batches / unit - 4 * units, 2 * units);
+namespace {
+
+/// The times of a step by the growth of those that were tried in vain; absent where it does not grow evenly.
+std::optional<StepTimes> extrapolated(const StepParts& p, Layout& layout, bool expand, const InVain& vain) {
+  const std::size_t n = vain.tries.size();
+  if (n < 3) return std::nullopt;
+  const auto times_at = [&](std::size_t i) {
+    const InVain::Try& t = vain.tries[i];
+    if (t.times) return *t.times;
+    StepRun r{make_program_of(t.micro_batches, p, layout, expand), {}};
+    r.run = sim::execute(r.step.program);
+    return times_of(r, p);
   };
-  std::int64_t tasks = 0;
-  if (const auto found = find_rhythm(p, layout, expand, 0, false, tasks, look)) return times_of(*found, p);
-  if (grown_step && tasks > kTasksRunWhole) return std::move(*grown_step);
-  if (tasks > kMostTasks) throw_too_many();
+  const int unit = unit_of(p);
+  const std::int64_t units = std::int64_t{1} << (n - 3);  // of the first of the three
+  const std::optional<SimTime> pace = vain.tries[n - 1].pace;
+  if (!pace) return std::nullopt;
+  const StepTimes first = times_at(n - 3), second = times_at(n - 2), third = times_at(n - 1);
+  const SimTime growth = third.end - second.end;  // of twice as many
+  if (!is_alike(second, third) || !is_near((second.end - first.end) * 2, growth)) return std::nullopt;
+  if (!is_near(std::max(*pace * units * 2, growth), growth)) return std::nullopt;
+  return grown(second, third, p.micro_batches / unit - 4 * units, 2 * units);
+}
+
+}  // namespace
+
+StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {
+  InVain vain;
+  if (const auto found = find_rhythm(p, layout, expand, 0, false, true, vain)) return times_of(*found, p);
+  if (vain.tasks > kTasksRunWhole) {
+    if (auto step = extrapolated(p, layout, expand, vain)) return std::move(*step);
+  }
+  if (vain.tasks > kMostTasks) throw_too_many();
   return time_unfolded(p, layout, expand);
 }
 
