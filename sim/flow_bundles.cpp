@@ -33,13 +33,14 @@ void take_user(ShortList<User>& users, std::uint32_t place, Moved&& moved) {
 }  // namespace
 
 FlowNetwork::BundleId FlowNetwork::new_bundle() {
-  if (free_bundles_.empty()) {
-    free_bundles_.push_back(static_cast<BundleId>(bundles_.size()));
+  BundleId id = free_bundle_;
+  if (id == kNone) {
+    id = static_cast<BundleId>(bundles_.size());
     bundles_.emplace_back();
     clocks_.emplace_back();
+  } else {
+    free_bundle_ = bundles_[id].bottleneck;
   }
-  const BundleId id = free_bundles_.back();
-  free_bundles_.pop_back();
   Bundle& b = bundles_[id];
   b.level = kNew;
   b.ceiling = kNoCeiling;
@@ -84,7 +85,7 @@ void FlowNetwork::drop(BundleId id) {
   clocks_[id].first = kNone;
   if (b.level == kNew) std::erase_if(newcomers_, [&](const Newcomer& n) { return n.bundle == id; });
   reshape(id);
-  free_bundles_.push_back(id);
+  b.bottleneck = std::exchange(free_bundle_, id);
 }
 
 bool FlowNetwork::ends_before(Handle a, Handle b) const {
@@ -207,7 +208,8 @@ double FlowNetwork::level_alone(const Resource& r) const {
 }
 
 void FlowNetwork::end_rest(Resource& r) {
-  free_rests_.push_back(std::exchange(r.room, kNone));
+  rest(r).load = std::exchange(free_rest_, r.room);
+  r.room = kNone;
   r.idle = false;
 }
 
@@ -357,13 +359,14 @@ void FlowNetwork::make_bundles() {
 }
 
 void FlowNetwork::begin_rest(Resource& r, const Rest& rest) {
-  if (free_rests_.empty()) {
+  r.room = free_rest_;
+  if (r.room == kNone) {
     if (rests_.empty()) rests_.reserve(resources_.size());
-    free_rests_.push_back(static_cast<std::uint32_t>(rests_.size()));
+    r.room = static_cast<std::uint32_t>(rests_.size());
     rests_.emplace_back();
+  } else {
+    free_rest_ = static_cast<std::uint32_t>(rests_[r.room].load);
   }
-  r.room = free_rests_.back();
-  free_rests_.pop_back();
   rests_[r.room] = rest;
   r.idle = true;
 }

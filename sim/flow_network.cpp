@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/indexed_heap.h"
 
@@ -26,8 +27,7 @@ void FlowNetwork::reserve(std::size_t flows) {
   bundles_.reserve(flows);
   clocks_.reserve(flows);
   settled_.reserve(flows);
-  for (auto* const list : {&free_flows_, &free_bundles_, &solved_, &changed_, &reshaped_})
-    list->reserve(flows);
+  for (auto* const list : {&solved_, &changed_, &reshaped_}) list->reserve(flows);
 }
 
 void FlowNetwork::touch(ResourceId r) {
@@ -45,12 +45,13 @@ FlowNetwork::Handle FlowNetwork::add(const Flow& flow, std::uint32_t owner) {
 
 FlowNetwork::Handle FlowNetwork::add(std::span<const filling::Part> parts, double scale,
                                      std::uint32_t owner) {
-  if (free_flows_.empty()) {
-    free_flows_.push_back(static_cast<Handle>(flows_.size()));
+  Handle h = free_flow_;
+  if (h == kNone) {
+    h = static_cast<Handle>(flows_.size());
     flows_.emplace_back();
+  } else {
+    free_flow_ = flows_[h].place;
   }
-  const Handle h = free_flows_.back();
-  free_flows_.pop_back();
   const BundleId b = new_bundle();
   unsettled_ = true;
   bundles_[b].count = 1;
@@ -115,7 +116,7 @@ void FlowNetwork::remove(Handle h) {
   lists_.clear(flows_[h].idle);
   if (flows_[h].place != kNone) leave(h);
   flows_[h].bundle = kNone;
-  free_flows_.push_back(h);
+  flows_[h].place = std::exchange(free_flow_, h);
   if (--b.count == 0) drop(id);
 }
 

@@ -106,7 +106,8 @@ class FlowNetwork {
  private:
   static constexpr double kNew = std::numeric_limits<double>::infinity();
   static constexpr double kMostRatio = 0x1p80;
-  static constexpr std::size_t kMany = 4096;  ///< resources of a solution from which on its memory is given back
+  static constexpr std::size_t kMany =
+      4096;  ///< resources of a solution from which on its memory is given back
 
   struct Use {
     std::uint64_t share;  ///< filling::share_of
@@ -125,7 +126,7 @@ class FlowNetwork {
     };
     double scale = 0;
     BundleId bundle = kNone;
-    std::uint32_t place = kNone;  ///< in the bundle's flows
+    std::uint32_t place = kNone;  ///< in the bundle's flows; of a free one the next that is free
     std::uint32_t owner = 0;
     std::uint8_t changes = 0;  ///< of its rate, up to kYoung
     ShortList<Use> idle;       ///< of idle resources
@@ -147,7 +148,7 @@ class FlowNetwork {
   struct Bundle {
     ShortList<Use> uses;
     double level = kNew;
-    ResourceId bottleneck = kNone;       ///< where it was fixed
+    ResourceId bottleneck = kNone;       ///< where it was fixed; of a free one the next that is free
     std::uint32_t noted = kNone;         ///< in changed_, during settle()
     std::uint32_t ceiling = kNoCeiling;  ///< the lowest of Crowd::ceilings
     std::uint32_t count : 30 = 0;        ///< flows, those taken out included
@@ -180,7 +181,7 @@ class FlowNetwork {
   };
   /// State of an idle resource.
   struct Rest {
-    filling::Load load = 0;  ///< the sum of shares
+    filling::Load load = 0;  ///< the sum of shares; of a free one the next that is free
     double ceiling = 0;      ///< all flows of it are below
   };
   struct RoomOf {
@@ -255,13 +256,13 @@ class FlowNetwork {
   int exponent_ = 0;
   std::vector<Resource> resources_;
   std::vector<Rest> rests_;
-  std::vector<std::uint32_t> free_rests_;
   ShortLists lists_;
   std::vector<MovingFlow> flows_;
-  std::vector<Handle> free_flows_;
   std::vector<Bundle> bundles_;
   std::vector<Clock> clocks_;
-  std::vector<BundleId> free_bundles_;
+  Handle free_flow_ = kNone;
+  BundleId free_bundle_ = kNone;
+  std::uint32_t free_rest_ = kNone;
   std::deque<Crowd> crowds_;
   std::vector<std::uint32_t> free_crowds_;
   std::vector<ResourceId> touched_;  ///< whose users somebody else may feel

@@ -52,7 +52,7 @@ class ShortList {
 
 class ShortLists {
  public:
-  /// `few`: entries that there is room for when there are two.
+  /// `few`: entries that there is room for when there are two, at least that many.
   template <class T>
   void push(ShortList<T>& list, const T& entry, std::size_t few = 2) {
     const std::size_t size = list.size();
