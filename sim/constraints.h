@@ -180,7 +180,8 @@ class Constraints {
   }
 
   const Program& program_;
-  std::vector<ResourceId> constraint_;  ///< by resource; kNoResource where another stands for it, or no flow uses it
+  /// The constraint of each resource; kNoResource where another stands for it, or no flow uses it.
+  std::vector<ResourceId> constraint_;
   std::vector<std::size_t> first_;  ///< flow -> range in `parts_`, if they recur()
   std::vector<filling::Part> parts_;
   std::vector<double> scale_;                 ///< by flow, if they recur()

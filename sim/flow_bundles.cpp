@@ -227,7 +227,7 @@ FlowNetwork::BundleId FlowNetwork::split(BundleId from) {
   if (old.noted != kNone) {
     b.noted = static_cast<std::uint32_t>(changed_.size());
     changed_.push_back(id);
-    settled_.push_back(double{settled_[old.noted]});
+    levels_before_.push_back(double{levels_before_[old.noted]});
   }
   return id;
 }

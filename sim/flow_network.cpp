@@ -26,7 +26,7 @@ void FlowNetwork::reserve(std::size_t flows) {
   flows_.reserve(flows);
   bundles_.reserve(flows);
   clocks_.reserve(flows);
-  settled_.reserve(flows);
+  levels_before_.reserve(flows);
   for (auto* const list : {&solved_, &changed_, &reshaped_}) list->reserve(flows);
 }
 
@@ -117,7 +117,8 @@ void FlowNetwork::remove(Handle h) {
   if (flows_[h].place != kNone) leave(h);
   flows_[h].bundle = kNone;
   flows_[h].place = std::exchange(free_flow_, h);
-  if (--b.count == 0) drop(id);
+  b.count = (b.count - 1) & kMostCounted;
+  if (b.count == 0) drop(id);
 }
 
 /// No flow that came to `r` is stopped there below this level. Were all users to rise it would be C / load;
@@ -200,7 +201,7 @@ void FlowNetwork::note_level(BundleId id, double level) {
   if (b.noted == kNone) {
     b.noted = static_cast<std::uint32_t>(changed_.size());
     changed_.push_back(id);
-    settled_.push_back(b.level);
+    levels_before_.push_back(b.level);
   }
   b.level = level;
 }
@@ -385,14 +386,14 @@ void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
     const BundleId id = changed_[i];
     Bundle& b = bundles_[id];
     b.noted = kNone;
-    if (b.level == settled_[i]) continue;
-    advance_clock(id, settled_[i], now);
+    if (b.level == levels_before_[i]) continue;
+    advance_clock(id, levels_before_[i], now);
     clocks_[id].since = now;
     clocks_[id].sequence = sequence;
     changed_[changed++] = id;
   }
   changed_.resize(changed);
-  settled_.clear();
+  levels_before_.clear();
 }
 
 LongInteger FlowNetwork::left(const MovingFlow& f) const {

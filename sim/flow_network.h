@@ -272,7 +272,7 @@ class FlowNetwork {
       kNew;  ///< level of the lowest flow removed since the last settle(), if it was felt
   std::vector<filling::Part> own_parts_;  ///< of a flow that came with weights
   std::vector<RoomOf> rooms_;
-  std::vector<double> settled_;  ///< levels of changed_ as of the end of the last settle()
+  std::vector<double> levels_before_;  ///< levels of changed_ as of the end of the last settle()
   std::vector<BundleId> solved_, changed_, reshaped_, passed_;
   std::vector<ResourceId> taken_;
   std::vector<Candidate> candidates_;

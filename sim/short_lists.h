@@ -18,10 +18,12 @@
 
 namespace trnplan::sim {
 
+inline constexpr std::size_t kWordBytes = 8;
+
 /// Entries that a ShortLists owns.
 template <class T>
 class ShortList {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(std::uint64_t) == 0);
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % kWordBytes == 0);
 
  public:
   T* begin() { return reinterpret_cast<T*>(block_ + 1); }
@@ -42,7 +44,7 @@ class ShortList {
  private:
   friend class ShortLists;
   static constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
-  static constexpr std::size_t kWords = sizeof(T) / sizeof(std::uint64_t);
+  static constexpr std::size_t kWords = sizeof(T) / kWordBytes;
   static inline std::uint64_t none_ = 0;  ///< is never written
 
   std::size_t room() const { return *block_ & (kOne - 1); }
