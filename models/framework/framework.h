@@ -199,7 +199,7 @@ struct ScoreShape {
   bool fp32 = false;  ///< elements of 4 bytes
 };
 
-/// What a strategy has that a loop cannot do, and values that it can; empty: nothing.
+/// Part of a strategy that a loop cannot do, and values that it can; empty: none.
 struct Lack {
   std::string_view what, fix;
 };
@@ -271,7 +271,7 @@ class Framework {
   /// True if exchanges with experts overlap the work of another micro-batch: those of a forward pass that of a
   /// backward pass, and the other way round. Needs overlaps_layers().
   [[nodiscard]] virtual bool overlaps_experts(const Strategy& /*s*/) const { return false; }
-  /// What keeps a loop that has this overlap from it, and what to do; nothing for a loop that does not have it.
+  /// Reason why a loop that has this overlap cannot do it, and what to do; none for a loop that does not have it.
   [[nodiscard]] virtual Lack experts_overlap_lack(const Strategy& /*s*/) const { return {}; }
   /// Overlap of the tensor-parallel collectives; needs overlaps_layers(). Absent: they run in turn with the
   /// work.

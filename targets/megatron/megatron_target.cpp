@@ -247,8 +247,6 @@ void put_model(Words& w, const models::Job& job, const models::Strategy& s, cons
   w.number("--moe-aux-loss-coeff", a.router_aux_loss.value_or(0.01));
   w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", loop.flex ? "flex" : "alltoall");
   w.toggle("--overlap-moe-expert-parallel-comm", loop.overlaps);
-  w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", loop.flex ? "flex" : "alltoall");
-  w.toggle("--overlap-moe-expert-parallel-comm", loop.overlaps);
   if (a.capacity_factor.value_or(0) > 0) {
     w.number("--moe-expert-capacity-factor", *a.capacity_factor);
     w.toggle("--moe-pad-expert-input-to-capacity", true);
