@@ -264,11 +264,11 @@ void take_cluster(CheckRequest& o, const models::Job& planned) {
   if (o.release.empty()) o.release = planned.software.release;
 }
 
-/// Takes the cluster that the request leaves open from the plan.json next to the file, if that is of a target whose
-/// files state none. Returns its path, "" if it was not taken.
+/// Takes the cluster that the request leaves open from the plan.json next to the file, if that is of the file's target.
+/// Returns its path, "" if it was not taken.
 std::string take_machine_next_to(CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
   const std::filesystem::path next = std::filesystem::path(o.file).replace_filename(io::kPlanFile);
-  if (!o.instance.empty() || &target == &targets::nxdt() || !o.texts.has(next)) return "";
+  if (!o.instance.empty() || !o.texts.has(next)) return "";
   try {
     const io::PlanFile plan = io::read_plan_file(next, catalog, o.texts);
     if (plan.target != target.name()) return "";

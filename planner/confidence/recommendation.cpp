@@ -39,10 +39,6 @@ std::optional<UnmeasuredStack> unmeasured_stack(const models::Job& on, const mod
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 /// Observations of full memory that count: more of them teach nothing, and each takes the time of a memory.
 constexpr std::size_t kMostFull = 64;
 
