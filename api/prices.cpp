@@ -70,10 +70,6 @@ class PriceReader {
   std::vector<Diagnostic>& faults_;
 };
 
-}  // namespace
-
-namespace {
-
 Diagnostic no_price(const io::JobReading& reading, const std::string& key, const std::string& type,
                     planner::Pricing kind) {
   const bool usual = kind == planner::Pricing::usual;

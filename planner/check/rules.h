@@ -29,8 +29,8 @@ std::vector<Violation> rule_violations(const models::Job& job, const models::Str
 /// True if there are violations; stops at the first.
 bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy, const Target* target = nullptr);
 
-/// Kinds of attention and recomputation that rules tell apart: strategies that differ in these alone, and are of one kind,
-/// break the same rules.
+/// Kinds of attention and recomputation that rules tell apart: strategies that differ in these alone, and are of one
+/// kind, break the same rules.
 inline constexpr std::size_t kKindsOfRecompute = 4;
 [[nodiscard]] inline std::size_t kind_of_recompute(const models::Strategy& s) {
   return (s.flash_attention ? 1U : 0U) + (s.recompute.full || s.recompute.mlp ? 2U : 0U);

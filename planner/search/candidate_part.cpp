@@ -173,8 +173,8 @@ bool CandidatePart::has_free_cuts(const Strategy& s) const {
   return target_->expresses(job_, uneven);
 }
 
-/// Rules do not look at recomputation: strategies that differ only in it follow each other in canonical order
-/// and are judged once for each kind of attention (tests/planner/search compares them with all rules).
+/// Strategies that differ in recomputation alone follow each other in canonical order, and those that rules judge alike
+/// are judged once (tests/planner/search compares them with all rules).
 bool CandidatePart::is_against_the_rules(const Strategy& s) {
   Judged& last = judged_[kind_of_recompute(s)];
   last.strategy.recompute = s.recompute;

@@ -145,8 +145,8 @@ class NearMisses {
     return kept == fastest_.end() || bound < kept->second;
   }
 
-  /// Rules about numbers that `s` breaks: with_a_time if they leave a meaningful program, which has a time. Neighbours in
-  /// canonical order differ in recomputation alone, and those that rules judge alike are judged once.
+  /// Rules about numbers that `s` breaks: with_a_time if they leave a meaningful program, which has a time. Neighbours
+  /// in canonical order differ in recomputation alone, and those that rules judge alike are judged once.
   Numbers numbers_of(const Strategy& s) {
     Judged& last = judged_[kind_of_recompute(s)];
     last.strategy.recompute = s.recompute;

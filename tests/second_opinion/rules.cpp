@@ -141,8 +141,8 @@ class Rules {
     need(ascends, "layers", "the cuts do not make a stage of every part");
   }
 
-  /// Exchanges with experts overlap other micro-batches where there are ranks to exchange with, two chunks of a stage, and
-  /// nothing of an expert is recomputed, in 16 bits.
+  /// Exchanges with experts overlap other micro-batches where there are ranks to exchange with, two chunks of a stage,
+  /// and nothing of an expert is recomputed, in 16 bits.
   void exchanges() {
     if (!loop_.name.ends_with("-ep-overlap")) return;
     const models::Recompute& r = s_.recompute;

@@ -65,8 +65,8 @@ TEST_CASE("experts have as many places as their training loop gives them", "[mod
   }
 }
 
-// 30 layers with embedding and loss counted as one each fill the 32 chunks of PP 4 x VPP 8: the first and the last have no
-// layer. The search's bound is that of the step, and the step takes longer.
+// 30 layers with embedding and loss counted as one each fill the 32 chunks of PP 4 x VPP 8: the first and the last have
+// no layer. The search's bound is that of the step, and the step takes longer.
 // Catches: such a pipeline refused, or a chunk without layers that costs one.
 TEST_CASE("embedding and head may be chunks of their own", "[models][framework]") {
   Job job = job_of("llama3-8b", 1, 2048, 64);
@@ -87,8 +87,8 @@ TEST_CASE("embedding and head may be chunks of their own", "[models][framework]"
   CHECK(model.simulate().step.value >= bound);
 }
 
-// Exchanges are hidden where links are fast; where they are slow they hide work. What collectives slow is slowed in both
-// loops, so no more than the exchanges is saved. One micro-batch has no other to overlap.
+// Exchanges are hidden where links are fast; where they are slow they hide work. What collectives slow is slowed in
+// both loops, so no more than the exchanges is saved. One micro-batch has no other to overlap.
 // Catches: exchanges that are still exposed, or hidden where they take longer than the work or there is none.
 TEST_CASE("exchanges with experts overlap the work of another micro-batch", "[models][framework]") {
   Job job = job_of("mixtral-8x7b", 1, 4096, 64);

@@ -79,9 +79,9 @@ TEST_CASE("the bounds of a search are those of the step model", "[models]") {
 }
 
 // With TP 4 there are no replicas but of whole experts, on the ranks of TP.
-// Catches: times of a pass that strategies of different cuts of experts share, or those with and without virtual stages,
-// which alone let exchanges with experts overlap; steps that reduce no gradients of experts
-// where all else has no replicas.
+// Catches: times of a pass that strategies of different cuts of experts share, or those with and without virtual
+// stages, which alone let exchanges with experts overlap; steps that reduce no gradients of experts where all else has
+// no replicas.
 TEST_CASE("the bounds tell whole experts from those that TP cuts", "[models]") {
   Job job = job_of("mixtral-8x7b", 1, 4096, 16);
   job.cluster.instance = gpu_machine();
