@@ -8,6 +8,7 @@
 
 #include "models/collective/collective_memory.h"
 #include "models/collective/collective_runtime.h"
+#include "models/device/devices.h"
 #include "sim/exchange.h"
 #include "units/index.h"
 
@@ -19,7 +20,10 @@ namespace {
 /// between nodes uses its own node's resources.
 class Wiring {
  public:
-  explicit Wiring(const Fabric& fabric) : fabric_(fabric), instance_(fabric.cluster().instance) {}
+  explicit Wiring(const Fabric& fabric)
+      : fabric_(fabric),
+        instance_(fabric.cluster().instance),
+        nics_use_memory_(device_of(instance_.core).nics_use_message_memory()) {}
 
   template <class Add>
   void inside(int cls, const Relation& r, int from_core, int to_core, Add&& add) const {
@@ -37,14 +41,14 @@ class Wiring {
   }
   template <class Add>
   void out(int cls, const Relation& r, int core, double copies, Add&& add) const {
-    add(fabric_.memory(cls, core), r.bytes * r.read * copies);
+    if (nics_use_memory_) add(fabric_.memory(cls, core), r.bytes * r.read * copies);
     add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_out) : fabric_.unreachable(),
         r.bytes * copies);
     if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_out), r.bytes * copies);
   }
   template <class Add>
   void in(int cls, const Relation& r, int core, double copies, Add&& add) const {
-    add(fabric_.memory(cls, core), r.bytes * r.written * copies);
+    if (nics_use_memory_) add(fabric_.memory(cls, core), r.bytes * r.written * copies);
     add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_in) : fabric_.unreachable(),
         r.bytes * copies);
     if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_in), r.bytes * copies);
@@ -53,6 +57,7 @@ class Wiring {
  private:
   const Fabric& fabric_;
   const topology::Instance& instance_;
+  bool nics_use_memory_;
 };
 
 /// Adds up bytes per resource, and keeps the most that one group puts on any. Memory: of the blocks of

@@ -130,6 +130,8 @@ class Device {
   [[nodiscard]] double waits_for_slowest(const DeviceContext& on, int ranks, double passes) const;
   /// Rate at which a core's collectives can read and write its memory.
   [[nodiscard]] virtual Rate message_memory(const topology::Core& core, const Profile& profile) const = 0;
+  /// False if messages through a NIC take nothing of that rate.
+  [[nodiscard]] virtual bool nics_use_message_memory() const { return true; }
   /// The least time of `elements` elements with so many passes over each, however they are fused.
   [[nodiscard]] virtual Seconds least_elements(const topology::Core& core, double passes,
                                                double elements) const = 0;

@@ -53,6 +53,9 @@ class Gpu final : public Device {
   Parameter spread_of_passes() const override;
   Parameter spread_of_dispatch() const override;
   Rate message_memory(const topology::Core& core, const Profile& profile) const override;
+  /// NICs read and write a GPU's memory themselves (GPUDirect RDMA), and kernels leave them more of its bandwidth than
+  /// they move: bandwidth_share is what kernels reach alone.
+  bool nics_use_message_memory() const override { return false; }
   Seconds least_elements(const topology::Core& core, double passes, double elements) const override;
 };
 
