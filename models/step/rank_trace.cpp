@@ -31,7 +31,7 @@ class RankTracer::Impl {
       : p_(model.parts()),
         layout_(lane_per_core(p_)),
         last_of_few_(p_, few()),
-        step_(make_program_of(few(), p_, *layout_, true, true)) {
+        step_(make_program_of(few(), p_, *layout_, Detail::operators, true)) {
     find_ranks();
     queues_.resize(rank_of_.size());
     group_of_.assign(step_.program.tasks().size(), RankTrace::kAllRanks);

@@ -162,7 +162,7 @@ class LanePerClass : public ScenarioLayout {
     // Where chains load what they do on an ideal machine, lanes share no more than its stages do.
     if (!whole_) {
       whole_ = chains_stay_in_lanes() &&
-               !(own_loads_ ? chains_share_links(parts_, Loads{*this}) : parts_.must_expand);
+               (own_loads_ ? shared_by_chains(parts_, Loads{*this}).empty() : !parts_.must_expand);
     }
     return *whole_;
   }
@@ -202,11 +202,11 @@ class LanePerClass : public ScenarioLayout {
  private:
   static constexpr int kAnywhere = -1;
 
-  /// Loads of lanes for chains_share_links().
+  /// Loads of lanes for shared_by_chains().
   struct Loads {
     LanePerClass& layout;
     int lanes() const { return layout.lanes_; }
-    Fabric::Id resources() const { return layout.fabric_.size(); }
+    const Fabric& fabric() const { return layout.fabric_; }
     template <class Visit>
     void of(int stage, const Item& item, const Visit& visit) const {
       for (const Share& share : layout.shares(stage, item)) visit(share.load, 0, share.lanes);

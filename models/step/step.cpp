@@ -166,11 +166,10 @@ void charge_report(StepReport& report, const Attribution& path, double pace) {
 StepRuns StepModel::simulate_runs(const Scenario& scenario) const {
   const StepParts& p = *parts_;
   const std::unique_ptr<Layout> layout = lane_per_class(p, scenario);
-  const bool expand = !layout->passes_are_whole();
   std::vector<std::pair<SimTime, int>> ends;
   for (int run = 0; run < scenario.random.runs; ++run) {
     Jitter jitter(scenario.random, run, p.strategy);
-    ends.emplace_back(run_unfolded(p, *layout, expand, false, &jitter).end(), run);
+    ends.emplace_back(run_unfolded(p, *layout, layout->detail(), false, &jitter).end(), run);
   }
   std::sort(ends.begin(), ends.end());
   const int median = percentile(ends, 0.5).second;
@@ -190,12 +189,13 @@ StepReport StepModel::simulate(StepOptions options) const {
   const std::unique_ptr<Layout> layout = options.flat ? lane_per_core(p, options.scenario)
                                          : ideal      ? lane_per_stage(p)
                                                       : lane_per_class(p, options.scenario);
-  report.expanded = options.expand || !layout->passes_are_whole();
+  const Detail detail = options.expand ? Detail::operators : layout->detail();
+  report.expanded = detail != Detail::passes;
   std::optional<Jitter> jitter;
   if (options.scenario.is_random()) jitter.emplace(options.scenario.random, options.run, p.strategy);
-  const StepTimes times = jitter ? time_unfolded(p, *layout, report.expanded, &*jitter)
-                          : options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
-                                                             : time_folded(p, *layout, report.expanded);
+  const StepTimes times = jitter ? time_unfolded(p, *layout, detail, &*jitter)
+                          : options.unfolded || options.flat ? time_unfolded(p, *layout, detail)
+                                                             : time_folded(p, *layout, detail);
   report.folded = times.folded;
   report.extrapolated = times.extrapolated;
   report.schema = p.profile.schema;

@@ -3,8 +3,8 @@
 // Structure (docs/models.md, "Step"): every pipeline stage is an in-order device. Data-parallel replicas and
 // the ranks of a tensor-parallel group do the same at the same time and are one device (equal by symmetry). A
 // layer's forward or backward is a sub-program of its own, run on the engine with its collectives on the
-// torus links, and remembered; it is expanded into the step when another device's transfers touch the same
-// links. Stages that do the same work on like cores are built once. After the last micro-batch come the
+// torus links, and remembered; collectives that share links or NICs with other devices run in the step itself
+// (Detail in step_parts.h). Stages that do the same work on like cores are built once. After the last micro-batch come the
 // norm-weight all-reduces, context parallel's all-reduces, the ZeRO-1 reduce-scatter, the gradient norm (all
 // stages wait for each other), AdamW, and the all-gather of the new weights. The flat form has one device per
 // core, and every group on every node for itself; the two forms share only the rule by which flows share
@@ -32,7 +32,7 @@ namespace trnplan::models {
 /// Options of a simulation.
 struct StepOptions {
   bool flat = false;      ///< one device per core, every group on every node; same result to the tick
-  bool expand = false;    ///< every operator a task, no remembered sub-programs; same to the tick
+  bool expand = false;    ///< every operator a task; same to the tick
   bool unfolded = false;  ///< every micro-batch run, no steady rounds counted; same to the tick
   Scenario scenario;      ///< a machine that is not ideal
   int run = 0;            ///< of a scenario with random times

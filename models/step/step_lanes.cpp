@@ -34,6 +34,7 @@ class LanePerStage : public Layout {
     return remember(&item, parts_.boundaries[at(boundary)].shift, 2);
   }
   bool passes_are_whole() override { return !parts_.must_expand; }
+  Detail detail() override { return parts_.must_expand ? Detail::shared : Detail::passes; }
   SimTime hold(const MessageEnd& end, int) override {
     return parts_.hold(end.boundary, end.activation).length;
   }

@@ -46,6 +46,8 @@ class Layout {
   /// True if each lane can run a pass as one task: the passes of its lanes do not wait for each other, nor
   /// share links.
   virtual bool passes_are_whole() { return false; }
+  /// The least detail of a program that takes the same time as one of all operators.
+  virtual Detail detail() { return passes_are_whole() ? Detail::passes : Detail::operators; }
   /// A pass as one task of a lane. Requires: passes_are_whole().
   virtual const Item& whole(int /*stage*/, int /*lane*/, const Pass& pass) { return pass.whole; }
   /// Length of that task where the lane's work takes `times` as long as usual.

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -57,6 +58,10 @@ void each_turn(bool turns, int layers, const Visit& visit) {
   visit(LayerTurn::last, 1);
 }
 
+/// Detail of a program: a task is a pass; or what stands one after the other in a pass and shares nothing with other
+/// lanes; or an operator.
+enum class Detail { passes, shared, operators };
+
 /// Operators in sequence, repeated `times` times.
 struct Chain {
   /// message: gathering what another stage sent; gradients: adding them up.
@@ -64,6 +69,7 @@ struct Chain {
   std::shared_ptr<const Items> items;
   std::shared_ptr<const ChainRun> run;
   int times = 1;
+  std::shared_ptr<const Items> joined = {};  ///< Detail::shared; null: `items`
 };
 
 /// A stage's pass over one micro-batch and chunk.
@@ -203,7 +209,7 @@ struct StepParts : StepLayout {
   std::vector<Boundary> boundaries;  ///< of stage s to s + 1; with chunks also of the last to the first
   Item message_launch;               ///< of a send or a receive that is not a meeting of its stages
   Item barrier;
-  bool must_expand = false;
+  bool must_expand = false;  ///< chains share resources with other stages or messages
 
   StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
             CollectiveMemory* memory = nullptr);
@@ -249,7 +255,9 @@ struct StepParts : StepLayout {
  private:
   void make_stages();
   void make_boundaries();
-  bool chains_share_with_others() const;
+  void find_shared();
+  std::shared_ptr<const Items> joined_where_alone(const Items& items,
+                                                  const std::set<const Item*>& sharing) const;
 
   const Framework* framework_ = &framework_of(strategy);  // its name is looked up once
 };

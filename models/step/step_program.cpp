@@ -21,10 +21,10 @@ using sim::TaskId;
 class Emitter : public ActionVisitor {
  public:
   /// `period` and `jitter` may be null.
-  Emitter(const StepParts& parts, Layout& layout, bool expand, bool segments, int micro_batches,
+  Emitter(const StepParts& parts, Layout& layout, Detail detail, bool segments, int micro_batches,
           PeriodFinder* period, Jitter* jitter)
       : p_(parts),
-        to_(parts, layout, expand, !segments && period == nullptr && jitter == nullptr),
+        to_(parts, layout, detail, !segments && period == nullptr && jitter == nullptr),
         segments_(segments),
         micro_batches_(micro_batches),
         last_(parts, micro_batches),
@@ -184,18 +184,18 @@ class Emitter : public ActionVisitor {
 
 }  // namespace
 
-StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments, Jitter* jitter) {
-  return Emitter(parts, layout, expand, segments, parts.micro_batches, nullptr, jitter).run();
+StepProgram make_program(const StepParts& parts, Layout& layout, Detail detail, bool segments, Jitter* jitter) {
+  return Emitter(parts, layout, detail, segments, parts.micro_batches, nullptr, jitter).run();
 }
 
-StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand) {
-  return Emitter(parts, layout, expand, false, micro_batches, nullptr, nullptr).run();
+StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, Detail detail) {
+  return Emitter(parts, layout, detail, false, micro_batches, nullptr, nullptr).run();
 }
 
-StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
+StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, Detail detail,
                             bool segments) {
   PeriodFinder period;
-  StepProgram program = Emitter(parts, layout, expand, segments, micro_batches, &period, nullptr).run();
+  StepProgram program = Emitter(parts, layout, detail, segments, micro_batches, &period, nullptr).run();
   std::tie(program.repeats, program.micro_batches_of_period) = period.find();
   return program;
 }

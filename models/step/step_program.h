@@ -107,15 +107,15 @@ struct StepProgram {
   const Source& of(sim::TaskId t) const { return sources[program.tasks()[t].tag]; }
 };
 
-/// Writes the program. `expand`: every operator is a task; else every pass. `segments`: also records the
+/// Writes the program. `segments`: also records the
 /// action of each task. `jitter`, which may be null: random times. Without either, the operators of a pass of a lane
 /// that has its stage to itself are a series.
-StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments = false,
+StepProgram make_program(const StepParts& parts, Layout& layout, Detail detail, bool segments = false,
                          Jitter* jitter = nullptr);
 /// Writes the program of a step with that many micro-batches instead.
-StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand);
+StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, Detail detail);
 /// The same without series, and records its period.
-StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
+StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, Detail detail,
                             bool segments);
 
 /// The period of that program in actions in place of tasks, which takes no program.

@@ -36,9 +36,9 @@ std::int64_t passes_of(const StepParts& p, int micro_batches) {
 constexpr std::int64_t kMostRandomTasks = 8'000'000;
 
 /// Tasks of all passes, roughly.
-std::int64_t random_tasks(const StepParts& p, const Layout& layout, bool expand) {
+std::int64_t random_tasks(const StepParts& p, const Layout& layout, Detail detail) {
   std::int64_t each = 1;
-  for (int s = 0; s < p.stages && expand; ++s) {
+  for (int s = 0; s < p.stages && detail != Detail::passes; ++s) {
     for (const Chunk& chunk : p.work(s).chunks) {
       std::int64_t items = 0;
       for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
@@ -111,13 +111,13 @@ SimTime StepRun::end() const {
   return repeats > 0 ? run.end + run.rhythm->length * repeats : run.end;
 }
 
-StepRun run_unfolded(const StepParts& p, Layout& layout, bool expand, bool segments, Jitter* jitter) {
+StepRun run_unfolded(const StepParts& p, Layout& layout, Detail detail, bool segments, Jitter* jitter) {
   if (passes_of(p, p.micro_batches) > kMostPasses) throw_too_many();
-  if (jitter != nullptr && random_tasks(p, layout, expand) > kMostRandomTasks) {
+  if (jitter != nullptr && random_tasks(p, layout, detail) > kMostRandomTasks) {
     throw TooManyPasses(
         "with random times each replica runs its passes one by one, and these are more than 8 million tasks");
   }
-  StepRun r{make_program(p, layout, expand, segments, jitter), {}};
+  StepRun r{make_program(p, layout, detail, segments, jitter), {}};
   r.run = sim::execute(r.step.program);
   return r;
 }
@@ -296,7 +296,7 @@ bool compares_few(const sim::Repeats& r) {
 
 /// Searches for a rhythm: runs `few` micro-batches, then more. Puts off runs of large steps that likely show none,
 /// if it may: a longer run comes by the same instants. What it has not run and has run in vain is in `vain`.
-std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expand, int whole, bool segments,
+std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, Detail detail, int whole, bool segments,
                                    bool may_put_off, InVain& vain) {
   const int round = p.round(), m = p.micro_batches;
   const int unit = unit_of(p), first = (whole + round - 1) / round * round;
@@ -305,7 +305,7 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
   std::int64_t most_in_vain = kTasksInVain;
   std::int64_t& tasks = vain.tasks;
   // A step that is not extrapolated needs no program to see that it comes to no rhythm.
-  const bool few_tasks = expand && most_tasks(p, layout) <= kTasksRunWhole;
+  const bool few_tasks = detail != Detail::passes && most_tasks(p, layout) <= kTasksRunWhole;
   // Without a rhythm, at most half of the micro-batches are run in vain.
   const auto tries = [&](std::int64_t few) {
     const std::int64_t tried = rest + few;
@@ -318,7 +318,7 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
     for (int spare = 0; tried + spare < m;) {
       tried += spare;
       if (few_tasks && !may_repeat(period_in_actions(tried, p))) break;
-      StepRun r{make_program_of(tried, p, layout, expand, segments), {}};
+      StepRun r{make_program_of(tried, p, layout, detail, segments), {}};
       keep_whole(r.step, whole);
       tasks = static_cast<std::int64_t>(r.step.program.tasks().size()) / tried * m;
       // Where many are kept whole, the part searched after them is comparatively small.
@@ -349,32 +349,32 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
   // A rhythm that did not go into the rest, or no run at the end: what was put off may have come to one.
   if (!put_off || (!found && vain.tries.back().times)) return std::nullopt;
   vain = {};
-  return find_rhythm(p, layout, expand, whole, segments, false, vain);
+  return find_rhythm(p, layout, detail, whole, segments, false, vain);
 }
 
 }  // namespace
 
-StepRun run_folded(const StepParts& p, Layout& layout, bool expand, int whole, bool segments) {
+StepRun run_folded(const StepParts& p, Layout& layout, Detail detail, int whole, bool segments) {
   InVain vain;
-  if (auto found = find_rhythm(p, layout, expand, whole, segments, true, vain)) return std::move(*found);
+  if (auto found = find_rhythm(p, layout, detail, whole, segments, true, vain)) return std::move(*found);
   if (vain.tasks > kMostTasks) throw_too_many();
-  return run_unfolded(p, layout, expand, segments);
+  return run_unfolded(p, layout, detail, segments);
 }
 
-StepTimes time_unfolded(const StepParts& p, Layout& layout, bool expand, Jitter* jitter) {
-  return times_of(run_unfolded(p, layout, expand, false, jitter), p);
+StepTimes time_unfolded(const StepParts& p, Layout& layout, Detail detail, Jitter* jitter) {
+  return times_of(run_unfolded(p, layout, detail, false, jitter), p);
 }
 
 namespace {
 
 /// The times of a step by the growth of those that were tried in vain; absent where it does not grow evenly.
-std::optional<StepTimes> extrapolated(const StepParts& p, Layout& layout, bool expand, const InVain& vain) {
+std::optional<StepTimes> extrapolated(const StepParts& p, Layout& layout, Detail detail, const InVain& vain) {
   const std::size_t n = vain.tries.size();
   if (n < 3) return std::nullopt;
   const auto times_at = [&](std::size_t i) {
     const InVain::Try& t = vain.tries[i];
     if (t.times) return *t.times;
-    StepRun r{make_program_of(t.micro_batches, p, layout, expand), {}};
+    StepRun r{make_program_of(t.micro_batches, p, layout, detail), {}};
     r.run = sim::execute(r.step.program);
     return times_of(r, p);
   };
@@ -391,14 +391,14 @@ std::optional<StepTimes> extrapolated(const StepParts& p, Layout& layout, bool e
 
 }  // namespace
 
-StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {
+StepTimes time_folded(const StepParts& p, Layout& layout, Detail detail) {
   InVain vain;
-  if (const auto found = find_rhythm(p, layout, expand, 0, false, true, vain)) return times_of(*found, p);
+  if (const auto found = find_rhythm(p, layout, detail, 0, false, true, vain)) return times_of(*found, p);
   if (vain.tasks > kTasksRunWhole) {
-    if (auto step = extrapolated(p, layout, expand, vain)) return std::move(*step);
+    if (auto step = extrapolated(p, layout, detail, vain)) return std::move(*step);
   }
   if (vain.tasks > kMostTasks) throw_too_many();
-  return time_unfolded(p, layout, expand);
+  return time_unfolded(p, layout, detail);
 }
 
 }  // namespace trnplan::models

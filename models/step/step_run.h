@@ -18,13 +18,13 @@ struct StepRun {
 };
 
 /// Runs every micro-batch. `jitter`, which may be null: random times. Throws TooManyPasses (step.h).
-StepRun run_unfolded(const StepParts& parts, Layout& layout, bool expand, bool segments = false,
+StepRun run_unfolded(const StepParts& parts, Layout& layout, Detail detail, bool segments = false,
                      Jitter* jitter = nullptr);
 
 /// Runs a few micro-batches, then more, until the run reaches a rhythm, and counts the rest. All tasks of the
 /// first `whole` micro-batches end before the rhythm. `segments` as in make_program(). Falls back to
 /// run_unfolded(), and throws as it does.
-StepRun run_folded(const StepParts& parts, Layout& layout, bool expand, int whole = 0, bool segments = false);
+StepRun run_folded(const StepParts& parts, Layout& layout, Detail detail, int whole = 0, bool segments = false);
 
 struct StepTimes {
   SimTime end;
@@ -37,13 +37,13 @@ struct StepTimes {
 };
 
 /// Times of every micro-batch. Throws as run_unfolded() does.
-StepTimes time_unfolded(const StepParts& parts, Layout& layout, bool expand, Jitter* jitter = nullptr);
+StepTimes time_unfolded(const StepParts& parts, Layout& layout, Detail detail, Jitter* jitter = nullptr);
 
 /// Times with run_folded(). Stages of almost the same pace drift apart by microseconds a round, and then
 /// there is no rhythm for thousands of rounds. A step that is too large to run in full is then extrapolated
 /// from its growth. The conditions: twice and four times as many micro-batches make it proportionally longer,
 /// to 1 / 10,000, and no stage is slower than that. Exact, to the tick, while the same stages determine its
 /// end and their transfers share nothing with those that drift.
-StepTimes time_folded(const StepParts& parts, Layout& layout, bool expand);
+StepTimes time_folded(const StepParts& parts, Layout& layout, Detail detail);
 
 }  // namespace trnplan::models

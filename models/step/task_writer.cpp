@@ -49,12 +49,12 @@ std::size_t TaskWriter::TagHash::operator()(const Source& source) const {
   return mix(mix(mix(0, reinterpret_cast<std::size_t>(source.item)), source.what.index()), number);
 }
 
-TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand, bool series)
+TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, Detail detail, bool series)
     : p_(parts),
       layout_(layout),
-      expand_(expand),
+      detail_(detail),
       series_(series),
-      expanded_(static_cast<std::size_t>(parts.stages), expand || parts.gathers_ahead()),
+      expanded_(static_cast<std::size_t>(parts.stages), detail == Detail::operators || parts.gathers_ahead()),
       passes_(at(parts.parts_of_model()) * kKinds * 2),
       launches_(at(parts.stages)),
       holds_(parts.boundaries.size() * 4),
@@ -252,7 +252,7 @@ void TaskWriter::first_forward(int stage, int chunk, Source source) {
   if (more) {
     for (const Chain* part : parts_of(chunk + 1)) gather(stage, w.ahead.of(part->part));
   }
-  expanded_[static_cast<std::size_t>(stage)] = expand_ || more;
+  expanded_[static_cast<std::size_t>(stage)] = detail_ == Detail::operators || more;
 }
 
 void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePass* early) {
@@ -268,7 +268,7 @@ void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePa
 }
 
 void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const BesidePass* early) {
-  if (!expanded_[static_cast<std::size_t>(stage)]) {
+  if (detail_ == Detail::passes && !expanded_[at(stage)]) {
     for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
       source.item = &layout_.whole(stage, lane, pass);
       const double now = factor(lane);
@@ -286,10 +286,15 @@ void TaskWriter::write_pass(int stage, const Pass& pass, Source source, const Be
     Written written;
     for (int i = 0; i < c.times; ++i) {
       const TaskId start = tasks();
-      write_or_repeat(written, [&] { chain(stage, *c.items, source); });
+      write_or_repeat(written, [&] { chain(stage, items_of(stage, c), source); });
       if (early != nullptr) reduce(stage, early->of(c.part), start);
     }
   }
+}
+
+/// A chain's operators; joined unless reductions or gathers of the stage meet them.
+const Items& TaskWriter::items_of(int stage, const Chain& chain) const {
+  return chain.joined && !expanded_[at(stage)] ? *chain.joined : *chain.items;
 }
 
 /// True if a pass can be a series of one lane: each transfer is one, none is in the background, and what
@@ -301,7 +306,10 @@ bool TaskWriter::can_be_series(int stage, const Pass& pass) {
   };
   return layout_.lanes(stage) == 1 &&
          std::all_of(pass.chains.begin(), pass.chains.end(),
-                     [&](const Chain& c) { return std::all_of(c.items->begin(), c.items->end(), fits); });
+                     [&](const Chain& c) { 
+                       const Items& items = items_of(stage, c);
+                       return std::all_of(items.begin(), items.end(), fits);
+                     });
 }
 
 /// Adds what chain() adds, as a series.
@@ -318,7 +326,7 @@ void TaskWriter::write_series(int stage, const Pass& pass, Source source) {
   for (const Chain& c : pass.chains) {
     const std::size_t first = beats.size();
     std::vector<sim::Element> meanwhile;
-    const Items& items = *c.items;
+    const Items& items = items_of(stage, c);
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (runs_with_next(items, i)) {
         meanwhile.push_back(element_of(items[i]));

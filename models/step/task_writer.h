@@ -18,7 +18,7 @@ class TaskWriter {
   using Source = StepProgram::Source;
 
   /// Keeps references to its arguments. `series`: the operators of a pass are one, where that is possible.
-  TaskWriter(const StepParts& parts, Layout& layout, bool expand, bool series);
+  TaskWriter(const StepParts& parts, Layout& layout, Detail detail, bool series);
 
   /// Multiplies the times of the passes and messages that follow, by replica; empty: not.
   void vary(std::vector<double> factors) { factors_ = std::move(factors); }
@@ -93,6 +93,7 @@ class TaskWriter {
   void write_pass(int stage, const Pass& pass, Source source, const BesidePass* early);
   void write_series(int stage, const Pass& pass, Source source);
   bool can_be_series(int stage, const Pass& pass);
+  const Items& items_of(int stage, const Chain& chain) const;
   void write_messages(const Items& items, const task::Message& message, WrittenMessages& written);
 
   struct TagHash {
@@ -104,7 +105,8 @@ class TaskWriter {
   /// Offsets from the number of a compute queue to those of its engines for collectives, for collectives in
   /// the background, and for reductions.
   sim::DeviceId engines_ = 0, backgrounds_ = 0, reducers_ = 0;
-  bool expand_, series_;
+  Detail detail_;
+  bool series_;
   std::vector<bool> expanded_;  ///< stages whose passes are expanded into operators from here on
   sim::FlowId nothing_ = 0;
   std::vector<sim::ResourceId> resource_of_;

@@ -177,6 +177,7 @@ class Writer {
     return static_cast<std::uint32_t>(out_.tracks.size() - 1);
   }
 
+  Detail detail() const { return expanded_ ? Detail::operators : Detail::passes; }
   bool is_drawn(Place p) const { return drawn_[at(p.lane)] != kNotDrawn; }
   std::size_t index(Place p) const { return at(p.stage * lanes_drawn_ + drawn_[at(p.lane)]); }
 
@@ -185,8 +186,8 @@ class Writer {
   void simulate(const TimelineOptions& options) {
     std::optional<Jitter> jitter;
     if (options.scenario.is_random()) jitter.emplace(options.scenario.random, options.run, p_.strategy);
-    StepRun r = jitter ? run_unfolded(p_, layout_, expanded_, true, &*jitter)
-                       : run_folded(p_, layout_, expanded_, out_.listed_micro_batches, true);
+    StepRun r = jitter ? run_unfolded(p_, layout_, detail(), true, &*jitter)
+                       : run_folded(p_, layout_, detail(), out_.listed_micro_batches, true);
     out_.end = r.end();
     if (r.repeats > 0) {
       const SimTime at = r.run.rhythm->at, later = r.run.rhythm->length * r.repeats;

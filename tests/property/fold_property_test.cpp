@@ -89,7 +89,8 @@ TEST_CASE("a step without a rhythm grows as it does when all of it is run", "[on
   const Job job = job_of("llama3-8b", 8, 2048, 1200);
   const StepModel model(job, strategy_of(job, "tp=32,pp=8,vpp=2,recompute=full"),
                         test_catalog().profile("trn1"), topology::ChipGraph(job.cluster.instance));
-  const StepReport every = model.simulate({.unfolded = true}), counted = model.simulate();
+  const StepReport every = model.simulate({.expand = true, .unfolded = true}),
+                   counted = model.simulate({.expand = true});
   CHECK(counted.folded);
   CHECK(counted.tasks == every.tasks);
   CHECK(counted.step.value == Approx(every.step.value).epsilon(1e-5));
@@ -100,6 +101,6 @@ TEST_CASE("a step without a rhythm grows as it does when all of it is run", "[on
   const Job fewer = job_of("llama3-8b", 8, 2048, 800);
   CHECK_FALSE(StepModel(fewer, strategy_of(fewer, "tp=32,pp=8,vpp=2,recompute=full"),
                         test_catalog().profile("trn1"), topology::ChipGraph(job.cluster.instance))
-                  .simulate()
+                  .simulate({.expand = true})
                   .folded);
 }

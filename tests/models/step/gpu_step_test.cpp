@@ -88,12 +88,34 @@ TEST_CASE("a large step of interleaved stages is the same folded and whole", "[m
   const Profile profile = host_bound_profile();
   const topology::ChipGraph graph(job.cluster.instance);
   const StepModel model(job, s, profile, graph);
-  const StepReport folded = model.simulate(), whole = model.simulate({.unfolded = true});
+  const StepReport folded = model.simulate({.expand = true}),
+                   whole = model.simulate({.expand = true, .unfolded = true});
   CHECK(folded.folded);
   CHECK(folded.tasks > 4'000'000);
   CHECK(folded.tasks == whole.tasks);
   CHECK(folded.step == whole.step);
   CHECK(folded.breakdown == whole.breakdown);
+}
+
+// A fault in what is joined would show as another time, or as another share of an operator or parameter. CP over nodes
+// shares NICs with the messages between stages; TP inside nodes shares nothing.
+TEST_CASE("operators that share nothing are one task, to the tick", "[models]") {
+  const Profile profile = host_bound_profile();
+  for (const char* text : {"tp=8,cp=2,pp=2,vpp=2,schedule=interleaved", "tp=8,cp=2,pp=2,vpp=4,schedule=interleaved",
+                           "tp=4,cp=4,pp=2,vpp=2,schedule=interleaved,recompute=full", "tp=8,cp=2,pp=2,sp=false"}) {
+    CAPTURE(text);
+    const Job job = short_gpu_job(4, 32);
+    const Strategy s = strategy_of(job, std::string(text) + ",framework=megatron");
+    const StepModel model(job, s, profile, topology::ChipGraph(job.cluster.instance));
+    const StepReport joined = model.simulate({.unfolded = true}),
+                     each = model.simulate({.expand = true, .unfolded = true});
+    CHECK((s.virtual_pipeline == 1 || joined.expanded));
+    CHECK(joined.tasks < each.tasks);
+    CHECK(joined.step == each.step);
+    CHECK(joined.breakdown == each.breakdown);
+    CHECK(joined.by_operator == each.by_operator);
+    CHECK(joined.by_parameter == each.by_parameter);
+  }
 }
 
 // Copies of the states on each of four nodes: reductions inside a node, then of an eighth between nodes, whose NICs

@@ -152,7 +152,7 @@ TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace
   const StepModel model = model_of(small_job(c.nodes, 16), c.text);
   const StepParts& p = model.parts();
   const auto layout = lane_per_core(p);
-  const StepProgram whole = make_program(p, *layout, true, true);
+  const StepProgram whole = make_program(p, *layout, Detail::operators, true);
   std::size_t next = 0;
   each_action(p, p.micro_batches, [&](int stage, const StageAction& action) {
     REQUIRE(next < whole.segments.size());
