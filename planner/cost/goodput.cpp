@@ -271,10 +271,13 @@ GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape&
   e.goodput = goodput(e.model, e.interval);
   e.uptime = uptime(e.model);
   Random random(options.seed);
+  const StratifiedNormals normals(options.draws, kReliabilityParameters, random);
   std::vector<double> goodputs, uptimes;
   for (int i = 0; i < options.draws; ++i) {
-    const FailureModel drawn = failure_model(drawn_from(reliability, random, run.spot), run);
-    const auto [good, up] = run_once(drawn, e.interval, run.work, random);
+    const auto normal = [&](std::size_t p) { return normals(static_cast<std::size_t>(i), p); };
+    const FailureModel drawn = failure_model(drawn_from(reliability, normal, run.spot), run);
+    Random own(random.seed());  // so that almost equal plans have almost equal runs
+    const auto [good, up] = run_once(drawn, e.interval, run.work, own);
     goodputs.push_back(good);
     uptimes.push_back(up);
   }
