@@ -1,7 +1,9 @@
 #include "api/cluster.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -212,6 +214,52 @@ ClusterJob job_of(const Member& m, const io::StatedClusterJob& stated) {
   return j;
 }
 
+/// Steps of jobs by what each node sees of the spine. Refers to its arguments.
+class StepsOnSpine {
+ public:
+  StepsOnSpine(const std::vector<Member>& members, const ClusterAnswer& a) : members_(members), a_(a) {}
+
+  /// The step of a job at an oversubscription, the usual one where it has no plan there.
+  Seconds step(std::size_t j, double oversubscription) {
+    const auto [it, fresh] = known_.try_emplace({j, oversubscription});
+    if (fresh) {
+      const Member& m = members_[j];
+      models::Job at = m.job;
+      at.cluster.oversubscription = oversubscription;
+      const Prediction p = Predictor(*m.resolved).predict(at, m.strategy);
+      it->second = p.judgement.plan ? p.judgement.plan->report.step : a_.setup.jobs[j].step;
+    }
+    return it->second;
+  }
+  /// Seconds of a step in which its traffic fills a node's part of the spine, hidden behind work or not: on a spine so
+  /// slow that nothing hides it, the step grows by as much.
+  Seconds busy(std::size_t j, double oversubscription) {
+    constexpr double kSlow = 16;
+    const Seconds more = step(j, 2 * kSlow * oversubscription) - step(j, kSlow * oversubscription);
+    return std::max(Seconds{}, more) / kSlow;
+  }
+
+ private:
+  const std::vector<Member>& members_;
+  const ClusterAnswer& a_;
+  std::map<std::pair<std::size_t, double>, Seconds> known_;
+};
+
+/// The step of the first of two jobs that share a spine, `steps` if each found it free when it asked: no shorter than
+/// its traffic takes at the rate that is left to it. `busy`: seconds of each on its own nodes' part. Where both want
+/// more than there is, each gets its nodes' part; where one wants less than that, the other gets the rest.
+Seconds at_least_its_traffic(const std::array<Seconds, 2>& steps, const std::array<Seconds, 2>& busy,
+                             const std::array<int, 2>& nodes) {
+  std::array<double, 2> part{}, wanted{};  // of the spine
+  for (std::size_t i = 0; i < 2; ++i) {
+    part[i] = static_cast<double>(nodes[i]) / (nodes[0] + nodes[1]);
+    wanted[i] = busy[i] / steps[i] * part[i];
+  }
+  if (wanted[0] + wanted[1] <= 1 || wanted[0] <= part[0]) return steps[0];
+  const double given = std::max(part[0], 1 - wanted[1]);
+  return std::max(steps[0], busy[0] * (part[0] / given));
+}
+
 /// Fills what jobs on one spine add to each other's steps, of those that fit on the cluster with it.
 void share_spine(const io::StatedCluster& c, const std::vector<Member>& members, int most_nodes,
                  ClusterAnswer& a) {
@@ -220,25 +268,23 @@ void share_spine(const io::StatedCluster& c, const std::vector<Member>& members,
   for (const io::StatedClusterJob& j : c.jobs) all += j.nodes;
   a.all_fit = all <= most_nodes;
   a.setup.slowed.assign(n, std::vector<Seconds>(n));
+  StepsOnSpine steps(members, a);
+  const auto apart = [&](std::size_t j) { return a.setup.jobs[j].step; };
   for (std::size_t j = 0; j < n; ++j) {
     planner::AnsweredClusterJob& answered = a.jobs[j];
-    answered.together = answered.together_most = a.setup.jobs[j].step;
-    const Predictor predictor(*members[j].resolved);
-    std::map<double, Seconds> steps;  // by what the spine looks like
+    answered.together = answered.together_most = apart(j);
     for (std::size_t k = 0; k < n; ++k) {
       if (k == j || c.jobs[j].nodes < 2 || c.jobs[k].nodes < 2) continue;
       if (c.jobs[j].nodes + c.jobs[k].nodes > most_nodes) continue;
-      models::Job at = members[j].job;
+      const topology::Cluster& own = members[j].job.cluster;
       const double seen = seen_by(c, c.jobs[j].nodes + c.jobs[k].nodes);
-      if (at.cluster.instance.nics == 0 || !(seen > at.cluster.oversubscription)) continue;
-      at.cluster.oversubscription = seen;
-      if (!steps.contains(seen)) {
-        const Prediction p = predictor.predict(at, members[j].strategy);
-        steps[seen] = p.judgement.plan ? p.judgement.plan->report.step : a.setup.jobs[j].step;
-      }
-      const Seconds more = std::max(steps[seen] - a.setup.jobs[j].step, Seconds{});
-      a.setup.slowed[j][k] = a.jobs[k].on_spine * more;
-      const Seconds step = a.setup.jobs[j].step;
+      if (own.instance.nics == 0 || !(seen > own.oversubscription)) continue;
+      const auto slower = [&](std::size_t i) { return std::max(steps.step(i, seen) - apart(i), Seconds{}); };
+      const Seconds more = slower(j), step = apart(j);
+      const Seconds shared = at_least_its_traffic(
+          {step + a.jobs[k].on_spine * more, apart(k) + a.jobs[j].on_spine * slower(k)},
+          {steps.busy(j, seen), steps.busy(k, seen)}, {c.jobs[j].nodes, c.jobs[k].nodes});
+      a.setup.slowed[j][k] = shared - step;
       answered.together = a.all_fit ? answered.together + a.setup.slowed[j][k]
                                     : std::max(answered.together, step + a.setup.slowed[j][k]);
       answered.together_most =
@@ -275,8 +321,8 @@ void remark_rule(const io::StatedCluster& c, const ClusterAnswer& a, Remarks& re
   });
   if (shared)
     remarks.add(
-        "how much jobs on one spine slow each other is estimated: traffic hidden behind computing does "
-        "not count");
+        "how much jobs on one spine slow each other is estimated: traffic hidden behind computing counts "
+        "only where the spine is full");
 }
 
 /// The value that is simulated: the recommended one, or the only one.

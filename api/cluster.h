@@ -9,8 +9,9 @@
 //
 //   alone + share (shared - alone)
 //
-// which takes the two jobs' phases for independent, and leaves out traffic that is hidden behind computing;
-// if that is much, the truth lies nearer to `shared`, which the answer has too.
+// which takes the two jobs' phases for independent, and leaves out traffic that is hidden behind computing; but no step
+// is shorter than all its traffic takes at the rate that the other's leaves. If much is hidden, the truth lies nearer
+// to `shared`, which the answer has too.
 #pragma once
 
 #include <cstdint>

@@ -338,7 +338,7 @@ const Record<ShownWhatIf>& record() {
        {"bill", &bill_of_recommended, "the items of the recommended cluster's price"},
        {"not_covered", [](const W&) {
           return std::vector<std::string_view>{"waiting for the job to be scheduled", "planned maintenance",
-                                               "slow nodes"};
+                                               "slow nodes that no scenario states"};
         }}});
   return described;
 }

@@ -108,9 +108,13 @@ double own_variance(const StepReport& a, const StepReport& b, const Profile& pro
 
 double LogRatio::positive() const {
   if (dominance != Dominance::none) return dominance == Dominance::first_has_less ? 1 : 0;
-  if (!states.empty()) return 1 - mixture_probability(states, 0);
-  if (!(sd > 0)) return mean > 0 ? 1 : mean < 0 ? 0 : 0.5;
-  return normal_probability(mean / sd);
+  const auto of_state = [](double m, double s) {
+    return s > 0 ? normal_probability(m / s) : m > 0 ? 1 : m < 0 ? 0 : 0.5;
+  };
+  if (states.empty()) return of_state(mean, sd);
+  double sum = 0;
+  for (const MixturePart& part : states) sum += part.weight * of_state(part.mean, part.sd);
+  return sum;
 }
 
 double LogRatio::quantile(double p) const {
