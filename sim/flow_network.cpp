@@ -195,7 +195,7 @@ void FlowNetwork::gather(double from) {
   }
 }
 
-void FlowNetwork::note_level(BundleId id, double level) {
+inline void FlowNetwork::note_level(BundleId id, double level) {
   Bundle& b = bundles_[id];
   if (level == b.level) return;
   if (b.noted == kNone) {
@@ -206,51 +206,67 @@ void FlowNetwork::note_level(BundleId id, double level) {
   b.level = level;
 }
 
-void FlowNetwork::fix(BundleId id, double level) {
-  note_level(id, level);
-  Bundle& b = bundles_[id];
-  b.rising = false;
-  if (b.ceiling <= step_of(level)) passed_.push_back(id);
-  for (const Use& use : b.uses) {
-    RoomOf& room = rooms_[resources_[use.resource].room];
-    room.room.fix(use.share, used(b, use), b.count);
-    room.stale = true;
+/// Fixes what still rises in a room; the number of bundles. Most have the same share of resources of the same capacity,
+/// of which they take the same.
+std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
+  const ResourceId id = full.resource;
+  const std::uint32_t step = step_of(level);
+  std::uint64_t share = 0, used = 0;
+  double capacity = 0;
+  std::size_t fixed = 0;
+  for (const User& u : resources_[id].users) {
+    Bundle& b = bundles_[u.who];
+    if (!b.rising) continue;
+    ++fixed;
+    b.rising = false;
+    b.bottleneck = id;
+    note_level(u.who, level);
+    if (b.ceiling <= step) passed_.push_back(u.who);
+    for (const Use& use : b.uses) {
+      if (use.resource == id) continue;
+      const Resource& other = resources_[use.resource];
+      if (use.share != share || other.capacity != capacity) {
+        share = use.share;
+        capacity = other.capacity;
+        used = filling::Room::use(share, level, capacity);
+      }
+      RoomOf& room = rooms_[other.room];
+      room.room.fix(share, used, b.count);
+      room.stale = true;
+    }
   }
+  full.room.rising = 0;
+  return fixed;
 }
 
 /// Progressive filling of the resources in `rooms_`. Fixing a flow never lowers a resource's level, so a
 /// stale candidate only has to be looked at again when it comes up.
 void FlowNetwork::fill() {
   const auto before = [&](const Candidate& a, const Candidate& b) {
-    return a.level != b.level ? a.level < b.level : rooms_[a.room].resource < rooms_[b.room].resource;
+    return a.level != b.level ? a.level < b.level : a.resource < b.resource;
   };
   const auto untold = [](const Candidate&, std::size_t) {};
   if (rooms_.size() > candidates_.capacity()) candidates_.reserve(rooms_.capacity());
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
-    if (rooms_[i].room.rising == 0) continue;
-    candidates_.push_back({rooms_[i].room.level(resources_[rooms_[i].resource].capacity), i});
+    const RoomOf& room = rooms_[i];
+    if (room.room.rising == 0) continue;
+    candidates_.push_back({room.room.level(resources_[room.resource].capacity), i, room.resource});
   }
   indexed_heap::make(candidates_, before, untold);
-  while (!candidates_.empty()) {
+  for (std::size_t rising = solved_.size(); rising > 0;) {
     Candidate& first = candidates_.front();
     RoomOf& room = rooms_[first.room];
-    const Resource& r = resources_[room.resource];
     if (room.room.rising == 0) {
       indexed_heap::erase(candidates_, 0, before, untold);
     } else if (room.stale) {
       room.stale = false;
-      first.level = room.room.level(r.capacity);
+      first.level = room.room.level(resources_[room.resource].capacity);
       indexed_heap::sink(candidates_, 0, before, untold);
     } else {
-      const double level = first.level;
-      const ResourceId id = room.resource;
-      for (const User& u : r.users) {
-        if (!bundles_[u.who].rising) continue;
-        bundles_[u.who].bottleneck = id;
-        fix(u.who, level);
-      }
+      rising -= fix_all(room, first.level);
     }
   }
+  candidates_.clear();
 }
 
 void FlowNetwork::solve(double from) {

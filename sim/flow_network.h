@@ -192,6 +192,7 @@ class FlowNetwork {
   struct Candidate {
     double level;
     std::uint32_t room;
+    ResourceId resource;
   };
   /// A flow that came when nobody else used its resources, and what it gets if that stays so.
   struct Newcomer {
@@ -212,7 +213,7 @@ class FlowNetwork {
   void gather(double from);
   void visit(ResourceId r);
   void fill();
-  void fix(BundleId b, double level);
+  std::size_t fix_all(RoomOf& full, double level);
   void note_level(BundleId b, double level);
   void advance_clock(BundleId b, double settled, SimTime now);
   void advance_clocks(SimTime now, std::uint64_t sequence);
