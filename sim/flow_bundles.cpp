@@ -49,6 +49,118 @@ FlowNetwork::BundleId FlowNetwork::new_bundle() {
   return id;
 }
 
+/// The end of the first flow of a bundle, by the clock of its convoy.
+LongInteger FlowNetwork::end_in_convoy(BundleId id) const {
+  const Clock& c = clocks_[id];
+  return c.crowd == kNone ? flows_[c.first].end : flows_[c.first].end - crowds_[c.crowd].moved;
+}
+
+/// A convoy without members, for what is stopped as this bundle.
+FlowNetwork::BundleId FlowNetwork::new_convoy(BundleId like) {
+  const BundleId id = new_bundle();
+  Bundle& b = bundles_[id];
+  b.is_convoy = true;
+  b.level = bundles_[like].level;
+  b.bottleneck = bundles_[like].bottleneck;
+  Clock& c = clocks_[id];
+  c.since = clocks_[like].since;
+  c.sequence = clocks_[like].sequence;
+  if (free_convoys_.empty()) {
+    free_convoys_.push_back(static_cast<std::uint32_t>(convoys_.size()));
+    convoys_.emplace_back();
+  }
+  c.crowd = free_convoys_.back();
+  free_convoys_.pop_back();
+  resources_[b.bottleneck].convoy = id;
+  return id;
+}
+
+/// The bundle's rate has changed last when the convoy's has.
+void FlowNetwork::enter_convoy(BundleId id, BundleId convoy) {
+  Clock& c = clocks_[id];
+  Convoy& into = convoys_[clocks_[convoy].crowd];
+  if (c.crowd == kNone) {
+    flows_[c.first].end += into.moved;
+  } else {
+    crowds_[c.crowd].moved -= into.moved;
+  }
+  bundles_[id].in_convoy = true;
+  c.seat.convoy = convoy;
+  make_room(into.members, into.members.size() + 1);
+  indexed_heap::push(
+      into.members, id, [&](BundleId x, BundleId y) { return ends_before_in_convoy(x, y); },
+      [&](BundleId x, std::size_t place) { clocks_[x].seat.place = static_cast<std::uint32_t>(place); });
+  clocks_[convoy].first = clocks_[into.members.front()].first;
+  reshape(id);
+}
+
+void FlowNetwork::leave_convoy(BundleId id) {
+  Clock& c = clocks_[id];
+  const BundleId convoy = c.seat.convoy;
+  Clock& shared = clocks_[convoy];
+  Convoy& from = convoys_[shared.crowd];
+  if (bundles_[id].noted == kNone && bundles_[convoy].noted != kNone) note(id, level_before(convoy));
+  indexed_heap::erase(
+      from.members, c.seat.place, [&](BundleId x, BundleId y) { return ends_before_in_convoy(x, y); },
+      [&](BundleId x, std::size_t place) { clocks_[x].seat.place = static_cast<std::uint32_t>(place); });
+  if (c.crowd == kNone) {
+    flows_[c.first].end -= from.moved;
+  } else {
+    crowds_[c.crowd].moved += from.moved;
+  }
+  bundles_[id].in_convoy = false;
+  c.since = shared.since;
+  c.sequence = shared.sequence;
+  reshape(id);
+  reshape(convoy);
+  if (!from.members.empty()) {
+    shared.first = clocks_[from.members.front()].first;
+    return;
+  }
+  from = {};
+  free_convoys_.push_back(std::exchange(shared.crowd, kNone));
+  shared.first = kNone;
+  Bundle& b = bundles_[convoy];
+  b.is_convoy = false;
+  resources_[b.bottleneck].convoy = kNone;
+  if (b.noted == kNone) b.bottleneck = std::exchange(free_bundle_, convoy);  // else advance_clocks() does that
+}
+
+/// After a settlement: what changed by itself goes on in a convoy, if that or another is stopped by the same resource and
+/// has changed too.
+void FlowNetwork::make_convoys() {
+  constexpr BundleId kAlone = 1u << 31;  // marks what would be the first of a convoy
+  const std::size_t changed = changed_.size();
+  bool any = false;
+  for (std::size_t i = 0; i < changed; ++i) {
+    const BundleId id = changed_[i];
+    const Clock& c = clocks_[id];
+    if (bundles_[id].is_convoy || flows_[c.first].changes < kYoung) continue;
+    BundleId& convoy = resources_[bundles_[id].bottleneck].convoy;
+    if (convoy == kNone) {
+      convoy = id | kAlone;
+      any = true;
+      continue;
+    }
+    if ((convoy & kAlone) != 0) {
+      const BundleId first = convoy & ~kAlone;
+      enter_convoy(first, new_convoy(first));
+      changed_.push_back(convoy);
+    } else if (clocks_[convoy].sequence != c.sequence) {
+      continue;
+    }
+    enter_convoy(id, convoy);
+    any = true;
+  }
+  if (!any) return;
+  for (const BundleId id : changed_) {
+    if (bundles_[id].is_convoy) continue;
+    BundleId& convoy = resources_[bundles_[id].bottleneck].convoy;
+    if (convoy != kNone && (convoy & kAlone) != 0) convoy = kNone;
+  }
+  std::erase_if(changed_, [&](BundleId b) { return bundles_[b].in_convoy; });
+}
+
 void FlowNetwork::reshape(BundleId id) {
   if (bundles_[id].reshaped) return;
   bundles_[id].reshaped = true;
@@ -86,6 +198,11 @@ void FlowNetwork::drop(BundleId id) {
   if (b.level == kNew) std::erase_if(newcomers_, [&](const Newcomer& n) { return n.bundle == id; });
   reshape(id);
   b.bottleneck = std::exchange(free_bundle_, id);
+}
+
+bool FlowNetwork::ends_before_in_convoy(BundleId a, BundleId b) const {
+  const auto order = end_in_convoy(a) <=> end_in_convoy(b);
+  return order != 0 ? order < 0 : flows_[clocks_[a].first].owner < flows_[clocks_[b].first].owner;
 }
 
 bool FlowNetwork::ends_before(Handle a, Handle b) const {
@@ -129,6 +246,7 @@ void FlowNetwork::enter(BundleId id, Handle h) {
 /// The flow is no longer among its bundle's, but counts until it is removed or enters another.
 void FlowNetwork::leave(Handle h) {
   const BundleId id = flows_[h].bundle;
+  if (bundles_[id].in_convoy) leave_convoy(id);
   reshape(id);
   Clock& c = clocks_[id];
   c.first = kNone;
@@ -215,6 +333,7 @@ void FlowNetwork::end_rest(Resource& r) {
 
 /// A bundle like this one, without flows.
 FlowNetwork::BundleId FlowNetwork::split(BundleId from) {
+  if (bundles_[from].in_convoy) leave_convoy(from);
   const BundleId id = new_bundle();
   Bundle& b = bundles_[id];
   const Bundle& old = bundles_[from];
@@ -426,9 +545,8 @@ void FlowNetwork::join_equal() {
   keys.reserve(solved_.size());
   for (const BundleId id : solved_) {
     const Bundle& b = bundles_[id];
-    const Clock& c = clocks_[id];
-    if (flows_[c.first].changes < kYoung) continue;
-    std::uint64_t hash = c.sequence;
+    if (flows_[clocks_[id].first].changes < kYoung) continue;
+    std::uint64_t hash = sequence(id);
     for (const Use& use : b.uses) {
       std::uint64_t h = (use.share ^ use.resource) * 0x9e3779b97f4a7c15u;
       h = (h ^ h >> 32 ^ use.resource) * 0xd6e8feb86659fd93u;
@@ -436,6 +554,7 @@ void FlowNetwork::join_equal() {
     }
     keys.push_back({hash, b.count, id});
   }
+  for (const BundleId b : changed_) bundles_[b].rising = bundles_[b].is_convoy;  // a mark
   std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
     if (a.hash != b.hash) return a.hash < b.hash;
     return a.count != b.count ? a.count > b.count : a.bundle < b.bundle;
@@ -449,13 +568,19 @@ void FlowNetwork::join_equal() {
       ceilings += count_ceilings(k->bundle);
     }
     for (auto k = first + 1; k != end; ++k) {
-      if (clocks_[k->bundle].sequence != clocks_[into].sequence || !same_uses(k->bundle, into)) continue;
+      if (sequence(k->bundle) != sequence(into) || !same_uses(k->bundle, into)) continue;
+      for (const BundleId b : {into, k->bundle}) {
+        if (!bundles_[b].in_convoy) continue;
+        if (bundles_[clocks_[b].seat.convoy].rising) changed_.push_back(b);
+        leave_convoy(b);
+      }
       make_room(crowd(into).flows, flows);
       make_room(crowd(into).ceilings, ceilings);
       join(into, k->bundle);
     }
     first = end;
   }
+  for (const BundleId b : changed_) bundles_[b].rising = false;
 }
 
 std::size_t FlowNetwork::count_ceilings(BundleId b) const {

@@ -195,15 +195,24 @@ void FlowNetwork::gather(double from) {
   }
 }
 
+inline void FlowNetwork::note(BundleId id, double before) {
+  bundles_[id].noted = static_cast<std::uint32_t>(changed_.size());
+  changed_.push_back(id);
+  levels_before_.push_back(before);
+}
+
 inline void FlowNetwork::note_level(BundleId id, double level) {
   Bundle& b = bundles_[id];
   if (level == b.level) return;
-  if (b.noted == kNone) {
-    b.noted = static_cast<std::uint32_t>(changed_.size());
-    changed_.push_back(id);
-    levels_before_.push_back(b.level);
-  }
+  if (b.noted == kNone) note(id, b.level);
   b.level = level;
+}
+
+/// What has left its convoy, or is about to, is noted in any case.
+void FlowNetwork::note_stopped(BundleId id, double level) {
+  Bundle& b = bundles_[id];
+  if (b.in_convoy && b.noted == kNone) note(id, level_before(clocks_[id].seat.convoy));
+  note_level(id, level);
 }
 
 /// Fixes what still rises in a room; the number of bundles. Most have the same share of resources of the same capacity,
@@ -214,13 +223,19 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
   std::uint64_t share = 0, used = 0;
   double capacity = 0;
   std::size_t fixed = 0;
+  bool convoy = false;
   for (const User& u : resources_[id].users) {
     Bundle& b = bundles_[u.who];
     if (!b.rising) continue;
     ++fixed;
     b.rising = false;
-    b.bottleneck = id;
-    note_level(u.who, level);
+    if (b.in_convoy && b.bottleneck == id && b.noted == kNone) {
+      convoy = true;
+      b.level = level;
+    } else {
+      b.bottleneck = id;
+      note_stopped(u.who, level);
+    }
     if (b.ceiling <= step) passed_.push_back(u.who);
     for (const Use& use : b.uses) {
       if (use.resource == id) continue;
@@ -235,6 +250,7 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
       room.stale = true;
     }
   }
+  if (convoy) note_level(resources_[id].convoy, level);
   full.room.rising = 0;
   return fixed;
 }
@@ -380,7 +396,9 @@ void FlowNetwork::advance_clock(BundleId id, double settled, SimTime now) {
   MovingFlow& first = flows_[c.first];
   if (first.changes == kYoung) {
     const LongInteger moved = clock_of(raised(settled), static_cast<std::uint64_t>((now - c.since).ps));
-    if (c.crowd == kNone) {
+    if (bundles_[id].is_convoy) {
+      convoys_[c.crowd].moved += moved;
+    } else if (c.crowd == kNone) {
       first.end -= moved;
     } else {
       crowds_[c.crowd].moved += moved;
@@ -397,11 +415,18 @@ void FlowNetwork::advance_clock(BundleId id, double settled, SimTime now) {
 }
 
 void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
+  for (const BundleId id : changed_) {
+    if (bundles_[id].in_convoy) leave_convoy(id);
+  }
   std::size_t changed = 0;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const BundleId id = changed_[i];
     Bundle& b = bundles_[id];
     b.noted = kNone;
+    if (clocks_[id].first == kNone) {  // a convoy that all have left
+      b.bottleneck = std::exchange(free_bundle_, id);
+      continue;
+    }
     if (b.level == levels_before_[i]) continue;
     advance_clock(id, levels_before_[i], now);
     clocks_[id].since = now;
@@ -410,11 +435,15 @@ void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
   }
   changed_.resize(changed);
   levels_before_.clear();
+  make_convoys();
 }
 
 LongInteger FlowNetwork::left(const MovingFlow& f) const {
-  const std::uint32_t crowd = clocks_[f.bundle].crowd;
-  return crowd == kNone ? f.end : f.end - crowds_[crowd].moved;
+  const Clock& c = clocks_[f.bundle];
+  LongInteger left = f.end;
+  if (c.crowd != kNone) left -= crowds_[c.crowd].moved;
+  if (bundles_[f.bundle].in_convoy) left -= convoys_[clocks_[c.seat.convoy].crowd].moved;
+  return left;
 }
 
 double FlowNetwork::ticks_left(Handle h) const {
@@ -427,7 +456,7 @@ double FlowNetwork::ticks_left(Handle h) const {
 
 FlowNetwork::Progress FlowNetwork::progress(Handle h, SimTime now) const {
   const MovingFlow& f = flows_[h];
-  const SimTime since = clocks_[f.bundle].since;
+  const SimTime since = clock(f.bundle).since;
   if (f.changes < kYoung) return {{std::bit_cast<std::uint64_t>(f.left)}, since, f.changes};
   const double level = raised(bundles_[f.bundle].level);
   return {(left(f) - clock_of(level, static_cast<std::uint64_t>((now - since).ps))).limbs(), now, f.changes};

@@ -14,6 +14,9 @@
 //            if all its flows rose alike. The ceiling is at most that level, so while all its flows are below
 //            the ceiling, leaving it out changes no bit.
 //          - Bundles that have the same shares of the same other resources become one.
+// Convoys  Bundles that the same resource stops have the same level and seldom part. Once their rates have changed
+//          together they share a clock: a rate that changes then costs the solver's part, and what the convoy's clock
+//          and its one next end cost. A convoy has a number among those of the bundles.
 // Cost     settle(): O(k log k) in the weights of the bundles solved anew, plus the users of their resources.
 // Threads  None; one network belongs to one run.
 #pragma once
@@ -72,25 +75,28 @@ class FlowNetwork {
   std::uint32_t owner(Handle h) const { return flows_[h].owner; }
   BundleId bundle(Handle h) const { return flows_[h].bundle; }
   static constexpr Handle kNone = 0xffffffffu;
-  /// The flow of a bundle that ends first, of those not taken out; kNone without such.
-  Handle first(BundleId b) const { return clocks_[b].first; }
+  /// The flow of a bundle or a convoy that ends first, of those not taken out; kNone without such, and of what is in a
+  /// convoy.
+  Handle first(BundleId b) const { return bundles_[b].in_convoy ? kNone : clocks_[b].first; }
   template <class Visit>
   void visit_flows(BundleId b, Visit&& visit) const {
     const Clock& c = clocks_[b];
-    if (c.crowd != kNone) {
+    if (bundles_[b].is_convoy) {
+      for (const BundleId member : convoys_[c.crowd].members) visit_flows(member, visit);
+    } else if (c.crowd != kNone) {
       for (const Handle h : crowds_[c.crowd].flows) visit(h);
     } else if (c.first != kNone) {
       visit(c.first);
     }
   }
-  /// True if the bundle has never had more than one flow.
+  /// True if the bundle has never had more than one flow. No convoy is.
   bool lone(BundleId b) const { return clocks_[b].crowd == kNone; }
   /// The flow that ends first keeps its rate, but is no longer among its bundle's.
   void take_out_first(BundleId b);
   bool has_rate(BundleId b) const { return bundles_[b].level != kNew; }
   /// Time and settle() of the last change of the bundle's rate.
-  SimTime since(BundleId b) const { return clocks_[b].since; }
-  std::uint64_t sequence(BundleId b) const { return clocks_[b].sequence; }
+  SimTime since(BundleId b) const { return clock(b).since; }
+  std::uint64_t sequence(BundleId b) const { return clock(b).sequence; }
   /// Ticks that a flow still needed then, rounded as a double is, but for a hair that rounding of the level
   /// may have added (2^-48 of the time left).
   double ticks_left(Handle h) const;
@@ -143,7 +149,7 @@ class FlowNetwork {
     std::uint32_t step;
     ResourceId resource;
   };
-  static constexpr std::uint32_t kMostCounted = (1u << 30) - 1;  ///< flows of a bundle
+  static constexpr std::uint32_t kMostCounted = (1u << 28) - 1;  ///< flows of a bundle
   /// Bundles and, apart from them since they are seldom needed together, their clocks.
   struct Bundle {
     ShortList<Use> uses;
@@ -151,8 +157,8 @@ class FlowNetwork {
     ResourceId bottleneck = kNone;       ///< where it was fixed; of a free one the next that is free
     std::uint32_t noted = kNone;         ///< in changed_, during settle()
     std::uint32_t ceiling = kNoCeiling;  ///< the lowest of Crowd::ceilings
-    std::uint32_t count : 30 = 0;        ///< flows, those taken out included
-    std::uint32_t rising : 1 = 0, reshaped : 1 = 0;
+    std::uint32_t count : 28 = 0;        ///< flows, those taken out included
+    std::uint32_t rising : 1 = 0, reshaped : 1 = 0, in_convoy : 1 = 0, is_convoy : 1 = 0;
   };
   /// State that a bundle of one flow does not need: its ceilings are those of the flow's idle resources.
   struct Crowd {
@@ -160,11 +166,24 @@ class FlowNetwork {
     std::vector<Handle> flows;      ///< a heap by end, then owner
     std::vector<Ceiling> ceilings;  ///< a heap; at least one for each idle resource of its flows
   };
+  struct Seat {
+    BundleId convoy;
+    std::uint32_t place;  ///< in its members
+  };
   struct Clock {
     SimTime since;
-    std::uint64_t sequence = 0;
+    union {
+      std::uint64_t sequence = 0;
+      Seat seat;  ///< of what is in a convoy; that has the time and the number
+    };
     Handle first = kNone;
-    std::uint32_t crowd = kNone;  ///< in crowds_
+    std::uint32_t crowd = kNone;  ///< in crowds_; of a convoy in convoys_
+  };
+  /// State of a convoy besides its clock, its level and, as its bottleneck, its resource. A flow of a member has to go
+  /// what it has by the member's clock, less `moved`.
+  struct Convoy {
+    LongInteger moved;
+    std::vector<BundleId> members;  ///< a heap by the end of their first flows
   };
   struct User {
     std::uint32_t who;  ///< bundle; of an idle resource flow
@@ -175,6 +194,7 @@ class FlowNetwork {
     ShortList<User> users;
     std::uint32_t room = kNone;  ///< in rooms_, during settle(); if it is idle in rests_
     std::uint32_t visits = 0;    ///< what it cost since it was last needed
+    BundleId convoy = kNone;     ///< of what it stops
     std::uint8_t wakes = 0;      ///< how often it was idle in vain
     bool idle = false;
     bool touched = false, grown = false;  ///< since the last settle(): users changed; a flow came
@@ -215,9 +235,24 @@ class FlowNetwork {
   void fill();
   std::size_t fix_all(RoomOf& full, double level);
   void note_level(BundleId b, double level);
+  const Clock& clock(BundleId b) const {
+    return clocks_[bundles_[b].in_convoy ? clocks_[b].seat.convoy : b];
+  }
+  double level_before(BundleId b) const {
+    const std::uint32_t noted = bundles_[b].noted;
+    return noted == kNone ? bundles_[b].level : levels_before_[noted];
+  }
+  void note(BundleId b, double before);
+  void note_stopped(BundleId b, double level);
   void advance_clock(BundleId b, double settled, SimTime now);
   void advance_clocks(SimTime now, std::uint64_t sequence);
   void forget_changes();
+
+  LongInteger end_in_convoy(BundleId b) const;
+  BundleId new_convoy(BundleId like);
+  void enter_convoy(BundleId b, BundleId convoy);
+  void leave_convoy(BundleId b);
+  void make_convoys();
 
   BundleId new_bundle();
   void add_use(BundleId b, ResourceId r, std::uint64_t share);
@@ -225,6 +260,7 @@ class FlowNetwork {
   void drop(BundleId b);
   void reshape(BundleId b);
   bool ends_before(Handle a, Handle b) const;
+  bool ends_before_in_convoy(BundleId a, BundleId b) const;
   void enter(BundleId b, Handle h);
   void leave(Handle h);
   void add_idle_use(Handle h, ResourceId r, std::uint64_t share);
@@ -265,7 +301,8 @@ class FlowNetwork {
   BundleId free_bundle_ = kNone;
   std::uint32_t free_rest_ = kNone;
   std::deque<Crowd> crowds_;
-  std::vector<std::uint32_t> free_crowds_;
+  std::deque<Convoy> convoys_;
+  std::vector<std::uint32_t> free_crowds_, free_convoys_;
   std::vector<ResourceId> touched_;  ///< whose users somebody else may feel
   std::vector<Newcomer> newcomers_;  ///< since the last settle()
   bool unsettled_ = false;
