@@ -171,7 +171,7 @@ void FlowNetwork::add_use(BundleId id, ResourceId r, std::uint64_t share) {
   Bundle& b = bundles_[id];
   ShortList<User>& users = resources_[r].users;
   lists_.push(b.uses, {share, r, static_cast<std::uint32_t>(users.size())});
-  lists_.push(users, {id, static_cast<std::uint32_t>(b.uses.size() - 1)}, kFewUsers);
+  lists_.push(users, user(id, b.uses.size() - 1, share), kFewUsers);
 }
 
 void FlowNetwork::remove_use(BundleId id, std::uint32_t use) {
@@ -180,7 +180,7 @@ void FlowNetwork::remove_use(BundleId id, std::uint32_t use) {
             [&](const User& u) { bundles_[u.who].uses[u.use].place = b.uses[use].place; });
   if (use + 1 < b.uses.size()) {
     b.uses[use] = b.uses.back();
-    resources_[b.uses[use].resource].users[b.uses[use].place].use = use;
+    resources_[b.uses[use].resource].users[b.uses[use].place].use = use & 0x7fffffffu;
   }
   b.uses.pop_back();
 }
@@ -268,7 +268,7 @@ void FlowNetwork::add_idle_use(Handle h, ResourceId r, std::uint64_t share) {
   ShortList<User>& users = resources_[r].users;
   ShortList<Use>& idle = flows_[h].idle;
   lists_.push(idle, {share, r, static_cast<std::uint32_t>(users.size())});
-  lists_.push(users, {h, static_cast<std::uint32_t>(idle.size() - 1)}, kFewUsers);
+  lists_.push(users, user(h, idle.size() - 1, share), kFewUsers);
 }
 
 void FlowNetwork::remove_idle_use(Handle h, std::uint32_t use) {
@@ -280,7 +280,7 @@ void FlowNetwork::remove_idle_use(Handle h, std::uint32_t use) {
   if (r.users.empty()) end_rest(r);
   if (use + 1 < idle.size()) {
     idle[use] = idle.back();
-    resources_[idle[use].resource].users[idle[use].place].use = use;
+    resources_[idle[use].resource].users[idle[use].place].use = use & 0x7fffffffu;
   }
   idle.pop_back();
 }
@@ -367,7 +367,7 @@ void FlowNetwork::wake(ResourceId r) {
   for (const User& u : users) {
     auto& idle = flows_[u.who].idle;
     movers.push_back({flows_[u.who].bundle, idle[u.use].share, u.who});
-    if (u.use + 1 < idle.size()) {
+    if (std::size_t{u.use} + 1 < idle.size()) {
       idle[u.use] = idle.back();
       resources_[idle[u.use].resource].users[idle[u.use].place].use = u.use;
     }
@@ -513,7 +513,7 @@ void FlowNetwork::let_rest(const std::vector<ResourceId>& resting) {
       if (!is_idle(use)) continue;
       if (i + 1 < b.uses.size()) {
         b.uses[i] = b.uses.back();
-        resources_[b.uses[i].resource].users[b.uses[i].place].use = i;
+        resources_[b.uses[i].resource].users[b.uses[i].place].use = i & 0x7fffffffu;
       }
       b.uses.pop_back();
       visit_flows(id, [&](Handle h) { add_idle_use(h, use.resource, use.share); });

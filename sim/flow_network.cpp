@@ -143,7 +143,50 @@ double FlowNetwork::level_felt(const Resource& r) const {
 
 inline void FlowNetwork::visit(ResourceId r) {
   resources_[r].room = static_cast<std::uint32_t>(rooms_.size());
-  rooms_.push_back({r, false, {}});
+  rooms_.push_back({r, 0, true, {}});
+}
+
+/// What flows at or above `from` leave in a resource were all to rise alike. Those that do not rise yet are added to
+/// `solved_`. Users are sorted out a block at a time, without a branch that nobody could foretell.
+inline filling::Room FlowNetwork::room_from(const Resource& r, double from) {
+  constexpr std::ptrdiff_t kBlock = 64;
+  BundleId fresh[kBlock];
+  const User* below[kBlock];
+  filling::Room room;
+  std::uint64_t whole = 0;  // flows that rise with that share
+  for (const User *u = r.users.begin(), *const end = r.users.end(); u != end;) {
+    std::size_t freshes = 0, belows = 0;
+    bool alike = true;
+    const User* const stop = u + std::min(kBlock, end - u);
+    for (const User* v = u; v != stop; ++v) {
+      const Bundle& b = bundles_[v->who];
+      const bool stays = b.level < from;
+      fresh[freshes] = v->who;
+      freshes += !(stays | b.rising);
+      below[belows] = v;
+      belows += stays;
+      whole += stays ? 0 : b.count;
+      alike &= v->whole;
+    }
+    solved_.insert(solved_.end(), fresh, fresh + freshes);
+    for (std::size_t k = 0; k < belows; ++k) {
+      const Bundle& b = bundles_[below[k]->who];
+      const std::uint64_t share = below[k]->whole ? kWhole : b.uses[below[k]->use].share;
+      room.left -= filling::Room::use(share, b.level, r.capacity) * b.count;
+    }
+    for (; u != stop; ++u) {
+      if (alike) {
+        u = stop;
+        break;
+      }
+      const Bundle& b = bundles_[u->who];
+      if (u->whole || b.level < from) continue;
+      whole -= b.count;
+      room.rising += static_cast<filling::Load>(b.uses[u->use].share) * b.count;
+    }
+  }
+  room.rising += static_cast<filling::Load>(whole) * kWhole;
+  return room;
 }
 
 /// Collects the bundles that a change may be felt by: at or above `from`, and joined to a touched resource. A
@@ -160,39 +203,39 @@ void FlowNetwork::gather(double from) {
     const auto visits = static_cast<std::uint32_t>(r.users.size());
     r.visits += visits;
     work_ += visits;
-    filling::Room room;
-    for (const User& u : r.users) {
-      const Bundle& b = bundles_[u.who];
-      const Use& use = b.uses[u.use];
-      if (b.level < from) {
-        room.left -= used(b, use) * b.count;
-      } else {
-        room.rising += static_cast<filling::Load>(use.share) * b.count;
+    const std::size_t before = solved_.size();
+    rooms_[i].room = room_from(r, from);
+    const filling::Room& room = rooms_[i].room;
+    const double stops = room.rising != 0 ? room.level_below(r.capacity) : 0;
+    std::size_t solved = before;
+    for (std::size_t k = before; k < solved_.size(); ++k) {
+      const BundleId who = solved_[k];
+      Bundle& b = bundles_[who];
+      if (!(b.level >= stops || b.bottleneck == id)) {
+        stays_.push_back(who);
+        continue;
+      }
+      b.rising = true;
+      solved_[solved++] = who;
+      for (const Use& use : b.uses) {
+        if (resources_[use.resource].room == kNone) visit(use.resource);
       }
     }
-    if (room.rising != 0) {
-      const double stops = room.level_below(r.capacity);
-      for (const User& u : r.users) {
-        Bundle& b = bundles_[u.who];
-        if (b.rising || b.level < from) continue;
-        if (b.level >= stops || b.bottleneck == id) {
-          b.rising = true;
-          solved_.push_back(u.who);
-          for (const Use& other : b.uses) {
-            const std::uint32_t where = resources_[other.resource].room;
-            if (where < i) {  // where it was thought to stay
-              rooms_[where].room.unfix(other.share, used(b, other), b.count);
-            } else if (where == kNone) {
-              visit(other.resource);
-            }
-          }
-        } else {
-          room.fix(b.uses[u.use].share, used(b, b.uses[u.use]), b.count);
-        }
-      }
-    }
-    rooms_[i].room = room;
+    solved_.resize(solved);
+    rooms_[i].stays = static_cast<std::uint32_t>(stays_.size()) & kMostStays;
   }
+  // Most of what would stay, by one resource, rises by another.
+  std::size_t k = 0;
+  for (RoomOf& room : rooms_) {
+    for (; k < room.stays; ++k) {
+      const Bundle& b = bundles_[stays_[k]];
+      if (b.rising) continue;
+      for (const Use& use : b.uses) {
+        if (use.resource == room.resource) room.room.fix(use.share, used(b, use), b.count);
+      }
+    }
+  }
+  stays_.clear();
 }
 
 inline void FlowNetwork::note(BundleId id, double before) {
@@ -256,7 +299,7 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
 }
 
 /// Progressive filling of the resources in `rooms_`. Fixing a flow never lowers a resource's level, so a
-/// stale candidate only has to be looked at again when it comes up.
+/// stale candidate only has to be looked at again when it comes up; until then a level below will do.
 void FlowNetwork::fill() {
   const auto before = [&](const Candidate& a, const Candidate& b) {
     return a.level != b.level ? a.level < b.level : a.resource < b.resource;
@@ -266,7 +309,7 @@ void FlowNetwork::fill() {
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     const RoomOf& room = rooms_[i];
     if (room.room.rising == 0) continue;
-    candidates_.push_back({room.room.level(resources_[room.resource].capacity), i, room.resource});
+    candidates_.push_back({room.room.level_below(resources_[room.resource].capacity), i, room.resource});
   }
   indexed_heap::make(candidates_, before, untold);
   for (std::size_t rising = solved_.size(); rising > 0;) {

@@ -48,7 +48,7 @@ class FlowNetwork {
 
   /// Makes room for so many flows at a time, which takes less memory than room made as they come.
   void reserve(std::size_t flows);
-  /// A flow with weights, all on resources of this network. It has no rate before settle(). Handles of
+  /// A flow with weights, on different resources of this network. It has no rate before settle(). Handles of
   /// removed flows are used again. `owner` orders flows that end together.
   Handle add(const Flow& flow, std::uint32_t owner = 0);
   Handle add(std::span<const filling::Part> parts, double scale, std::uint32_t owner);
@@ -186,9 +186,15 @@ class FlowNetwork {
     std::vector<BundleId> members;  ///< a heap by the end of their first flows
   };
   struct User {
-    std::uint32_t who;  ///< bundle; of an idle resource flow
-    std::uint32_t use;  ///< index in its uses
+    std::uint32_t who;        ///< bundle; of an idle resource flow
+    std::uint32_t use : 31;   ///< index in its uses
+    std::uint32_t whole : 1;  ///< its share is kWhole
   };
+  /// The most common share: of what uses all its resources alike.
+  static constexpr std::uint64_t kWhole = std::uint64_t{1} << 57;
+  static User user(std::uint32_t who, std::size_t use, std::uint64_t share) {
+    return {who, static_cast<std::uint32_t>(use) & 0x7fffffffu, share == kWhole};
+  }
   struct Resource {
     double capacity = 0;
     ShortList<User> users;
@@ -206,9 +212,11 @@ class FlowNetwork {
   };
   struct RoomOf {
     ResourceId resource;
-    bool stale = false;
+    std::uint32_t stays : 31;  ///< where its bundles in stays_ end
+    std::uint32_t stale : 1;   ///< its candidate has a level below
     filling::Room room;
   };
+  static constexpr std::uint32_t kMostStays = (1u << 31) - 1;
   struct Candidate {
     double level;
     std::uint32_t room;
@@ -230,6 +238,7 @@ class FlowNetwork {
   }
   double level_felt(const Resource& r) const;
   void solve(double from);
+  filling::Room room_from(const Resource& r, double from);
   void gather(double from);
   void visit(ResourceId r);
   void fill();
@@ -311,7 +320,7 @@ class FlowNetwork {
   std::vector<filling::Part> own_parts_;  ///< of a flow that came with weights
   std::vector<RoomOf> rooms_;
   std::vector<double> levels_before_;  ///< levels of changed_ as of the end of the last settle()
-  std::vector<BundleId> solved_, changed_, reshaped_, passed_;
+  std::vector<BundleId> solved_, stays_, changed_, reshaped_, passed_;
   std::vector<ResourceId> taken_;
   std::vector<Candidate> candidates_;
   std::uint64_t work_ = 0;      ///< since bundles were last made
