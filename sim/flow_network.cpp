@@ -149,7 +149,6 @@ inline void FlowNetwork::visit(ResourceId r) {
 /// What flows at or above `from` leave in a resource were all to rise alike. Those that do not rise yet are added to
 /// `solved_`. Users are sorted out a block at a time, without a branch that nobody could foretell.
 inline filling::Room FlowNetwork::room_from(const Resource& r, double from) {
-  constexpr std::ptrdiff_t kBlock = 64;
   BundleId fresh[kBlock];
   const User* below[kBlock];
   filling::Room room;
@@ -157,7 +156,7 @@ inline filling::Room FlowNetwork::room_from(const Resource& r, double from) {
   for (const User *u = r.users.begin(), *const end = r.users.end(); u != end;) {
     std::size_t freshes = 0, belows = 0;
     bool alike = true;
-    const User* const stop = u + std::min(kBlock, end - u);
+    const User* const stop = u + std::min<std::ptrdiff_t>(kBlock, end - u);
     for (const User* v = u; v != stop; ++v) {
       const Bundle& b = bundles_[v->who];
       const bool stays = b.level < from;
@@ -165,7 +164,7 @@ inline filling::Room FlowNetwork::room_from(const Resource& r, double from) {
       freshes += !(stays | b.rising);
       below[belows] = v;
       belows += stays;
-      whole += stays ? 0 : b.count;
+      whole += b.count & (std::uint32_t{stays} - 1);
       alike &= v->whole;
     }
     solved_.insert(solved_.end(), fresh, fresh + freshes);
@@ -189,6 +188,25 @@ inline filling::Room FlowNetwork::room_from(const Resource& r, double from) {
   return room;
 }
 
+/// Moves what a resource lets stay from `solved_`, from `first` on, to `stays_`; where the others end.
+inline std::size_t FlowNetwork::part_stays(std::size_t first, ResourceId id, double stops) {
+  BundleId stays[kBlock];
+  std::size_t kept = first;
+  for (std::size_t k = first; k < solved_.size();) {
+    std::size_t staying = 0;
+    for (const std::size_t stop = k + std::min(kBlock, solved_.size() - k); k != stop; ++k) {
+      const BundleId who = solved_[k];
+      const Bundle& b = bundles_[who];
+      const bool rises = (b.level >= stops) | (b.bottleneck == id);
+      solved_[kept] = stays[staying] = who;
+      kept += rises;
+      staying += !rises;
+    }
+    stays_.insert(stays_.end(), stays, stays + staying);
+  }
+  return kept;
+}
+
 /// Collects the bundles that a change may be felt by: at or above `from`, and joined to a touched resource. A
 /// resource joins those that it stops, and those at or above the level at which it would be full were all from
 /// `from` on to rise alike, since it stops nobody below.
@@ -207,16 +225,10 @@ void FlowNetwork::gather(double from) {
     rooms_[i].room = room_from(r, from);
     const filling::Room& room = rooms_[i].room;
     const double stops = room.rising != 0 ? room.level_below(r.capacity) : 0;
-    std::size_t solved = before;
-    for (std::size_t k = before; k < solved_.size(); ++k) {
-      const BundleId who = solved_[k];
-      Bundle& b = bundles_[who];
-      if (!(b.level >= stops || b.bottleneck == id)) {
-        stays_.push_back(who);
-        continue;
-      }
+    const std::size_t solved = part_stays(before, id, stops);
+    for (std::size_t k = before; k < solved; ++k) {
+      Bundle& b = bundles_[solved_[k]];
       b.rising = true;
-      solved_[solved++] = who;
       for (const Use& use : b.uses) {
         if (resources_[use.resource].room == kNone) visit(use.resource);
       }
@@ -263,23 +275,32 @@ void FlowNetwork::note_stopped(BundleId id, double level) {
 std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
   const ResourceId id = full.resource;
   const std::uint32_t step = step_of(level);
-  std::uint64_t share = 0, used = 0;
-  double capacity = 0;
+  std::uint64_t share = kWhole;
+  double capacity = resources_[id].capacity;
+  std::uint64_t used = filling::Room::use(share, level, capacity);
   std::size_t fixed = 0;
   bool convoy = false;
-  for (const User& u : resources_[id].users) {
-    Bundle& b = bundles_[u.who];
-    if (!b.rising) continue;
-    ++fixed;
+  BundleId rising[kBlock];
+  const ShortList<User>& users = resources_[id].users;
+  for (const User *u = users.begin(), *const end = users.end(); u != end;) {
+   std::size_t count = 0;
+   for (const User* const stop = u + std::min<std::ptrdiff_t>(kBlock, end - u); u != stop; ++u) {
+    rising[count] = u->who;
+    count += bundles_[u->who].rising;
+   }
+   fixed += count;
+   for (std::size_t k = 0; k < count; ++k) {
+    const BundleId who = rising[k];
+    Bundle& b = bundles_[who];
     b.rising = false;
     if (b.in_convoy && b.bottleneck == id && b.noted == kNone) {
       convoy = true;
       b.level = level;
     } else {
       b.bottleneck = id;
-      note_stopped(u.who, level);
+      note_stopped(who, level);
     }
-    if (b.ceiling <= step) passed_.push_back(u.who);
+    if (b.ceiling <= step) passed_.push_back(who);
     for (const Use& use : b.uses) {
       if (use.resource == id) continue;
       const Resource& other = resources_[use.resource];
@@ -292,6 +313,7 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
       room.room.fix(share, used, b.count);
       room.stale = true;
     }
+   }
   }
   if (convoy) note_level(resources_[id].convoy, level);
   full.room.rising = 0;
@@ -301,28 +323,26 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
 /// Progressive filling of the resources in `rooms_`. Fixing a flow never lowers a resource's level, so a
 /// stale candidate only has to be looked at again when it comes up; until then a level below will do.
 void FlowNetwork::fill() {
-  const auto before = [&](const Candidate& a, const Candidate& b) {
-    return a.level != b.level ? a.level < b.level : a.resource < b.resource;
-  };
+  const auto before = [](const Candidate& a, const Candidate& b) { return a.key < b.key; };
   const auto untold = [](const Candidate&, std::size_t) {};
   if (rooms_.size() > candidates_.capacity()) candidates_.reserve(rooms_.capacity());
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     const RoomOf& room = rooms_[i];
     if (room.room.rising == 0) continue;
-    candidates_.push_back({room.room.level_below(resources_[room.resource].capacity), i, room.resource});
+    candidates_.push_back({room.room.level_below(resources_[room.resource].capacity), room.resource, i});
   }
   indexed_heap::make(candidates_, before, untold);
   for (std::size_t rising = solved_.size(); rising > 0;) {
     Candidate& first = candidates_.front();
-    RoomOf& room = rooms_[first.room];
+    RoomOf& room = rooms_[first.room()];
     if (room.room.rising == 0) {
       indexed_heap::erase(candidates_, 0, before, untold);
     } else if (room.stale) {
       room.stale = false;
-      first.level = room.room.level(resources_[room.resource].capacity);
+      first = {room.room.level(resources_[room.resource].capacity), room.resource, first.room()};
       indexed_heap::sink(candidates_, 0, before, untold);
     } else {
-      rising -= fix_all(room, first.level);
+      rising -= fix_all(room, first.level());
     }
   }
   candidates_.clear();

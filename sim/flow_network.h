@@ -216,11 +216,15 @@ class FlowNetwork {
     std::uint32_t stale : 1;   ///< its candidate has a level below
     filling::Room room;
   };
+  static constexpr std::size_t kBlock = 64;  ///< users that are sorted out at a time
   static constexpr std::uint32_t kMostStays = (1u << 31) - 1;
+  /// In the order of levels, then of resources: levels are not negative.
   struct Candidate {
-    double level;
-    std::uint32_t room;
-    ResourceId resource;
+    filling::Load key;
+    Candidate(double level, ResourceId resource, std::uint32_t room)
+        : key(filling::Load{std::bit_cast<std::uint64_t>(level)} << 64 | std::uint64_t{resource} << 32 | room) {}
+    double level() const { return std::bit_cast<double>(static_cast<std::uint64_t>(key >> 64)); }
+    std::uint32_t room() const { return static_cast<std::uint32_t>(key); }
   };
   /// A flow that came when nobody else used its resources, and what it gets if that stays so.
   struct Newcomer {
@@ -239,6 +243,7 @@ class FlowNetwork {
   double level_felt(const Resource& r) const;
   void solve(double from);
   filling::Room room_from(const Resource& r, double from);
+  std::size_t part_stays(std::size_t first, ResourceId id, double stops);
   void gather(double from);
   void visit(ResourceId r);
   void fill();
