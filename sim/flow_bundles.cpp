@@ -126,39 +126,46 @@ void FlowNetwork::leave_convoy(BundleId id) {
   if (b.noted == kNone) b.bottleneck = std::exchange(free_bundle_, convoy);  // else advance_clocks() does that
 }
 
-/// After a settlement: what changed by itself goes on in a convoy, if that or another is stopped by the same resource and
-/// has changed too.
+/// After a settlement: what changed by itself goes on in a convoy, if what the same resource stops has changed too and is
+/// one, or enough to make one.
 void FlowNetwork::make_convoys() {
-  constexpr BundleId kAlone = 1u << 31;  // marks what would be the first of a convoy
+  constexpr BundleId kCount = 1u << 31;  // what would be in a convoy is counted where its number will be
+  constexpr std::size_t kFewest = 4;
+  const auto can = [&](BundleId b) {
+    return !bundles_[b].is_convoy && !bundles_[b].in_convoy && flows_[clocks_[b].first].changes == kYoung;
+  };
+  bool some_more = false, enough = false;
+  for (const BundleId id : changed_) {
+    if (!can(id)) continue;
+    BundleId& convoy = resources_[bundles_[id].bottleneck].convoy;
+    if (convoy == kNone) convoy = kCount;
+    some_more = true;
+    if ((convoy & kCount) != 0) {
+      ++convoy;
+      enough = enough || convoy >= (kCount | kFewest);
+    } else if (clocks_[convoy].sequence == clocks_[id].sequence) {
+      enter_convoy(id, convoy);
+      enough = true;
+    }
+  }
+  if (!some_more) return;
   const std::size_t changed = changed_.size();
-  bool any = false;
   for (std::size_t i = 0; i < changed; ++i) {
     const BundleId id = changed_[i];
-    const Clock& c = clocks_[id];
-    if (bundles_[id].is_convoy || flows_[c.first].changes < kYoung) continue;
+    if (!can(id)) continue;
     BundleId& convoy = resources_[bundles_[id].bottleneck].convoy;
-    if (convoy == kNone) {
-      convoy = id | kAlone;
-      any = true;
-      continue;
+    if (convoy == kNone) continue;
+    if ((convoy & kCount) != 0) {
+      const bool room = free_bundle_ != kNone || bundles_.size() < bundles_.capacity();
+      if (convoy < (kCount | kFewest) || !room) {
+        convoy = kNone;
+        continue;
+      }
+      changed_.push_back(new_convoy(id));
     }
-    if ((convoy & kAlone) != 0) {
-      const BundleId first = convoy & ~kAlone;
-      enter_convoy(first, new_convoy(first));
-      changed_.push_back(convoy);
-    } else if (clocks_[convoy].sequence != c.sequence) {
-      continue;
-    }
-    enter_convoy(id, convoy);
-    any = true;
+    if (clocks_[convoy].sequence == clocks_[id].sequence) enter_convoy(id, convoy);
   }
-  if (!any) return;
-  for (const BundleId id : changed_) {
-    if (bundles_[id].is_convoy) continue;
-    BundleId& convoy = resources_[bundles_[id].bottleneck].convoy;
-    if (convoy != kNone && (convoy & kAlone) != 0) convoy = kNone;
-  }
-  std::erase_if(changed_, [&](BundleId b) { return bundles_[b].in_convoy; });
+  if (enough) std::erase_if(changed_, [&](BundleId b) { return bundles_[b].in_convoy; });
 }
 
 void FlowNetwork::reshape(BundleId id) {
@@ -468,6 +475,10 @@ void FlowNetwork::make_bundles() {
     rooms_ = std::vector<RoomOf>();
     candidates_ = std::vector<Candidate>();
   }
+  for (auto* const list : {&stays_, &parted_}) {
+    if (list->capacity() > kMany) *list = std::vector<BundleId>();
+  }
+  if (levels_before_.capacity() > kMany) levels_before_ = std::vector<double>();
   let_rest(resting);
   join_equal();
   std::size_t after = 0;

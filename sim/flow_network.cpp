@@ -24,8 +24,9 @@ FlowNetwork::FlowNetwork(const std::vector<double>& capacity) : resources_(capac
 
 void FlowNetwork::reserve(std::size_t flows) {
   flows_.reserve(flows);
-  bundles_.reserve(flows);
-  clocks_.reserve(flows);
+  const std::size_t convoys = flows / 32;  // more come from bundles that are no more
+  bundles_.reserve(flows + convoys);
+  clocks_.reserve(flows + convoys);
   levels_before_.reserve(flows);
   for (auto* const list : {&solved_, &changed_, &reshaped_}) list->reserve(flows);
 }
@@ -146,65 +147,46 @@ inline void FlowNetwork::visit(ResourceId r) {
   rooms_.push_back({r, 0, true, {}});
 }
 
-/// What flows at or above `from` leave in a resource were all to rise alike. Those that do not rise yet are added to
-/// `solved_`. Users are sorted out a block at a time, without a branch that nobody could foretell.
-inline filling::Room FlowNetwork::room_from(const Resource& r, double from) {
-  BundleId fresh[kBlock];
-  const User* below[kBlock];
-  filling::Room room;
+/// The room in a resource were all users at or above `from` to rise alike. Leaves those of them that do not rise yet in
+/// `parted_`; how many. Users are parted by writing each to both lists, without a branch that nobody could foretell.
+inline std::size_t FlowNetwork::begin_room(const Resource& r, double from, filling::Room& room) {
+  const std::size_t users = r.users.size();
+  if (parted_.size() <= users) parted_.resize(users + 1);
+  std::uint32_t* const fresh = parted_.data();
+  std::uint32_t* const below = fresh + users;  // downwards, of the users what is below
+  std::size_t freshes = 0, belows = 0;
   std::uint64_t whole = 0;  // flows that rise with that share
-  for (const User *u = r.users.begin(), *const end = r.users.end(); u != end;) {
-    std::size_t freshes = 0, belows = 0;
-    bool alike = true;
-    const User* const stop = u + std::min<std::ptrdiff_t>(kBlock, end - u);
-    for (const User* v = u; v != stop; ++v) {
-      const Bundle& b = bundles_[v->who];
-      const bool stays = b.level < from;
-      fresh[freshes] = v->who;
-      freshes += !(stays | b.rising);
-      below[belows] = v;
-      belows += stays;
-      whole += b.count & (std::uint32_t{stays} - 1);
-      alike &= v->whole;
-    }
-    solved_.insert(solved_.end(), fresh, fresh + freshes);
-    for (std::size_t k = 0; k < belows; ++k) {
-      const Bundle& b = bundles_[below[k]->who];
-      const std::uint64_t share = below[k]->whole ? kWhole : b.uses[below[k]->use].share;
-      room.left -= filling::Room::use(share, b.level, r.capacity) * b.count;
-    }
-    for (; u != stop; ++u) {
-      if (alike) {
-        u = stop;
-        break;
-      }
-      const Bundle& b = bundles_[u->who];
-      if (u->whole || b.level < from) continue;
+  std::uint32_t alike = 1;
+  for (std::uint32_t i = 0; i < users; ++i) {
+    const User& u = r.users[i];
+    const Bundle& b = bundles_[u.who];
+    const bool stays = b.level < from;
+    fresh[freshes] = u.who;
+    *(below - belows) = i;
+    freshes += !(stays | b.rising);
+    belows += stays;
+    whole += b.count & (std::uint32_t{stays} - 1);
+    alike &= u.whole;
+  }
+  std::uint64_t taken = 0;
+  for (std::size_t k = 0; k < belows; ++k) {
+    const User& u = r.users[*(below - k)];
+    const Bundle& b = bundles_[u.who];
+    const std::uint64_t share = u.whole ? kWhole : b.uses[u.use].share;
+    taken += filling::Room::use(share, b.level, r.capacity) * b.count;
+  }
+  filling::Load rising = 0;
+  if (!alike) {
+    for (const User& u : r.users) {
+      const Bundle& b = bundles_[u.who];
+      if (u.whole || b.level < from) continue;
       whole -= b.count;
-      room.rising += static_cast<filling::Load>(b.uses[u->use].share) * b.count;
+      rising += static_cast<filling::Load>(b.uses[u.use].share) * b.count;
     }
   }
-  room.rising += static_cast<filling::Load>(whole) * kWhole;
-  return room;
-}
-
-/// Moves what a resource lets stay from `solved_`, from `first` on, to `stays_`; where the others end.
-inline std::size_t FlowNetwork::part_stays(std::size_t first, ResourceId id, double stops) {
-  BundleId stays[kBlock];
-  std::size_t kept = first;
-  for (std::size_t k = first; k < solved_.size();) {
-    std::size_t staying = 0;
-    for (const std::size_t stop = k + std::min(kBlock, solved_.size() - k); k != stop; ++k) {
-      const BundleId who = solved_[k];
-      const Bundle& b = bundles_[who];
-      const bool rises = (b.level >= stops) | (b.bottleneck == id);
-      solved_[kept] = stays[staying] = who;
-      kept += rises;
-      staying += !rises;
-    }
-    stays_.insert(stays_.end(), stays, stays + staying);
-  }
-  return kept;
+  room.left -= taken;
+  room.rising = rising + static_cast<filling::Load>(whole) * kWhole;
+  return freshes;
 }
 
 /// Collects the bundles that a change may be felt by: at or above `from`, and joined to a touched resource. A
@@ -215,26 +197,38 @@ void FlowNetwork::gather(double from) {
   for (const ResourceId r : touched_) {
     if (resources_[r].room == kNone) visit(r);
   }
+  std::size_t stays = 0;
   for (std::uint32_t i = 0; i < rooms_.size(); ++i) {
     const ResourceId id = rooms_[i].resource;
     Resource& r = resources_[id];
     const auto visits = static_cast<std::uint32_t>(r.users.size());
     r.visits += visits;
     work_ += visits;
-    const std::size_t before = solved_.size();
-    rooms_[i].room = room_from(r, from);
-    const filling::Room& room = rooms_[i].room;
-    const double stops = room.rising != 0 ? room.level_below(r.capacity) : 0;
-    const std::size_t solved = part_stays(before, id, stops);
-    for (std::size_t k = before; k < solved; ++k) {
-      Bundle& b = bundles_[solved_[k]];
-      b.rising = true;
-      for (const Use& use : b.uses) {
-        if (resources_[use.resource].room == kNone) visit(use.resource);
+    filling::Room& room = rooms_[i].room;
+    const std::size_t fresh = begin_room(r, from, room);
+    if (fresh > 0) {
+      const double stops = room.level_below(r.capacity);
+      std::uint32_t* const rise = parted_.data();
+      std::size_t rises = 0;
+      if (stays_.size() < stays + fresh) stays_.resize(std::max(stays + fresh, 2 * stays));
+      for (std::size_t k = 0; k < fresh; ++k) {
+        const BundleId who = rise[k];
+        const Bundle& b = bundles_[who];
+        const bool so = (b.level >= stops) | (b.bottleneck == id);
+        rise[rises] = stays_[stays] = who;
+        rises += so;
+        stays += !so;
+      }
+      for (std::size_t k = 0; k < rises; ++k) {
+        Bundle& b = bundles_[rise[k]];
+        b.rising = true;
+        solved_.push_back(rise[k]);
+        for (const Use& use : b.uses) {
+          if (resources_[use.resource].room == kNone) visit(use.resource);
+        }
       }
     }
-    solved_.resize(solved);
-    rooms_[i].stays = static_cast<std::uint32_t>(stays_.size()) & kMostStays;
+    rooms_[i].stays = static_cast<std::uint32_t>(stays) & kMostStays;
   }
   // Most of what would stay, by one resource, rises by another.
   std::size_t k = 0;
@@ -247,7 +241,6 @@ void FlowNetwork::gather(double from) {
       }
     }
   }
-  stays_.clear();
 }
 
 inline void FlowNetwork::note(BundleId id, double before) {

@@ -242,8 +242,7 @@ class FlowNetwork {
   }
   double level_felt(const Resource& r) const;
   void solve(double from);
-  filling::Room room_from(const Resource& r, double from);
-  std::size_t part_stays(std::size_t first, ResourceId id, double stops);
+  std::size_t begin_room(const Resource& r, double from, filling::Room& room);
   void gather(double from);
   void visit(ResourceId r);
   void fill();
@@ -325,6 +324,7 @@ class FlowNetwork {
   std::vector<filling::Part> own_parts_;  ///< of a flow that came with weights
   std::vector<RoomOf> rooms_;
   std::vector<double> levels_before_;  ///< levels of changed_ as of the end of the last settle()
+  std::vector<std::uint32_t> parted_;
   std::vector<BundleId> solved_, stays_, changed_, reshaped_, passed_;
   std::vector<ResourceId> taken_;
   std::vector<Candidate> candidates_;
