@@ -86,7 +86,7 @@ void FlowNetwork::enter_convoy(BundleId id, BundleId convoy) {
   }
   bundles_[id].in_convoy = true;
   c.seat.convoy = convoy;
-  make_room(into.members, into.members.size() + 1);
+  make_room(into.members, std::max<std::size_t>(8, into.members.size() + 1));
   indexed_heap::push(
       into.members, id, [&](BundleId x, BundleId y) { return ends_before_in_convoy(x, y); },
       [&](BundleId x, std::size_t place) { clocks_[x].seat.place = static_cast<std::uint32_t>(place); });
@@ -131,28 +131,19 @@ void FlowNetwork::leave_convoy(BundleId id) {
 void FlowNetwork::make_convoys() {
   constexpr BundleId kCount = 1u << 31;  // what would be in a convoy is counted where its number will be
   constexpr std::size_t kFewest = 4;
-  const auto can = [&](BundleId b) {
-    return !bundles_[b].is_convoy && !bundles_[b].in_convoy && flows_[clocks_[b].first].changes == kYoung;
-  };
-  bool some_more = false, enough = false;
-  for (const BundleId id : changed_) {
-    if (!can(id)) continue;
+  // A bundle that has been joined to another may have given its number to a convoy since.
+  const auto is_gone = [&](BundleId b) { return clocks_[b].first == kNone || bundles_[b].is_convoy; };
+  bool enough = false, some_new = false;
+  for (const BundleId id : singles_) {
+    if (is_gone(id)) continue;
     BundleId& convoy = resources_[bundles_[id].bottleneck].convoy;
     if (convoy == kNone) convoy = kCount;
-    some_more = true;
-    if ((convoy & kCount) != 0) {
-      ++convoy;
-      enough = enough || convoy >= (kCount | kFewest);
-    } else if (clocks_[convoy].sequence == clocks_[id].sequence) {
-      enter_convoy(id, convoy);
-      enough = true;
-    }
+    if ((convoy & kCount) == 0) continue;
+    ++convoy;
+    enough = enough || convoy >= (kCount | kFewest);
   }
-  if (!some_more) return;
-  const std::size_t changed = changed_.size();
-  for (std::size_t i = 0; i < changed; ++i) {
-    const BundleId id = changed_[i];
-    if (!can(id)) continue;
+  for (const BundleId id : singles_) {
+    if (is_gone(id)) continue;
     BundleId& convoy = resources_[bundles_[id].bottleneck].convoy;
     if (convoy == kNone) continue;
     if ((convoy & kCount) != 0) {
@@ -161,10 +152,15 @@ void FlowNetwork::make_convoys() {
         convoy = kNone;
         continue;
       }
+      if (!std::exchange(some_new, true))
+        std::erase_if(changed_, [&](BundleId b) { return clocks_[b].first == kNone; });
       changed_.push_back(new_convoy(id));
     }
-    if (clocks_[convoy].sequence == clocks_[id].sequence) enter_convoy(id, convoy);
+    if (clocks_[convoy].sequence != clocks_[id].sequence) continue;
+    enter_convoy(id, convoy);
+    enough = true;
   }
+  singles_.clear();
   if (enough) std::erase_if(changed_, [&](BundleId b) { return bundles_[b].in_convoy; });
 }
 
@@ -208,6 +204,7 @@ void FlowNetwork::drop(BundleId id) {
 }
 
 bool FlowNetwork::ends_before_in_convoy(BundleId a, BundleId b) const {
+  if (lone(a) && lone(b)) return ends_before(clocks_[a].first, clocks_[b].first);
   const auto order = end_in_convoy(a) <=> end_in_convoy(b);
   return order != 0 ? order < 0 : flows_[clocks_[a].first].owner < flows_[clocks_[b].first].owner;
 }
@@ -582,7 +579,10 @@ void FlowNetwork::join_equal() {
       if (sequence(k->bundle) != sequence(into) || !same_uses(k->bundle, into)) continue;
       for (const BundleId b : {into, k->bundle}) {
         if (!bundles_[b].in_convoy) continue;
-        if (bundles_[clocks_[b].seat.convoy].rising) changed_.push_back(b);
+        if (bundles_[clocks_[b].seat.convoy].rising) {
+          changed_.push_back(b);
+          singles_.push_back(b);
+        }
         leave_convoy(b);
       }
       make_room(crowd(into).flows, flows);

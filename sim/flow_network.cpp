@@ -408,6 +408,7 @@ const std::vector<FlowNetwork::BundleId>& FlowNetwork::settle(SimTime now, std::
   }
   advance_clocks(now, sequence);
   if (work_ > patience_ * (work_ - before) && work_ - before > 32) make_bundles();
+  if (!singles_.empty()) make_convoys();
   return changed_;
 }
 
@@ -451,6 +452,7 @@ void FlowNetwork::advance_clock(BundleId id, double settled, SimTime now) {
   Clock& c = clocks_[id];
   MovingFlow& first = flows_[c.first];
   if (first.changes == kYoung) {
+    if (!bundles_[id].is_convoy) singles_.push_back(id);
     const LongInteger moved = clock_of(raised(settled), static_cast<std::uint64_t>((now - c.since).ps));
     if (bundles_[id].is_convoy) {
       convoys_[c.crowd].moved += moved;
@@ -466,6 +468,7 @@ void FlowNetwork::advance_clock(BundleId id, double settled, SimTime now) {
     first.left = std::max(0.0, first.left - rate * to_seconds(now - c.since).value);
   }
   if (++first.changes < kYoung) return;
+  singles_.push_back(id);
   constexpr std::uint64_t kTicksPerSecond = 1'000'000'000'000;
   first.end = clock_of(first.left * first.scale, kTicksPerSecond);
 }
@@ -491,7 +494,6 @@ void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
   }
   changed_.resize(changed);
   levels_before_.clear();
-  make_convoys();
 }
 
 LongInteger FlowNetwork::left(const MovingFlow& f) const {

@@ -64,11 +64,14 @@ class FlowNetwork {
   template <class Visit>
   void visit_reshaped(Visit&& visit) {
     for (const BundleId b : reshaped_) {
+      if (!bundles_[b].reshaped) continue;
       bundles_[b].reshaped = false;
       visit(b);
     }
     reshaped_.clear();
   }
+  /// Leaves a bundle out of the next visit.
+  void forget_reshaped(BundleId b) { bundles_[b].reshaped = false; }
 
   /// Progress rate, 1/s.
   double rate(Handle h) const { return filling::rate_at(bundles_[flows_[h].bundle].level, flows_[h].scale); }
@@ -325,6 +328,7 @@ class FlowNetwork {
   std::vector<RoomOf> rooms_;
   std::vector<double> levels_before_;  ///< levels of changed_ as of the end of the last settle()
   std::vector<std::uint32_t> parted_;
+  std::vector<BundleId> singles_;  ///< that changed, and may enter a convoy
   std::vector<BundleId> solved_, stays_, changed_, reshaped_, passed_;
   std::vector<ResourceId> taken_;
   std::vector<Candidate> candidates_;

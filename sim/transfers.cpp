@@ -104,11 +104,12 @@ void Transfers::settle(SimTime now, std::uint64_t sequence) {
   // Where most move the heap is made anew.
   const bool most = changed.size() > 16 && changed.size() * 4 > ends_.size();
   for (const FlowNetwork::BundleId b : changed) {
-    if (most) {
-      put(b);
-    } else {
+    if (!most) {
       forecast(b);
+    } else if (put(b) == kNone) {
+      continue;
     }
+    network_.forget_reshaped(b);
   }
   if (most) indexed_heap::make(ends_, kBefore, Placed{*this});
   forecast_reshaped();
