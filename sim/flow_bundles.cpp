@@ -123,7 +123,11 @@ void FlowNetwork::leave_convoy(BundleId id) {
   Bundle& b = bundles_[convoy];
   b.is_convoy = false;
   resources_[b.bottleneck].convoy = kNone;
-  if (b.noted == kNone) b.bottleneck = std::exchange(free_bundle_, convoy);  // else advance_clocks() does that
+  if (b.noted == kNone) {
+    b.bottleneck = std::exchange(free_bundle_, convoy);
+  } else {
+    b.level = levels_before_[b.noted];  // for advance_clocks(), which does that
+  }
 }
 
 /// After a settlement: what changed by itself goes on in a convoy, if what the same resource stops has changed too and is
@@ -554,7 +558,7 @@ void FlowNetwork::join_equal() {
   for (const BundleId id : solved_) {
     const Bundle& b = bundles_[id];
     if (flows_[clocks_[id].first].changes < kYoung) continue;
-    std::uint64_t hash = sequence(id);
+    std::uint64_t hash = clock(id).sequence;
     for (const Use& use : b.uses) {
       std::uint64_t h = (use.share ^ use.resource) * 0x9e3779b97f4a7c15u;
       h = (h ^ h >> 32 ^ use.resource) * 0xd6e8feb86659fd93u;
@@ -576,7 +580,7 @@ void FlowNetwork::join_equal() {
       ceilings += count_ceilings(k->bundle);
     }
     for (auto k = first + 1; k != end; ++k) {
-      if (sequence(k->bundle) != sequence(into) || !same_uses(k->bundle, into)) continue;
+      if (clock(k->bundle).sequence != clock(into).sequence || !same_uses(k->bundle, into)) continue;
       for (const BundleId b : {into, k->bundle}) {
         if (!bundles_[b].in_convoy) continue;
         if (bundles_[clocks_[b].seat.convoy].rising) {

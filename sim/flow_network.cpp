@@ -243,24 +243,17 @@ void FlowNetwork::gather(double from) {
   }
 }
 
-inline void FlowNetwork::note(BundleId id, double before) {
+[[gnu::always_inline]] inline void FlowNetwork::note(BundleId id, double before) {
   bundles_[id].noted = static_cast<std::uint32_t>(changed_.size());
   changed_.push_back(id);
   levels_before_.push_back(before);
 }
 
-inline void FlowNetwork::note_level(BundleId id, double level) {
+[[gnu::always_inline]] inline void FlowNetwork::note_level(BundleId id, double level) {
   Bundle& b = bundles_[id];
   if (level == b.level) return;
   if (b.noted == kNone) note(id, b.level);
   b.level = level;
-}
-
-/// What has left its convoy, or is about to, is noted in any case.
-void FlowNetwork::note_stopped(BundleId id, double level) {
-  Bundle& b = bundles_[id];
-  if (b.in_convoy && b.noted == kNone) note(id, level_before(clocks_[id].seat.convoy));
-  note_level(id, level);
 }
 
 /// Fixes what still rises in a room; the number of bundles. Most have the same share of resources of the same capacity,
@@ -272,7 +265,7 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
   double capacity = resources_[id].capacity;
   std::uint64_t used = filling::Room::use(share, level, capacity);
   std::size_t fixed = 0;
-  bool convoy = false;
+  bool stays = false;  // in the resource's convoy
   BundleId rising[kBlock];
   const ShortList<User>& users = resources_[id].users;
   for (const User *u = users.begin(), *const end = users.end(); u != end;) {
@@ -286,13 +279,17 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
     const BundleId who = rising[k];
     Bundle& b = bundles_[who];
     b.rising = false;
-    if (b.in_convoy && b.bottleneck == id && b.noted == kNone) {
-      convoy = true;
-      b.level = level;
-    } else {
-      b.bottleneck = id;
-      note_stopped(who, level);
+    if (b.in_convoy && b.noted == kNone) {
+      if (b.bottleneck == id) {
+        stays = true;
+        b.level = level;
+      } else {
+        parts_ = true;
+        note(who, level_before(clocks_[who].seat.convoy));
+      }
     }
+    b.bottleneck = id;
+    note_level(who, level);
     if (b.ceiling <= step) passed_.push_back(who);
     for (const Use& use : b.uses) {
       if (use.resource == id) continue;
@@ -308,7 +305,7 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
     }
    }
   }
-  if (convoy) note_level(resources_[id].convoy, level);
+  if (stays) note_level(resources_[id].convoy, level);
   full.room.rising = 0;
   return fixed;
 }
@@ -474,19 +471,20 @@ void FlowNetwork::advance_clock(BundleId id, double settled, SimTime now) {
 }
 
 void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
-  for (const BundleId id : changed_) {
-    if (bundles_[id].in_convoy) leave_convoy(id);
+  if (std::exchange(parts_, false)) {
+    for (const BundleId id : changed_) {
+      if (bundles_[id].in_convoy) leave_convoy(id);
+    }
   }
   std::size_t changed = 0;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const BundleId id = changed_[i];
     Bundle& b = bundles_[id];
     b.noted = kNone;
-    if (clocks_[id].first == kNone) {  // a convoy that all have left
-      b.bottleneck = std::exchange(free_bundle_, id);
+    if (b.level == levels_before_[i]) {
+      if (clocks_[id].first == kNone) b.bottleneck = std::exchange(free_bundle_, id);  // a convoy that all have left
       continue;
     }
-    if (b.level == levels_before_[i]) continue;
     advance_clock(id, levels_before_[i], now);
     clocks_[id].since = now;
     clocks_[id].sequence = sequence;

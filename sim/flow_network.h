@@ -97,9 +97,11 @@ class FlowNetwork {
   /// The flow that ends first keeps its rate, but is no longer among its bundle's.
   void take_out_first(BundleId b);
   bool has_rate(BundleId b) const { return bundles_[b].level != kNew; }
-  /// Time and settle() of the last change of the bundle's rate.
-  SimTime since(BundleId b) const { return clock(b).since; }
-  std::uint64_t sequence(BundleId b) const { return clock(b).sequence; }
+  /// Time and settle() of the last change of the rate of a bundle that is in no convoy, or of a convoy.
+  SimTime since(BundleId b) const { return clocks_[b].since; }
+  std::uint64_t sequence(BundleId b) const { return clocks_[b].sequence; }
+  /// Time of the last change of the flow's rate.
+  SimTime changed(Handle h) const { return clock(flows_[h].bundle).since; }
   /// Ticks that a flow still needed then, rounded as a double is, but for a hair that rounding of the level
   /// may have added (2^-48 of the time left).
   double ticks_left(Handle h) const;
@@ -259,7 +261,6 @@ class FlowNetwork {
     return noted == kNone ? bundles_[b].level : levels_before_[noted];
   }
   void note(BundleId b, double before);
-  void note_stopped(BundleId b, double level);
   void advance_clock(BundleId b, double settled, SimTime now);
   void advance_clocks(SimTime now, std::uint64_t sequence);
   void forget_changes();
@@ -322,6 +323,7 @@ class FlowNetwork {
   std::vector<ResourceId> touched_;  ///< whose users somebody else may feel
   std::vector<Newcomer> newcomers_;  ///< since the last settle()
   bool unsettled_ = false;
+  bool parts_ = false;  ///< something is to leave its convoy
   double lowest_removed_ =
       kNew;  ///< level of the lowest flow removed since the last settle(), if it was felt
   std::vector<filling::Part> own_parts_;  ///< of a flow that came with weights

@@ -65,7 +65,7 @@ Transfers::Finished Transfers::finish_next() {
 }
 
 Transfers::Finished Transfers::finish(FlowNetwork::Handle flow) {
-  const Finished finished{network_.owner(flow), network_.since(network_.bundle(flow))};
+  const Finished finished{network_.owner(flow), network_.changed(flow)};
   network_.remove(flow);
   forecast_reshaped();
   return finished;
