@@ -137,6 +137,9 @@ void FlowNetwork::make_convoys() {
   constexpr std::size_t kFewest = 4;
   // A bundle that has been joined to another may have given its number to a convoy since.
   const auto is_gone = [&](BundleId b) { return clocks_[b].first == kNone || bundles_[b].is_convoy; };
+  const auto together = [&](const Clock& a, const Clock& b) {
+    return a.since == b.since && a.sequence == b.sequence;
+  };
   bool enough = false, some_new = false;
   for (const BundleId id : singles_) {
     if (is_gone(id)) continue;
@@ -160,11 +163,12 @@ void FlowNetwork::make_convoys() {
         std::erase_if(changed_, [&](BundleId b) { return clocks_[b].first == kNone; });
       changed_.push_back(new_convoy(id));
     }
-    if (clocks_[convoy].sequence != clocks_[id].sequence) continue;
+    if (!together(clocks_[convoy], clocks_[id])) continue;
     enter_convoy(id, convoy);
     enough = true;
   }
   singles_.clear();
+  if (singles_.capacity() > kMany) singles_ = std::vector<BundleId>();
   if (enough) std::erase_if(changed_, [&](BundleId b) { return bundles_[b].in_convoy; });
 }
 
@@ -187,7 +191,7 @@ void FlowNetwork::remove_use(BundleId id, std::uint32_t use) {
             [&](const User& u) { bundles_[u.who].uses[u.use].place = b.uses[use].place; });
   if (use + 1 < b.uses.size()) {
     b.uses[use] = b.uses.back();
-    resources_[b.uses[use].resource].users[b.uses[use].place].use = use & 0x7fffffffu;
+    resources_[b.uses[use].resource].users[b.uses[use].place].use = use & kMostUses;
   }
   b.uses.pop_back();
 }
@@ -288,7 +292,7 @@ void FlowNetwork::remove_idle_use(Handle h, std::uint32_t use) {
   if (r.users.empty()) end_rest(r);
   if (use + 1 < idle.size()) {
     idle[use] = idle.back();
-    resources_[idle[use].resource].users[idle[use].place].use = use & 0x7fffffffu;
+    resources_[idle[use].resource].users[idle[use].place].use = use & kMostUses;
   }
   idle.pop_back();
 }
@@ -525,7 +529,7 @@ void FlowNetwork::let_rest(const std::vector<ResourceId>& resting) {
       if (!is_idle(use)) continue;
       if (i + 1 < b.uses.size()) {
         b.uses[i] = b.uses.back();
-        resources_[b.uses[i].resource].users[b.uses[i].place].use = i & 0x7fffffffu;
+        resources_[b.uses[i].resource].users[b.uses[i].place].use = i & kMostUses;
       }
       b.uses.pop_back();
       visit_flows(id, [&](Handle h) { add_idle_use(h, use.resource, use.share); });

@@ -155,7 +155,7 @@ inline std::size_t FlowNetwork::begin_room(const Resource& r, double from, filli
   std::uint32_t* const fresh = parted_.data();
   std::uint32_t* const below = fresh + users;  // downwards, of the users what is below
   std::size_t freshes = 0, belows = 0;
-  std::uint64_t whole = 0;  // flows that rise with that share
+  std::uint64_t whole = 0;  // flows that rise, with that share unless said below
   std::uint32_t alike = 1;
   for (std::uint32_t i = 0; i < users; ++i) {
     const User& u = r.users[i];
@@ -243,12 +243,6 @@ void FlowNetwork::gather(double from) {
   }
 }
 
-[[gnu::always_inline]] inline void FlowNetwork::note(BundleId id, double before) {
-  bundles_[id].noted = static_cast<std::uint32_t>(changed_.size());
-  changed_.push_back(id);
-  levels_before_.push_back(before);
-}
-
 [[gnu::always_inline]] inline void FlowNetwork::note_level(BundleId id, double level) {
   Bundle& b = bundles_[id];
   if (level == b.level) return;
@@ -264,18 +258,14 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
   std::uint64_t share = kWhole;
   double capacity = resources_[id].capacity;
   std::uint64_t used = filling::Room::use(share, level, capacity);
-  std::size_t fixed = 0;
   bool stays = false;  // in the resource's convoy
-  BundleId rising[kBlock];
-  const ShortList<User>& users = resources_[id].users;
-  for (const User *u = users.begin(), *const end = users.end(); u != end;) {
-   std::size_t count = 0;
-   for (const User* const stop = u + std::min<std::ptrdiff_t>(kBlock, end - u); u != stop; ++u) {
-    rising[count] = u->who;
-    count += bundles_[u->who].rising;
-   }
-   fixed += count;
-   for (std::size_t k = 0; k < count; ++k) {
+  std::uint32_t* const rising = parted_.data();
+  std::size_t fixed = 0;
+  for (const User& u : resources_[id].users) {
+    rising[fixed] = u.who;
+    fixed += bundles_[u.who].rising;
+  }
+  for (std::size_t k = 0; k < fixed; ++k) {
     const BundleId who = rising[k];
     Bundle& b = bundles_[who];
     b.rising = false;
@@ -303,7 +293,6 @@ std::size_t FlowNetwork::fix_all(RoomOf& full, double level) {
       room.room.fix(share, used, b.count);
       room.stale = true;
     }
-   }
   }
   if (stays) note_level(resources_[id].convoy, level);
   full.room.rising = 0;
@@ -482,7 +471,8 @@ void FlowNetwork::advance_clocks(SimTime now, std::uint64_t sequence) {
     Bundle& b = bundles_[id];
     b.noted = kNone;
     if (b.level == levels_before_[i]) {
-      if (clocks_[id].first == kNone) b.bottleneck = std::exchange(free_bundle_, id);  // a convoy that all have left
+      if (b.count == 0 && clocks_[id].first == kNone)  // a convoy that all have left
+        b.bottleneck = std::exchange(free_bundle_, id);
       continue;
     }
     advance_clock(id, levels_before_[i], now);

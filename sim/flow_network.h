@@ -118,7 +118,7 @@ class FlowNetwork {
   static constexpr double kNew = std::numeric_limits<double>::infinity();
   static constexpr double kMostRatio = 0x1p80;
   static constexpr std::size_t kMany =
-      4096;  ///< resources of a solution from which on its memory is given back
+      4096;  ///< entries from which on the memory of a list that is seldom so long is given back
 
   struct Use {
     std::uint64_t share;  ///< filling::share_of
@@ -195,10 +195,11 @@ class FlowNetwork {
     std::uint32_t use : 31;   ///< index in its uses
     std::uint32_t whole : 1;  ///< its share is kWhole
   };
+  static constexpr std::uint32_t kMostUses = (1u << 31) - 1;
   /// The most common share: of what uses all its resources alike.
   static constexpr std::uint64_t kWhole = std::uint64_t{1} << 57;
   static User user(std::uint32_t who, std::size_t use, std::uint64_t share) {
-    return {who, static_cast<std::uint32_t>(use) & 0x7fffffffu, share == kWhole};
+    return {who, static_cast<std::uint32_t>(use) & kMostUses, share == kWhole};
   }
   struct Resource {
     double capacity = 0;
@@ -221,13 +222,13 @@ class FlowNetwork {
     std::uint32_t stale : 1;   ///< its candidate has a level below
     filling::Room room;
   };
-  static constexpr std::size_t kBlock = 64;  ///< users that are sorted out at a time
   static constexpr std::uint32_t kMostStays = (1u << 31) - 1;
   /// In the order of levels, then of resources: levels are not negative.
   struct Candidate {
     filling::Load key;
     Candidate(double level, ResourceId resource, std::uint32_t room)
-        : key(filling::Load{std::bit_cast<std::uint64_t>(level)} << 64 | std::uint64_t{resource} << 32 | room) {}
+        : key(filling::Load{std::bit_cast<std::uint64_t>(level)} << 64 | std::uint64_t{resource} << 32 |
+              room) {}
     double level() const { return std::bit_cast<double>(static_cast<std::uint64_t>(key >> 64)); }
     std::uint32_t room() const { return static_cast<std::uint32_t>(key); }
   };
@@ -253,14 +254,16 @@ class FlowNetwork {
   void fill();
   std::size_t fix_all(RoomOf& full, double level);
   void note_level(BundleId b, double level);
-  const Clock& clock(BundleId b) const {
-    return clocks_[bundles_[b].in_convoy ? clocks_[b].seat.convoy : b];
-  }
+  const Clock& clock(BundleId b) const { return clocks_[bundles_[b].in_convoy ? clocks_[b].seat.convoy : b]; }
   double level_before(BundleId b) const {
     const std::uint32_t noted = bundles_[b].noted;
     return noted == kNone ? bundles_[b].level : levels_before_[noted];
   }
-  void note(BundleId b, double before);
+  void note(BundleId b, double before) {
+    bundles_[b].noted = static_cast<std::uint32_t>(changed_.size());
+    changed_.push_back(b);
+    levels_before_.push_back(before);
+  }
   void advance_clock(BundleId b, double settled, SimTime now);
   void advance_clocks(SimTime now, std::uint64_t sequence);
   void forget_changes();
@@ -329,9 +332,10 @@ class FlowNetwork {
   std::vector<filling::Part> own_parts_;  ///< of a flow that came with weights
   std::vector<RoomOf> rooms_;
   std::vector<double> levels_before_;  ///< levels of changed_ as of the end of the last settle()
-  std::vector<std::uint32_t> parted_;
-  std::vector<BundleId> singles_;  ///< that changed, and may enter a convoy
-  std::vector<BundleId> solved_, stays_, changed_, reshaped_, passed_;
+  std::vector<BundleId> solved_, changed_, reshaped_, passed_;
+  std::vector<BundleId> singles_;      ///< what changed and may enter a convoy
+  std::vector<BundleId> stays_;        ///< of all rooms, in their order
+  std::vector<std::uint32_t> parted_;  ///< users of one resource; longer than any in rooms_ has
   std::vector<ResourceId> taken_;
   std::vector<Candidate> candidates_;
   std::uint64_t work_ = 0;      ///< since bundles were last made

@@ -98,3 +98,73 @@ TEST_CASE("flows elsewhere change no end and no order of rates", "[sim][property
     CHECK(observed(alone) == observed(busy));
   }
 }
+
+namespace {
+
+/// An all-to-all of uneven flows between hosts, each with a link out and one in; from zero, or one after the other.
+/// `hosts` says which links are whose.
+Program uneven_all_to_all(const std::vector<ResourceId>& hosts, unsigned seed) {
+  testing::Random random(seed);
+  const auto count = static_cast<ResourceId>(hosts.size());
+  Program p;
+  for (ResourceId r = 0; r < 2 * count; ++r) p.add_resource({}, BytesPerSecond(1e9));
+  for (ResourceId from = 0; from < count; ++from) {
+    for (ResourceId to = 0; to < count; ++to) {
+      if (from == to) continue;
+      const double bytes = seed % 3 == 0 ? 1e6 * random.whole(1, 100) : random.real(1e6, 1e8);
+      const double in = seed % 4 == 0 ? 0.9 * bytes : bytes;
+      const SimTime start{seed % 2 == 0 ? 0 : 2'000'000'000ll * random.whole(0, 100)};
+      p.add_transfer({}, p.add_flow({{hosts[from], bytes}, {count + hosts[to], in}}), start);
+    }
+  }
+  return p;
+}
+
+}  // namespace
+
+// Flows that the same link stops share a clock for as long as it does: catches one that is read at another time than
+// it was set, and a flow that leaves with the wrong one.
+TEST_CASE("flows of an uneven all-to-all move at the rates that are reported", "[sim][property]") {
+  for (const unsigned seed : seeds(1, 12)) {
+    CAPTURE(seed);
+    std::vector<ResourceId> hosts(20);
+    std::iota(hosts.begin(), hosts.end(), ResourceId{0});
+    const Program p = uneven_all_to_all(hosts, seed);
+    struct Course {
+      SimTime since;
+      double rate = 0, moved = 0, most = 0;
+      int changes = 0;
+    };
+    std::vector<Course> courses(p.tasks().size());
+    const Run run = execute(p, [&](SimTime at, TaskId task, double rate) {
+      Course& c = courses[task];
+      c.moved += c.rate * to_seconds(at - c.since).value;
+      c.since = at;
+      c.rate = rate;
+      c.most = std::max(c.most, rate);
+      ++c.changes;
+    });
+    std::size_t old = 0;
+    int wrong = 0;
+    for (const Course& c : courses) {
+      old += c.changes > 50;
+      wrong += std::abs(c.moved - 1) > 1e-11 + 2e-12 * c.most;  // an end is rounded up to a tick
+    }
+    CHECK(wrong == 0);
+    CHECK(old > courses.size() / 4);  // long past the age from which on they share
+    CHECK(run.ended == execute(p).ended);
+  }
+}
+
+TEST_CASE("which links are whose changes no end of an uneven all-to-all", "[sim][property]") {
+  for (const unsigned seed : seeds(1, 12)) {
+    CAPTURE(seed);
+    testing::Random random(seed + 1000);
+    std::vector<ResourceId> hosts(20);
+    std::iota(hosts.begin(), hosts.end(), ResourceId{0});
+    const Run run = execute(uneven_all_to_all(hosts, seed));
+    for (int i = 19; i > 0; --i)
+      std::swap(hosts[static_cast<std::size_t>(i)], hosts[static_cast<std::size_t>(random.whole(0, i))]);
+    CHECK(run.ended == execute(uneven_all_to_all(hosts, seed)).ended);
+  }
+}
