@@ -223,7 +223,7 @@ class FlowNetwork {
     filling::Room room;
   };
   static constexpr std::uint32_t kMostStays = (1u << 31) - 1;
-  /// In the order of levels, then of resources: levels are not negative.
+  /// Candidates come in the order of levels, which are not negative, then of resources.
   struct Candidate {
     filling::Load key;
     Candidate(double level, ResourceId resource, std::uint32_t room)
