@@ -259,7 +259,7 @@ class FlowNetwork {
     const std::uint32_t noted = bundles_[b].noted;
     return noted == kNone ? bundles_[b].level : levels_before_[noted];
   }
-  void note(BundleId b, double before) {
+  [[gnu::always_inline]] void note(BundleId b, double before) {
     bundles_[b].noted = static_cast<std::uint32_t>(changed_.size());
     changed_.push_back(b);
     levels_before_.push_back(before);
