@@ -86,7 +86,7 @@ void FlowNetwork::enter_convoy(BundleId id, BundleId convoy) {
   }
   bundles_[id].in_convoy = true;
   c.seat.convoy = convoy;
-  make_room(into.members, std::max<std::size_t>(8, into.members.size() + 1));
+  make_room(into.members, std::max<std::size_t>(6, into.members.size() + 1));
   indexed_heap::push(
       into.members, id, [&](BundleId x, BundleId y) { return ends_before_in_convoy(x, y); },
       [&](BundleId x, std::size_t place) { clocks_[x].seat.place = static_cast<std::uint32_t>(place); });
@@ -154,6 +154,7 @@ void FlowNetwork::make_convoys() {
     BundleId& convoy = resources_[bundles_[id].bottleneck].convoy;
     if (convoy == kNone) continue;
     if ((convoy & kCount) != 0) {
+      // Rather than grow the bundles' memory a convoy waits until one is no more.
       const bool room = free_bundle_ != kNone || bundles_.size() < bundles_.capacity();
       if (convoy < (kCount | kFewest) || !room) {
         convoy = kNone;
@@ -168,7 +169,6 @@ void FlowNetwork::make_convoys() {
     enough = true;
   }
   singles_.clear();
-  if (singles_.capacity() > kMany) singles_ = std::vector<BundleId>();
   if (enough) std::erase_if(changed_, [&](BundleId b) { return bundles_[b].in_convoy; });
 }
 
@@ -480,10 +480,11 @@ void FlowNetwork::make_bundles() {
     rooms_ = std::vector<RoomOf>();
     candidates_ = std::vector<Candidate>();
   }
-  for (auto* const list : {&stays_, &parted_}) {
+  for (auto* const list : {&stays_, &parted_, &touched_}) {
     if (list->capacity() > kMany) *list = std::vector<BundleId>();
   }
-  if (levels_before_.capacity() > kMany) levels_before_ = std::vector<double>();
+  if (levels_before_.capacity() > std::max(kMany, 4 * changed_.size()))
+    levels_before_ = std::vector<double>();
   let_rest(resting);
   join_equal();
   std::size_t after = 0;
@@ -589,7 +590,7 @@ void FlowNetwork::join_equal() {
         if (!bundles_[b].in_convoy) continue;
         if (bundles_[clocks_[b].seat.convoy].rising) {
           changed_.push_back(b);
-          singles_.push_back(b);
+          note_single(b);
         }
         leave_convoy(b);
       }

@@ -24,9 +24,8 @@ FlowNetwork::FlowNetwork(const std::vector<double>& capacity) : resources_(capac
 
 void FlowNetwork::reserve(std::size_t flows) {
   flows_.reserve(flows);
-  const std::size_t convoys = flows / 32;  // more come from bundles that are no more
-  bundles_.reserve(flows + convoys);
-  clocks_.reserve(flows + convoys);
+  bundles_.reserve(flows);
+  clocks_.reserve(flows);
   levels_before_.reserve(flows);
   for (auto* const list : {&solved_, &changed_, &reshaped_}) list->reserve(flows);
 }
@@ -438,7 +437,7 @@ void FlowNetwork::advance_clock(BundleId id, double settled, SimTime now) {
   Clock& c = clocks_[id];
   MovingFlow& first = flows_[c.first];
   if (first.changes == kYoung) {
-    if (!bundles_[id].is_convoy) singles_.push_back(id);
+    if (!bundles_[id].is_convoy) note_single(id);
     const LongInteger moved = clock_of(raised(settled), static_cast<std::uint64_t>((now - c.since).ps));
     if (bundles_[id].is_convoy) {
       convoys_[c.crowd].moved += moved;
@@ -454,7 +453,7 @@ void FlowNetwork::advance_clock(BundleId id, double settled, SimTime now) {
     first.left = std::max(0.0, first.left - rate * to_seconds(now - c.since).value);
   }
   if (++first.changes < kYoung) return;
-  singles_.push_back(id);
+  note_single(id);
   constexpr std::uint64_t kTicksPerSecond = 1'000'000'000'000;
   first.end = clock_of(first.left * first.scale, kTicksPerSecond);
 }

@@ -119,6 +119,7 @@ class FlowNetwork {
   static constexpr double kMostRatio = 0x1p80;
   static constexpr std::size_t kMany =
       4096;  ///< entries from which on the memory of a list that is seldom so long is given back
+  static constexpr std::size_t kMostSingles = 512;  ///< looked at after one settlement; the rest next time
 
   struct Use {
     std::uint64_t share;  ///< filling::share_of
@@ -272,6 +273,9 @@ class FlowNetwork {
   BundleId new_convoy(BundleId like);
   void enter_convoy(BundleId b, BundleId convoy);
   void leave_convoy(BundleId b);
+  void note_single(BundleId b) {
+    if (singles_.size() < kMostSingles) singles_.push_back(b);
+  }
   void make_convoys();
 
   BundleId new_bundle();
@@ -333,7 +337,7 @@ class FlowNetwork {
   std::vector<RoomOf> rooms_;
   std::vector<double> levels_before_;  ///< levels of changed_ as of the end of the last settle()
   std::vector<BundleId> solved_, changed_, reshaped_, passed_;
-  std::vector<BundleId> singles_;      ///< what changed and may enter a convoy
+  std::vector<BundleId> singles_;      ///< what changed and may enter a convoy, or the first of it
   std::vector<BundleId> stays_;        ///< of all rooms, in their order
   std::vector<std::uint32_t> parted_;  ///< users of one resource; longer than any in rooms_ has
   std::vector<ResourceId> taken_;
