@@ -22,14 +22,15 @@ constexpr double kGrid = 0.05;            ///< grid of CollectiveBench, in logar
 auto key_of(const models::Architecture& a) {
   const auto& [name, title, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary,
                max_positions, mlp, norm, tied_embeddings, learned_positions, token_types, causal,
-               sliding_window, biases, qkv_bias, qk_norm, flash_attention, dropout, rope_theta, rms_norm_eps,
-               experts, experts_per_token, capacity_factor, initializer_range, router_aux_loss, blocks,
-               rope_scaling, llama31_rope_factor, source_config] = a;
+               sliding_window, sliding_window_pattern, biases, qkv_bias, qk_norm, flash_attention, dropout,
+               rope_theta, rms_norm_eps, experts, experts_per_token, capacity_factor, initializer_range,
+               router_aux_loss, blocks, rope_scaling, llama31_rope_factor, source_config] = a;
   // Left out: names, settings of the network that change no shape, and the blocks of models without a time.
   return std::tuple(layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
-                    norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
-                    qkv_bias, qk_norm, flash_attention, dropout, experts, experts_per_token, capacity_factor,
-                    blocks.output_bias, blocks.mlp_bias);
+                    norm, tied_embeddings, learned_positions, token_types, causal, sliding_window,
+                    sliding_window_pattern, biases, qkv_bias, qk_norm, flash_attention, dropout, experts,
+                    experts_per_token, capacity_factor, blocks.output_bias, blocks.mlp_bias,
+                    blocks.expert_bias, blocks.sinks);
 }
 
 /// Key of an instance: all but names, reasons, prices, the words of changes, how a run is started, and fields

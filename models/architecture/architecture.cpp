@@ -89,13 +89,35 @@ double attention_flops(const Architecture& a, double seen) {
 
 }  // namespace
 
+int windowed_layers(const Architecture& a) {
+  if (a.sliding_window == 0) return 0;
+  return a.sliding_window_pattern > 0 ? a.layers - a.layers / a.sliding_window_pattern : a.layers;
+}
+
+bool alternates_windows(const Architecture& a) {
+  const int windowed = windowed_layers(a);
+  return windowed > 0 && windowed < a.layers;
+}
+
 bool has_window(const Architecture& a, int sequence) {
-  return a.sliding_window > 0 && a.sliding_window < sequence;
+  return windowed_layers(a) > 0 && a.sliding_window < sequence;
+}
+
+double AttentionKind::seen(double tokens) const {
+  return window > 0 ? 2 * causal_scores(tokens, window) / (tokens * tokens) : 1;
+}
+
+std::array<AttentionKind, 2> attention_kinds(const Architecture& a) {
+  const int windowed = a.causal ? windowed_layers(a) : 0;
+  if (windowed == 0) return {AttentionKind{0, 1}, AttentionKind{}};
+  const double share = static_cast<double>(windowed) / a.layers;
+  return {AttentionKind{0, 1 - share}, AttentionKind{a.sliding_window, share}};
 }
 
 double seen_share(const Architecture& a, double tokens) {
-  const bool window = a.causal && a.sliding_window > 0;
-  return window ? 2 * causal_scores(tokens, a.sliding_window) / (tokens * tokens) : 1;
+  double seen = 0;
+  for (const AttentionKind& kind : attention_kinds(a)) seen += kind.share * kind.seen(tokens);
+  return seen;
 }
 
 double model_flops_per_token(const Architecture& a, int sequence) {

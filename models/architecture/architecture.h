@@ -1,6 +1,7 @@
 // The architecture to train: the shape of a decoder (or encoder) transformer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ struct Architecture {
   int token_types = 0;             ///< rows of a table of segments (BERT: 2); 0 = none
   bool causal = true;              ///< false: each token also sees the tokens after it (BERT)
   int sliding_window = 0;          ///< tokens that a token sees, with itself (Mistral); 0 = all before it
+  int sliding_window_pattern = 0;  ///< N: each N-th layer has none (GPT-OSS: 2); 0 = all have it
   bool biases = false;             ///< biases of all linear products (GPT-3, BERT)
   bool qkv_bias = false;           ///< biases of the query, key and value products only (Qwen2)
   bool qk_norm = false;            ///< a norm of each head's queries and keys (Qwen3)
@@ -78,15 +80,33 @@ bool has_linear_biases(const Architecture& a);
 /// Scores of `tokens` of which each sees itself and those before it, `window` at most.
 double causal_scores(double tokens, double window);
 
-/// True if the window hides tokens of a sequence.
+/// Layers with the window: none without one, else all but each sliding_window_pattern-th.
+int windowed_layers(const Architecture& a);
+
+/// True if some layers have a window and some have none.
+bool alternates_windows(const Architecture& a);
+
+/// True if the window hides tokens of a sequence, in any layer.
 bool has_window(const Architecture& a, int sequence);
 
-/// Share of the square of `tokens` x `tokens` scores that counts as attention: twice what a causal window lets tokens
-/// see, 1 without a window.
+/// Layers with the same attention.
+struct AttentionKind {
+  int window = 0;    ///< of a token, with itself; 0 = all before it
+  double share = 0;  ///< of the model's layers; 0 = no layer is of this kind
+
+  /// Share of the square of `tokens` x `tokens` scores that counts as attention: twice what a causal window lets
+  /// tokens see, 1 without a window.
+  [[nodiscard]] double seen(double tokens) const;
+};
+
+/// Kinds of layers: those without a window, then those with one.
+std::array<AttentionKind, 2> attention_kinds(const Architecture& a);
+
+/// Mean of AttentionKind::seen over all layers.
 double seen_share(const Architecture& a, double tokens);
 
 /// Training FLOPs per token, 6N + 12*L*h*s: full attention square, no recompute (Chowdhery et al. 2022, PaLM,
-/// appendix B). With a sliding window s is twice the tokens that one sees on average, which is s without one.
+/// appendix B). In layers with a sliding window s is twice the tokens that one sees on average, which is s without one.
 double model_flops_per_token(const Architecture& a, int sequence);
 
 /// Training FLOPs per token as 6N only, as many tutorials count; of a mixture, N counts the experts that a

@@ -68,6 +68,11 @@ Tensors local_tensors(const Architecture& a, const Strategy& s, const StageEnds&
     all.push_back({experts, h * up * wider, layers, true});
     all.push_back({experts, h * f * wider, layers, true});
     all.push_back({static_cast<double>(a.experts), h, layers});
+    if (a.blocks.expert_bias) {
+      all.push_back({experts, up * wider, layers, true});
+      all.push_back({experts, h, layers, true});
+      all.push_back({static_cast<double>(a.experts), 1, layers});
+    }
   } else {
     all.push_back({up, h, layers});
     all.push_back({h, f, layers});
@@ -83,6 +88,7 @@ Tensors local_tensors(const Architecture& a, const Strategy& s, const StageEnds&
     all.push_back({up, 1, layers});
     all.push_back({h, 1, layers});
   }
+  if (a.blocks.sinks) all.push_back({a.heads / t, 1, layers});
   if (a.qk_norm) all.push_back({static_cast<double>(a.head_dim), 1, 2 * layers});
   const double vocabulary = std::ceil(a.vocabulary / t);
   if (ends.first) {
@@ -176,7 +182,9 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const double h = a.hidden, f = a.intermediate, q = static_cast<double>(a.heads) * a.head_dim;
   const double x = w.inside, y = w.outside;
   const double keys = static_cast<double>(job.training.sequence) / s.context_parallel;
-  const double seen = a.causal && a.sliding_window > 0 ? std::min<double>(keys, a.sliding_window) : keys;
+  double seen = 0;  // the mean over all layers
+  for (const AttentionKind& kind : attention_kinds(a))
+    seen += kind.share * (kind.window > 0 ? std::min<double>(keys, kind.window) : keys);
   const double scores = w.tokens * a.heads / s.tensor_parallel * seen;
 
   const Framework& framework = framework_of(s);

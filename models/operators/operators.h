@@ -163,7 +163,7 @@ class LayerModel {
   void push_launches(OperatorList& list, std::string_view name, double layers, double experts, Seconds calls,
                      bool of_pass) const;
   void push_calls(OperatorList& list) const;
-  void attention_block_of(OperatorList& list, double units, double bytes_per_score, double blocks) const;
+  Operator attention_block_of(double units, double bytes_per_score, double blocks) const;
   void enter(OperatorList& list, std::string_view name) const;
   void put_beside_products(OperatorList& list) const;
   void put_beside_other_pass(OperatorList& list, bool forward) const;

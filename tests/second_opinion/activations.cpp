@@ -72,8 +72,12 @@ void save_attention(std::vector<Saved>& all, const models::Job& job, const Strat
     return;
   }
   const double local = static_cast<double>(job.training.sequence) / s.context_parallel;
-  const bool window = a.causal && a.sliding_window > 0 && a.sliding_window < local;
-  const double seen = window ? a.sliding_window : local;
+  double seen = 0;  // by a token of a layer, on average
+  for (int layer = 1; layer <= a.layers; ++layer) {
+    const bool full = a.sliding_window_pattern > 0 && layer % a.sliding_window_pattern == 0;
+    const bool window = !full && a.causal && a.sliding_window > 0 && a.sliding_window < local;
+    seen += (window ? a.sliding_window : local) / a.layers;
+  }
   all.push_back({"probabilities", 3 * z.in_tensor_region * a.heads * seen, "CoreAttention"});
 }
 

@@ -39,6 +39,11 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
     all.push_back({here, h * entering * more, true});
     all.push_back({here, h * inner * more, true});
     all.push_back({static_cast<double>(a.experts), h});
+    if (a.blocks.expert_bias) {
+      all.push_back({here, entering * more, true});
+      all.push_back({here, h, true});
+      all.push_back({static_cast<double>(a.experts), 1});
+    }
   } else {
     all.push_back({entering, h});
     all.push_back({h, inner});
@@ -52,6 +57,7 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
     all.push_back({h, 1});
   }
   if (a.blocks.output_bias) all.push_back({h, 1});
+  if (a.blocks.sinks) all.push_back({a.heads / t, 1});
   if (a.biases || a.qkv_bias) all.push_back({query + key_value, 1});
   if (!a.biases) return;
   all.push_back({entering, 1});

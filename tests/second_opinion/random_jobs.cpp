@@ -41,12 +41,18 @@ models::Architecture random_model(Dice& dice) {
   models::Architecture a =
       test_catalog().architecture(dice.once_in(4) ? mixture : dice.of(test_catalog().models()));
   a.layers = dice.of({4, 5, 6, 8, 8, 11, 12});
+  a.experts = std::min(a.experts, 8);
+  if (a.blocks.sinks && !dice.once_in(4)) {  // no target can write them
+    a.blocks = {};
+    a.rope_scaling.clear();
+  }
   if (dice.once_in(4)) a.tied_embeddings = !a.tied_embeddings;
   if (dice.once_in(6)) a.qk_norm = true;
   if (dice.once_in(8)) a.qkv_bias = true;
   if (dice.once_in(6)) a.vocabulary = 50257;
   if (dice.once_in(8)) a.intermediate = 11000;
   if (a.causal && dice.once_in(6)) a.sliding_window = 1024;
+  if (a.sliding_window > 0 && dice.once_in(2)) a.sliding_window_pattern = dice.of({1, 2, 3, 6});
   const int factor = dice.of({-1, -1, 0, 2, 8});
   if (a.experts > 0 && factor >= 0) a.capacity_factor = factor;
   a.flash_attention = dice.once_in(2);

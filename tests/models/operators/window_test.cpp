@@ -4,6 +4,7 @@
 
 #include "models/memory/memory.h"
 #include "models/operators/operators.h"
+#include "models/step/step.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 
@@ -122,4 +123,89 @@ TEST_CASE("the model's own FLOPs count the full square, or what a window sees", 
   const ProductFlops products = product_flops_per_token(a, 8192);
   CHECK(products.seen == Approx(products.attention * 6144 / 8192));
   CHECK(products.least(true) == Approx(products.weights + products.seen / 2));
+}
+
+namespace {
+
+/// windowed(), but each N-th layer sees all tokens.
+Job alternating(int sequence, int pattern) {
+  Job job = windowed(sequence);
+  job.architecture.sliding_window_pattern = pattern;
+  return job;
+}
+
+}  // namespace
+
+// Of 32 layers 16 have a window with pattern 2, 27 with pattern 6 (layers 6, 12, 18, 24 and 30 have none), none with
+// pattern 1, all with pattern 33.
+TEST_CASE("a pattern says which layers have the window", "[models]") {
+  const auto layers = [](int pattern) { return windowed_layers(alternating(8192, pattern).architecture); };
+  CHECK(layers(0) == 32);
+  CHECK(layers(1) == 0);
+  CHECK(layers(2) == 16);
+  CHECK(layers(6) == 27);
+  CHECK(layers(33) == 32);
+  CHECK(has_window(alternating(8192, 2).architecture, 8192));
+  CHECK_FALSE(has_window(alternating(8192, 1).architecture, 8192));
+  CHECK_FALSE(has_window(alternating(4096, 2).architecture, 4096));
+  CHECK(alternates_windows(alternating(8192, 2).architecture));
+  for (const int same : {0, 1, 33}) CHECK_FALSE(alternates_windows(alternating(8192, same).architecture));
+}
+
+// Each layer is timed as the mean of all: at 8192 tokens a windowed one takes 3/4 of a full one, so 16 of 32 give
+// 7/8, and 27 of 32 give 1 - 27 / (4 * 32).
+TEST_CASE("alternating layers take the sum of both kinds", "[models]") {
+  const auto of_full = [](const Job& job, const std::string& strategy) {
+    return attention_seconds(job, strategy) / attention_seconds(full(8192), strategy);
+  };
+  CHECK(near(of_full(alternating(8192, 2), "tp=8"), 0.875));
+  CHECK(near(of_full(alternating(8192, 6), "tp=8"), 1 - 27.0 / 128));
+  CHECK(near(of_full(alternating(8192, 2), "tp=8,flash=false"), 0.75));
+  for (const char* strategy : {"tp=8", "tp=8,flash=false", "tp=8,cp=4"}) {
+    INFO(strategy);
+    const double sum = attention_seconds(windowed(8192), strategy) + attention_seconds(full(8192), strategy);
+    CHECK(attention_seconds(alternating(8192, 2), strategy) == Approx(sum / 2));
+    const double flops =
+        attention_flops_of(windowed(8192), strategy).value + attention_flops_of(full(8192), strategy).value;
+    CHECK(attention_flops_of(alternating(8192, 2), strategy).value == Approx(flops / 2));
+  }
+}
+
+// The sums of a model of 16 windowed and 16 full layers: half of each model of one kind, for MFU's FLOPs and for
+// bytes kept by plain attention.
+TEST_CASE("sums over alternating layers are exact", "[models]") {
+  const Job job = alternating(8192, 2), all = full(8192), none = windowed(8192);
+  CHECK(model_flops_per_token(job.architecture, 8192) ==
+        Approx(
+            (model_flops_per_token(all.architecture, 8192) + model_flops_per_token(none.architecture, 8192)) /
+            2));
+  const auto kept = [](const Job& j) {
+    return memory_of(j, strategy_of(j, "tp=8,flash=false"), datasheet()).worst().per_layer.value;
+  };
+  CHECK(kept(job) == Approx((kept(all) + kept(none)) / 2));
+}
+
+// Catches: a kind of layer that is counted though no layer is of it, or twice.
+TEST_CASE("a pattern that all layers share changes no tick", "[models]") {
+  const Profile trn1 = datasheet(), h100 = test_catalog().profile("h100");
+  const auto same = [&](Job a, Job b, const std::string& text, bool gpu) {
+    CAPTURE(text);
+    for (Job* job : {&a, &b})
+      if (gpu) job->cluster = {test_catalog().instance("p5.48xlarge"), 1};
+    const Profile& profile = gpu ? h100 : trn1;
+    const Strategy s = strategy_of(a, text);
+    const StepReport one = simulate_step(a, s, profile), other = simulate_step(b, s, profile);
+    CHECK(one.step.value == other.step.value);
+    CHECK(one.mfu == other.mfu);
+    CHECK(one.hfu == other.hfu);
+    CHECK(memory_of(a, s, profile).worst().peak().value == memory_of(b, s, profile).worst().peak().value);
+  };
+  for (const char* text : {"tp=8,pp=4", "tp=8,flash=false,recompute=CoreAttention", "tp=8,cp=4"}) {
+    same(alternating(8192, 33), windowed(8192), text, false);
+    same(alternating(8192, 1), full(8192), text, false);
+  }
+  for (const char* text : {"tp=2,pp=2,framework=megatron", "tp=8,framework=fsdp,shard=fsdp"}) {
+    same(alternating(8192, 33), windowed(8192), text, true);
+    same(alternating(8192, 1), full(8192), text, true);
+  }
 }

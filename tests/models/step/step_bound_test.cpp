@@ -56,12 +56,16 @@ TEST_CASE("the bounds of a search are those of the step model", "[models]") {
   struct Case {
     const char* model;
     int nodes, sequence, batch, stride;
+    int pattern = 0;  ///< of a window of 1024
   };
   const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 64, 7},
+                                        {"llama3-8b", 1, 8192, 64, 7, 2},
                                         {"llama3-70b", 4, 8192, 64, 37},
                                         {"gpt3-6.7b", 2, 2048, 64, 5},
                                         {"mixtral-8x7b", 4, 4096, 64, 9}}));
   Job job = job_of(c.model, c.nodes, c.sequence, c.batch);
+  job.architecture.sliding_window = c.pattern > 0 ? 1024 : 0;
+  job.architecture.sliding_window_pattern = c.pattern;
   const topology::ChipGraph graph(job.cluster.instance);
   const Profile profile = datasheet();
   StepBounds bounds(job, profile, graph);

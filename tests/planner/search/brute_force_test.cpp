@@ -114,6 +114,10 @@ TEST_CASE("the ranking equals brute force on random small jobs", "[planner]") {
   job.cluster.instance.core.memory = gibibytes(pick({4, 6, 8, 16}));
   if (pick({0, 1, 2}) > 0) job.pin.sequence_parallel = true;  // the whole space of every third job is enough
   if (pick({0, 1}) > 0) job.pin.context_parallel = 1;
+  if (pick({0, 1, 2}) == 0) {
+    job.architecture.sliding_window = pick({128, 1024});
+    job.architecture.sliding_window_pattern = pick({0, 2, 3});
+  }
   CAPTURE(seed, job.cluster.nodes, job.architecture.layers);
   check_against_brute_force(job);
 }
