@@ -81,11 +81,14 @@ models::Architecture architecture_from(const Node& node, bool strict) {
   a.token_types = map.whole("type_vocab_size", 0, 0, model_limits.vocabulary);
   a.causal = map.boolean("causal", true);
   a.sliding_window = map.whole("sliding_window", 0, 1, model_limits.positions);
+  a.sliding_window_pattern = map.whole("sliding_window_pattern", 0, 1, model_limits.layers);
   a.biases = map.boolean("biases", false);
   a.qkv_bias = map.boolean("qkv_bias", false);
   a.qk_norm = map.boolean("qk_norm", false);
   a.blocks.output_bias = map.boolean("output_bias", false);
   a.blocks.mlp_bias = map.boolean("mlp_bias", false);
+  a.blocks.expert_bias = map.boolean("expert_bias", false);
+  a.blocks.sinks = map.boolean("attention_sinks", false);
   a.flash_attention = map.boolean("flash_attention", true);
   a.rope_theta = map.number("rope_theta", a.rope_theta, 1, model_limits.rope_theta);
   a.rms_norm_eps = map.number("rms_norm_eps", a.rms_norm_eps, 0, 1);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "io/catalog/architecture_reader.h"
@@ -90,18 +91,71 @@ void read_latent(MapReader& map, Architecture& a) {
 }
 
 void read_biases(MapReader& map, const Dialect& d, Architecture& a) {
-  if (d.attention_bias && map.boolean("attention_bias", false)) a.qkv_bias = a.blocks.output_bias = true;
+  if (d.attention_bias && map.boolean("attention_bias", d.attention_biased))
+    a.qkv_bias = a.blocks.output_bias = true;
   if (d.mlp_bias) a.blocks.mlp_bias = map.boolean("mlp_bias", false);
   a.blocks.expert_bias = d.expert_bias;
   if (d.latent && map.boolean("attention_bias", false))
     map.fault("attention_bias", "biases of latent attention are not supported", "set it to false");
 }
 
-/// Reads windows: layers from max_window_layers on have one if use_sliding_window is set.
-void read_windows(MapReader& map, Architecture& a) {
-  const int first = map.whole("max_window_layers", a.layers, 0, model_limits.layers);
-  if (map.boolean("use_sliding_window", false) && map.has("sliding_window") && first < a.layers)
-    add_untimed(a, fmt::format("a window only in the layers from {} on", first));
+/// The window; 0: none. A null states that too, whereas an absent key means the default.
+int window_of(MapReader& map, const Dialect& d) {
+  const Node* stated = map.raw("sliding_window");
+  const int window = map.whole("sliding_window", stated == nullptr ? d.window : 0, 1, model_limits.positions);
+  return map.boolean("use_sliding_window", !d.asked_window) ? window : 0;
+}
+
+/// Layers with a window as layer_types lists them; empty, with a fault, where it does not list all layers.
+std::vector<bool> listed_windows(MapReader& map, const Node& list, int layers) {
+  std::vector<bool> windowed;
+  if (list.kind != Node::Kind::sequence || static_cast<int>(list.items.size()) != layers) {
+    map.fault("layer_types",
+              list.kind == Node::Kind::sequence
+                  ? fmt::format("it lists {} layers, the model has {}", list.items.size(), layers)
+                  : "this is not a list",
+              "write full_attention or sliding_attention for each layer, in [ ]");
+    return {};
+  }
+  for (const Node& item : list.items) {
+    windowed.push_back(item.scalar == "sliding_attention");
+    if (windowed.back() || item.scalar == "full_attention") continue;
+    map.fault("layer_types", "layers of the kind \"" + printable(item.scalar, 40) + "\" are not supported",
+              "write full_attention or sliding_attention for each layer");
+    return {};
+  }
+  return windowed;
+}
+
+/// Layers with a window by what the dialect implies, and its keys.
+std::vector<bool> implied_windows(MapReader& map, const Dialect& d, int layers) {
+  std::vector<bool> windowed(static_cast<std::size_t>(layers), true);
+  const int every =
+      d.full_every > 0 ? map.whole("sliding_window_pattern", d.full_every, 1, model_limits.layers) : 0;
+  const int first =
+      d.windows_from > 0 ? map.whole("max_window_layers", d.windows_from, 0, model_limits.layers) : 0;
+  for (int i = 0; i < layers; ++i)
+    windowed[static_cast<std::size_t>(i)] = i >= first && (every == 0 || (i + 1) % every != 0);
+  return windowed;
+}
+
+/// Reads the window and the layers that have it. A pattern that is not "all but each N-th" has no step.
+void read_windows(MapReader& map, const Dialect& d, Architecture& a) {
+  a.sliding_window = window_of(map, d);
+  const Node* list = d.layer_types ? map.raw("layer_types") : nullptr;
+  const bool listed = list != nullptr && !list->is_null() && a.layers > 0;
+  const std::vector<bool> windowed =
+      listed ? listed_windows(map, *list, a.layers) : implied_windows(map, d, a.layers);
+  const auto full = std::find(windowed.begin(), windowed.end(), false);
+  if (full == windowed.end()) return;
+  if (std::find(windowed.begin(), windowed.end(), true) == windowed.end()) a.sliding_window = 0;
+  if (a.sliding_window == 0) return;
+  a.sliding_window_pattern = static_cast<int>(full - windowed.begin()) + 1;
+  for (int i = 0; i < a.layers; ++i) {
+    if (windowed[static_cast<std::size_t>(i)] == ((i + 1) % a.sliding_window_pattern != 0)) continue;
+    add_untimed(a, "a window in layers that are not all but each N-th");
+    return;
+  }
 }
 
 }  // namespace
@@ -113,11 +167,13 @@ void read_blocks(MapReader& map, const Dialect& d, Architecture& a) {
   if (!d.experts.empty()) read_experts(map, d, a);
   if (d.latent) read_latent(map, a);
   read_biases(map, d, a);
-  if (d.windows_from) read_windows(map, a);
+  if (d.window != kNoWindow) read_windows(map, d, a);
 }
 
 void note_blocks(MapReader& map, const Dialect& d, const Architecture& a, std::vector<std::string>& notes) {
-  if (a.blocks.output_bias || a.blocks.mlp_bias)
+  if (a.blocks.sinks)
+    notes.emplace_back("biases and sinks are counted; adding them is assumed to take no time");
+  else if (a.blocks.output_bias || a.blocks.mlp_bias)
     notes.emplace_back("attention_bias and mlp_bias are counted; adding them is assumed to take no time");
   if (d.latent && map.whole("num_nextn_predict_layers", 0, 0, model_limits.layers) > 0)
     notes.emplace_back("num_nextn_predict_layers is not counted: these layers are not part of the model");

@@ -70,13 +70,6 @@ void read_gpt2_shape(MapReader& map, Architecture& a) {
   a.max_positions = map.required_whole("n_positions", 1, model_limits.positions);
 }
 
-/// The window; 0: none. A null states that too, whereas an absent key means the default.
-int window_of(MapReader& map, const Dialect& d) {
-  const Node* stated = map.raw("sliding_window");
-  const int window = map.whole("sliding_window", stated == nullptr ? d.window : 0, 1, model_limits.positions);
-  return map.boolean("use_sliding_window", true) ? window : 0;
-}
-
 void read_details(MapReader& map, const Dialect& d, Architecture& a) {
   a.vocabulary = map.required_whole("vocab_size", 1, model_limits.vocabulary);
   a.tied_embeddings = map.boolean("tie_word_embeddings", d.tied);
@@ -87,7 +80,6 @@ void read_details(MapReader& map, const Dialect& d, Architecture& a) {
     a.router_aux_loss = map.number("router_aux_loss_coef", 0, 0, 1e6);
   if (d.token_types > 0)
     a.token_types = map.whole("type_vocab_size", d.token_types, 1, model_limits.vocabulary);
-  if (d.window != kNoWindow) a.sliding_window = window_of(map, d);
   read_blocks(map, d, a);
 }
 
@@ -95,10 +87,8 @@ void note_ignored(MapReader& map, const Dialect& d, const Architecture& a, std::
   if (map.has("rope_scaling")) {
     notes.push_back("rope_scaling is ignored for the prediction: it changes neither sizes nor work");
   }
-  const bool window_off =
-      !d.windows_from && map.has("use_sliding_window") && !map.boolean("use_sliding_window", true);
-  if (d.window == kNoWindow && !d.windows_from && d.untimed.empty() && map.has("sliding_window") &&
-      !window_off) {
+  const bool window_off = map.has("use_sliding_window") && !map.boolean("use_sliding_window", true);
+  if (d.window == kNoWindow && d.untimed.empty() && map.has("sliding_window") && !window_off) {
     notes.push_back("sliding_window is ignored: full attention is counted");
   }
   const std::string activation = map.text("hidden_act", "");

@@ -64,6 +64,22 @@ Json encoder_json(const Architecture& a, const Dialect& d) {
   return j;
 }
 
+/// The window and the layers that have it. A dialect that must ask for a window and does not has none.
+void put_windows(Json& j, const Architecture& a, const Dialect& d) {
+  const int windowed = models::windowed_layers(a);
+  if (windowed == 0) {
+    if (d.window > 0 && !d.asked_window) j["sliding_window"] = nullptr;
+    return;
+  }
+  j["sliding_window"] = a.sliding_window;
+  if (d.asked_window) j["use_sliding_window"] = true;
+  if (windowed == a.layers && !d.layer_types) return;
+  for (int i = 1; i <= a.layers; ++i) {
+    const bool full = a.sliding_window_pattern > 0 && i % a.sliding_window_pattern == 0;
+    j["layer_types"].push_back(full ? "full_attention" : "sliding_attention");
+  }
+}
+
 }  // namespace
 
 std::string hf_config_json(const Architecture& a) {
@@ -75,8 +91,7 @@ std::string hf_config_json(const Architecture& a) {
   if (a.initializer_range) j["initializer_range"] = *a.initializer_range;
   if (a.router_aux_loss) j["router_aux_loss_coef"] = *a.router_aux_loss;
   j.update(d.grouped ? llama_json(a, d) : d.gpt2_keys ? gpt2_json(a) : encoder_json(a, d));
-  if (d.window > 0 || a.sliding_window > 0)
-    j["sliding_window"] = a.sliding_window > 0 ? Json(a.sliding_window) : Json(nullptr);
+  put_windows(j, a, d);
   j["model_type"] = std::string(d.type);
   j["tie_word_embeddings"] = a.tied_embeddings;
   j["torch_dtype"] = "bfloat16";

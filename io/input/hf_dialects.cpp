@@ -10,11 +10,10 @@ using models::Architecture;
 using models::Mlp;
 using models::Norm;
 
-constexpr std::string_view kGemma =
-    "norms after its blocks, scores that are capped or normalised, and a window in only some layers";
+constexpr std::string_view kGemma = "norms after its blocks, and scores that are capped or normalised";
 
-// Defaults of llama, mistral, mixtral, gpt2, gpt_neox and bert: huggingface/transformers, configuration_*.py of each
-// model. The other rows have not been compared with those files.
+// Defaults of llama, mistral, mixtral, gpt2, gpt_neox and bert, and of windows: huggingface/transformers@008e5743,
+// configuration_*.py of each model (gpt_oss: @02b8f42b, gemma3: @008f5c8c). Other rows were not compared with them.
 constexpr Dialect kDialects[] = {
     {.type = "llama",
      .architecture = "LlamaForCausalLM",
@@ -27,10 +26,19 @@ constexpr Dialect kDialects[] = {
      .experts = "num_local_experts",
      .window = 0,
      .flash = false},
-    {.type = "qwen2", .architecture = "Qwen2ForCausalLM", .windows_from = true, .qkv_bias = true},
+    {.type = "qwen2",
+     .architecture = "Qwen2ForCausalLM",
+     .window = 4096,
+     .asked_window = true,
+     .layer_types = true,
+     .windows_from = 28,
+     .qkv_bias = true},
     {.type = "qwen3",
      .architecture = "Qwen3ForCausalLM",
-     .windows_from = true,
+     .window = 4096,
+     .asked_window = true,
+     .layer_types = true,
+     .windows_from = 28,
      .states_head_dim = true,
      .qk_norm = true,
      .attention_bias = true},
@@ -38,7 +46,8 @@ constexpr Dialect kDialects[] = {
      .architecture = "Qwen3MoeForCausalLM",
      .experts = "num_experts",
      .expert_width = "moe_intermediate_size",
-     .windows_from = true,
+     .window = 4096,
+     .asked_window = true,
      .states_head_dim = true,
      .qk_norm = true,
      .attention_bias = true},
@@ -49,12 +58,18 @@ constexpr Dialect kDialects[] = {
     {.type = "gemma2",
      .architecture = "Gemma2ForCausalLM",
      .tied = true,
+     .window = 4096,
+     .layer_types = true,
+     .full_every = 2,
      .states_head_dim = true,
      .norms = 4,
      .untimed = kGemma},
     {.type = "gemma3_text",
      .architecture = "Gemma3ForCausalLM",
      .tied = true,
+     .window = 4096,
+     .layer_types = true,
+     .full_every = 6,
      .states_head_dim = true,
      .qk_norm = true,
      .norms = 4,
@@ -62,6 +77,9 @@ constexpr Dialect kDialects[] = {
     {.type = "gemma3",
      .architecture = "Gemma3ForConditionalGeneration",
      .tied = true,
+     .window = 4096,
+     .layer_types = true,
+     .full_every = 6,
      .states_head_dim = true,
      .qk_norm = true,
      .norms = 4,
@@ -70,11 +88,14 @@ constexpr Dialect kDialects[] = {
     {.type = "gpt_oss",
      .architecture = "GptOssForCausalLM",
      .experts = "num_local_experts",
+     .window = 128,
+     .layer_types = true,
+     .full_every = 2,
      .states_head_dim = true,
      .attention_bias = true,
+     .attention_biased = true,
      .expert_bias = true,
-     .sinks = true,
-     .untimed = "attention with a learned sink for each head, and a window in every other layer"},
+     .sinks = true},
     {.type = "deepseek_v3",
      .architecture = "DeepseekV3ForCausalLM",
      .experts = "n_routed_experts",
@@ -129,7 +150,9 @@ bool spells(const Dialect& d, const Architecture& a) {
   return d.untimed.empty() && d.mlp == a.mlp && d.norm == a.norm &&
          d.learned_positions == a.learned_positions && spells_biases(d, a) && d.qk_norm == a.qk_norm &&
          d.causal == a.causal && (d.token_types > 0) == (a.token_types > 0) &&
-         d.experts.empty() == (a.experts == 0) && (d.window != kNoWindow || a.sliding_window == 0);
+         d.experts.empty() == (a.experts == 0) && d.expert_bias == a.blocks.expert_bias &&
+         d.sinks == a.blocks.sinks && (d.window != kNoWindow || models::windowed_layers(a) == 0) &&
+         (d.layer_types || !models::alternates_windows(a));
 }
 
 }  // namespace

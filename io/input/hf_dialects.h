@@ -29,23 +29,27 @@ struct Dialect {
   std::string_view experts;       ///< key of their number; "": it has none
   std::string_view expert_width;  ///< key of the width of one; "": intermediate_size
   int window = kNoWindow;         ///< default of sliding_window, 0: none; kNoWindow: the key means nothing
-  bool windows_from = false;      ///< use_sliding_window and max_window_layers state the layers with one
+  bool asked_window = false;      ///< there is none unless use_sliding_window is set
+  bool layer_types = false;       ///< reads layer_types: the layers with a window
+  int full_every = 0;             ///< else sliding_window_pattern: each N-th has none; 0: all have it
+  int windows_from = 0;           ///< else max_window_layers: layers from it on have one; 0: all have it
   bool grouped = true;            ///< reads num_key_value_heads and head_dim
   bool states_head_dim = false;   ///< head_dim does not follow from hidden_size
   bool flash = true;              ///< value for training if the config does not state it
   bool pretraining_tp = false;
   bool gpt2_keys = false;
   std::string_view epsilon = "rms_norm_eps", rope = "rope_theta";
-  bool qkv_bias = false;        ///< biases of queries, keys and values alone
-  bool qk_norm = false;         ///< norms of queries and keys
-  bool attention_bias = false;  ///< reads attention_bias: of queries, keys, values and the output
-  bool mlp_bias = false;        ///< reads mlp_bias
-  int norms = 2;                ///< of a token's hidden vector, per layer
-  bool expert_bias = false;     ///< biases of experts and router
-  bool sinks = false;           ///< a learned score of each head
-  bool latent = false;          ///< reads the ranks of latent attention
-  bool text_part = false;       ///< its keys are in text_config
-  std::string_view untimed;     ///< reason why its steps are not timed; "": they are
+  bool qkv_bias = false;          ///< biases of queries, keys and values alone
+  bool qk_norm = false;           ///< norms of queries and keys
+  bool attention_bias = false;    ///< reads attention_bias: of queries, keys, values and the output
+  bool attention_biased = false;  ///< its default
+  bool mlp_bias = false;          ///< reads mlp_bias
+  int norms = 2;                  ///< of a token's hidden vector, per layer
+  bool expert_bias = false;       ///< biases of experts and router
+  bool sinks = false;             ///< a learned score of each head
+  bool latent = false;            ///< reads the ranks of latent attention
+  bool text_part = false;         ///< its keys are in text_config
+  std::string_view untimed;       ///< reason why its steps are not timed; "": they are
 };
 
 /// All known dialects; the first is Llama's. A new family is a row here (CONTRIBUTING.md, "A model family").

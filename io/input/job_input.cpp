@@ -145,10 +145,11 @@ bool looks_like_hf_config(const Node& root) {
 /// The catalogue's model with the same program; "" if there is none.
 std::string same_shape(const models::Architecture& a, const Catalog& catalog) {
   const auto shape = [](const models::Architecture& m) {
-    return std::array<int, 12>{static_cast<int>(m.mlp),
+    return std::array<int, 13>{static_cast<int>(m.mlp),
                                static_cast<int>(m.norm),
                                m.causal ? 1 : 0,
                                m.sliding_window,
+                               m.sliding_window_pattern,
                                m.hidden,
                                m.layers,
                                m.intermediate,

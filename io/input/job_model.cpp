@@ -86,7 +86,7 @@ void refuse_untimed(JobDraft& d, const models::Architecture& a, const Node& conf
       type != nullptr ? type->at : config.at, "model_type",
       fmt::format("this model is read and counted ({}), but neither its memory nor its step is modelled: {}",
                   counts, a.blocks.untimed),
-      "plan a model without them: Llama, Mistral, Qwen2.5, Qwen3, Mixtral, Qwen3-MoE");
+      "plan a model without them: Llama, Mistral, Qwen2.5, Qwen3, Mixtral, Qwen3-MoE, GPT-OSS");
 }
 
 void read_model_file(JobDraft& d, const fs::path& file) {

@@ -204,7 +204,9 @@ TEST_CASE("parameters of families that are counted alone", "[io][hf_config]") {
   std::string direct = kLatent;
   direct.replace(direct.find("\"q_lora_rank\": 4"), 16, "\"q_lora_rank\": null");
   CHECK(parameters(config_of(direct).architecture) == parameters(latent) - 3 * (60 - 48));
-  for (const Architecture& a : {tiny("phi3"), tiny("gemma2", kHead4), seeing, sinks, latent}) {
+  CHECK(sinks.blocks.untimed.empty());
+  CHECK(same_model(config_of(io::hf_config_json(sinks)).architecture, sinks));
+  for (const Architecture& a : {tiny("phi3"), tiny("gemma2", kHead4), seeing, latent}) {
     CAPTURE(a.blocks.untimed);
     CHECK_FALSE(a.blocks.untimed.empty());
     CHECK_THROWS_AS(io::hf_config_json(a), std::invalid_argument);
@@ -222,6 +224,44 @@ TEST_CASE("a variant that no step is modelled of is counted", "[io][hf_config]")
   CHECK(tiny("qwen2", window + "\"max_window_layers\": 2, ").blocks.untimed.empty());
   CHECK_FALSE(tiny("qwen2", window + "\"max_window_layers\": 1, ").blocks.untimed.empty());
   CHECK(tiny("qwen2", "\"sliding_window\": 32, \"max_window_layers\": 1, ").blocks.untimed.empty());
+}
+
+// huggingface/transformers, configuration_*.py of each model type: without layer_types the layers with a window are
+// those that sliding_window_pattern (Gemma 3), every other (Gemma 2, GPT-OSS) or max_window_layers (Qwen) imply.
+TEST_CASE("windows of some layers", "[io][hf_config]") {
+  const std::string oss = kHead4 + R"("num_local_experts": 4, "num_experts_per_tok": 2, )";
+  const auto pattern = [](const Architecture& a) {
+    return std::pair(a.sliding_window, a.sliding_window_pattern);
+  };
+  CHECK(pattern(tiny("gpt_oss", oss)) == std::pair(128, 2));
+  CHECK(pattern(tiny("gpt_oss", oss + "\"sliding_window\": null, ")) == std::pair(0, 0));
+  CHECK(pattern(tiny("gemma2", kHead4)) == std::pair(4096, 2));
+  CHECK(models::windowed_layers(tiny("gemma3_text", kHead4)) == 2);  // of two layers
+  CHECK(pattern(tiny("gemma3_text", kHead4 + "\"sliding_window_pattern\": 2, ")) == std::pair(4096, 2));
+  const auto types = [&](const std::string& list) {
+    return tiny("gpt_oss", oss + "\"layer_types\": [" + list + "], ");
+  };
+  const std::string sliding = "\"sliding_attention\"", full = "\"full_attention\"";
+  CHECK(pattern(types(sliding + ", " + full)) == std::pair(128, 2));
+  CHECK(pattern(types(sliding + ", " + sliding)) == std::pair(128, 0));
+  CHECK(pattern(types(full + ", " + full)) == std::pair(0, 0));
+  CHECK(types(full + ", " + sliding).blocks.untimed.find("all but each N-th") != std::string::npos);
+  CHECK(types(full + ", " + full).blocks.untimed.empty());
+  const std::string asked = R"("use_sliding_window": true, "sliding_window": 32, )";
+  CHECK(pattern(tiny("qwen2", asked + "\"max_window_layers\": 0, ")) == std::pair(32, 0));
+  CHECK(pattern(tiny("qwen2", asked)) == std::pair(0, 0));  // from layer 28 on
+  CHECK(pattern(tiny("qwen2", asked + "\"layer_types\": [" + sliding + ", " + full + "], ")) ==
+        std::pair(32, 2));
+  CHECK(pattern(tiny("qwen3_moe", asked + kExperts4)) == std::pair(32, 0));
+  CHECK(pattern(tiny("qwen2", "\"layer_types\": [" + sliding + ", " + sliding + "], ")) == std::pair(0, 0));
+  for (const Architecture& a :
+       {types(sliding + ", " + full), types(sliding + ", " + sliding), types(full + ", " + full),
+        tiny("qwen2", asked + "\"max_window_layers\": 0, "),
+        tiny("qwen2", asked + "\"layer_types\": [" + sliding + ", " + full + "], "),
+        tiny("qwen3_moe", asked + kExperts4)}) {
+    CAPTURE(io::hf_config_json(a));
+    CHECK(same_model(config_of(io::hf_config_json(a)).architecture, a));
+  }
 }
 
 TEST_CASE("faults of the keys of experts and latent attention", "[io][hf_config]") {
