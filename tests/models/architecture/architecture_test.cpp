@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "models/framework/framework.h"
+#include "models/memory/memory.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 
@@ -25,6 +27,8 @@ TEST_CASE("parameters of the published models", "[models]") {
                                         {"llama3.1-405b", 405'853'388'800},
                                         {"mixtral-8x7b", 46'702'792'704},
                                         {"mistral-7b", 7'241'732'096},
+                                        {"gpt-oss-20b", 20'914'757'184},
+                                        {"gpt-oss-120b", 116'829'156'672},
                                         {"gpt-neox-20b", 20'554'567'680},
                                         {"gpt3-175b", 174'641'012'736},
                                         {"bert-large", 334'092'288}}));
@@ -44,6 +48,26 @@ TEST_CASE("parameters that a token meets", "[models]") {
   CHECK(active_parameters(mixtral) == 12'879'925'248);
   const Architecture dense = test_catalog().architecture("llama3-8b");
   CHECK(active_parameters(dense) == parameters(dense));
+}
+
+// GPT-OSS 120B, 36 layers of 2880. Attention: queries and output 2 x 2880 x 4096, keys and values 2 x 2880 x 512,
+// biases 4096 + 2 x 512 + 2880, 64 sinks: 26,550,144. An expert: 3 x 2880^2 and biases 2 x 2880 + 2880: 24,891,840;
+// 128 of them. The router: 128 x 2881. Norms: 2 x 2880. Embedding and head: 2 x 201,088 x 2880, a norm of 2880.
+// Published: 117 B and 5.1 B active.
+TEST_CASE("parameters of GPT-OSS", "[models]") {
+  const Architecture a = test_catalog().architecture("gpt-oss-120b");
+  const std::int64_t attention = 26'550'144, expert = 24'891'840, rest = 128 * 2881 + 2 * 2880;
+  const std::int64_t ends = 2LL * 201'088 * 2880 + 2880;
+  CHECK(parameters(a) == 36 * (attention + 128 * expert + rest) + ends);
+  CHECK(active_parameters(a) == 36 * (attention + 4 * expert + rest) + ends);
+  CHECK(active_parameters(a) - 201'088LL * 2880 == Approx(5.13e9).epsilon(0.001));  // it counts no look-up
+  Strategy whole;
+  whole.framework = stated_framework("megatron");
+  CHECK(stage_parameters(a, whole, 0, a.layers) == static_cast<double>(parameters(a)));
+  // A token of 4096 sees 2048 on average, twice that in the square; with the window 128 - 128^2 / 8192 = 126.
+  const double heads = 12.0 * 64 * 64;
+  CHECK(model_flops_per_token(a, 4096) - six_n_flops_per_token(a) ==
+        Approx(heads * (18 * 4096 + 18 * 2 * 126)));
 }
 
 TEST_CASE("training FLOPs per token", "[models]") {
