@@ -82,7 +82,8 @@ const BertRecipe* recipe_of(const models::Job& job) {
 void need_model(const models::Architecture& a, std::vector<planner::Violation>& broken) {
   const auto shape = [](const models::Architecture& m) {
     return std::tie(m.layers, m.hidden, m.intermediate, m.heads, m.vocabulary, m.token_types, m.mlp, m.biases,
-                    m.learned_positions, m.causal, m.qkv_bias, m.qk_norm, m.sliding_window, m.experts);
+                    m.learned_positions, m.causal, m.qkv_bias, m.qk_norm, m.sliding_window, m.blocks,
+                    m.experts);
   };
   if (shape(a) != shape(bert_large()))
     broken.push_back(target_lacks("the model is not bert-large-uncased, the only one that it trains", ""));

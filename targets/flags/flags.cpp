@@ -46,6 +46,7 @@ void need_llama(const models::Job& job, std::vector<planner::Violation>& broken)
     broken.push_back(target_lacks("the model is not a dense Llama", ""));
   if (models::has_linear_biases(a)) broken.push_back(target_lacks("linear biases", ""));
   if (a.qk_norm) broken.push_back(target_lacks("norms of queries and keys", ""));
+  if (a.blocks.sinks) broken.push_back(target_lacks("attention sinks", ""));
   if (a.head_dim != 0 && a.heads > 0 && a.head_dim != a.hidden / a.heads)
     broken.push_back(target_lacks("heads of a size other than hidden_size / num_attention_heads", ""));
   if (models::has_window(a, job.training.sequence)) {

@@ -81,6 +81,8 @@ class Reader {
     MegatronReader io{values_};
     size_flags(io, a);
     block_flags(io, a);
+    if (on("--quick-geglu")) a.mlp = models::Mlp::gated;  // training/argument_utils.py
+    a.blocks.sinks = text("--softmax-type", "vanilla") == "learnable";
     if (a.kv_heads == 0 || !on("--group-query-attention"))
       a.kv_heads = on("--group-query-attention") ? 1 : a.heads;
     if (a.head_dim == 0) a.head_dim = std::max(1, a.hidden / a.heads);
@@ -102,6 +104,9 @@ class Reader {
     expert_flags(io, a);
     a.intermediate = whole("--moe-ffn-hidden-size", a.intermediate);
     read_capacity(a);
+    if (!a.biases || a.norm != models::Norm::rms) return;
+    a.biases = false;  // a norm of root mean squares has none
+    a.qkv_bias = a.blocks.output_bias = a.blocks.expert_bias = true;
   }
 
   /// Tokens before and after one that it sees, besides itself: "4095,0", also in parentheses; -1: all of them.
@@ -115,6 +120,20 @@ class Reader {
       a.sliding_window = *before + 1;
     else
       r_.config.not_modelled.emplace_back("--window-size " + text("--window-size"));
+    read_full_layers(a);
+  }
+
+  /// N: each N-th layer has no window (core/transformer/utils.py, is_layer_window_attention). A list of layers is not
+  /// read.
+  void read_full_layers(models::Architecture& a) {
+    a.sliding_window_pattern = 0;
+    if (!on("--window-attn-skip-freq")) return;
+    const std::optional<int> every = parse_whole(text("--window-attn-skip-freq"));
+    if (every && *every >= 1 && *every <= model_limits.layers)
+      a.sliding_window_pattern = *every;
+    else
+      r_.config.not_modelled.emplace_back("--window-attn-skip-freq " +
+                                          printable(text("--window-attn-skip-freq"), 40));
   }
 
   /// Tokenizers whose size their name tells: GPT-2's, which pretrain_gpt.py takes where none is named, and Llama 2's
@@ -289,10 +308,10 @@ class Reader {
     r_.config.software.framework = "megatron";
     for (const char* name :
          {"--use-megatron-fsdp", "--use-torch-fsdp2", "--multi-latent-attention", "--mtp-num-layers",
-          "--moe-layer-freq", "--moe-shared-expert-intermediate-size", "--window-attn-skip-freq"}) {
+          "--moe-layer-freq", "--moe-shared-expert-intermediate-size"}) {
       if (on(name)) r_.config.not_modelled.emplace_back(name);
     }
-    if (s.context_parallel > 1 && r_.architecture.sliding_window > 0)
+    if (s.context_parallel > 1 && models::windowed_layers(r_.architecture) > 0)
       r_.config.not_modelled.emplace_back("--window-size with context parallelism");
     const std::string dispatcher = text("--moe-token-dispatcher-type", "allgather");
     const bool flex = r_.architecture.experts > 0 && dispatcher == "flex";

@@ -237,6 +237,8 @@ void put_model(Words& w, const models::Job& job, const models::Strategy& s, cons
   // Tokens before and after one that it sees, besides itself.
   if (models::has_window(a, job.training.sequence))
     w.flag("--window-size", fmt::format("{},0", a.sliding_window - 1));
+  if (models::alternates_windows(a) && models::has_window(a, job.training.sequence))
+    w.count("--window-attn-skip-freq", a.sliding_window_pattern);
   w.number("--attention-dropout", a.dropout ? 0.1 : 0).number("--hidden-dropout", a.dropout ? 0.1 : 0);
   w.number("--init-method-std", a.initializer_range.value_or(recipe.init_std));
   if (a.experts == 0) return;

@@ -287,6 +287,7 @@ std::string why_inexpressible(const models::Architecture& a, int sequence) {
   if (a.learned_positions) return because("learned positions");
   if (models::has_linear_biases(a)) return because("linear biases");
   if (a.qk_norm) return because("norms of queries and keys");
+  if (a.blocks.sinks) return because("attention sinks");
   if (models::has_window(a, sequence)) {
     return because(
         fmt::format("a sliding window of {} tokens, less than the sequence of {}; train sequences of at most "

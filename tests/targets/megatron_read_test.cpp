@@ -6,6 +6,7 @@
 #include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/io/same_model.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -306,6 +307,43 @@ TEST_CASE("a sliding window is read as the tokens before a token", "[targets]") 
   for (const char* other : {"127,1", "4095", "x,0"}) {
     INFO(other);
     CHECK(megatron(std::string("--window-size ") + other + "\n").config.not_modelled.size() == 1);
+  }
+}
+
+// The words of NVIDIA/Megatron-LM@d98e8a6 examples/post_training/modelopt/conf/openai/gpt-oss-20b.sh for what the
+// catalogue has from openai/gpt-oss. Catches: --quick-geglu read as two matrices instead of three.
+TEST_CASE("a script of GPT-OSS is the catalogue's model", "[targets]") {
+  const std::string script =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2880 --ffn-hidden-size 2880 "
+      "--num-attention-heads 64 --group-query-attention --num-query-groups 8 --kv-channels 64 --num-experts "
+      "32 "
+      "--moe-ffn-hidden-size 2880 --moe-router-topk 4 --seq-length 4096 --max-position-embeddings 131072 "
+      "--micro-batch-size 1 --normalization RMSNorm --norm-epsilon 1e-5 --position-embedding-type rope "
+      "--rotary-base 150000 --padded-vocab-size 201088 --untie-embeddings-and-output-weights --bf16 "
+      "--quick-geglu "
+      "--softmax-type learnable --window-size 127,0 --window-attn-skip-freq 2 --attention-dropout 0\n";
+  const planner::RunReading run = *targets::find("megatron")->read_run({"train.sh", script}, 8);
+  const models::Architecture listed = test_catalog().architecture("gpt-oss-20b");
+  CHECK(run.config.not_modelled.empty());
+  CHECK(models::same_model(run.architecture, listed));
+  CHECK(models::parameters(run.architecture) == models::parameters(listed));
+}
+
+// NVIDIA/Megatron-LM@d98e8a6 megatron/core/transformer/utils.py, is_layer_window_attention: layers from 1 whose number
+// N divides have no window. Catches: scripts of GPT-OSS, examples/gptoss/02_train.sh, that had no prediction.
+TEST_CASE("layers without a window are read from how often one comes", "[targets]") {
+  const auto run = [](const std::string& more) { return megatron("--window-size 127,0 " + more); };
+  const auto alternating = run("--window-attn-skip-freq 2\n");
+  CHECK(alternating.config.not_modelled.empty());
+  CHECK(alternating.architecture.sliding_window_pattern == 2);
+  CHECK(models::windowed_layers(alternating.architecture) == alternating.architecture.layers / 2);
+  CHECK(run("").architecture.sliding_window_pattern == 0);
+  CHECK(megatron("--window-attn-skip-freq 2\n").architecture.sliding_window == 0);
+  for (const char* other : {"0", "-2", "([1]*3+[0])*8", "x"}) {
+    INFO(other);
+    const auto why = run(std::string("--window-attn-skip-freq '") + other + "'\n").config.not_modelled;
+    REQUIRE(why.size() == 1);
+    CHECK(contains(why[0], std::string("--window-attn-skip-freq ") + other));
   }
 }
 

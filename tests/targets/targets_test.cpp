@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "logs/detect/detect.h"
 #include "planner/check/rules.h"
@@ -397,5 +398,33 @@ TEST_CASE("no target writes a model whose features it would lose", "[targets]") 
     check(said([](models::Architecture& a) { a.qkv_bias = true; }), row.biased);
     check(said([](models::Architecture& a) { a.qk_norm = true; }), row.normed);
     check(said([](models::Architecture& a) { a.sliding_window = 64; }), row.windowed);
+    check(said([](models::Architecture& a) { a.sliding_window = 64, a.sliding_window_pattern = 2; }),
+          row.windowed);
+    CHECK_FALSE(said([](models::Architecture& a) { a.blocks.sinks = true; }).empty());
+  }
+}
+
+// A window that hides nothing, or in no layer, is not written; one in all layers needs no flag for the others.
+TEST_CASE("Megatron's script says which layers have a window, and is read back", "[targets]") {
+  const planner::Target& megatron = *targets::find("megatron");
+  models::Job job = job_of("llama3-8b", 4, 8192, 256);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  job.pin.framework = megatron.framework();
+  for (const auto& [window, pattern, size, skip] :
+       {std::tuple(128, 2, "127,0", "2"), std::tuple(128, 6, "127,0", "6"), std::tuple(128, 0, "127,0", ""),
+        std::tuple(128, 1, "", ""), std::tuple(8192, 2, "", "")}) {
+    CAPTURE(window, pattern);
+    job.architecture.sliding_window = window;
+    job.architecture.sliding_window_pattern = pattern;
+    const planner::TrainCommand command = command_of(megatron, job, "tp=2");
+    CHECK(value_of(command, "--window-size") == size);
+    CHECK(value_of(command, "--window-attn-skip-freq") == skip);
+    std::string script = "torchrun --nproc_per_node 8 pretrain_gpt.py";
+    for (const std::string& word : command.arguments) script += " '" + word + "'";
+    const auto run = megatron.read_run({"train.sh", script + "\n"}, 32);
+    REQUIRE(run.has_value());
+    CHECK(run->config.not_modelled.empty());
+    CHECK(models::model_flops_per_token(run->architecture, 8192) ==
+          models::model_flops_per_token(job.architecture, 8192));
   }
 }
