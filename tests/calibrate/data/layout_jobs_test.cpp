@@ -1,10 +1,12 @@
 #include "calibrate/data/layout_jobs.h"
 
+#include <algorithm>
 #include <set>
 
 #include "io/catalog/scoring.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/io/same_model.h"
 #include "tests/models/setup.h"
 #include "text/document.h"
 #include "topology/chip_graph.h"
@@ -49,6 +51,20 @@ logs::LayoutRun sample() {
 }
 
 }  // namespace
+
+// Catches: two sets of numbers for one model.
+TEST_CASE("a network of a rule that the catalogue has too is the catalogue's", "[calibrate]") {
+  const std::vector<std::string> listed = test_catalog().models();
+  int shared = 0;
+  for (const LayoutRule& rule : rules().rules) {
+    if (!rule.network || std::find(listed.begin(), listed.end(), rule.network->name) == listed.end())
+      continue;
+    CAPTURE(rule.text);
+    CHECK(models::same_model(*rule.network, test_catalog().architecture(rule.network->name)));
+    ++shared;
+  }
+  CHECK(shared > 0);
+}
 
 TEST_CASE("a row becomes a job on the machine of its source", "[calibrate]") {
   const LayoutJob job = job_of_run(sample());
