@@ -153,8 +153,9 @@ class Renamed:
         for row in rows[1:]:
             if len(row) > column:
                 model, dims, rest = row[column].partition("-dims-")
-                fresh = self.by_spelling.get(folded(model))
-                if fresh and "gpu" not in rows[0]:
+                gpus = "gpu" in rows[0]  # where another spelling is a label, for which scoring.json has rules
+                fresh = self.names.get(model) if gpus else self.by_spelling.get(folded(model))
+                if fresh and not gpus:
                     self.was.setdefault(fresh, model)
                 row[column] = (fresh or model) + dims + rest
         out = io.StringIO()
