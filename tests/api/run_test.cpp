@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "api/calibrate.h"
+#include "api/cluster.h"
 #include "api/launch.h"
 #include "api/plan.h"
 #include "api/simulate.h"
@@ -240,4 +241,26 @@ TEST_CASE("whatif times its plans in a scenario, and refuses one that a cluster 
   request.nodes.clear();
   request.deadline = "10d";
   CHECK_THROWS_AS(point("slow-node=0:2"), InputError);
+}
+
+// Two equal jobs on a spine that carries an eighth: alone each sees a quarter, which it hides behind its work, and
+// together they want more than there is. Then a step takes what its traffic takes at half the spine: as long as one whose
+// nodes have an eighth each, less the little that is not traffic.
+TEST_CASE("jobs that fill a spine take as long as their traffic", "[api]") {
+  const TestFolder folder;
+  const std::string job =
+      "job: llama3-8b, sequence: 8192, global_batch: 512, tokens: 1T, nodes: 16, strategy: \"tp=1,framework=fsdp\"";
+  api::ClusterRequest request;
+  request.file = folder.write("two.yaml",
+                              "cluster: {instance: p5.48xlarge, nodes: 32, oversubscription: 8, "
+                              "storage_gb_per_second: 20}\n"
+                              "jobs:\n  - {name: a, " + job + "}\n  - {name: b, " + job + "}\n");
+  request.runs = 2;
+  Remarks remarks;
+  const planner::ClusterAnswer a = api::cluster(request, remarks);
+  REQUIRE(a.jobs.size() == 2);
+  for (const planner::AnsweredClusterJob& j : a.jobs) {
+    CHECK(j.together > 0.9 * j.together_most);
+    CHECK(j.together <= j.together_most);
+  }
 }

@@ -155,3 +155,13 @@ TEST_CASE("recomputing more of the same layout is slower for certain", "[models]
   CHECK(p > 0.5);
   CHECK(p < 1);
 }
+
+// A mixture of equal steps counted its whole weight at 0 as not positive: "the first is surely slower".
+TEST_CASE("equal plans are as likely to be faster in all states of a network", "[models]") {
+  models::LogRatio ratio;
+  ratio.states = {{0.8, 0, 0}, {0.2, 0, 0}};
+  CHECK(ratio.positive() == 0.5);
+  // The second is faster in the slow state alone.
+  ratio.states = {{0.8, 0.1, 0}, {0.2, -0.1, 0}};
+  CHECK(ratio.positive() == 0.8);
+}
