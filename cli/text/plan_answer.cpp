@@ -15,6 +15,7 @@
 #include "launch/submit/schedulers.h"
 #include "models/framework/framework.h"
 #include "models/job/sharding_words.h"
+#include "models/uncertainty/mixture.h"
 #include "planner/check/rules.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
@@ -142,6 +143,11 @@ std::string fastest_text(const Answer& a) {
   std::vector<std::string> parts = {beside_best(a, fastest, alike),
                                     fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
                                                 100 * gain, by_price ? "cheaper" : "faster")};
+  const Seconds mean = models::mean_step(fastest.report), of_best = models::mean_step(best.report);
+  if (fastest.report.slow && best.report.slow && fastest.global_batch == best.global_batch && mean > of_best) {
+    parts.push_back(fmt::format("mean over the network's states {} s,", short_seconds(mean)));
+    parts.push_back(fmt::format("of the best one {} s;", short_seconds(of_best)));
+  }
   if (risky != nullptr && safe != nullptr) {
     parts.push_back(fmt::format("{} likely to work,", probability_text(risky->works())));
     parts.push_back(fmt::format("the best one {}", probability_text(safe->works())));

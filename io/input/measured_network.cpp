@@ -144,6 +144,20 @@ std::vector<Point> all_points(const Tables& tables, const topology::Instance& on
   return all;
 }
 
+/// Refuses times of one all-reduce of which the fastest is over three times as fast as the slowest: of several networks, or of
+/// one that changed, and no median of them is any of the two.
+void refuse_contradiction(const Point& slowest, const Point& fastest) {
+  constexpr double kMostApart = 3;
+  if (!(fastest.bus() > kMostApart * slowest.bus())) return;
+  const auto [first, second] = std::minmax(slowest.at.line, fastest.at.line);
+  throw fault({slowest.at.file, second, 1},
+              fmt::format("on {} nodes {:.4g} GiB are reduced at {:.4g} GB/s, and in line {} at {:.4g} GB/s",
+                          slowest.nodes, slowest.bytes / 0x1p30,
+                          (second == slowest.at.line ? slowest : fastest).bus() / 1e9, first,
+                          (second == slowest.at.line ? fastest : slowest).bus() / 1e9),
+              "keep the table of the network that the job will have");
+}
+
 }  // namespace
 
 std::optional<StatedAllReduce> parse_all_reduce(std::string_view text) {
@@ -181,6 +195,7 @@ models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std
       points.begin(), points.end(), [&](const Point& a, const Point& b) { return rank(a) < rank(b); }));
   std::erase_if(points, [&](const Point& p) { return rank(p) != best; });
   std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.bus() < b.bus(); });
+  refuse_contradiction(points.front(), points.back());
   double mean = 0, squares = 0;
   const auto count = static_cast<double>(points.size());
   for (const Point& p : points) mean += std::log(p.bus()) / count;

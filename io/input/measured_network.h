@@ -30,7 +30,7 @@ struct StatedAllReduce {
 /// The all-reduce of a text of nccl-tests or nccom-test: of tables between nodes that with the nodes nearest to the
 /// cluster's, of its rows those with the largest size; their median, with their spread if that is larger. Throws
 /// InputError: no such table, none of an all-reduce between nodes, ranks or device of another machine, wrong values
-/// found. Cost: linear in the text.
+/// found, times of one all-reduce that contradict each other. Cost: linear in the text.
 [[nodiscard]] models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std::string& name,
                                                             const topology::Cluster& cluster,
                                                             const NetworkSpreads& spreads);

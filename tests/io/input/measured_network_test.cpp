@@ -84,6 +84,10 @@ TEST_CASE("tables of which nothing follows are refused", "[io][job]") {
                  "no row of an all-reduce between nodes"));
   CHECK(contains(refused_table(nccl_heading() + nccl_row(1 << 30, 5000, 5000)), "does not list its ranks"));
   CHECK(contains(refused_table(replaced(nccl_sample(), "0 OK", "3 FAILED")), "wrong values"));
+  // Four times apart they are of two networks, of which one was taken without a word.
+  const std::string two = replaced(nccl_sample(), nccl_row(1073741824, 10737.42, 10737.42),
+                                   nccl_row(1073741824, 10737.42, 42949.68));
+  CHECK(contains(refused_table(two), "1 GiB are reduced at"));
   // An all-gather has half the factor.
   std::string gather = nccl_sample();
   for (std::size_t at; (at = gather.find("     sum ")) != std::string::npos;)
