@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "api/report_parts.h"
+#include "models/uncertainty/mixture.h"
 #include "planner/cost/instance_comparison.h"
 #include "planner/cost/prices.h"
 #include "text/diagnostic.h"
@@ -117,6 +118,20 @@ JsonValue reliability_part(const planner::Reliability& r) {
   return all;
 }
 
+/// Weight, logarithm of the step and its sd in each state of the network, by point; none where there is one state.
+JsonValue states_part(const planner::WhatIfResult& r) {
+  JsonValue all = JsonValue::List();
+  for (const planner::WhatIfPoint& p : r.points) {
+    JsonValue states = JsonValue::List();
+    if (p.plan && p.plan->report.slow) {
+      for (const models::MixturePart& part : models::mixture_of(p.plan->report))
+        states.add(JsonValue::List{part.weight, part.mean, part.sd});
+    }
+    all.add(std::move(states));
+  }
+  return all;
+}
+
 /// Costs per hour besides the nodes'.
 JsonValue others_part(const planner::WhatIfQuestion& q) {
   planner::PriceOptions stated = q.prices;
@@ -186,6 +201,7 @@ JsonValue recompute_part(const WhatIfRequest& o, const std::vector<std::string>&
                             {"rate_limits", JsonValue::List{kLeastFailureRate, kMostFailureRate}},
                             {"tokens", tokens_part(o, a)},
                             {"types", types},
+                            {"states", states_part(a.result)},
                             {"other_usd_per_hour", others_part(q)},
                             {"term_seconds", q.prices.term_years * planner::kHoursPerYear * kHour},
                             {"discounted", q.prices.discount > 0 || q.prices.savings_plan > 0},

@@ -44,12 +44,43 @@ function timeFor(bill, most) {
   return whole * term + (left < 0 || !(other > 0) ? 0 : Math.min(left / other, hours) * HOUR);
 }
 
+// The middle of a range at which a rising function passes a value, to the last digits.
+function bisected(low, high, isBelow) {
+  for (;;) {
+    const middle = low + (high - low) / 2;
+    if (!(low < middle && middle < high)) return middle;
+    if (isBelow(middle))
+      low = middle;
+    else
+      high = middle;
+  }
+}
+const normalQuantile = (p) => bisected(-10, 10, (z) => normalProbability(z) < p);
+
+// Probability that the logarithm of a token's seconds is at most x, and the x of a probability.
+function probabilityIn(states, x) {
+  return states.reduce((sum, s) => {
+    const distance = x - s.logTime, width = distance > 0 ? s.longer : s.shorter;
+    return sum + s.weight * (width > 0 ? normalProbability(distance / width * R.ninety_z) : distance >= 0 ? 1 : 0);
+  }, 0);
+}
+function quantileIn(states, p) {
+  const low = Math.min(...states.map((s) => s.logTime - 8 * s.shorter - 1));
+  const high = Math.max(...states.map((s) => s.logTime + 8 * s.longer + 1));
+  return bisected(low, high, (x) => probabilityIn(states, x) < p);
+}
+
 // Time and tokens of a run that are reached with a probability, given as the standard deviations `z`.
-const stretch = (f, z) => (z === 0 ? 1 : Math.exp(z * (z > 0 ? f.longer : f.shorter) / R.ninety_z));
+function stretch(f, z) {
+  if (z === 0) return 1;
+  if (f.states.length > 0) return Math.exp(quantileIn(f.states, normalProbability(z))) * f.rate;
+  return Math.exp(z * (z > 0 ? f.longer : f.shorter) / R.ninety_z);
+}
 const timeOf = (f, tokens, z) => tokens / f.rate * stretch(f, z);
 const tokensIn = (f, time, z) => time * f.rate / stretch(f, z);
 function probabilityOf(f, tokens, time) {
   if (time <= 0) return 0;
+  if (f.states.length > 0) return probabilityIn(f.states, Math.log(time / tokens));
   const distance = Math.log(time / timeOf(f, tokens, 0)), width = distance > 0 ? f.longer : f.shorter;
   if (!(width > 0)) return distance >= 0 ? 1 : 0;
   return normalProbability(distance / (width / R.ninety_z));
@@ -110,11 +141,25 @@ function* answeredPoint(p, s) {
 }
 function forecastOf(p, g) {
   const width = (wide, narrow) => (narrow > 0 ? Math.log(wide / narrow) : Infinity), [low, high] = p.step_seconds_90;
-  return {
+  const better = width(g.high, g.goodput), worse = width(g.goodput, g.low);
+  const f = {
     rate: p.tokens_per_second * g.goodput,
-    shorter: Math.hypot(width(p.step_seconds, low), width(g.high, g.goodput)),
-    longer: Math.hypot(width(high, p.step_seconds), width(g.goodput, g.low))
+    shorter: Math.hypot(width(p.step_seconds, low), better),
+    longer: Math.hypot(width(high, p.step_seconds), worse),
+    states: []
   };
+  const steps = R.states[data.points.indexOf(p)];  // [weight, log of the step, its sd] of each state of the network
+  if (steps.length === 0 || !(f.rate > 0) || !(worse < Infinity)) return f;
+  const tokens = Math.log(f.rate * p.step_seconds);
+  f.states = steps.map(([weight, mean, sd]) => {
+    const half = R.ninety_z * sd;
+    return {weight, logTime: mean - tokens, shorter: Math.hypot(half, better), longer: Math.hypot(half, worse)};
+  });
+  const median = quantileIn(f.states, 0.5);
+  f.rate = Math.exp(-median);
+  f.shorter = median - quantileIn(f.states, 0.05);
+  f.longer = quantileIn(f.states, 0.95) - median;
+  return f;
 }
 const bare = (p) => ({instance: p.instance, nodes: p.nodes, global_batch: p.global_batch, remark: ""});
 

@@ -191,16 +191,33 @@ function runOnce(m, interval, work, random) {
 
 const mayBeAbsent = new Set(["spot_interruption", "storage_per_node", "storage_throughput"]);
 
-// Draws each parameter that is there: `parameters` holds [median, sd of the logarithm, is a share] by name.
-function drawnFrom(parameters, random, spot) {
+// Draws each parameter that is there: `parameters` holds [median, sd of the logarithm, is a share] by name, `normals` a
+// normal deviate of each.
+function drawnFrom(parameters, normals, spot) {
   const drawn = {};
-  for (const [name, [median, sd, share]] of Object.entries(parameters)) {
-    if (name === "spot_interruption" && !spot) continue;
-    if (mayBeAbsent.has(name) && !(median > 0)) continue;
-    const value = median * Math.exp(sd * random.normal());
+  Object.entries(parameters).forEach(([name, [median, sd, share]], i) => {
+    if (name === "spot_interruption" && !spot) return;
+    if (mayBeAbsent.has(name) && !(median > 0)) return;
+    const value = median * Math.exp(sd * normals[i]);
     drawn[name] = share ? Math.min(value, 1) : value;
-  }
+  });
   return drawn;
+}
+
+// Normal deviates of so many parameters in each draw: of each one in every stratum, in an order of its own.
+function stratifiedNormals(draws, parameters, random) {
+  const deviates = Array.from({length: draws}, (_, d) => normalQuantile((d + 0.5) / draws));
+  const orders = [];
+  for (let p = 0; p < parameters; ++p) {
+    const order = deviates.map((_, d) => d);
+    for (let left = draws; left > 1; --left) {
+      const other = Math.floor(random.uniform() * left), last = order[left - 1];
+      order[left - 1] = order[other];
+      order[other] = last;
+    }
+    orders.push(order);
+  }
+  return deviates.map((_, d) => orders.map((order) => deviates[order[d]]));
 }
 
 const mediansOf = (parameters) =>
@@ -214,8 +231,9 @@ function closedGoodput(parameters, run) {
 // Median, 5th and 95th percentile of simulated runs; pauses after each of them.
 function* estimatedGoodput(parameters, run, draws, seed) {
   const {interval} = closedGoodput(parameters, run), random = new Random(seed), all = [];
-  for (let i = 0; i < draws; ++i) {
-    all.push(runOnce(failureModel(drawnFrom(parameters, random, run.spot), run), interval, run.work, random));
+  for (const normals of stratifiedNormals(draws, Object.keys(parameters).length, random)) {
+    const m = failureModel(drawnFrom(parameters, normals, run.spot), run);
+    all.push(runOnce(m, interval, run.work, random.fork()));
     yield;
   }
   all.sort((a, b) => a - b);

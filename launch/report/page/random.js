@@ -21,19 +21,33 @@ const heights = (edges, density) => edges.map((x, i) => (i === 0 ? 0 : density(x
 const EXPONENTIAL_HEIGHTS = heights(EXPONENTIAL, exponentialDensity), NORMAL_HEIGHTS = heights(NORMAL, normalDensity);
 
 class Random {
-  // 64 bits are two words of 32.
-  constructor(seed) {
-    const mask = (1n << 64n) - 1n, size = 312;
+  // 64 bits are two words of 32, of the seed too. A word is the one before, its highest two bits added to its lowest,
+  // times 6364136223846793005, plus its number. Products of 16 bits are exact.
+  constructor(low, high = 0) {
+    const size = 312, factorHigh = 0x5851f42d, factorLow = 0x4c957f2d, low0 = factorLow & 0xffff, low1 = factorLow >>> 16;
     this.highs = new Uint32Array(size);
     this.lows = new Uint32Array(size);
-    let x = BigInt(seed);
     for (let i = 0; i < size; ++i) {
-      if (i > 0) x = (6364136223846793005n * (x ^ (x >> 62n)) + BigInt(i)) & mask;
-      this.highs[i] = Number(x >> 32n);
-      this.lows[i] = Number(x & 0xffffffffn);
+      if (i > 0) {
+        const mixed = (low ^ (high >>> 30)) >>> 0, mixed0 = mixed & 0xffff, mixed1 = mixed >>> 16;
+        const cross0 = mixed0 * low1, cross1 = mixed1 * low0;
+        const sum = mixed0 * low0 + (cross0 % 65536 + cross1 % 65536) * 65536 + i;
+        const carried =
+          mixed1 * low1 + Math.floor(cross0 / 65536) + Math.floor(cross1 / 65536) + Math.floor(sum / 4294967296);
+        high = (carried + Math.imul(mixed, factorHigh) + Math.imul(high, factorLow)) >>> 0;
+        low = sum >>> 0;
+      }
+      this.highs[i] = high;
+      this.lows[i] = low;
     }
     this.at = size;
     this.high = this.low = 0;
+  }
+
+  // Another sequence, seeded by the next 64 bits.
+  fork() {
+    this.next();
+    return new Random(this.low, this.high);
   }
 
   twist() {
