@@ -281,10 +281,10 @@ void share_spine(const io::StatedCluster& c, const std::vector<Member>& members,
       if (own.instance.nics == 0 || !(seen > own.oversubscription)) continue;
       const auto slower = [&](std::size_t i) { return std::max(steps.step(i, seen) - apart(i), Seconds{}); };
       const Seconds more = slower(j), step = apart(j);
-      const Seconds shared = at_least_its_traffic(
+      const Seconds floor = at_least_its_traffic(
           {step + a.jobs[k].on_spine * more, apart(k) + a.jobs[j].on_spine * slower(k)},
           {steps.busy(j, seen), steps.busy(k, seen)}, {c.jobs[j].nodes, c.jobs[k].nodes});
-      a.setup.slowed[j][k] = shared - step;
+      a.setup.slowed[j][k] = std::min(floor - step, more);
       answered.together = a.all_fit ? answered.together + a.setup.slowed[j][k]
                                     : std::max(answered.together, step + a.setup.slowed[j][k]);
       answered.together_most =

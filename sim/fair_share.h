@@ -74,10 +74,6 @@ struct Room {
     rising -= static_cast<Load>(share) * flows;
     left -= used * flows;
   }
-  void unfix(std::uint64_t share, std::uint64_t used, std::uint32_t flows) {
-    rising += static_cast<Load>(share) * flows;
-    left += used * flows;
-  }
 
  private:
   static constexpr double kHair = 1 - 0x1p-50;

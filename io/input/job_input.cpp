@@ -149,7 +149,7 @@ std::string same_shape(const models::Architecture& a, const Catalog& catalog) {
                                static_cast<int>(m.norm),
                                m.causal ? 1 : 0,
                                m.sliding_window,
-                               m.sliding_window_pattern,
+                               models::windowed_layers(m),
                                m.hidden,
                                m.layers,
                                m.intermediate,

@@ -182,10 +182,13 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const double h = a.hidden, f = a.intermediate, q = static_cast<double>(a.heads) * a.head_dim;
   const double x = w.inside, y = w.outside;
   const double keys = static_cast<double>(job.training.sequence) / s.context_parallel;
-  double seen = 0;  // the mean over all layers
-  for (const AttentionKind& kind : attention_kinds(a))
-    seen += kind.share * (kind.window > 0 ? std::min<double>(keys, kind.window) : keys);
-  const double scores = w.tokens * a.heads / s.tensor_parallel * seen;
+  double seen = 0, most_seen = 0;  // the mean over all layers, and of the layer with most
+  for (const AttentionKind& kind : attention_kinds(a)) {
+    const double of_kind = kind.window > 0 ? std::min<double>(keys, kind.window) : keys;
+    seen += kind.share * of_kind;
+    if (kind.share > 0) most_seen = std::max(most_seen, of_kind);
+  }
+  const double each = w.tokens * a.heads / s.tensor_parallel;
 
   const Framework& framework = framework_of(s);
   const RecomputeUnits again = framework.recomputed(s);
@@ -200,7 +203,8 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const double mlp = a.experts > 0 ? expert_bytes(a, s, w) : inner * f * x;
   const double gradients =
       a.experts > 0 ? 0 : (gated ? saved.gated_gradients : saved.plain_gradients) * f * x;
-  const double probabilities = w.flash ? 0 : 3 * w.element * scores;
+  const double probabilities = w.flash ? 0 : 3 * w.element * (each * seen);
+  const double most_probabilities = w.flash ? 0 : 3 * w.element * (each * most_seen);
   // For the norms of queries and keys, the fp32 copy and the input of their weight.
   const double on_heads = a.qk_norm ? 6 * (q + 1.0 * a.kv_dim() * s.kv_replicator) * x : 0;
   const double all = norms + inputs + heads + on_heads + mlp + probabilities;
@@ -208,7 +212,8 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const double rotating = s.context_parallel > 1 ? 12 * q * x : 0;
   if (again.layer) {
     const double remade = 1.0 / again.every;  // share of the layers
-    return {remade * 2 * h * y + (1 - remade) * all, all + gradients, rotating};
+    return {remade * 2 * h * y + (1 - remade) * all, all + (most_probabilities - probabilities) + gradients,
+            rotating};
   }
 
   if (again.alternate) {
@@ -217,17 +222,18 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
     return {std::min(kept, all), all - std::min(kept, all), rotating};
   }
   LayerBytes bytes{all, gradients, rotating};
-  const auto drop = [&](double amount) {
+  const auto drop = [&](double amount, double most) {  // kept of the mean layer, remade of that with most
     bytes.kept -= amount;
-    bytes.remade += amount;
+    bytes.remade += most;
   };
   if (again.mlp) {
-    drop(mlp);
+    drop(mlp, mlp);
   } else if (again.product && a.mlp == Mlp::gated && a.experts == 0) {
-    drop(2 * f * x);
+    drop(2 * f * x, 2 * f * x);
   }
-  if (again.norms) drop((saved.norms + saved.inputs) / 2 * h * y);
-  if (again.scores) drop(probabilities);
+  const double remade_norms = (saved.norms + saved.inputs) / 2 * h * y;
+  if (again.norms) drop(remade_norms, remade_norms);
+  if (again.scores) drop(probabilities, most_probabilities);
   return bytes;
 }
 

@@ -59,7 +59,8 @@ void add_share(std::optional<Operator>& mean, Operator one, double share) {
 /// next arrives, where the framework overlaps them. If all ranks have equally many scores, each block counts half.
 /// Backward moves the gradients of K and V along. Blocks that a window hides start no kernel; the FLOPs of the others
 /// count together as the model's own do (AttentionKind::seen). Layers that alternate between a window and none are all
-/// timed as their mean: sums over the model are exact, and a chunk is off by less than one layer's difference.
+/// timed as their mean: sums over the model are exact; a chunk is off by less than one layer's difference, and a
+/// pipeline whose slowest chunk has more full layers than the mean is that much too fast.
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
   const bool balanced = framework_of(s_).balances_context();
   const int ranks = s_.context_parallel;

@@ -24,13 +24,15 @@ void each_chain(const StepParts& p, const Visit& visit) {
   }
 }
 
-/// Calls `visit(stage, item)` for each collective of the step outside passes.
+/// Calls `visit(stage, item, beside_passes)` for each collective of the step outside passes; those that overlap passes
+/// have an engine of their own.
 template <class Visit>
 void each_collective_of_step(const StepParts& p, const Visit& visit) {
   for (int s = 0; s < p.stages; ++s) {
-    for (const Items* items : p.work(s).collectives_of_step()) {
-      for (const Item& item : *items) {
-        if (item.is_transfer()) visit(s, item);
+    const auto lists = p.work(s).collectives_of_step();
+    for (std::size_t l = 0; l < lists.size(); ++l) {
+      for (const Item& item : *lists[l]) {
+        if (item.is_transfer()) visit(s, item, l < StageWork::kListsBesidePasses);
       }
     }
   }
@@ -50,7 +52,7 @@ void each_message(const StepParts& p, const Visit& visit) {
 class MostUse {
  public:
   /// A queue has one flow at a time.
-  enum Queue : std::size_t { compute, engine, background, of_step, queues };
+  enum Queue : std::size_t { compute, engine, background, reductions, of_step, queues };
 
   explicit MostUse(const Fabric& fabric) : fabric_(fabric), uses_(fabric.size()) {}
 
@@ -92,7 +94,7 @@ class MostUse {
 
  private:
   struct Use {
-    std::array<int, queues> lane{-1, -1, -1, -1};
+    std::array<int, queues> lane{-1, -1, -1, -1, -1};
     std::array<double, queues> most{};  ///< bytes/s of a flow
     std::vector<std::pair<Fabric::Id, double>> messages;  ///< bytes/s by what stops them alone
     bool several = false;  ///< lanes use it in one kind of queue
@@ -110,13 +112,17 @@ class MostUse {
   std::vector<Use> uses_;
 };
 
-/// The resources, ascending, that the collectives in a lane's chains use while another lane may use them, and that may
-/// stop a flow then. Such collectives must run inside the step, where the engine shares the resource out. `loads` has
+/// Resources, ascending, that the collectives in a lane's chains use while another lane may use them.
+struct SharedByChains {
+  std::vector<Fabric::Id> all, stopping;  ///< `stopping`: those that may stop a flow then
+};
+
+/// The resources that chains share. Such collectives must run inside the step, where the engine shares the resource out. `loads` has
 /// the `fabric` and the number of `lanes` of a stage, and calls visitors with the load of each transfer of an item, the
 /// shift of its resources, and its lanes: `of(stage, item, visit)`, and `between(boundary, item, visit)` where lanes of
 /// the stage above come after those of the stage below. Cost: O(loads).
 template <class Loads>
-std::vector<Fabric::Id> shared_by_chains(const StepParts& p, const Loads& loads) {
+SharedByChains shared_by_chains(const StepParts& p, const Loads& loads) {
   const Fabric& fabric = loads.fabric();
   std::vector<int> user(fabric.size(), -1);  // the lane whose chains use a resource, among all stages'
   std::vector<Fabric::Id> shared;
@@ -149,9 +155,9 @@ std::vector<Fabric::Id> shared_by_chains(const StepParts& p, const Loads& loads)
       if (owner >= 0 && !own) shared.push_back(id + shift);
     }
   };
-  each_collective_of_step(p, [&](int stage, const Item& item) {
+  each_collective_of_step(p, [&](int stage, const Item& item, bool beside_passes) {
     loads.of(stage, item, [&](const Fabric::Load& load, Fabric::Id shift, const std::vector<int>& of) {
-      most.add(load, shift, stage * lanes + of.front(), MostUse::of_step);
+      most.add(load, shift, stage * lanes + of.front(), beside_passes ? MostUse::reductions : MostUse::of_step);
       check(load, shift, of, stage, true);
     });
   });
@@ -164,8 +170,9 @@ std::vector<Fabric::Id> shared_by_chains(const StepParts& p, const Loads& loads)
   });
   std::sort(shared.begin(), shared.end());
   shared.erase(std::unique(shared.begin(), shared.end()), shared.end());
-  std::erase_if(shared, [&](Fabric::Id id) { return !most.may_stop(id); });
-  return shared;
+  std::vector<Fabric::Id> stopping = shared;
+  std::erase_if(stopping, [&](Fabric::Id id) { return !most.may_stop(id); });
+  return {std::move(shared), std::move(stopping)};
 }
 
 }  // namespace trnplan::models

@@ -393,7 +393,8 @@ struct LoadsOfStages {
 }  // namespace
 
 void StepParts::find_shared() {
-  const std::vector<Fabric::Id> shared = shared_by_chains(*this, LoadsOfStages{*this});
+  const auto [all, shared] = shared_by_chains(*this, LoadsOfStages{*this});
+  shares_links = !all.empty();
   must_expand = !shared.empty();
   if (!must_expand) return;
   std::set<const Item*> sharing;

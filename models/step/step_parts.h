@@ -124,7 +124,8 @@ struct StageWork {
     }
   }
 
-  /// All lists with collectives except passes and messages.
+  /// All lists with collectives except passes and messages, those that overlap passes first.
+  static constexpr std::size_t kListsBesidePasses = 6;
   std::array<const Items*, 10> collectives_of_step() const {
     return {&early.layer,     &early.head,         &early.embedding, &ahead.layer, &ahead.head,
             &ahead.embedding, &gradients_to_norms, &context_reduce,  &reduce,      &gather};
@@ -209,7 +210,8 @@ struct StepParts : StepLayout {
   std::vector<Boundary> boundaries;  ///< of stage s to s + 1; with chunks also of the last to the first
   Item message_launch;               ///< of a send or a receive that is not a meeting of its stages
   Item barrier;
-  bool must_expand = false;  ///< chains share resources with other stages or messages
+  bool shares_links = false;  ///< chains share resources with other stages or messages
+  bool must_expand = false;   ///< the same, and these may stop them
 
   StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
             CollectiveMemory* memory = nullptr);

@@ -114,7 +114,7 @@ double LogRatio::positive() const {
   if (states.empty()) return of_state(mean, sd);
   double sum = 0;
   for (const MixturePart& part : states) sum += part.weight * of_state(part.mean, part.sd);
-  return sum;
+  return std::min(1.0, sum);
 }
 
 double LogRatio::quantile(double p) const {

@@ -1,8 +1,8 @@
 // Mixtures of log-normals: a step whose network may be in one of several states.
 //
 //   F(x) = sum_i w_i Phi((x - m_i) / s_i)   x, m_i, s_i: natural logarithms
-// The 90 % interval of a step is F^-1(0.05) .. F^-1(0.95) over its states: skewed to the slow side. Its median
-// stays that of the usual state, which is by far the likeliest single value.
+// The 90 % interval of a step is F^-1(0.05) .. F^-1(0.95) over its states: skewed to the slow side. The step that
+// is stated stays that of the usual state, by far the likeliest single value; a run's median is F^-1(0.5).
 #pragma once
 
 #include <vector>

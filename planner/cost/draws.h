@@ -65,7 +65,7 @@ inline Reliability drawn_from(const Reliability& r, Random& random, bool spot = 
 /// follows from them are far less random than with as many independent ones.
 class StratifiedNormals {
  public:
-  StratifiedNormals(int draws, std::size_t parameters, Random& random) : draws_(static_cast<std::size_t>(draws)) {
+  StratifiedNormals(int draws, std::size_t parameters, Random& random) : draws_(static_cast<std::size_t>(std::max(draws, 0))) {
     for (std::size_t d = 0; d < draws_; ++d)
       deviates_.push_back(normal_quantile((static_cast<double>(d) + 0.5) / static_cast<double>(draws)));
     for (std::size_t p = 0; p < parameters; ++p) {

@@ -210,7 +210,7 @@ void shape_overrides(const Context& x, Report& report) {
 /// it.
 void hidden_by_a_window(const Context& x, Report& report) {
   const int window = x.trained.sliding_window, sequence = x.reading.training.sequence;
-  if (x.megatron || window == 0 || window >= sequence) return;
+  if (x.megatron || !models::has_window(x.trained, sequence)) return;
   report.warning({"model.model_config",
                   fmt::format("NxDT's HF path has no sliding window: in a sequence of {}, tokens will see "
                               "more than the {} before them",

@@ -20,6 +20,24 @@ struct Saved {
   std::string_view dropped_by;
 };
 
+/// Probabilities of a layer: the mean, and of the layer with most.
+struct Probabilities {
+  double mean = 0, most = 0;
+};
+Probabilities probabilities_of(const models::Job& job, const Strategy& s, const Sizes& z) {
+  const Architecture& a = job.architecture;
+  const double local = static_cast<double>(job.training.sequence) / s.context_parallel;
+  Probabilities p;
+  for (int layer = 1; layer <= a.layers; ++layer) {
+    const bool full = a.sliding_window_pattern > 0 && layer % a.sliding_window_pattern == 0;
+    const bool window = !full && a.causal && a.sliding_window > 0 && a.sliding_window < local;
+    const double bytes = 3 * z.in_tensor_region * a.heads * (window ? a.sliding_window : local);
+    p.mean += bytes / a.layers;
+    p.most = std::max(p.most, bytes);
+  }
+  return p;
+}
+
 double mixture_bytes(const Architecture& a, const Strategy& s, const Sizes& z) {
   // A rank whose neighbours have other experts routes its own tokens only.
   const bool alone = cuts_of_expert(s) < s.tensor_parallel;
@@ -71,14 +89,7 @@ void save_attention(std::vector<Saved>& all, const models::Job& job, const Strat
     if (repeated) all.push_back({"permuted context", q, ""});
     return;
   }
-  const double local = static_cast<double>(job.training.sequence) / s.context_parallel;
-  double seen = 0;  // by a token of a layer, on average
-  for (int layer = 1; layer <= a.layers; ++layer) {
-    const bool full = a.sliding_window_pattern > 0 && layer % a.sliding_window_pattern == 0;
-    const bool window = !full && a.causal && a.sliding_window > 0 && a.sliding_window < local;
-    seen += (window ? a.sliding_window : local) / a.layers;
-  }
-  all.push_back({"probabilities", 3 * z.in_tensor_region * a.heads * seen, "CoreAttention"});
+  all.push_back({"probabilities", probabilities_of(job, s, z).mean, "CoreAttention"});
 }
 
 /// What autograd keeps of a layer (docs/models.md, "Memory").
@@ -152,6 +163,10 @@ LayerShare layer_share(const models::Job& job, const Strategy& s, const Sizes& z
   if (s.recompute.full) {  // the layer's input; of the layers between all
     const double between = s.recompute.every - 1;
     share.kept = (job.architecture.hidden * z.outside + between * share.remade) / s.recompute.every;
+  }
+  if (!z.flash && recomputes(s.recompute, "CoreAttention")) {  // any layer may be the one that is made again
+    const Probabilities p = probabilities_of(job, s, z);
+    share.remade += p.most - p.mean;
   }
   share.remade += gradients_inside(job.architecture, z);
   return share;
