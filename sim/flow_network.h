@@ -119,7 +119,8 @@ class FlowNetwork {
   static constexpr double kMostRatio = 0x1p80;
   static constexpr std::size_t kMany =
       4096;  ///< entries from which on the memory of a list that is seldom so long is given back
-  static constexpr std::size_t kMostSingles = 512;  ///< looked at after one settlement; the rest when they change again
+  static constexpr std::size_t kMostSingles =
+      512;  ///< looked at after one settlement; the rest when they change again
 
   struct Use {
     std::uint64_t share;  ///< filling::share_of

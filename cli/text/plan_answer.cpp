@@ -144,7 +144,8 @@ std::string fastest_text(const Answer& a) {
                                     fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
                                                 100 * gain, by_price ? "cheaper" : "faster")};
   const Seconds mean = models::mean_step(fastest.report), of_best = models::mean_step(best.report);
-  if (fastest.report.slow && best.report.slow && fastest.global_batch == best.global_batch && mean > of_best) {
+  if (fastest.report.slow && best.report.slow && fastest.global_batch == best.global_batch &&
+      mean > of_best) {
     parts.push_back(fmt::format("mean over the network's states {} s,", short_seconds(mean)));
     parts.push_back(fmt::format("of the best one {} s;", short_seconds(of_best)));
   }

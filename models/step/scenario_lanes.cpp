@@ -162,10 +162,9 @@ class LanePerClass : public ScenarioLayout {
     // Where chains load what they do on an ideal machine, lanes share no more than its stages do; but a group of some
     // lanes may be faster than all of them, and fill what all do not.
     if (!whole_) {
-      whole_ = chains_stay_in_lanes() &&
-               (own_loads_    ? shared_by_chains(parts_, Loads{*this}).stopping.empty()
-                : lanes_ > 1 ? !parts_.shares_links
-                             : !parts_.must_expand);
+      whole_ = chains_stay_in_lanes() && (own_loads_ ? shared_by_chains(parts_, Loads{*this}).stopping.empty()
+                                          : lanes_ > 1 ? !parts_.shares_links
+                                                       : !parts_.must_expand);
     }
     return *whole_;
   }

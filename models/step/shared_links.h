@@ -95,9 +95,9 @@ class MostUse {
  private:
   struct Use {
     std::array<int, queues> lane{-1, -1, -1, -1, -1};
-    std::array<double, queues> most{};  ///< bytes/s of a flow
+    std::array<double, queues> most{};                    ///< bytes/s of a flow
     std::vector<std::pair<Fabric::Id, double>> messages;  ///< bytes/s by what stops them alone
-    bool several = false;  ///< lanes use it in one kind of queue
+    bool several = false;                                 ///< lanes use it in one kind of queue
   };
 
   /// Progress (1/s) of a flow alone, and what stops it.
@@ -131,7 +131,7 @@ SharedByChains shared_by_chains(const StepParts& p, const Loads& loads) {
   each_chain(p, [&](int stage, const Items& items) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!items[i].is_transfer()) continue;
-      const MostUse::Queue queue = items[i].background       ? MostUse::background
+      const MostUse::Queue queue = items[i].background        ? MostUse::background
                                    : runs_with_next(items, i) ? MostUse::engine
                                                               : MostUse::compute;
       loads.of(stage, items[i], [&](const Fabric::Load& load, Fabric::Id shift, const std::vector<int>& of) {
@@ -157,7 +157,8 @@ SharedByChains shared_by_chains(const StepParts& p, const Loads& loads) {
   };
   each_collective_of_step(p, [&](int stage, const Item& item, bool beside_passes) {
     loads.of(stage, item, [&](const Fabric::Load& load, Fabric::Id shift, const std::vector<int>& of) {
-      most.add(load, shift, stage * lanes + of.front(), beside_passes ? MostUse::reductions : MostUse::of_step);
+      most.add(load, shift, stage * lanes + of.front(),
+               beside_passes ? MostUse::reductions : MostUse::of_step);
       check(load, shift, of, stage, true);
     });
   });

@@ -193,7 +193,7 @@ StepReport StepModel::simulate(StepOptions options) const {
   report.expanded = detail != Detail::passes;
   std::optional<Jitter> jitter;
   if (options.scenario.is_random()) jitter.emplace(options.scenario.random, options.run, p.strategy);
-  const StepTimes times = jitter ? time_unfolded(p, *layout, detail, &*jitter)
+  const StepTimes times = jitter                             ? time_unfolded(p, *layout, detail, &*jitter)
                           : options.unfolded || options.flat ? time_unfolded(p, *layout, detail)
                                                              : time_folded(p, *layout, detail);
   report.folded = times.folded;

@@ -184,7 +184,8 @@ class Emitter : public ActionVisitor {
 
 }  // namespace
 
-StepProgram make_program(const StepParts& parts, Layout& layout, Detail detail, bool segments, Jitter* jitter) {
+StepProgram make_program(const StepParts& parts, Layout& layout, Detail detail, bool segments,
+                         Jitter* jitter) {
   return Emitter(parts, layout, detail, segments, parts.micro_batches, nullptr, jitter).run();
 }
 

@@ -296,8 +296,8 @@ bool compares_few(const sim::Repeats& r) {
 
 /// Searches for a rhythm: runs `few` micro-batches, then more. Puts off runs of large steps that likely show none,
 /// if it may: a longer run comes by the same instants. What it has not run and has run in vain is in `vain`.
-std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, Detail detail, int whole, bool segments,
-                                   bool may_put_off, InVain& vain) {
+std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, Detail detail, int whole,
+                                   bool segments, bool may_put_off, InVain& vain) {
   const int round = p.round(), m = p.micro_batches;
   const int unit = unit_of(p), first = (whole + round - 1) / round * round;
   if (m < first + 2 * unit) return std::nullopt;

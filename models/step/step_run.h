@@ -24,7 +24,8 @@ StepRun run_unfolded(const StepParts& parts, Layout& layout, Detail detail, bool
 /// Runs a few micro-batches, then more, until the run reaches a rhythm, and counts the rest. All tasks of the
 /// first `whole` micro-batches end before the rhythm. `segments` as in make_program(). Falls back to
 /// run_unfolded(), and throws as it does.
-StepRun run_folded(const StepParts& parts, Layout& layout, Detail detail, int whole = 0, bool segments = false);
+StepRun run_folded(const StepParts& parts, Layout& layout, Detail detail, int whole = 0,
+                   bool segments = false);
 
 struct StepTimes {
   SimTime end;

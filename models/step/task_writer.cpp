@@ -305,11 +305,10 @@ bool TaskWriter::can_be_series(int stage, const Pass& pass) {
            (item.is_transfer() ? layout_.shares(stage, item).size() == 1 : !item.overlapped);
   };
   return layout_.lanes(stage) == 1 &&
-         std::all_of(pass.chains.begin(), pass.chains.end(),
-                     [&](const Chain& c) { 
-                       const Items& items = items_of(stage, c);
-                       return std::all_of(items.begin(), items.end(), fits);
-                     });
+         std::all_of(pass.chains.begin(), pass.chains.end(), [&](const Chain& c) {
+           const Items& items = items_of(stage, c);
+           return std::all_of(items.begin(), items.end(), fits);
+         });
 }
 
 /// Adds what chain() adds, as a series.

@@ -57,7 +57,8 @@ Reliability drawn_from(const Reliability& r, const Normal& normal, bool spot) {
 }
 
 inline Reliability drawn_from(const Reliability& r, Random& random, bool spot = false) {
-  return drawn_from(r, [&](std::size_t) { return random.normal(); }, spot);
+  return drawn_from(
+      r, [&](std::size_t) { return random.normal(); }, spot);
 }
 
 /// Normal deviates of parameters in a number of draws: of each parameter one in each of as many intervals, all equally
@@ -65,18 +66,22 @@ inline Reliability drawn_from(const Reliability& r, Random& random, bool spot = 
 /// follows from them are far less random than with as many independent ones.
 class StratifiedNormals {
  public:
-  StratifiedNormals(int draws, std::size_t parameters, Random& random) : draws_(static_cast<std::size_t>(std::max(draws, 0))) {
+  StratifiedNormals(int draws, std::size_t parameters, Random& random)
+      : draws_(static_cast<std::size_t>(std::max(draws, 0))) {
     for (std::size_t d = 0; d < draws_; ++d)
       deviates_.push_back(normal_quantile((static_cast<double>(d) + 0.5) / static_cast<double>(draws)));
     for (std::size_t p = 0; p < parameters; ++p) {
       std::vector<std::uint32_t> order(draws_);
       std::iota(order.begin(), order.end(), 0u);
       for (std::size_t left = draws_; left > 1; --left)  // R. Durstenfeld, 1964
-        std::swap(order[left - 1], order[static_cast<std::size_t>(random.uniform() * static_cast<double>(left))]);
+        std::swap(order[left - 1],
+                  order[static_cast<std::size_t>(random.uniform() * static_cast<double>(left))]);
       orders_.push_back(std::move(order));
     }
   }
-  double operator()(std::size_t draw, std::size_t parameter) const { return deviates_[orders_[parameter][draw]]; }
+  double operator()(std::size_t draw, std::size_t parameter) const {
+    return deviates_[orders_[parameter][draw]];
+  }
 
  private:
   std::size_t draws_;

@@ -128,8 +128,10 @@ RunForecast forecast_of(const models::StepReport& step, const GoodputEstimate& g
     return narrow > 0 ? std::log(wide / narrow) : kInfinity;
   };
   const double better = width(g.goodput_90.high, g.goodput), worse = width(g.goodput, g.goodput_90.low);
-  RunForecast f{step.tokens_per_second * g.goodput, std::hypot(width(step.step.value, step.low.value), better),
-                std::hypot(width(step.high.value, step.step.value), worse), {}};
+  RunForecast f{step.tokens_per_second * g.goodput,
+                std::hypot(width(step.step.value, step.low.value), better),
+                std::hypot(width(step.high.value, step.step.value), worse),
+                {}};
   if (!step.slow || !(f.tokens_per_second > 0) || !(worse < kInfinity)) return f;
   const double tokens = f.tokens_per_second * step.step.value;  // of a step, less what failures cost
   for (const models::MixturePart& part : models::mixture_of(step)) {

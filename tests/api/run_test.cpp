@@ -249,12 +249,14 @@ TEST_CASE("whatif times its plans in a scenario, and refuses one that a cluster 
 TEST_CASE("jobs that fill a spine take as long as their traffic", "[api]") {
   const TestFolder folder;
   const std::string job =
-      "job: llama3-8b, sequence: 8192, global_batch: 512, tokens: 1T, nodes: 16, strategy: \"tp=1,framework=fsdp\"";
+      "job: llama3-8b, sequence: 8192, global_batch: 512, tokens: 1T, nodes: 16, strategy: "
+      "\"tp=1,framework=fsdp\"";
   api::ClusterRequest request;
   request.file = folder.write("two.yaml",
                               "cluster: {instance: p5.48xlarge, nodes: 32, oversubscription: 8, "
                               "storage_gb_per_second: 20}\n"
-                              "jobs:\n  - {name: a, " + job + "}\n  - {name: b, " + job + "}\n");
+                              "jobs:\n  - {name: a, " +
+                                  job + "}\n  - {name: b, " + job + "}\n");
   request.runs = 2;
   Remarks remarks;
   const planner::ClusterAnswer a = api::cluster(request, remarks);

@@ -24,7 +24,8 @@ class Random {
   // 64 bits are two words of 32, of the seed too. A word is the one before, its highest two bits added to its lowest,
   // times 6364136223846793005, plus its number. Products of 16 bits are exact.
   constructor(low, high = 0) {
-    const size = 312, factorHigh = 0x5851f42d, factorLow = 0x4c957f2d, low0 = factorLow & 0xffff, low1 = factorLow >>> 16;
+    const size = 312, factorHigh = 0x5851f42d, factorLow = 0x4c957f2d, low0 = factorLow & 0xffff,
+          low1 = factorLow >>> 16;
     this.highs = new Uint32Array(size);
     this.lows = new Uint32Array(size);
     for (let i = 0; i < size; ++i) {

@@ -101,8 +101,9 @@ TEST_CASE("a large step of interleaved stages is the same folded and whole", "[m
 // shares NICs with the messages between stages; TP inside nodes shares nothing.
 TEST_CASE("operators that share nothing are one task, to the tick", "[models]") {
   const Profile profile = host_bound_profile();
-  for (const char* text : {"tp=8,cp=2,pp=2,vpp=2,schedule=interleaved", "tp=8,cp=2,pp=2,vpp=4,schedule=interleaved",
-                           "tp=4,cp=4,pp=2,vpp=2,schedule=interleaved,recompute=full", "tp=8,cp=2,pp=2,sp=false"}) {
+  for (const char* text :
+       {"tp=8,cp=2,pp=2,vpp=2,schedule=interleaved", "tp=8,cp=2,pp=2,vpp=4,schedule=interleaved",
+        "tp=4,cp=4,pp=2,vpp=2,schedule=interleaved,recompute=full", "tp=8,cp=2,pp=2,sp=false"}) {
     CAPTURE(text);
     const Job job = short_gpu_job(4, 32);
     const Strategy s = strategy_of(job, std::string(text) + ",framework=megatron");
