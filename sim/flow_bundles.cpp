@@ -130,8 +130,8 @@ void FlowNetwork::leave_convoy(BundleId id) {
   }
 }
 
-/// After a settlement: what changed by itself goes on in a convoy, if what the same resource stops has changed too and is
-/// one, or enough to make one.
+/// Puts what changed by itself in a settlement into a convoy, if what the same resource stops has changed too and is one,
+/// or enough to make one.
 void FlowNetwork::make_convoys() {
   constexpr BundleId kCount = 1u << 31;  // what would be in a convoy is counted where its number will be
   constexpr std::size_t kFewest = 4;

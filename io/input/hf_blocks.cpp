@@ -152,7 +152,7 @@ void read_windows(MapReader& map, const Dialect& d, Architecture& a) {
   if (a.sliding_window == 0) return;
   a.sliding_window_pattern = static_cast<int>(full - windowed.begin()) + 1;
   for (int i = 0; i < a.layers; ++i) {
-    if (windowed[static_cast<std::size_t>(i)] == ((i + 1) % a.sliding_window_pattern != 0)) continue;
+    if (windowed[static_cast<std::size_t>(i)] == models::pattern_has_window(a, i + 1)) continue;
     add_untimed(a, "a window in layers that are not all but each N-th");
     return;
   }

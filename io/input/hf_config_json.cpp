@@ -75,8 +75,8 @@ void put_windows(Json& j, const Architecture& a, const Dialect& d) {
   if (d.asked_window) j["use_sliding_window"] = true;
   if (windowed == a.layers && !d.layer_types) return;
   for (int i = 1; i <= a.layers; ++i) {
-    const bool full = a.sliding_window_pattern > 0 && i % a.sliding_window_pattern == 0;
-    j["layer_types"].push_back(full ? "full_attention" : "sliding_attention");
+    const bool windowed_layer = models::pattern_has_window(a, i);
+    j["layer_types"].push_back(windowed_layer ? "sliding_attention" : "full_attention");
   }
 }
 

@@ -144,8 +144,8 @@ std::vector<Point> all_points(const Tables& tables, const topology::Instance& on
   return all;
 }
 
-/// Refuses times of one all-reduce of which the fastest is over three times as fast as the slowest: of several networks, or of
-/// one that changed, and no median of them is any of the two.
+/// Refuses times of one all-reduce of which the fastest is over three times as fast as the slowest: they are of several
+/// networks, or of one that changed, and their median is of none.
 void refuse_contradiction(const Point& slowest, const Point& fastest) {
   constexpr double kMostApart = 3;
   if (!(fastest.bus() > kMostApart * slowest.bus())) return;

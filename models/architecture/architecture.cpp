@@ -94,6 +94,10 @@ int windowed_layers(const Architecture& a) {
   return a.sliding_window_pattern > 0 ? a.layers - a.layers / a.sliding_window_pattern : a.layers;
 }
 
+bool pattern_has_window(const Architecture& a, int layer) {
+  return a.sliding_window_pattern == 0 || layer % a.sliding_window_pattern != 0;
+}
+
 bool alternates_windows(const Architecture& a) {
   const int windowed = windowed_layers(a);
   return windowed > 0 && windowed < a.layers;

@@ -83,6 +83,9 @@ double causal_scores(double tokens, double window);
 /// Layers with the window: none without one, else all but each sliding_window_pattern-th.
 int windowed_layers(const Architecture& a);
 
+/// True if layer `layer`, from 1, is one that the pattern gives a window.
+bool pattern_has_window(const Architecture& a, int layer);
+
 /// True if some layers have a window and some have none.
 bool alternates_windows(const Architecture& a);
 

@@ -117,10 +117,10 @@ struct SharedByChains {
   std::vector<Fabric::Id> all, stopping;  ///< `stopping`: those that may stop a flow then
 };
 
-/// The resources that chains share. Such collectives must run inside the step, where the engine shares the resource out. `loads` has
-/// the `fabric` and the number of `lanes` of a stage, and calls visitors with the load of each transfer of an item, the
-/// shift of its resources, and its lanes: `of(stage, item, visit)`, and `between(boundary, item, visit)` where lanes of
-/// the stage above come after those of the stage below. Cost: O(loads).
+/// The resources that chains share. Such collectives must run inside the step, where the engine shares the resource
+/// out. `loads` has the `fabric` and the number of `lanes` of a stage, and calls visitors with the load of each transfer
+/// of an item, the shift of its resources, and its lanes: `of(stage, item, visit)`, and `between(boundary, item, visit)`
+/// where lanes of the stage above come after those of the stage below. Cost: O(loads).
 template <class Loads>
 SharedByChains shared_by_chains(const StepParts& p, const Loads& loads) {
   const Fabric& fabric = loads.fabric();

@@ -4,9 +4,9 @@
 // the ranks of a tensor-parallel group do the same at the same time and are one device (equal by symmetry). A
 // layer's forward or backward is a sub-program of its own, run on the engine with its collectives on the
 // torus links, and remembered; collectives that share links or NICs with other devices run in the step itself
-// (Detail in step_parts.h). Stages that do the same work on like cores are built once. After the last micro-batch come the
-// norm-weight all-reduces, context parallel's all-reduces, the ZeRO-1 reduce-scatter, the gradient norm (all
-// stages wait for each other), AdamW, and the all-gather of the new weights. The flat form has one device per
+// (Detail in step_parts.h). Stages that do the same work on like cores are built once. After the last
+// micro-batch come the norm-weight all-reduces, context parallel's all-reduces, the ZeRO-1 reduce-scatter, the
+// gradient norm (all stages wait for each other), AdamW, and the all-gather of the new weights. The flat form has one device per
 // core, and every group on every node for itself; the two forms share only the rule by which flows share
 // resources. The strategy's framework describes the training loop (models/framework/framework.h). Not
 // modelled: data loading.

@@ -124,7 +124,10 @@ double LogRatio::quantile(double p) const {
 void LogRatio::widen(double variance) {
   const auto wider = [variance](double& s) { s = std::sqrt(std::max(0.0, s * s + variance)); };
   wider(sd);
-  for (MixturePart& part : states) wider(part.sd);
+  for (MixturePart& part : states) {
+    wider(part.sd);
+    wider(part.sd_above);
+  }
 }
 
 LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& profile, double scale) {

@@ -25,18 +25,20 @@ void set_interval(StepReport& report) {
 
 double mixture_probability(const Mixture& parts, double x) {
   double sum = 0;
-  for (const MixturePart& p : parts)
-    sum += p.weight * (p.sd > 0 ? normal_probability((x - p.mean) / p.sd) : x < p.mean ? 0 : 1);
+  for (const MixturePart& p : parts) {
+    const double sd = x > p.mean ? p.sd_above : p.sd;
+    sum += p.weight * (sd > 0 ? normal_probability((x - p.mean) / sd) : x < p.mean ? 0 : 1);
+  }
   return sum;
 }
 
 double mixture_quantile(const Mixture& parts, double p) {
   // The quantile lies between the least and the greatest of the parts' own.
   const double z = normal_quantile(p);
-  double low = parts.front().mean + z * parts.front().sd, high = low;
+  double low = parts.front().quantile(z), high = low;
   for (const MixturePart& part : parts) {
-    low = std::min(low, part.mean + z * part.sd);
-    high = std::max(high, part.mean + z * part.sd);
+    low = std::min(low, part.quantile(z));
+    high = std::max(high, part.quantile(z));
   }
   for (;;) {
     const double middle = (low + high) / 2;

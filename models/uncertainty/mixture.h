@@ -11,9 +11,12 @@
 
 namespace trnplan::models {
 
-/// A normal part of the distribution of a logarithm.
+/// A part of the distribution of a logarithm: normal, or of two halves of a normal with an sd each.
 struct MixturePart {
   double weight = 1, mean = 0, sd = 0;
+  double sd_above = sd;  ///< above the mean, which is then the median
+
+  [[nodiscard]] double quantile(double z) const { return mean + z * (z > 0 ? sd_above : sd); }
 };
 using Mixture = std::vector<MixturePart>;
 

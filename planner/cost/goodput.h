@@ -113,8 +113,8 @@ struct SamplingOptions {
 };
 
 /// Goodput of a run. Each draw takes every parameter from its distribution (stratified, and the same for all runs) and
-/// simulates one run with the interval that is best at the medians; a run of more than 300 failures and intervals is drawn from the normal
-/// distribution of its length instead (run_spread.h). If a run would need more than a million events, or makes
+/// simulates one run with the interval that is best at the medians; a run of more than 300 failures and intervals is
+/// drawn from the normal distribution of its length instead (run_spread.h). If a run would need more than a million events, or makes
 /// hardly any progress, the closed form at the drawn parameters replaces it. Deterministic. Cost: milliseconds.
 GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape& run,
                                  const SamplingOptions& options = {});

@@ -16,35 +16,10 @@ namespace trnplan::planner {
 
 namespace {
 
-/// Probability that the logarithm of a token's seconds is at most x.
-double probability_at(const std::vector<RunForecast::State>& states, double x) {
-  double sum = 0;
-  for (const RunForecast::State& s : states) {
-    const double distance = x - s.log_time, width = distance > 0 ? s.longer : s.shorter;
-    sum += s.weight * (width > 0 ? normal_probability(distance / width * kNinetyPercent) : distance >= 0);
-  }
-  return sum;
-}
-
-/// The x of that probability, by bisection to the last digits of a double.
-double quantile_of(const std::vector<RunForecast::State>& states, double probability) {
-  constexpr double kFar = 8;  // half-widths, beyond which no probability is asked for
-  double low = kInfinity, high = -kInfinity;
-  for (const RunForecast::State& s : states) {
-    low = std::min(low, s.log_time - kFar * s.shorter - 1);
-    high = std::max(high, s.log_time + kFar * s.longer + 1);
-  }
-  for (;;) {
-    const double middle = low + (high - low) / 2;
-    if (!(low < middle && middle < high)) return middle;
-    (probability_at(states, middle) < probability ? low : high) = middle;
-  }
-}
-
 /// Ratio to the median that the run's time does not exceed with that probability.
 double stretch(const RunForecast& f, double probability) {
   if (!f.states.empty() && probability != 0.5)
-    return std::exp(quantile_of(f.states, probability)) * f.tokens_per_second;
+    return std::exp(models::mixture_quantile(f.states, probability)) * f.tokens_per_second;
   const double z = normal_quantile(probability);
   if (z == 0) return 1;
   return std::exp(z * (z > 0 ? f.longer : f.shorter) / kNinetyPercent);
@@ -116,7 +91,7 @@ double RunForecast::tokens_in(Seconds time, double probability) const {
 
 double RunForecast::probability(double tokens, Seconds time) const {
   if (time.value <= 0) return 0;
-  if (!states.empty()) return probability_at(states, std::log(time.value / tokens));
+  if (!states.empty()) return models::mixture_probability(states, std::log(time.value / tokens));
   const double distance = std::log(time / time_of(tokens));
   const double width = distance > 0 ? longer : shorter;
   if (!(width > 0)) return distance >= 0 ? 1 : 0;
@@ -135,14 +110,13 @@ RunForecast forecast_of(const models::StepReport& step, const GoodputEstimate& g
   if (!step.slow || !(f.tokens_per_second > 0) || !(worse < kInfinity)) return f;
   const double tokens = f.tokens_per_second * step.step.value;  // of a step, less what failures cost
   for (const models::MixturePart& part : models::mixture_of(step)) {
-    const double half = kNinetyPercent * part.sd;
-    f.states.push_back(
-        {part.weight, part.mean - std::log(tokens), std::hypot(half, better), std::hypot(half, worse)});
+    const auto with = [&](double width) { return std::hypot(part.sd, width / kNinetyPercent); };
+    f.states.push_back({part.weight, part.mean - std::log(tokens), with(better), with(worse)});
   }
-  const double median = quantile_of(f.states, 0.5);
+  const double median = models::mixture_quantile(f.states, 0.5);
   f.tokens_per_second = std::exp(-median);
-  f.shorter = median - quantile_of(f.states, 0.05);
-  f.longer = quantile_of(f.states, 0.95) - median;
+  f.shorter = median - models::mixture_quantile(f.states, 0.05);
+  f.longer = models::mixture_quantile(f.states, 0.95) - median;
   return f;
 }
 

@@ -12,27 +12,21 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "models/job/job.h"
+#include "models/uncertainty/mixture.h"
 #include "planner/cost/goodput.h"
 #include "planner/cost/prices.h"
 #include "planner/plan/plan.h"
 
 namespace trnplan::planner {
 
-/// Log-normal distribution around the median, with one width below it and one above; where the network was not measured,
-/// a mixture of such over its states, as the step is (models/uncertainty/mixture.h).
+/// Log-normal distribution around the median, with one width below it and one above; where the network was not
+/// measured, a mixture of such over its states, as the step is (models/uncertainty/mixture.h).
 struct RunForecast {
-  /// The run in one state of the network.
-  struct State {
-    double weight = 1;
-    double log_time = 0;             ///< log of the median of the seconds of a token
-    double shorter = 0, longer = 0;  ///< w above
-  };
   double tokens_per_second = 0;    ///< median, with failures
   double shorter = 0, longer = 0;  ///< w above, of the time; of a mixture from its median to 5 and 95 %
-  std::vector<State> states;       ///< empty: one
+  models::Mixture states;          ///< of the log of a token's seconds over the network's states; empty: one
 
   /// Time and tokens that are reached with `probability`, strictly between 0 and 1.
   Seconds time_of(double tokens, double probability = 0.5) const;

@@ -244,8 +244,8 @@ TEST_CASE("whatif times its plans in a scenario, and refuses one that a cluster 
 }
 
 // Two equal jobs on a spine that carries an eighth: alone each sees a quarter, which it hides behind its work, and
-// together they want more than there is. Then a step takes what its traffic takes at half the spine: as long as one whose
-// nodes have an eighth each, less the little that is not traffic.
+// together they want more than there is. Then a step takes what its traffic takes at half the spine: as long as one
+// whose nodes have an eighth each, less the little that is not traffic.
 TEST_CASE("jobs that fill a spine take as long as their traffic", "[api]") {
   const TestFolder folder;
   const std::string job =

@@ -165,8 +165,8 @@ TEST_CASE("a run on spot nodes counts their interruptions", "[planner][run]") {
   CHECK(spot.time > safe.time);
 }
 
-// Certain steps of t in the usual state and, 40 % likely, 2 t: the run takes at most 1.9 times as long with 60 %, at most
-// 2.1 times with 1. With log-sd 0.3 in both states the median is x = 1.2728 times as long, not 1: by a table,
+// Certain steps of t in the usual state and, 40 % likely, 2 t: the run takes at most 1.9 times as long with 60 %, at
+// most 2.1 times with 100 %. With log-sd 0.3 in both states the median is x = 1.2728 times as long, not 1: by a table,
 // 0.6 Phi(ln x / 0.3) + 0.4 Phi(ln(x / 2) / 0.3) = 0.6 x 0.7893 + 0.4 x 0.0660 = 0.5.
 TEST_CASE("the median of a run is that over the states of its network", "[planner][run]") {
   Bed bed;
