@@ -13,7 +13,6 @@
 #include "sim/foresight.h"
 #include "sim/instant_state.h"
 #include "sim/paces.h"
-#include "sim/release_order.h"
 #include "sim/rhythm_finder.h"
 #include "sim/series_ends.h"
 #include "sim/successors.h"
@@ -48,8 +47,8 @@ class Executor {
     run_.released_by.assign(program.tasks().size(), Run::kNone);
   }
 
-  /// Nothing if what foresight leaves out would decide which of two tasks releases a third, or if there are series but
-  /// no foresight.
+  /// Nothing if what foresight leaves out would decide in which order the pace of work changes, or if there are series
+  /// but no foresight.
   std::optional<Run> run() {
     if (!program_.series().empty() && !foresight_.enabled()) return std::nullopt;
     for (TaskId t = 0; t < program_.tasks().size(); ++t) {
@@ -60,6 +59,7 @@ class Executor {
       const Moment flow = transfers_.next(), event = queue_.next();
       const bool flow_first = flow < event;
       const SimTime at = flow_first ? flow.at : event.at;
+      if (at > queue_.now() && rhythm_.due() && !sharing_due_) compare_instants();
       if (sharing_due_ && at > queue_.now()) {  // after everything that ends now
         settle();
       } else if (flow_first) {
@@ -73,7 +73,6 @@ class Executor {
       }
       ++run_.events;
       sharing_due_ = sharing_due_ || transfers_.unsettled();
-      if (rhythm_.due() && !transfers_.unsettled()) compare_instants();
     }
     if (in_doubt_) return std::nullopt;
     if (done_ != program_.tasks().size()) throw_circle();
@@ -312,6 +311,7 @@ class Executor {
     course.engine_at = static_cast<std::uint32_t>(sides.engine_at) + 1;
     course.engine_since = sides.engine_since;
     course.closed = course.engine_at == beat.count ? sides.engine_since : sides.end;
+    course.closed_since = Foresight::kUnknown;
     for (std::uint32_t e = 1; e < course.engine_at; ++e)
       ends_.note(t, beat.first + e, since_start + foresight_.end(beat.first + e));
     if (course.engine_at < beat.count) {
@@ -433,12 +433,24 @@ class Executor {
       return begin(id, element(id), queue_.now(), c.version);
     }
     if (beat.count > 1) {
-      if (std::exchange(c.closed, queue_.now()) == queue_.now() && c.open == 1) in_doubt_ = true;
+      if (c.open == 1 && c.closed == queue_.now()) note_tie(c, t, id, since);
+      c.closed = queue_.now();
+      c.closed_since = since;
       if (--c.open > 0) return;
       since = queue_.now();  // they meet
     }
     if (c.last_beat + 1 < program_.beats_of(t)) return foresee(c, t, c.last_beat + 1, queue_.now());
     end_task(t, since);
+  }
+
+  /// Of the two sides of a beat that end now, that determines its end which was scheduled last; where both were
+  /// scheduled at one time, that of the device. `side` is the second that ends.
+  void note_tie(const Foresight::Course& c, TaskId t, TaskId side, SimTime since) {
+    in_doubt_ = in_doubt_ || c.closed_since == Foresight::kUnknown;
+    const bool second = on_engine(side) ? since > c.closed_since : since >= c.closed_since;
+    const Beat& beat = program_.beats()[program_.beat_of(t, c.last_beat)];
+    const std::uint32_t last = beat.first + beat.count - 1;
+    ends_.drop(t, second == on_engine(side) ? beat.first : last);
   }
 
   /// `since` is when the event of its end was scheduled.
@@ -451,11 +463,20 @@ class Executor {
     edges_.each(t, [&](TaskId next) {
       if (looks) rhythm_.touches(next);
       const bool last = --edges_.waiting_for[next] == 0;
-      if (!last && foresight_.enabled()) releases_.note(next, t, since, queue_.now());
-      if (!last) return;
-      in_doubt_ = releases_.in_doubt(next, t, since, queue_.now()) || in_doubt_;
-      start(next, t);
+      note_release(next, t, since);
+      if (last) start(next, run_.released_by[next]);
     });
+  }
+
+  /// Of ends at one time that which was scheduled last releases a task, and of those the task with the highest
+  /// number: what foresight leaves out decides nothing. Until the task starts, its start is when that was scheduled.
+  void note_release(TaskId next, TaskId by, SimTime since) {
+    TaskId& last = run_.released_by[next];
+    SimTime& scheduled = run_.started[next];
+    const bool ties = last != Run::kNone && run_.ended[last] == queue_.now();
+    if (ties && std::pair(since, by) < std::pair(scheduled, last)) return;
+    last = by;
+    scheduled = since;
   }
 
   void settle() {
@@ -500,7 +521,6 @@ class Executor {
   EventQueue<ExecutorEvent> queue_;
   bool sharing_due_ = false;
   std::size_t done_ = 0;
-  ReleaseOrder releases_;
   bool in_doubt_ = false;
   RhythmFinder rhythm_;
   Run run_;

@@ -19,6 +19,8 @@ namespace trnplan::sim {
 /// is the device's of which the most tasks use it. The engine of a series belongs to its device.
 class Foresight {
  public:
+  static constexpr SimTime kUnknown{-1};
+
   /// The course of a device: the times of its tasks are known from `beat` of `first` on up to the start of
   /// `last_beat` of `last`. A task that is no series has one beat.
   struct Course {
@@ -32,6 +34,7 @@ class Foresight {
     std::uint32_t open = 0;        ///< sides of the last beat that are under way, where it has an engine
     std::uint32_t engine_at = 0;   ///< the element that is under way on the engine, in the beat
     SimTime engine_since, closed;  ///< when that started; when the first side ended
+    SimTime closed_since;          ///< when that end was scheduled; kUnknown if it was foreseen
   };
 
   /// Knows nothing.
@@ -47,7 +50,6 @@ class Foresight {
   DeviceId owner(ResourceId r) const { return owner_[r]; }
   /// The length of a flow without guests; kUnknown if it may have other company.
   SimTime alone(FlowId f) const { return alone_[f]; }
-  static constexpr SimTime kUnknown{-1};
 
   /// True if the times of all beats of a series are known while it has no guests.
   bool known(SeriesId s) const { return known_[s]; }

@@ -27,6 +27,11 @@ class SeriesEnds {
     if (!as_alone(t, at, foresight_.end(element))) ends_of(t)[element - program_.first_element(t)] = at;
   }
 
+  /// Notes that an element did not determine the end of its beat, though it ended then.
+  void drop(TaskId t, std::uint32_t element) {
+    ends_of(t)[element - program_.first_element(t)] = SimTime{-1};
+  }
+
   /// Notes the ends of the beats from one that started at `start` up to another, each as without company.
   void note_beats(TaskId t, std::uint32_t from, std::uint32_t beyond, SimTime start) {
     const SimTime alone = foresight_.start(program_.beat_of(t, from));

@@ -216,18 +216,20 @@ TEST_CASE("work during a transfer of its engine, at any time", "[sim]") {
             .tied);
 }
 
-// Catches a run that looks ahead where that hides which of two tasks ends first: both last tasks start and end at one
-// time, and that of the second queue is the first to end, since what came before it was begun earlier.
-TEST_CASE("of two that end together the one that was begun last releases", "[sim]") {
+// Catches a release that depends on the order of events, which a run that looks ahead does not have. The last tasks of
+// three queues end at one time; those of the first and the second were begun at one time too, that of the third before.
+TEST_CASE("of tasks that end together the one begun last releases, and of those the last added", "[sim]") {
   Program p;
-  const DeviceId a = p.add_device("a"), b = p.add_device("b");
-  TaskId last_of_a = 0;
-  for (const int length : {20, 10, 5}) last_of_a = p.add_work(a, SimTime{length});
-  for (const int length : {10, 20, 5}) p.add_work(b, SimTime{length});
-  const TaskId meeting = p.add_transfer({a, b}, p.add_flow({}), {});
-  const Run run = execute(p);
-  CHECK(run.started[meeting] == SimTime{35});
-  CHECK(run.released_by[meeting] == last_of_a);
+  const DeviceId a = p.add_device("a"), b = p.add_device("b"), c = p.add_device("c");
+  TaskId last_of_b = 0;
+  for (const int length : {20, 10, 5}) p.add_work(a, SimTime{length});
+  for (const int length : {10, 20, 5}) last_of_b = p.add_work(b, SimTime{length});
+  for (const int length : {10, 19, 6}) p.add_work(c, SimTime{length});
+  const TaskId meeting = p.add_transfer({a, b, c}, p.add_flow({}), {});
+  for (const Run& run : {execute(p), execute(p, [](SimTime, TaskId, double) {})}) {
+    CHECK(run.started[meeting] == SimTime{35});
+    CHECK(run.released_by[meeting] == last_of_b);
+  }
 }
 
 // Catches tasks that were foreseen and are then taken for those that wait in a circle.
