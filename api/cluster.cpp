@@ -205,8 +205,8 @@ ClusterJob job_of(const Member& m, const io::StatedClusterJob& stated) {
   j.priority = stated.priority;
   j.submitted = stated.start;
   j.step = m.report.step;
-  j.shorter = std::log(m.report.step / m.report.low);
-  j.longer = std::log(m.report.high / m.report.step);
+  j.error = models::mixture_of(m.report);
+  for (models::MixturePart& part : j.error) part.mean -= std::log(m.report.step.value);
   const models::Training& t = m.job.training;
   j.steps = std::ceil(t.tokens / (static_cast<double>(t.sequence) * t.global_batch));
   j.checkpoint = models::checkpoint_bytes(m.job, m.strategy);

@@ -12,11 +12,17 @@ namespace trnplan::planner {
 
 namespace {
 
-/// Factor of a job's step at the standard normal value `z`.
-double stretch_at(const std::vector<ClusterJob>& jobs, double z) {
+/// The error of all steps: that of the job whose 90 % interval is the widest.
+models::Mixture widest_error(const std::vector<ClusterJob>& jobs) {
+  models::Mixture widest;
   double width = 0;
-  for (const ClusterJob& job : jobs) width = std::max(width, z > 0 ? job.longer : job.shorter);
-  return std::exp(z * width / kNinetyPercent);
+  for (const ClusterJob& job : jobs) {
+    if (job.error.empty()) continue;
+    const double own = models::mixture_quantile(job.error, 0.95) - models::mixture_quantile(job.error, 0.05);
+    if (own > width) widest = job.error;
+    width = std::max(width, own);
+  }
+  return widest;
 }
 
 OverRuns over(const std::vector<ClusterRun>& runs, const std::function<double(const ClusterRun&)>& of) {
@@ -51,10 +57,12 @@ ClusterEstimate estimate_cluster(const ClusterSetup& setup, const Reliability& r
   std::vector<ClusterRun> runs;
   const bool spot =
       std::any_of(setup.jobs.begin(), setup.jobs.end(), [](const ClusterJob& j) { return j.spot; });
+  const models::Mixture error = widest_error(setup.jobs);
   for (int i = 0; i < std::max(options.draws, 1); ++i) {
     Random random(seeds.seed());
     const Reliability drawn = drawn_from(reliability, random, spot);
-    const double stretch = stretch_at(setup.jobs, random.normal());
+    const double at = normal_probability(random.normal());
+    const double stretch = error.empty() ? 1 : std::exp(models::mixture_quantile(error, at));
     runs.push_back(simulate_cluster(setup, drawn, random.seed(), stretch));
   }
   ClusterEstimate e;

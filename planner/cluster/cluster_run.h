@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "models/uncertainty/mixture.h"
 #include "planner/cluster/requeue.h"
 #include "planner/cost/goodput.h"
 #include "planner/cost/reliability.h"
@@ -40,10 +41,10 @@ struct ClusterJob {
   int nodes = 1;
   int priority = 0;  ///< the higher one starts first; of equals the one that waits longer
   Seconds submitted{};
-  Seconds step{};                  ///< alone on the cluster, above 0
-  double shorter = 0, longer = 0;  ///< logarithmic half-widths of the step's 90 % interval
-  double steps = 0;                ///< of the whole run, at least 1
-  int every_steps = 1;             ///< steps between checkpoints
+  Seconds step{};  ///< alone on the cluster, above 0; where its network was not measured, in the usual state
+  models::Mixture error;  ///< of the logarithm of the step over `step`; empty: none
+  double steps = 0;       ///< of the whole run, at least 1
+  int every_steps = 1;    ///< steps between checkpoints
   Bytes checkpoint{};
   bool asynchronous = false;
   bool spot = false;  ///< its nodes are also interrupted by the spot market

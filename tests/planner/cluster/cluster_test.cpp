@@ -219,6 +219,21 @@ TEST_CASE("spares and repair slots", "[planner][cluster]") {
   CHECK(days(2, 1) > days(2, 0));  // the second node waits for the first
 }
 
+// Catches a cluster that knows one state of a network that was not measured only: a run of 60 days is twice as long in
+// one draw of five, and the median lies between those of the states where each is wide.
+TEST_CASE("days of a cluster are over the states of its network", "[planner][cluster]") {
+  const Reliability never = certain(round_numbers(), {{P::failure_rate, 1e-9}});
+  ClusterSetup setup = one_job(job_of_days(10, 60), closed_form_rule());
+  setup.jobs[0].error = {{0.8, 0, 0.01}, {0.2, std::log(2), 0.01}};
+  const OverRuns days = estimate_cluster(setup, never, {.draws = 500}).span;
+  const double once = simulate_cluster(setup, never, 1).span.value;
+  const double twice = simulate_cluster(setup, never, 1, 2).span.value;
+  CHECK(days.median == Approx(once).epsilon(0.01));
+  CHECK(days.ninety.high == Approx(twice).epsilon(0.02));
+  setup.jobs[0].error = {{0.5, 0, 0.5}, {0.5, std::log(4), 0.5}};
+  CHECK(estimate_cluster(setup, never, {.draws = 500}).span.median == Approx(twice).epsilon(0.15));
+}
+
 // A node fails in 20 days of use and is away for at least the 3 of its repair, so N nodes fail at most N T / (20 + 3)
 // times in T days: 314 failures of 16 nodes in 395 days were 16 nodes that failed while they were in repair. And
 // they fail by the time in use alone, once in 20 days.
