@@ -293,6 +293,7 @@ std::string training_text(const api::WrittenTraining& t) {
 std::string next_text(const Answer& a) {
   const bool measurable = a.measures && a.confidence.comparison && a.confidence.comparison->best;
   const char* measures = !measurable                        ? "times what the plan depends on"
+                         : a.result.recommended != 0        ? "compares it with the fastest"
                          : a.confidence.comparison->decides ? "decides the tie"
                                                             : "makes the choice safer";
   std::string text;

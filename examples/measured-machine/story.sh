@@ -13,8 +13,8 @@ for program in all_reduce_perf all_gather_perf reduce_scatter_perf; do cp "$fold
 cp "$here/job.yaml" "$folder/"
 cd "$folder"
 
-echo '$ trnplan plan job.yaml --out plan'
-"$TRNPLAN" plan job.yaml --out plan
+echo '$ trnplan plan job.yaml --sure 0.6 --out plan'
+"$TRNPLAN" plan job.yaml --sure 0.6 --out plan
 echo
 echo '$ bash plan/measure.sh'
 PATH="$PWD/bin:$PATH" bash plan/measure.sh

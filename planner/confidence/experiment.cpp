@@ -8,6 +8,7 @@
 #include "models/uncertainty/compare.h"
 #include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
+#include "planner/confidence/plan_ratio.h"
 #include "planner/search/explain.h"
 #include "units/quantity.h"
 #include "units/square.h"
@@ -30,10 +31,12 @@ constexpr double kAsGood = 0.01;
 constexpr double kTwin = 0.02;
 
 /// log(cost of a token with b / with a), in seconds or USD.
-models::LogRatio ratio_of(const Plan& a, const Plan& b, bool by_price, const models::Profile& profile) {
+models::LogRatio ratio_of(const models::Job& job, const Plan& a, const Plan& b, bool by_price,
+                          const models::Profile& profile) {
   double scale = static_cast<double>(a.global_batch) / b.global_batch;
   if (by_price && a.usd_per_hour > 0 && b.usd_per_hour > 0) scale *= b.usd_per_hour / a.usd_per_hour;
-  return models::log_ratio(a.report, b.report, profile, scale);
+  const models::Job of_a = as_planned(job, a), of_b = as_planned(job, b);
+  return plan_ratio({of_a, a, profile}, {of_b, b, profile}, scale);
 }
 
 bool by_price(const models::Job& job) {
@@ -70,7 +73,7 @@ class Analysis {
         profile_(profile),
         options_(options),
         posterior_(models::covariance_of(profile)),
-        ratio_(ratio_of(a, b, by_price(job), profile)) {
+        ratio_(ratio_of(job, a, b, by_price(job), profile)) {
     ratio_.states.clear();  // what runs and tables teach is worked out in the usual state of the network
     const models::SpreadParts of_a = parts_of(a), of_b = parts_of(b);
     repeat_ = of_a.repeat;
@@ -79,8 +82,14 @@ class Analysis {
     // own part is the same for both.
     const double apart = models::own_variance(a.report, b.report, profile) / 2;
     const std::size_t common = posterior_.add(std::max(0.0, of_a.own - apart));
-    weights_a_ = weights_of(of_a, shared, common, posterior_.add(apart));
-    weights_b_ = weights_of(of_b, shared, common, posterior_.add(apart));
+    weights_a_ = weights_of(of_a, shared, common, posterior_.add(apart + less_tested(a, b)));
+    weights_b_ = weights_of(of_b, shared, common, posterior_.add(apart + less_tested(b, a)));
+    // What else tells them apart, as two machines do, is of either.
+    const double known = posterior_.variance(minus(weights_b_, weights_a_));
+    for (Weights* w : {&weights_a_, &weights_b_}) {
+      w->resize(posterior_.add(std::max(0.0, square(ratio_.sd) - known) / 2) + 1, 0);
+      w->back() = 1;
+    }
     difference_ = minus(weights_b_, weights_a_);
     rates_ = posterior_.add(square(options.tables.rates));
     launch_ = posterior_.add(square(options.tables.launch));
@@ -240,7 +249,7 @@ void choose(Comparison& c, double sure) {
 std::optional<models::LogRatio> cost_ratio(const models::Job& job, const Plan& a, const Plan& b,
                                            const models::Profile& profile) {
   if (!comparable(job, a, b)) return std::nullopt;
-  return ratio_of(a, b, by_price(job), profile);
+  return ratio_of(job, a, b, by_price(job), profile);
 }
 
 std::optional<double> first_is_better(const models::Job& job, const Plan& first, const Plan& other,
@@ -283,7 +292,7 @@ Confidence confidence_of(const models::Job& job, const std::vector<Plan>& plans,
   for (std::size_t i = 1; i < plans.size(); ++i)
     out.first_is_better.push_back(first_is_better(job, first, plans[i], profile));
   if (baseline != nullptr)
-    out.beats_baseline = ratio_of(plans[recommended], *baseline, false, profile).positive();
+    out.beats_baseline = ratio_of(job, plans[recommended], *baseline, false, profile).positive();
   if (plans.size() < 2) return out;
   Comparison c;
   c.first = recommended;

@@ -46,11 +46,7 @@ struct PlanComparison {
   std::vector<PartSeconds> by_operator;  ///< the largest difference first
 };
 
-/// Compares two plans for the same tokens. Times of one machine and one stack are compared as
-/// models::log_ratio() does, with the further doubt of the plan that is less tested. Of one stack on two machines
-/// with one set of parameters, what is uncertain of these counts by the difference of the two gradients, and each
-/// layout has its own error. Others are two independent lognormal times, each with the sd of its own 90 % interval.
-/// Cost: O(operators log operators + parameters^2).
+/// Compares two plans for the same tokens, how sure by plan_ratio().
 [[nodiscard]] PlanComparison compare_plans(std::array<ComparedPlan, 2> plans,
                                            const std::array<const models::Profile*, 2>& profiles);
 

@@ -10,6 +10,7 @@
 
 #include "api/plan.h"
 #include "api/simulate.h"
+#include "planner/plan/strategy_grammar.h"
 #include "tests/catch.h"
 #include "tests/folder.h"
 #include "tests/models/setup.h"
@@ -41,6 +42,33 @@ std::vector<Diagnostic> faults_of(const std::string& a, const std::string& b,
 }
 
 }  // namespace
+
+// Catches probabilities of the same two plans that differ by command: that of plan knew nothing of how little each is
+// tested, and took two training loops for one.
+TEST_CASE("plan and compare are equally sure which of two plans is faster", "[api]") {
+  int loops = 0;
+  for (const char* instance : {"trn1.32xlarge", "p5.48xlarge"}) {
+    api::PlanRequest request;
+    request.job.job = "llama3-8b";
+    request.job.options.instance = instance;
+    request.job.options.nodes = "4";
+    Remarks remarks;
+    const api::PlanResult plan = api::plan(request, remarks);
+    const planner::Plan& best = *plan.search.recommended_plan();
+    REQUIRE_FALSE(plan.ties.empty());
+    for (const planner::Tie& tie : plan.ties) {
+      api::CompareRequest c;
+      c.job = request.job;
+      c.first = planner::strategy_grammar(plan.job, best);
+      c.second = planner::strategy_grammar(plan.job, tie.plan);
+      CAPTURE(c.first, c.second);
+      const planner::PlanComparison compared = api::compare(c, remarks);
+      CHECK(compared.ratio.positive() == Approx(tie.first_is_better).margin(1e-9));
+      loops += !compared.shared;
+    }
+  }
+  CHECK(loops > 0);
+}
 
 // A side that is another strategy than the one asked for; a ratio the wrong way round.
 TEST_CASE("both sides are what simulate says, and the ratio is theirs", "[api]") {

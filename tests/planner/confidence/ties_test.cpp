@@ -60,6 +60,10 @@ TEST_CASE("ties are what the model cannot tell from the first plan, a line a lay
     CHECK(t.first_is_better < 0.9);
   }
   CHECK(planner::ties_of(job, found, tie_profile(), 0.5).empty());
+  // What is less likely to work, to nine tenths, is no tie.
+  found.plans[0].works = found.layouts[0].works = found.layouts[2].works = 0.9;
+  found.plans[3].works = found.plans[4].works = 0.8;
+  CHECK(planner::ties_of(job, found, tie_profile(), 0.9).size() == 3);
   found.plans.clear();
   CHECK(planner::ties_of(job, found, tie_profile(), 0.9).empty());
 }
