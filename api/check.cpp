@@ -144,6 +144,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.software.version = o.version;
   job.cluster.instance = load_instance(catalog, instance);
   job.cluster.instance.chosen = o.paid;
+  job.all_reduce = o.all_reduce;
   if (!trains_there(result.findings, targets::nxdt(), job.cluster.instance)) {
     result.no_prediction = "it does not train on this machine";
     return;
@@ -259,21 +260,25 @@ const planner::Target& target_of(const CheckRequest& o) {
 void take_cluster(CheckRequest& o, const models::Job& planned) {
   const topology::Instance& instance = planned.cluster.instance;
   if (o.instance.empty()) o.instance = instance.name;
-  if (o.instance == instance.name) o.paid = instance.chosen;
+  if (o.instance == instance.name) {
+    o.paid = instance.chosen;
+    o.all_reduce = planned.all_reduce;
+  }
   o.planned_nodes = planned.cluster.nodes;
   if (o.release.empty()) o.release = planned.software.release;
 }
 
-/// Takes the cluster that the request leaves open from the plan.json next to the file, if that is of the file's target.
-/// Returns its path, "" if it was not taken.
+/// Takes the cluster that the request leaves open from the plan.json next to the file, if that is of the file's target,
+/// and of a stated type its price and its network. Returns its path, "" if it did not state the machine.
 std::string take_machine_next_to(CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
   const std::filesystem::path next = std::filesystem::path(o.file).replace_filename(io::kPlanFile);
-  if (!o.instance.empty() || !o.texts.has(next)) return "";
+  if (!o.texts.has(next)) return "";
   try {
     const io::PlanFile plan = io::read_plan_file(next, catalog, o.texts);
-    if (plan.target != target.name()) return "";
+    const bool stated = !o.instance.empty();
+    if (plan.target != target.name() || (stated && o.instance != plan.job.cluster.instance.name)) return "";
     take_cluster(o, plan.job);
-    return next.string();
+    return stated ? "" : next.string();
   } catch (const InputError&) {
     return "";  // of another version, or no plan
   }

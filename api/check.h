@@ -25,6 +25,7 @@ struct CheckRequest {
   int nodes = 0;                        ///< 0 = those of the config
   int planned_nodes = 0;                ///< of the plan whose folder holds the file; 0 = none
   std::optional<topology::Price> paid;  ///< of a node of that plan, if the user chose it
+  std::optional<models::MeasuredAllReduce> all_reduce = {};  ///< that the plan was made with
   /// Variables of the environment in which a script of `target` starts, by name.
   std::map<std::string, std::string, std::less<>> environment = {};
   StatedFiles texts;       ///< `file`, if in memory

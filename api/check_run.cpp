@@ -137,6 +137,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   models::Job job;
   job.cluster.instance = load_instance(catalog, o.instance);
   job.cluster.instance.chosen = o.paid;
+  job.all_reduce = o.all_reduce;
   if (!trains_there(result.findings, target, job.cluster.instance)) {
     result.no_prediction = "it does not train on this machine";
     return result;

@@ -8,6 +8,7 @@
 #include "models/step/step.h"
 #include "text/diagnostic.h"
 #include "topology/chip_graph.h"
+#include "topology/nics.h"
 
 namespace trnplan::api {
 
@@ -49,9 +50,19 @@ void check_scenario(const std::string& text, const planner::WhatIfQuestion& q, c
   }
 }
 
-void slow_down(planner::Plan& plan, const std::string& text, const models::Job& job,
-               const models::Profile& profile, const Files& files) {
-  const models::Scenario scenario = io::read_scenario(text, job.cluster, kPlace, files);
+models::Scenario scenario_on(const std::string& text, const topology::Cluster& cluster, const Files& files) {
+  return text.empty() ? models::Scenario{} : io::read_scenario(text, cluster, kPlace, files);
+}
+
+models::Job with_spine(models::Job job, models::Scenario& scenario) {
+  if (job.all_reduce) return job;
+  job.cluster.oversubscription =
+      topology::oversubscription_of(job.cluster) / std::exchange(scenario.spine, 1);
+  return job;
+}
+
+void slow_down(planner::Plan& plan, const std::string& text, const models::Scenario& scenario,
+               const models::Job& job, const models::Profile& profile) {
   models::StepReport slow = scenario_step(text, scenario, job, plan.strategy, profile).report;
   const double times = slow.step / plan.report.step;
   slow.low = plan.report.low * times;

@@ -17,9 +17,17 @@ namespace trnplan::api {
 /// number of one where the nodes are solved for. Throws InputError with every fault.
 void check_scenario(const std::string& text, const planner::WhatIfQuestion& question, const Files& files);
 
-/// Gives a plan of `job`, on its cluster, the step of the scenario `text`: its interval is as wide as before, as a
-/// factor. Throws as scenario_step() does.
-void slow_down(planner::Plan& plan, const std::string& text, const models::Job& job,
-               const models::Profile& profile, const Files& files);
+/// The scenario `text` on a cluster; ideal if it is empty. Throws InputError.
+[[nodiscard]] models::Scenario scenario_on(const std::string& text, const topology::Cluster& cluster,
+                                           const Files& files);
+
+/// A job for whose plans the spine is as in `scenario`, which then has the usual one. A job whose network was measured
+/// stays: its plans are those of that network.
+[[nodiscard]] models::Job with_spine(models::Job job, models::Scenario& scenario);
+
+/// Gives a plan of `job`, on its cluster, the step of `scenario`, which was asked for as `text`: its interval is as
+/// wide as before, as a factor. Throws as scenario_step() does.
+void slow_down(planner::Plan& plan, const std::string& text, const models::Scenario& scenario,
+               const models::Job& job, const models::Profile& profile);
 
 }  // namespace trnplan::api

@@ -143,6 +143,17 @@ bool states_nodes(const WhatIfRequest& o, const io::Catalog& catalog) {
   return source == io::JobSource::job || source == io::JobSource::nxdt;
 }
 
+/// A measured all-reduce with the nodes that it was measured on. Of one number of nodes that is asked about it is these;
+/// without any, the job says. Throws InputError where it is not clear.
+std::string measured_on(const std::string& all_reduce, const std::string& nodes) {
+  if (all_reduce.empty() || nodes.empty() || all_reduce.find('@') != std::string::npos) return all_reduce;
+  if (parse_whole(nodes)) return all_reduce + "@" + nodes;
+  throw InputError(Diagnostic{{io::kCommandLine, 0, 0},
+                              "--all-reduce-gbps",
+                              "on how many of these nodes it was measured is not stated",
+                              "write them behind it: " + printable(all_reduce, 40) + "@32"});
+}
+
 /// The nodes of the job, and of one number twice and four times as many.
 std::vector<int> nodes_around(const models::Job& job) {
   if (!job.space.nodes.empty()) return job.space.nodes;
@@ -168,6 +179,8 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   if (!o.nodes.empty()) q.nodes = read.nodes(o.nodes);
   const bool limits = !o.deadline.empty() || !o.budget.empty() || job.deadline.value > 0 || job.budget > 0;
   q.tokens = read.tokens(o.tokens, job.training.tokens, limits);
+  if (const std::string few = io::why_too_few_tokens(q.tokens, job.training); q.tokens > 0 && !few.empty())
+    read.fault("--tokens", few, "write for example 2T");
   q.deadline = read.deadline(o.deadline);
   q.budget = read.budget(o.budget);
   q.confidence = read.confidence(o.confidence);
@@ -197,11 +210,6 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   if (q.nodes.size() * q.instances.size() > kMostPoints) {
     read.fault("--nodes", std::to_string(q.nodes.size() * q.instances.size()) + " clusters are asked for",
                "ask for at most " + std::to_string(kMostPoints));
-  }
-  const std::string& measured = o.job.options.all_reduce;
-  if (!measured.empty() && measured.find('@') == std::string::npos) {
-    read.fault("--all-reduce-gbps", "on how many nodes it was measured is not stated",
-               "write them behind it: " + printable(measured, 40) + "@32");
   }
   q.prices = price_options(o, q.instances, catalog, read.faults());
   read.finish();
@@ -304,6 +312,7 @@ std::vector<std::string> paths_of(const WhatIfRequest& o) {
 WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   WhatIfRequest o = request;
   o.job.options.own_nodes = true;
+  o.job.options.all_reduce = measured_on(o.job.options.all_reduce, o.nodes);
   o.job.options.own_instances = !o.instances.empty();
   o.job.options.first_instance = first_type(o.instances);
   planner::WhatIfQuestion question;
@@ -342,17 +351,26 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
       const std::lock_guard lock(progress);
       o.progress(at.cluster.instance.name, at.cluster.nodes);
     }
-    Recommendation found = predictor.recommend(at, options);
+    models::Scenario scenario = scenario_on(o.scenario, at.cluster, o.job.texts);
+    const models::Job seen = with_spine(at, scenario);
+    Recommendation found = predictor.recommend(seen, options);
     planner::SearchResult& search = found.search;
-    if (o.scenario.empty() || search.plans.empty()) return std::move(search);
+    if (scenario.is_ideal() || search.plans.empty()) return std::move(search);
     planner::Plan& plan = search.plans[search.recommended];
     const models::Job on = planner::as_planned(found.stack->job, plan);
-    slow_down(plan, o.scenario, on, *found.stack->profile, o.job.texts);
+    slow_down(plan, o.scenario, scenario, on, *found.stack->profile);
     return std::move(search);
   };
-  if (!o.scenario.empty())
-    remarks.add(
-        fmt::format("plans are those of an ideal machine; their steps are with --scenario {}", o.scenario));
+  if (!o.scenario.empty()) {
+    const int nodes = question.solves_for_nodes() ? question.most_nodes : question.nodes.front();
+    models::Scenario rest = scenario_on(o.scenario, {question.instances.front(), nodes}, o.job.texts);
+    const double spine = rest.spine;
+    (void)with_spine(job, rest);
+    remarks.add(rest.is_ideal()
+                    ? fmt::format("plans are those of a machine with {}", o.scenario)
+                    : fmt::format("plans are those of an ideal machine{}; their steps are with --scenario {}",
+                                  rest.spine == spine ? "" : " with that spine", o.scenario));
+  }
   planner::WhatIfResult result =
       planner::whatif(job, question, resolved.profile_on(question.instances.front()), reliability, recommend);
   WriterTeller writers(resolved, question.instances, o.target, remarks);

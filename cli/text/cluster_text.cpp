@@ -48,10 +48,24 @@ std::string ends_text(const ClusterAnswer& a) {
         grouped(planner::kMostFailures));
   }
   std::string text = fmt::format("the last job ends after {} days", figure_in(e.span.median, kDay));
-  if (a.runs > 1) text += fmt::format(", 90 % between {} days", between_text(e.span, kDay, " and "));
+  if (a.runs > 1)
+    text += e.span.ninety.high < kInfinity
+                ? fmt::format(", 90 % between {} days", between_text(e.span, kDay, " and "))
+                : fmt::format(", 90 % between {} days and never", figure_in(e.span.ninety.low, kDay));
   if (const auto usd = planner::cluster_usd(a.setup, a.usd_per_node_hour, e.span.median))
     text += "; " + usd_text(*usd);
   return text;
+}
+
+/// Runs in which some job never ends, where the median run ends.
+std::string never_text(const ClusterAnswer& a) {
+  const planner::ClusterEstimate& e = a.estimate;
+  if (e.ended == 1 || !(e.span.median < kInfinity)) return "";
+  const char* why = a.setup.rule->keeps_nodes() && a.jobs.size() > 1
+                        ? "jobs that wait keep the nodes that others wait for"
+                        : "failures come faster than progress, or no node is ever free";
+  return fmt::format("never: in {} of the runs some job does not end, as {}\n", probability_text(1 - e.ended),
+                     why);
 }
 
 std::string job_table(const ClusterAnswer& a, int width) {
@@ -163,8 +177,8 @@ std::string cluster_text(const ClusterAnswer& a, int width) {
                      : "One run, so there are no intervals; ";
   text +=
       "goodput: of the time since a job's first start; USD: of the nodes that it held, above of all nodes "
-      "and spares\n";
-  text += settings_text(a) + spine_text(a);
+      "and spares; failures: their median\n";
+  text += never_text(a) + settings_text(a) + spine_text(a);
   if (a.estimate.span.median < kInfinity)
     text += fmt::format("Jobs make progress in {:.0f} % of the time of all nodes and spares.\n",
                         100 * a.estimate.use.median);

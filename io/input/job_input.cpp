@@ -111,7 +111,17 @@ std::string shown(const Node& node) {
   return all;
 }
 
-/// Puts the options into the job; returns the values that they replace, if different: "--nodes 4 (job: 1)".
+/// Writes the nodes of the job behind an all-reduce that was measured on them, before an option replaces them.
+void keep_measured_nodes(Node& cluster, const Node& nodes) {
+  if (nodes.kind != Node::Kind::scalar || !parse_whole(nodes.scalar)) return;
+  for (Node::Entry& e : cluster.entries) {
+    const bool open = e.key == "all_reduce_gbps" && e.value.scalar.find('@') == std::string::npos;
+    if (open && !e.value.scalar.empty()) e.value.scalar += "@" + nodes.scalar;
+  }
+}
+
+/// Puts the options into the job; returns the values that they replace, if different: "--nodes 4 (job: 1)". A value
+/// that is the job's already stays the job's.
 std::string override_keys(Node& root, const JobOptions& options) {
   std::string said;
   for (const Stated& s : kStated) {
@@ -122,7 +132,9 @@ std::string override_keys(Node& root, const JobOptions& options) {
     if (section.is_null()) section.kind = Node::Kind::map;
     if (!section.is_map()) continue;  // its fault says so
     Node& value = entry(section, s.key);
-    if (!value.is_null() && shown(value) != text)
+    if (!value.is_null() && shown(value) == text) continue;
+    if (!value.is_null() && s.key == std::string_view("nodes")) keep_measured_nodes(section, Node(value));
+    if (!value.is_null())
       said += std::string(said.empty() ? "" : ", ") + s.option + " " + printable(text, 60) +
               " (job: " + shown(value) + ")";
     value = value_node(text, s.list);

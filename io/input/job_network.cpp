@@ -34,8 +34,6 @@ const char* why_nodes_unclear(const JobDraft& d, MapReader& cluster) {
   if (d.reading.job.space.nodes.size() > 1)
     return "the job leaves its nodes open, and on how many this was measured is not stated";
   if (on.nodes < 2) return "on one node there is no network between nodes";
-  if (from_options(cluster.raw("nodes")) && !from_options(cluster.raw(kNumber)))
-    return "it was measured on the job's nodes, and --nodes states others";
   return nullptr;
 }
 
@@ -77,6 +75,10 @@ void read_job_network(JobDraft& d, MapReader& cluster) {
   const char* key = stated_key(cluster);
   const topology::Instance& type = d.job().cluster.instance;
   if (key == nullptr || type.name.empty()) return;  // the type's own fault says so
+  if (from_options(cluster.raw("instance")) && !from_options(cluster.raw(key))) {
+    d.note("the all-reduce was measured on the job's machine; the network of " + type.name + " is assumed");
+    return;
+  }
   if (d.job().space.instances.size() > 1)
     return cluster.fault(key, "several types of machines are stated, and a measurement is of one",
                          "state one type");

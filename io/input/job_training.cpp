@@ -86,6 +86,12 @@ void read_precision(JobDraft& d, MapReader& fields) {
 
 }  // namespace
 
+std::string why_too_few_tokens(double tokens, const models::Training& t) {
+  const double step = static_cast<double>(t.sequence) * t.global_batch;
+  if (tokens < 1) return "a run of less than one token";
+  return tokens < step ? fmt::format("{:.6g} tokens are less than one step, of {:.0f}", tokens, step) : "";
+}
+
 void read_job_training(JobDraft& d, MapReader& map) {
   const Node* node = map.raw("training");
   if (node == nullptr || node->is_null()) {
@@ -104,9 +110,9 @@ void read_job_training(JobDraft& d, MapReader& map) {
   if (fields.has("tokens")) {
     const std::size_t before = d.faults.size();
     t.tokens = fields.count("tokens", 0);
-    if (d.faults.size() == before && t.tokens < 1) {
-      fields.fault("tokens", "a run of less than one token", "write for example 15T, or leave the key out");
-    }
+    const std::string few = why_too_few_tokens(t.tokens, t);
+    if (d.faults.size() == before && !few.empty())
+      fields.fault("tokens", few, "write for example 15T, or leave the key out");
   }
   read_precision(d, fields);
   refuse_not_modelled(fields);

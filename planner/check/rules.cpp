@@ -360,7 +360,7 @@ std::string why_untimed(const topology::Instance& instance) {
 std::optional<Violation> not_modelled(const Job& job, const Strategy& s) {
   const std::string reason = models::StepModel::not_modelled(job, s);
   if (reason.empty()) return std::nullopt;
-  return Violation{"not-modelled", reason, "take another strategy, model or type of machine"};
+  return Violation{"not-modelled", reason, "take another precision, strategy, model or type of machine"};
 }
 
 Violation beyond_the_clock() {

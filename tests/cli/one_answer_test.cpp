@@ -1,12 +1,14 @@
 // One question, one answer: what commands and options say of the same thing agrees.
 #include <fmt/format.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/catch.h"
 #include "tests/cli/json_of.h"
 #include "tests/cli/run_cli.h"
+#include "tests/folder.h"
 
 using namespace trnplan;
 using cli::Session;
@@ -241,4 +243,54 @@ TEST_CASE("no folder is offered for a machine that none is written for", "[cli]"
   cli.expect(0, "no config is written for it", "whatif" + on + "--instances gb200-nvl72");
   cli.says("no config or script is written: a gb200-nvl72 is 18 hosts");
   cli.expect(2, "--out: a gb200-nvl72 is 18 hosts", "plan" + on + "--instance gb200-nvl72 --out $work/out");
+}
+
+// Catches a measured network that holds for one command, for another machine, or for other nodes than it was measured
+// on.
+TEST_CASE("a measured network is that of its machine and nodes, whoever asks", "[cli]") {
+  Session cli;
+  const TestFolder folder;
+  const std::string job = folder / "job.yaml", out = folder / "out";
+  std::ofstream(job) << "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\n"
+                        "cluster: {instance: p5.48xlarge, nodes: 4, all_reduce_gbps: 5}\n";
+  const auto step = [&](const std::string& words) {
+    return json_of(cli, words).at("step_seconds").get<double>();
+  };
+  const std::string strategy = " --strategy tp=2,framework=megatron";
+  const double measured = step("simulate " + job + strategy);
+  CHECK(measured == step("simulate " + job + " --nodes 4 --instance p5.48xlarge" + strategy));
+  CHECK(measured == step("simulate llama3-8b --nodes 4 --all-reduce-gbps 5" + kP5 + strategy));
+  CHECK(step("simulate " + job + " --nodes 8" + strategy) ==
+        step("simulate llama3-8b --nodes 8 --all-reduce-gbps 5@4" + kP5 + strategy));
+  const std::string other = " --nodes 4 --instance hgx-h100-80gb" + strategy;
+  CHECK(step("simulate " + job + other) == step("simulate llama3-8b" + other));
+  CHECK(step("simulate " + job + other) < 0.9 * measured);
+  const auto days = [&](const std::string& words) {
+    return json_of(cli, "whatif llama3-8b --tokens 1T --instances p5.48xlarge " + words)
+        .at("points")
+        .at(0)
+        .at("days");
+  };
+  CHECK(days("--nodes 4 --all-reduce-gbps 5") == days("--nodes 4 --all-reduce-gbps 5@4"));
+  cli.refuse("on how many of these nodes",
+             "whatif llama3-8b --tokens 1T --nodes 4,8 --all-reduce-gbps 5 --instances p5.48xlarge");
+  const json plan = json_of(cli, "plan " + job + " --target megatron --out " + out);
+  const auto checked = [&](const std::string& words) {
+    return json_of(cli, "check " + words).at("prediction").at("step_seconds").get<double>();
+  };
+  CHECK(checked(out) == checked(out + "/node_run.sh --nodes 4 --instance p5.48xlarge"));
+  CHECK(checked(out) == plan.at("plans").at(plan.at("recommended").get<std::size_t>()).at("step_seconds"));
+}
+
+// Catches a spine that slows the plan of an ideal machine, where another is the best on it.
+TEST_CASE("whatif plans for the spine of its scenario", "[cli]") {
+  Session cli;
+  const auto days = [&](const std::string& words) {
+    return json_of(cli, "whatif llama3-8b --tokens 1T --nodes 8 --instances p5.48xlarge " + words)
+        .at("points")
+        .at(0)
+        .at("days");
+  };
+  CHECK(days("--scenario spine=0.05").get<double>() ==
+        Approx(days("--set oversubscription=20").get<double>()));
 }

@@ -13,7 +13,7 @@ std::vector<Command> option_rows() {
       {{"plan", "job.yaml", "--all-reduce-gbps", "nan@2"}, "--all-reduce-gbps"},
       {{"plan", "job.yaml", "--all-reduce-gbps", "1e300@2"}, "--all-reduce-gbps"},
       {{"simulate", "job.yaml", "--strategy", "tp=8", "--all-reduce-gbps", "50@"}, "--all-reduce-gbps"},
-      {{"whatif", "job.yaml", "--nodes", "2", "--all-reduce-gbps", "50"}, "--all-reduce-gbps"},
+      {{"whatif", "job.yaml", "--nodes", "2,4", "--all-reduce-gbps", "50"}, "--all-reduce-gbps"},
       {{"plan", "job.yaml", "--nodes", "2", "--measured", "c.csv"}, "c.csv: no nccom-test table"},
       {{"plan", "job.yaml", "--nodes", ""}, "--nodes"},
       {{"plan", "job.yaml", "--nodes", "99999999999999999999"}, "--nodes"},

@@ -243,10 +243,14 @@ TEST_CASE("models by the spellings people use", "[io][job]") {
 }
 
 TEST_CASE("counts with a suffix", "[io][job]") {
-  const auto reading = reading_of(job("llama3-8b", "{sequence: 8192, global_batch: 1.5k, tokens: 2.5M}"));
+  const auto reading = reading_of(job("llama3-8b", "{sequence: 8192, global_batch: 1.5k, tokens: 25.5M}"));
   CHECK(reading.job.training.global_batch == 1500);
-  CHECK(reading.job.training.tokens == 2.5e6);
+  CHECK(reading.job.training.tokens == 25.5e6);
   CHECK(reading.notes.empty());
+  // Reported: "tokens: 15", of which a step has more, ended within no seconds.
+  const Diagnostic few = only_fault(job("llama3-8b", "{sequence: 8192, global_batch: 8, tokens: 15}"));
+  CHECK(few.key == "training.tokens");
+  CHECK(contains(few.problem, "one step, of 65536"));
   // Reported: 8K was read as 8000 tokens, and meant 8192.
   CHECK(contains(only_fault(job("llama3-8b", "{sequence: 8K, global_batch: 8}")).fix, "8192"));
   for (const char* sequence : {"8k", "0K", "1.0005K", "1T", "8Q", "-8K", "99999999"}) {
