@@ -293,18 +293,23 @@ std::string graph_lines(const Plan& p) {
   return text;
 }
 
+/// The peak that MFU is a share of: that of 16 bits, whatever the precision.
+std::string peak_words(const Plan& p) {
+  return grouped(peak_teraflops(p.report)) +
+         (models::is_fp8(p.strategy.precision) ? " TFLOPS in BF16" : " TFLOPS");
+}
+
 }  // namespace
 
 std::string plan_details(const Plan& p, bool whole_run, int width) {
   const models::StepReport& r = p.report;
-  const double peak = peak_teraflops(r);
   std::string text = step_text(p);
   text += fmt::format("  throughput  {} tokens/s\n", grouped(r.tokens_per_second));
   if (p.network) text += fmt::format("  network     {}\n", network_words(p));
   text += fmt::format(
-      "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs per parameter and token, plus attention, with the "
+      "  MFU         {:.1f} % of {}: 6 FLOPs per parameter and token, plus attention, with the "
       "half that causal kernels skip; without attention {:.1f} %\n",
-      100 * r.mfu, grouped(peak), 100 * r.six_n_flops.value / 1e12 / peak);
+      100 * r.mfu, peak_words(p), 100 * r.six_n_flops.value / 1e12 / peak_teraflops(r));
   text += fmt::format(
       "  HFU         {:.1f} %: the matrix products, recomputed ones included, and attention as "
       "above; MFU also counts the embedding, which is only a look-up\n",
@@ -319,8 +324,8 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
 std::string plan_outline(const Plan& p) {
   const models::StepReport& r = p.report;
   std::string text = step_text(p);
-  text += fmt::format("  throughput  {} tokens/s; {:.1f} % of {} TFLOPS (MFU)\n",
-                      grouped(r.tokens_per_second), 100 * r.mfu, grouped(peak_teraflops(r)));
+  text += fmt::format("  throughput  {} tokens/s; {:.1f} % of {} (MFU)\n", grouped(r.tokens_per_second),
+                      100 * r.mfu, peak_words(p));
   if (p.network) text += fmt::format("  network     {}\n", network_words(p));
   text += time_by_cause(r) + doubts_text(p) + price_text(p, false);
   const std::string tight = tight_text(p);

@@ -106,7 +106,8 @@ class ScenarioReader {
     std::vector<std::string> names;
     for (const ScenarioKey& k : scenario_keys()) names.emplace_back(k.name);
     const std::string near = nearest(name, names);
-    fault(at, name, "unknown key", near.empty() ? kScenarioFix : "did you mean " + near + "?");
+    fault(at, name, "unknown key",
+          near.empty() ? fmt::format("known are {}", fmt::join(names, ", ")) : "did you mean " + near + "?");
     return false;
   }
 
