@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <new>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -86,14 +87,7 @@ int guarded(const Run& run) {
   }
 }
 
-}  // namespace
-
-int run_cli(int argc, const char* const* argv) {
-  CLI::App app(kDescription, "trnplan");
-  app.footer(kFooter);
-  app.set_version_flag("--version", std::string("trnplan ") + program_version());
-  app.require_subcommand(1);
-  Run run;
+void add_commands(CLI::App& app, Run& run) {
   add_init(app, run);
   add_plan(app, run);
   add_simulate(app, run);
@@ -114,6 +108,18 @@ int run_cli(int argc, const char* const* argv) {
   add_instances(app, run);
   add_support(app, run);
   add_help(app, run);
+}
+
+}  // namespace
+
+int run_cli(int argc, const char* const* argv) {
+  CLI::App app(kDescription, "trnplan");
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("trnplan ") + program_version());
+  app.require_subcommand(1);
+  Run run;
+  const bool version_only = argc == 2 && argv[1] == std::string_view("--version");  // which takes no command
+  if (!version_only) add_commands(app, run);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
