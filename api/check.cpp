@@ -256,28 +256,34 @@ const planner::Target& target_of(const CheckRequest& o) {
   return *target;
 }
 
+/// Takes price and network of the machine from the job of a plan on it.
+void take_machine(CheckRequest& o, const models::Job& planned) {
+  if (o.instance != planned.cluster.instance.name) return;
+  o.paid = planned.cluster.instance.chosen;
+  o.all_reduce = planned.all_reduce;
+}
+
 /// Takes the cluster that the request leaves open from the job of a plan.
 void take_cluster(CheckRequest& o, const models::Job& planned) {
-  const topology::Instance& instance = planned.cluster.instance;
-  if (o.instance.empty()) o.instance = instance.name;
-  if (o.instance == instance.name) {
-    o.paid = instance.chosen;
-    o.all_reduce = planned.all_reduce;
-  }
+  if (o.instance.empty()) o.instance = planned.cluster.instance.name;
+  take_machine(o, planned);
   o.planned_nodes = planned.cluster.nodes;
   if (o.release.empty()) o.release = planned.software.release;
 }
 
-/// Takes the cluster that the request leaves open from the plan.json next to the file, if that is of the file's target,
-/// and of a stated type its price and its network. Returns its path, "" if it did not state the machine.
+/// Takes the cluster that the request leaves open from the plan.json next to the file, if that is of the file's target;
+/// of a type that is stated its price and its network. Returns its path, "" if it did not state the machine.
 std::string take_machine_next_to(CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
   const std::filesystem::path next = std::filesystem::path(o.file).replace_filename(io::kPlanFile);
   if (!o.texts.has(next)) return "";
   try {
     const io::PlanFile plan = io::read_plan_file(next, catalog, o.texts);
+    if (plan.target != target.name()) return "";
     const bool stated = !o.instance.empty();
-    if (plan.target != target.name() || (stated && o.instance != plan.job.cluster.instance.name)) return "";
-    take_cluster(o, plan.job);
+    if (stated)
+      take_machine(o, plan.job);
+    else
+      take_cluster(o, plan.job);
     return stated ? "" : next.string();
   } catch (const InputError&) {
     return "";  // of another version, or no plan
@@ -317,7 +323,9 @@ CheckResult check(const CheckRequest& asked) {
   version("--framework-version", asked.version, "write it like 1.6");
   if (!faults.empty()) throw InputError(std::move(faults));
   const io::Catalog catalog = io::Catalog::standard();
-  CheckRequest request = of_folder(asked, catalog);
+  CheckRequest named = asked;
+  named.instance = io::whole_name(named.instance, catalog);
+  CheckRequest request = of_folder(std::move(named), catalog);
   const planner::Target& target = target_of(request);
   std::string plan_next_to = take_machine_next_to(request, target, catalog);
   CheckResult result =

@@ -54,8 +54,12 @@ models::Scenario scenario_on(const std::string& text, const topology::Cluster& c
   return text.empty() ? models::Scenario{} : io::read_scenario(text, cluster, kPlace, files);
 }
 
+bool plans_for_spine(const models::Job& job) {
+  return !job.all_reduce || job.all_reduce->instance != job.cluster.instance.name;
+}
+
 models::Job with_spine(models::Job job, models::Scenario& scenario) {
-  if (job.all_reduce) return job;
+  if (!plans_for_spine(job)) return job;
   job.cluster.oversubscription =
       topology::oversubscription_of(job.cluster) / std::exchange(scenario.spine, 1);
   return job;

@@ -21,8 +21,9 @@ void check_scenario(const std::string& text, const planner::WhatIfQuestion& ques
 [[nodiscard]] models::Scenario scenario_on(const std::string& text, const topology::Cluster& cluster,
                                            const Files& files);
 
-/// A job for whose plans the spine is as in `scenario`, which then has the usual one. A job whose network was measured
-/// stays: its plans are those of that network.
+/// True if plans of a job can be made for the spine of a scenario: where the network of its machine was not measured.
+[[nodiscard]] bool plans_for_spine(const models::Job& job);
+/// A job for whose plans the spine is as in `scenario`, which then has the usual one, if plans_for_spine().
 [[nodiscard]] models::Job with_spine(models::Job job, models::Scenario& scenario);
 
 /// Gives a plan of `job`, on its cluster, the step of `scenario`, which was asked for as `text`: its interval is as

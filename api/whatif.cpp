@@ -143,15 +143,39 @@ bool states_nodes(const WhatIfRequest& o, const io::Catalog& catalog) {
   return source == io::JobSource::job || source == io::JobSource::nxdt;
 }
 
-/// A measured all-reduce with the nodes that it was measured on. Of one number of nodes that is asked about it is these;
-/// without any, the job says. Throws InputError where it is not clear.
+/// A measured all-reduce with the nodes that it was measured on: where one number of nodes is asked about, these; where
+/// none is, the job says. Throws InputError where it is not clear.
 std::string measured_on(const std::string& all_reduce, const std::string& nodes) {
-  if (all_reduce.empty() || nodes.empty() || all_reduce.find('@') != std::string::npos) return all_reduce;
-  if (parse_whole(nodes)) return all_reduce + "@" + nodes;
+  const bool open = all_reduce.find('@') == std::string::npos && io::parse_all_reduce(all_reduce);
+  if (!open || nodes.empty()) return all_reduce;
+  const std::vector<int> all = Reader().nodes(nodes);
+  if (all.size() == 1 && all.front() > 1) return all_reduce + "@" + fmt::to_string(all.front());
+  if (all.size() < 2) return all_reduce;
   throw InputError(Diagnostic{{io::kCommandLine, 0, 0},
                               "--all-reduce-gbps",
                               "on how many of these nodes it was measured is not stated",
                               "write them behind it: " + printable(all_reduce, 40) + "@32"});
+}
+
+/// Remark on what of a scenario plans are made for, and what slows them.
+void remark_scenario(const WhatIfRequest& o, models::Job job, const planner::WhatIfQuestion& q,
+                     Remarks& remarks) {
+  const int nodes = q.solves_for_nodes() ? q.most_nodes : q.nodes.front();
+  std::string measured;
+  for (const topology::Instance& type : q.instances) {
+    job.cluster = {type, nodes};
+    if (!plans_for_spine(job)) measured = type.name;
+  }
+  models::Scenario rest = scenario_on(o.scenario, job.cluster, o.job.texts);
+  const bool on_spine = std::exchange(rest.spine, 1) != 1;
+  const char* machine = !on_spine         ? "an ideal machine"
+                        : rest.is_ideal() ? "a machine with that spine"
+                                          : "a machine with that spine and nothing else slow";
+  const std::string but = on_spine && !measured.empty()
+                              ? ", on " + measured + ", whose network was measured, those of an ideal one"
+                              : std::string();
+  remarks.add(
+      fmt::format("plans are those of {}{}; their steps are with --scenario {}", machine, but, o.scenario));
 }
 
 /// The nodes of the job, and of one number twice and four times as many.
@@ -361,16 +385,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
     slow_down(plan, o.scenario, scenario, on, *found.stack->profile);
     return std::move(search);
   };
-  if (!o.scenario.empty()) {
-    const int nodes = question.solves_for_nodes() ? question.most_nodes : question.nodes.front();
-    models::Scenario rest = scenario_on(o.scenario, {question.instances.front(), nodes}, o.job.texts);
-    const double spine = rest.spine;
-    (void)with_spine(job, rest);
-    remarks.add(rest.is_ideal()
-                    ? fmt::format("plans are those of a machine with {}", o.scenario)
-                    : fmt::format("plans are those of an ideal machine{}; their steps are with --scenario {}",
-                                  rest.spine == spine ? "" : " with that spine", o.scenario));
-  }
+  if (!o.scenario.empty()) remark_scenario(o, job, question, remarks);
   planner::WhatIfResult result =
       planner::whatif(job, question, resolved.profile_on(question.instances.front()), reliability, recommend);
   WriterTeller writers(resolved, question.instances, o.target, remarks);

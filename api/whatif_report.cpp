@@ -131,8 +131,14 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
                                         const planner::WhatIfPoint& p) {
   const bool own_batch = p.global_batch > 0 && p.global_batch != a.job.training.global_batch;
   std::vector<std::string> words = {"trnplan", "plan", job};
+  const std::optional<models::MeasuredAllReduce>& network = a.job.all_reduce;
   for (std::size_t i = 0; i + 1 < options.size(); i += 2) {
-    if (!own_batch || options[i] != "--global-batch") words.insert(words.end(), {options[i], options[i + 1]});
+    const std::string &option = options[i], &value = options[i + 1];
+    const bool number = option == "--all-reduce-gbps";
+    if (own_batch && option == "--global-batch") continue;
+    if ((number || option == "--measured") && network && network->instance != p.instance) continue;
+    const bool open = number && network && value.find('@') == std::string::npos;
+    words.insert(words.end(), {option, open ? fmt::format("{}@{}", value, network->nodes) : value});
   }
   if (!a.question.scenario.empty()) {  // plan would show the ideal machine
     io::JobOptions own = o.job.options;

@@ -61,9 +61,10 @@ std::string ends_text(const ClusterAnswer& a) {
 std::string never_text(const ClusterAnswer& a) {
   const planner::ClusterEstimate& e = a.estimate;
   if (e.ended == 1 || !(e.span.median < kInfinity)) return "";
-  const char* why = a.setup.rule->keeps_nodes() && a.jobs.size() > 1
-                        ? "jobs that wait keep the nodes that others wait for"
-                        : "failures come faster than progress, or no node is ever free";
+  const char* why =
+      a.setup.rule->keeps_nodes() && a.jobs.size() > 1
+          ? "jobs that wait keep nodes that others wait for, or failures come faster than progress"
+          : "failures come faster than progress, or no node is ever free";
   return fmt::format("never: in {} of the runs some job does not end, as {}\n", probability_text(1 - e.ended),
                      why);
 }

@@ -120,8 +120,8 @@ void keep_measured_nodes(Node& cluster, const Node& nodes) {
   }
 }
 
-/// Puts the options into the job; returns the values that they replace, if different: "--nodes 4 (job: 1)". A value
-/// that is the job's already stays the job's.
+/// Puts the options into the job; returns the values that they replace, if different: "--nodes 4 (job: 1)". A machine
+/// and nodes that are the job's already stay the job's, and so does what was measured there.
 std::string override_keys(Node& root, const JobOptions& options) {
   std::string said;
   for (const Stated& s : kStated) {
@@ -132,9 +132,12 @@ std::string override_keys(Node& root, const JobOptions& options) {
     if (section.is_null()) section.kind = Node::Kind::map;
     if (!section.is_map()) continue;  // its fault says so
     Node& value = entry(section, s.key);
-    if (!value.is_null() && shown(value) == text) continue;
-    if (!value.is_null() && s.key == std::string_view("nodes")) keep_measured_nodes(section, Node(value));
-    if (!value.is_null())
+    const bool stated = !value.is_null(), same = stated && shown(value) == text;
+    const bool measured = !options.all_reduce.empty() || !options.measured.empty();
+    const bool nodes = s.text == &JobOptions::nodes;
+    if (same && (nodes || s.text == &JobOptions::instance)) continue;
+    if (stated && nodes && !measured) keep_measured_nodes(section, Node(value));
+    if (stated && !same)
       said += std::string(said.empty() ? "" : ", ") + s.option + " " + printable(text, 60) +
               " (job: " + shown(value) + ")";
     value = value_node(text, s.list);

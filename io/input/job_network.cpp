@@ -33,6 +33,8 @@ const char* why_nodes_unclear(const JobDraft& d, MapReader& cluster) {
   const topology::Cluster& on = d.reading.job.cluster;
   if (d.reading.job.space.nodes.size() > 1)
     return "the job leaves its nodes open, and on how many this was measured is not stated";
+  if (from_options(cluster.raw("nodes")) && !from_options(cluster.raw(kNumber)))
+    return "the job leaves its nodes open, and on how many this was measured is not stated";
   if (on.nodes < 2) return "on one node there is no network between nodes";
   return nullptr;
 }
@@ -75,13 +77,12 @@ void read_job_network(JobDraft& d, MapReader& cluster) {
   const char* key = stated_key(cluster);
   const topology::Instance& type = d.job().cluster.instance;
   if (key == nullptr || type.name.empty()) return;  // the type's own fault says so
-  if (from_options(cluster.raw("instance")) && !from_options(cluster.raw(key))) {
-    d.note("the all-reduce was measured on the job's machine; the network of " + type.name + " is assumed");
-    return;
-  }
   if (d.job().space.instances.size() > 1)
     return cluster.fault(key, "several types of machines are stated, and a measurement is of one",
                          "state one type");
+  if (from_options(cluster.raw("instance")) && !from_options(cluster.raw(key)))
+    return d.note("the all-reduce was measured on the job's machine; the network of " + type.name +
+                  " is assumed");
   if (type.nics == 0)
     return cluster.fault(key, type.name + " has no network between nodes that is known", "leave it out");
   d.reading.places[std::string("cluster.") + key] = cluster.raw(key)->at;

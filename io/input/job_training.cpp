@@ -89,7 +89,7 @@ void read_precision(JobDraft& d, MapReader& fields) {
 std::string why_too_few_tokens(double tokens, const models::Training& t) {
   const double step = static_cast<double>(t.sequence) * t.global_batch;
   if (tokens < 1) return "a run of less than one token";
-  return tokens < step ? fmt::format("{:.6g} tokens are less than one step, of {:.0f}", tokens, step) : "";
+  return tokens < step ? fmt::format("{:.0f} tokens are less than one step, of {:.0f}", tokens, step) : "";
 }
 
 void read_job_training(JobDraft& d, MapReader& map) {

@@ -12,17 +12,12 @@ namespace trnplan::planner {
 
 namespace {
 
-/// The error of all steps: that of the job whose 90 % interval is the widest.
-models::Mixture widest_error(const std::vector<ClusterJob>& jobs) {
-  models::Mixture widest;
-  double width = 0;
-  for (const ClusterJob& job : jobs) {
-    if (job.error.empty()) continue;
-    const double own = models::mixture_quantile(job.error, 0.95) - models::mixture_quantile(job.error, 0.05);
-    if (own > width) widest = job.error;
-    width = std::max(width, own);
-  }
-  return widest;
+/// Factor of the steps of each job where the error of all is the same quantile of its own distribution.
+std::vector<double> stretch_at(const std::vector<ClusterJob>& jobs, double probability) {
+  std::vector<double> all;
+  for (const ClusterJob& job : jobs)
+    all.push_back(job.error.empty() ? 1 : std::exp(models::mixture_quantile(job.error, probability)));
+  return all;
 }
 
 OverRuns over(const std::vector<ClusterRun>& runs, const std::function<double(const ClusterRun&)>& of) {
@@ -57,13 +52,12 @@ ClusterEstimate estimate_cluster(const ClusterSetup& setup, const Reliability& r
   std::vector<ClusterRun> runs;
   const bool spot =
       std::any_of(setup.jobs.begin(), setup.jobs.end(), [](const ClusterJob& j) { return j.spot; });
-  const models::Mixture error = widest_error(setup.jobs);
   for (int i = 0; i < std::max(options.draws, 1); ++i) {
     Random random(seeds.seed());
     const Reliability drawn = drawn_from(reliability, random, spot);
     const double at = normal_probability(random.normal());
-    const double stretch = error.empty() ? 1 : std::exp(models::mixture_quantile(error, at));
-    runs.push_back(simulate_cluster(setup, drawn, random.seed(), stretch));
+    std::vector<double> stretch = stretch_at(setup.jobs, at);
+    runs.push_back(simulate_cluster(setup, drawn, random.seed(), std::move(stretch)));
   }
   ClusterEstimate e;
   for (std::size_t j = 0; j < setup.jobs.size(); ++j) {

@@ -100,14 +100,16 @@ struct JobState {
 
 class ClusterSimulation {
  public:
-  ClusterSimulation(const ClusterSetup& setup, const Reliability& r, std::uint64_t seed, double stretch)
+  ClusterSimulation(const ClusterSetup& setup, const Reliability& r, std::uint64_t seed,
+                    std::vector<double> stretch)
       : setup_(setup),
-        stretch_(stretch),
+        stretch_(std::move(stretch)),
         detection_(r[P::detection]),
         replacement_(r[P::replacement]),
         interruptions_(r[P::spot_interruption] / (r[P::failure_rate] + r[P::spot_interruption])),
         pool_(setup.nodes + setup.spares, setup.repair.value_or(Seconds(r[P::replacement])),
               setup.repair_slots) {
+    stretch_.resize(setup.jobs.size(), 1);
     Random seeds(seed);
     for (const ClusterJob& j : setup.jobs) {
       jobs_.emplace_back(j, failure_model(r, shape_of(j)), seeds.seed());
@@ -121,7 +123,7 @@ class ClusterSimulation {
     out.events = events_;
     double trained = 0;
     for (JobState& s : jobs_) {
-      const Seconds work = s.job->steps * stretch_ * s.job->step;
+      const Seconds work = s.job->steps * stretch_[out.jobs.size()] * s.job->step;
       if (s.stage == Stage::done) {
         s.run.wall = s.until - s.job->submitted;
         s.run.goodput = work / (s.until - s.first_start);
@@ -354,7 +356,7 @@ class ClusterSimulation {
       Seconds step = s.job->step;
       for (std::size_t k = 0; k < setup_.slowed.size(); ++k)
         if (k != j && jobs_[k].stage == Stage::training) step += setup_.slowed[j][k];
-      step = stretch_ * step;
+      step = stretch_[j] * step;
       if (s.step == step && s.until < kNever) continue;
       if (s.until < kNever) advance(s);
       s.step = step;
@@ -363,7 +365,7 @@ class ClusterSimulation {
   }
 
   const ClusterSetup& setup_;
-  double stretch_;
+  std::vector<double> stretch_;  ///< by job
   Seconds detection_, replacement_;
   double interruptions_;  ///< share of the failures of spot nodes
   Pool pool_;
@@ -385,8 +387,8 @@ RunShape shape_of(const ClusterJob& job) {
 }
 
 ClusterRun simulate_cluster(const ClusterSetup& setup, const Reliability& reliability, std::uint64_t seed,
-                            double stretch) {
-  return ClusterSimulation(setup, reliability, seed, stretch).run();
+                            std::vector<double> stretch) {
+  return ClusterSimulation(setup, reliability, seed, std::move(stretch)).run();
 }
 
 }  // namespace trnplan::planner

@@ -86,10 +86,10 @@ struct ClusterRun {
 inline constexpr Seconds kLongestRun{100 * 365 * kDay};
 inline constexpr int kMostFailures = 100'000;
 
-/// One run with these parameters. `stretch`: factor of all steps. Deterministic in `seed`. It gives up a job that
+/// One run with these parameters. `stretch`: factor of the steps of each job; empty: 1. Deterministic in `seed`. It gives up a job that
 /// at its pace since its first start, from 256 failures on, would need more than twice kLongestRun or
 /// kMostFailures, and all of them after kLongestRun or a million events. Cost: O(jobs) an event.
 ClusterRun simulate_cluster(const ClusterSetup& setup, const Reliability& reliability, std::uint64_t seed,
-                            double stretch = 1);
+                            std::vector<double> stretch = {});
 
 }  // namespace trnplan::planner

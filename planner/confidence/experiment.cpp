@@ -121,7 +121,7 @@ class Analysis {
   }
 
   models::SpreadParts parts_of(const Plan& p) const {
-    return models::spread_parts(profile_, job_, p.strategy, models::log_gradient(p.report));
+    return models::spread_parts(profile_, as_planned(job_, p), p.strategy, models::log_gradient(p.report));
   }
   static Weights weights_of(const models::SpreadParts& parts, std::size_t shared, std::size_t common,
                             std::size_t own) {

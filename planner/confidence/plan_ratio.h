@@ -21,7 +21,7 @@ struct RatedPlan {
 /// log(cost of b / cost of a), where a second of b costs `scale` times as much as one of a. Plans that share machine
 /// and loop are compared as models::log_ratio() does, with the further doubt of the one that is less tested. Of one
 /// loop on two machines with one set of parameters, what is uncertain of these counts by the difference of the two
-/// gradients, and each layout has its own error. Others are two independent log-normal times, each with the sd of its
+/// gradients, and each layout has its own error. Others are two independent log-normal times, the cautious end, each with the sd of its
 /// own 90 % interval; on one type of machine both find the network in one state.
 /// Cost: O(operators log operators + parameters^2).
 [[nodiscard]] models::LogRatio plan_ratio(const RatedPlan& a, const RatedPlan& b, double scale);

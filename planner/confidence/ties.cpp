@@ -49,8 +49,8 @@ std::vector<Tie> ties_of(const models::Job& job, const SearchResult& result, con
     if (known) return;
     seen.push_back(&p);
     const std::optional<double> probability = first_is_better(job, first, p, profile);
-    // A plan that is surely better, or less likely to work, was passed over for its risk, and the fastest is named for
-    // itself: none is a tie.
+    // No tie: a plan that is surely better or less likely to work, which was passed over for its risk, and the fastest,
+    // which is named for itself.
     if (!probability || *probability >= sure || *probability <= 1 - sure || &p == &fastest) return;
     if (p.works.value_or(1) < sure * first.works.value_or(1)) return;
     const auto same = std::find_if(ties.begin(), ties.end(), [&](const Tie& t) { return alike(t.plan, p); });

@@ -24,8 +24,8 @@ struct Tie {
                                      const std::vector<Plan>& others);
 
 /// Ties among the ranked plans, the best ones of other layouts and `others`: the recommended plan, here the
-/// first, is better than each with a probability below `sure`, and each is as likely to work, to the same share. The
-/// fastest is left out, because it is always named.
+/// first, is better than each with a probability below `sure`, and each works with at least `sure` times the first's
+/// probability. The fastest is left out, because it is always named.
 /// Nearest to safe first: those that need less memory than the first plan and no more cuts by hand, then the
 /// others; each by probability. Those like the first plan come last.
 std::vector<Tie> ties_of(const models::Job& job, const SearchResult& result, const models::Profile& profile,

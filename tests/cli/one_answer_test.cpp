@@ -272,6 +272,15 @@ TEST_CASE("a measured network is that of its machine and nodes, whoever asks", "
         .at("days");
   };
   CHECK(days("--nodes 4 --all-reduce-gbps 5") == days("--nodes 4 --all-reduce-gbps 5@4"));
+  // A stated number holds, even that of the job; a folder's network whatever the machine is called.
+  const std::string p5e = " --nodes 4 --instance p5e.48xlarge" + strategy;
+  CHECK(step("simulate " + job + " --all-reduce-gbps 5" + p5e) ==
+        step("simulate llama3-8b --all-reduce-gbps 5@4" + p5e));
+  cli.refuse("a measurement is of one", "plan " + job + " --instance p5.48xlarge,p5e.48xlarge");
+  const std::string open = folder / "open.yaml";
+  std::ofstream(open) << "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\n"
+                         "cluster: {instance: p5.48xlarge, nodes: [4, 8], all_reduce_gbps: 5}\n";
+  cli.refuse("leaves its nodes open", "plan " + open + " --nodes 16");
   cli.refuse("on how many of these nodes",
              "whatif llama3-8b --tokens 1T --nodes 4,8 --all-reduce-gbps 5 --instances p5.48xlarge");
   const json plan = json_of(cli, "plan " + job + " --target megatron --out " + out);
@@ -279,6 +288,7 @@ TEST_CASE("a measured network is that of its machine and nodes, whoever asks", "
     return json_of(cli, "check " + words).at("prediction").at("step_seconds").get<double>();
   };
   CHECK(checked(out) == checked(out + "/node_run.sh --nodes 4 --instance p5.48xlarge"));
+  CHECK(checked(out) == checked(out + " --instance p5"));
   CHECK(checked(out) == plan.at("plans").at(plan.at("recommended").get<std::size_t>()).at("step_seconds"));
 }
 
