@@ -17,6 +17,7 @@
 #include "planner/check/rules.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
+#include "topology/nics.h"
 
 namespace trnplan::api {
 
@@ -198,6 +199,48 @@ const models::Profile& ResolvedJob::profile_on(const topology::Instance& type) c
   return *machine(type).profile;
 }
 
+namespace {
+
+/// True if the cluster can have the job's measured all-reduce.
+bool can_reach(const models::Profile& profile, const models::Job& job) {
+  try {
+    static_cast<void>(models::in_measured_network(profile, job));
+    return true;
+  } catch (const models::UnusableMeasurement& e) {
+    return !e.beyond;
+  }
+}
+
+/// Names in a fault of a bandwidth beyond the network an oversubscription or a changed number of the machine without
+/// which the cluster could have it.
+void name_what_limits(Diagnostic& fault, const models::Profile& profile, models::Job job) {
+  topology::Instance& machine = job.cluster.instance;
+  const std::vector<std::string> changes = machine.changes;
+  const double oversubscribed = topology::oversubscription_of(job.cluster);
+  constexpr std::string_view kKey = "oversubscription=";
+  const auto set = std::find_if(changes.begin(), changes.end(),
+                                [&](const std::string& change) { return change.starts_with(kKey); });
+  job.cluster.oversubscription = machine.oversubscription = 1;
+  if (oversubscribed > 1 && can_reach(profile, job)) {
+    fault.problem += fmt::format(", with an oversubscription of {:g}; without, they can", oversubscribed);
+    fault.fix = fmt::format(
+        "{}, if the network that was measured has none; else {}",
+        set == changes.end() ? "state an oversubscription of 1" : "leave out --set " + printable(*set, 60),
+        fault.fix);
+    return;
+  }
+  if (changes.empty()) return;
+  machine = io::Catalog::standard().instance(machine.name);
+  machine.oversubscription = 1;
+  if (!can_reach(profile, job)) return;
+  const std::string all = printable(fmt::format("{}", fmt::join(changes, ", ")), 200);
+  fault.problem += fmt::format(", with {}; without, they can", all);
+  fault.fix = fmt::format("leave out {}, if the machine that was measured is as in the catalogue; else {}",
+                          all, fault.fix);
+}
+
+}  // namespace
+
 std::shared_ptr<const models::Profile> ResolvedJob::profile_of(const models::Job& on_stack) const {
   const std::shared_ptr<const models::Profile>& usual = machine(on_stack.cluster.instance).profile;
   if (!on_stack.all_reduce || !planner::times_steps_on(on_stack.cluster.instance)) return usual;
@@ -213,6 +256,11 @@ std::shared_ptr<const models::Profile> ResolvedJob::profile_of(const models::Job
       fault.at = at->second;
       fault.key = stated_as(key, fault.at.file);
     }
+    if (reading_.measured_row) {
+      fault.at = *reading_.measured_row;
+      fault.key.clear();
+    }
+    if (e.beyond) name_what_limits(fault, *usual, on_stack);
     throw InputError(fault);
   }
 }

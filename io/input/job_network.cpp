@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "io/input/job_input.h"
 #include "io/input/job_sections.h"
@@ -42,6 +45,15 @@ const char* why_nodes_unclear(const JobDraft& d, MapReader& cluster) {
 void read_number(JobDraft& d, MapReader& cluster, const NetworkSpreads& spreads) {
   const std::string text = cluster.text(kNumber, "");
   const auto stated = parse_all_reduce(text);
+  const std::size_t behind = text.find('@');
+  if (!stated && behind != std::string::npos && parse_all_reduce(text.substr(0, behind))) {
+    const std::string nodes = text.substr(behind + 1);
+    return cluster.fault(
+        kNumber,
+        fmt::format("{} is no number of nodes from 2 to {}{}", in_quotes(nodes, 40), topology::kMostNodes,
+                    nodes == "1" ? ": on one node there is no network between nodes" : ""),
+        "write behind @ the nodes that it was measured on: " + text.substr(0, behind) + "@32");
+  }
   if (!stated) {
     return cluster.fault(
         kNumber, in_quotes(text, 40) + " is not a bandwidth from 0.001 to 100000 GB/s, alone or with nodes",
@@ -60,15 +72,21 @@ void read_number(JobDraft& d, MapReader& cluster, const NetworkSpreads& spreads)
 void read_table(JobDraft& d, MapReader& cluster, const NetworkSpreads& spreads) {
   const std::string name = cluster.text(kTable, "");
   if (name.empty()) return;
-  const std::filesystem::path file =
-      from_options(cluster.raw(kTable)) ? std::filesystem::path(name) : d.beside_job(name);
+  const bool option = from_options(cluster.raw(kTable));
+  const std::filesystem::path file = option ? std::filesystem::path(name) : d.beside_job(name);
   if (!d.files.has(file)) {
-    return cluster.fault(kTable, in_quotes(name) + " is not a file", "give the path relative to the job");
+    return cluster.fault(
+        kTable, in_quotes(name) + " is not a file",
+        option ? "give the path relative to the current folder" : "give the path relative to the job");
   }
   topology::Cluster on = d.job().cluster;
   for (const int nodes : d.job().space.nodes) on.nodes = std::max(on.nodes, nodes);
-  d.collect(
-      [&] { d.job().all_reduce = all_reduce_of_table(d.files.text(file), file.string(), on, spreads); });
+  d.collect([&] {
+    TableAllReduce read = all_reduce_of_table(d.files.text(file), file.string(), on, spreads);
+    d.job().all_reduce = std::move(read.measured);
+    d.reading.measured_row = std::move(read.at);
+    for (std::string& note : read.notes) d.note(std::move(note));
+  });
 }
 
 }  // namespace

@@ -12,8 +12,10 @@
 #include "logs/nccl/nccl_tests.h"
 #include "logs/nccom/nccom_test.h"
 #include "models/collective/collective_timing.h"
+#include "models/collective/measured_network.h"
 #include "text/log_lines.h"
 #include "text/parse.h"
+#include "text/warnings.h"
 #include "topology/device_name.h"
 
 namespace trnplan::io {
@@ -21,7 +23,6 @@ namespace trnplan::io {
 namespace {
 
 constexpr double kLeastGigabytes = 1e-3, kMostGigabytes = 1e5;
-constexpr Bytes kLarge(0x1p30);
 
 /// A time of an all-reduce.
 struct Point {
@@ -73,18 +74,51 @@ void refuse_other_accelerator(const topology::Instance& on, bool gpus, const Sou
               "measure on the machine of the job");
 }
 
+/// Operations that the words of a table leave possible.
+std::vector<models::CollectiveOp> possible_ops(const logs::NcclTable& table) {
+  using enum models::CollectiveOp;
+  if (table.reduces) return {all_reduce, reduce_scatter};
+  if (table.program.starts_with(to_string(all_gather))) return {all_gather};
+  return {};
+}
+
 /// The operation of a time; nullopt where neither its factor nor the program's name tells. The factor of other
 /// operations is that of an all-reduce only by chance, so words decide as well.
 std::optional<models::CollectiveOp> op_of(const logs::NcclTable& table, const logs::NcclTime& t) {
   constexpr double kRounding = 0.05;
-  const auto has_factor = [&](models::CollectiveOp op) {
-    return std::abs(t.bus_factor / models::bus_factor(op, table.ranks) - 1) < kRounding;
-  };
-  using enum models::CollectiveOp;
-  if (table.reduces && has_factor(all_reduce)) return all_reduce;
-  if (table.reduces && has_factor(reduce_scatter)) return reduce_scatter;
-  if (table.program.starts_with(to_string(all_gather)) && has_factor(all_gather)) return all_gather;
+  for (const models::CollectiveOp op : possible_ops(table)) {
+    if (std::abs(t.bus_factor / models::bus_factor(op, table.ranks) - 1) < kRounding) return op;
+  }
   return std::nullopt;
+}
+
+/// Adds the fault of a row whose time, algbw and busbw cannot be one measurement. Operations of other programs, whose
+/// busbw is algbw, are not looked at.
+void check_row(const logs::NcclTable& table, const logs::NcclTime& t, Warnings& faults) {
+  const std::vector<models::CollectiveOp> ops = possible_ops(table);
+  if (!t.cells || ops.empty()) return;
+  const auto& [us, algbw, busbw] = *t.cells;
+  const auto has_factor = [&](double factor) { return logs::is_multiple_of(busbw, algbw, factor); };
+  if (std::none_of(ops.begin(), ops.end(), [&](models::CollectiveOp op) {
+        return has_factor(models::bus_factor(op, table.ranks));
+      })) {
+    if (has_factor(1)) return;
+    faults.add(
+        t.at, "",
+        fmt::format("algbw and busbw of this row disagree: busbw is {:.4g} times algbw, and for the {} ranks "
+                    "of this table {} has {:.4g}",
+                    t.bus_factor, table.ranks, to_string(ops.front()),
+                    models::bus_factor(ops.front(), table.ranks)),
+        "give the table as it was printed, with the list of all its ranks, and of one group of them");
+    return;
+  }
+  if (logs::is_rate_of(algbw, t.bytes, us, 1e9)) return;
+  faults.add(t.at, "",
+             fmt::format(
+                 "time and algbw of this row disagree: {:.0f} bytes in {:g} us are {:.4g} GB/s, and algbw is "
+                 "{:g}",
+                 t.bytes, us.value, t.bytes / t.seconds / 1e9, algbw.value),
+             "give the table as it was printed: time in us, algbw and busbw in GB/s (10^9 bytes)");
 }
 
 /// Nodes of a table on that machine. Throws if it is of another one or wrong.
@@ -96,11 +130,16 @@ int checked_nodes(const logs::NcclTable& table, const topology::Instance& on) {
         fmt::format("measured on {}, and a {} has {}", in_quotes(table.device, 60), on.name, on.device_name),
         "name the machine that it was measured on as instance");
   }
+  if (!table.wrong_rows.empty()) throw InputError(table.wrong_rows);
   if (table.failed)
     throw fault(table.at, "nccl-tests found wrong values in this table",
                 "repair the cluster, and run it again");
   if (table.ranks < 2) throw fault(table.at, "the table does not list its ranks", kWhole);
-  return nodes_of(table.ranks, table.hosts, on, table.at);
+  const int nodes = nodes_of(table.ranks, table.hosts, on, table.at);
+  Warnings faults;
+  for (const logs::NcclTime& t : table.times) check_row(table, t, faults);
+  if (std::vector<Diagnostic> all = faults.take(); !all.empty()) throw InputError(std::move(all));
+  return nodes;
 }
 
 /// True unless a group of a job has some of the ranks of several nodes: others may use the same links then.
@@ -138,10 +177,54 @@ std::vector<Point> points_of(const logs::NccomTable& table, const topology::Inst
 template <class Tables>
 std::vector<Point> all_points(const Tables& tables, const topology::Instance& on) {
   std::vector<Point> all;
+  std::vector<Diagnostic> faults;
   for (const auto& table : tables) {
-    for (Point& p : points_of(table, on)) all.push_back(std::move(p));
+    try {
+      for (Point& p : points_of(table, on)) all.push_back(std::move(p));
+    } catch (const InputError& e) {
+      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+    }
   }
+  if (!faults.empty()) throw InputError(std::move(faults));
   return all;
+}
+
+/// The points of all tables of the text. Throws InputError if there is no table, or none with a row.
+std::vector<Point> points_in(const std::string& text, const std::string& name, const topology::Instance& on) {
+  if (logs::looks_like_nccl_tests(text)) {
+    const std::vector<logs::NcclTable> tables = logs::parse_nccl_tests(text, name);
+    const bool rows =
+        std::any_of(tables.begin(), tables.end(), [](const auto& table) { return !table.times.empty(); });
+    if (!rows)
+      throw fault(tables.empty() ? SourcePos{name, 0, 0} : tables.front().at,
+                  "the table of nccl-tests has no whole row: the output is cut", kWhole);
+    return all_points(tables, on);
+  }
+  if (logs::looks_like_nccom_test(text)) return all_points(logs::parse_nccom_test(text, name), on);
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+    throw fault({name, 0, 0}, "the file is empty", kWhole);
+  if (text.find("# Using devices") != std::string::npos)
+    throw fault({name, 0, 0}, "the output of nccl-tests is cut before its table", kWhole);
+  throw fault({name, 0, 0},
+              "no table of nccl-tests or nccom-test: no line has the headings size, redop, time, algbw and "
+              "busbw, and "
+              "none starts with size(B)",
+              kWhole);
+}
+
+/// Words on times of one all-reduce that lie far apart, though not so far that they contradict each other; "" if they
+/// do not. `used`: the bus bandwidth that is taken of them.
+std::string note_on_spread(const std::vector<Point>& ascending, BytesPerSecond used) {
+  constexpr double kWorthANote =
+      1.5;  // several times what runs differ by on one network: measuring.json, repeat
+  const Point &slowest = ascending.front(), &fastest = ascending.back();
+  if (!(fastest.bus() > kWorthANote * slowest.bus())) return "";
+  return fmt::format(
+      "{}: {} times of {:.4g} MiB on {} nodes lie between {:.4g} (line {}) and {:.4g} GB/s (line {}): their "
+      "median, "
+      "{:.4g} GB/s, is used, and the interval is wider by their spread",
+      printable(slowest.at.file), ascending.size(), slowest.bytes / 0x1p20, slowest.nodes,
+      slowest.bus() / 1e9, slowest.at.line, fastest.bus() / 1e9, fastest.at.line, used.value / 1e9);
 }
 
 /// Refuses times of one all-reduce of which the fastest is over three times as fast as the slowest: they are of several
@@ -173,17 +256,14 @@ std::optional<StatedAllReduce> parse_all_reduce(std::string_view text) {
 
 models::MeasuredAllReduce large_all_reduce(const topology::Cluster& cluster, BytesPerSecond bus,
                                            const NetworkSpreads& spreads) {
-  return {cluster.instance.name, cluster.nodes,       cluster.cores(), kLarge, bus,
+  return {cluster.instance.name, cluster.nodes,       cluster.cores(), models::kLargeMessage, bus,
           spreads.repeat,        spreads.per_doubling};
 }
 
-models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std::string& name,
-                                              const topology::Cluster& cluster,
-                                              const NetworkSpreads& spreads) {
+TableAllReduce all_reduce_of_table(const std::string& text, const std::string& name,
+                                   const topology::Cluster& cluster, const NetworkSpreads& spreads) {
   const topology::Instance& on = cluster.instance;
-  std::vector<Point> points = logs::looks_like_nccl_tests(text)
-                                  ? all_points(logs::parse_nccl_tests(text, name), on)
-                                  : all_points(logs::parse_nccom_test(text, name), on);
+  std::vector<Point> points = points_in(text, name, on);
   std::erase_if(points, [](const Point& p) { return p.nodes < 2; });
   if (points.empty()) throw fault({name, 0, 0}, "no row of an all-reduce between nodes", kWhole);
   // The nearest number of nodes, then most ranks, then the largest size.
@@ -200,15 +280,16 @@ models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std
   const auto count = static_cast<double>(points.size());
   for (const Point& p : points) mean += std::log(p.bus()) / count;
   for (const Point& p : points) squares += std::pow(std::log(p.bus()) - mean, 2);
-  const Point& middle = points[points.size() / 2];
+  // Of an even number the two in the middle, in the logarithm as the spread.
+  const Point &below = points[(points.size() - 1) / 2], &above = points[points.size() / 2];
+  const BytesPerSecond bus(std::sqrt(below.bus() * above.bus()));
   const double apart = points.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
-  return {on.name,
-          middle.nodes,
-          middle.ranks,
-          Bytes(middle.bytes),
-          BytesPerSecond(middle.bus()),
-          std::max(spreads.repeat, apart),
-          spreads.per_doubling};
+  TableAllReduce out{{on.name, below.nodes, below.ranks, Bytes(below.bytes), bus,
+                      std::max(spreads.repeat, apart), spreads.per_doubling},
+                     below.at,
+                     {}};
+  if (std::string note = note_on_spread(points, bus); !note.empty()) out.notes.push_back(std::move(note));
+  return out;
 }
 
 std::vector<logs::MeasuredCollective> points_of_nccl(const std::vector<logs::NcclTable>& tables,

@@ -27,16 +27,24 @@ struct StatedAllReduce {
 [[nodiscard]] models::MeasuredAllReduce large_all_reduce(const topology::Cluster& cluster, BytesPerSecond bus,
                                                          const NetworkSpreads& spreads);
 
+/// What a table says of an all-reduce.
+struct TableAllReduce {
+  models::MeasuredAllReduce measured;
+  SourcePos at;                    ///< of its row; of several the one in the middle, of which the slower
+  std::vector<std::string> notes;  ///< for the user
+};
 /// The all-reduce of a text of nccl-tests or nccom-test: of tables between nodes that with the nodes nearest to the
-/// cluster's, of its rows those with the largest size; their median, with their spread if that is larger. Throws
-/// InputError: no such table, none of an all-reduce between nodes, ranks or device of another machine, wrong values
-/// found, times of one all-reduce that contradict each other. Cost: linear in the text.
-[[nodiscard]] models::MeasuredAllReduce all_reduce_of_table(const std::string& text, const std::string& name,
-                                                            const topology::Cluster& cluster,
-                                                            const NetworkSpreads& spreads);
+/// cluster's, of its rows those with the largest size; their median, with their spread if that is larger, and a note
+/// where they lie far apart. Throws InputError: no such table, none of an all-reduce between nodes, ranks or device of
+/// another machine, wrong values found, a row or times of one all-reduce that contradict each other. Cost: linear in
+/// the text.
+[[nodiscard]] TableAllReduce all_reduce_of_table(const std::string& text, const std::string& name,
+                                                 const topology::Cluster& cluster,
+                                                 const NetworkSpreads& spreads);
 
 /// The rows of the tables on that machine as points: all-reduces, reduce-scatters, and all-gathers whose program is
-/// named. Throws InputError: a table of another machine, without its ranks, or with wrong values.
+/// named. Throws InputError: a table of another machine, without its ranks, with wrong values, or with a row that
+/// contradicts itself.
 [[nodiscard]] std::vector<logs::MeasuredCollective> points_of_nccl(const std::vector<logs::NcclTable>& tables,
                                                                    const topology::Instance& on);
 

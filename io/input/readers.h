@@ -21,6 +21,7 @@ struct JobReading {
   models::Job job;
   std::vector<std::string> notes;
   std::map<std::string, SourcePos> places;  ///< of values by key: "pin.tensor_parallel"
+  std::optional<SourcePos> measured_row;  ///< of the table that states Job::all_reduce; absent: no table does
 };
 
 /// Reads job.yaml. `model` is a catalogue name, the path of an HF config.json, or of an NxDT YAML (then

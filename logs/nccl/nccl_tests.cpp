@@ -5,8 +5,11 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "logs/nccom/bounds.h"
 #include "text/log_lines.h"
+#include "text/warnings.h"
 
 namespace trnplan::logs {
 
@@ -28,6 +31,7 @@ struct Columns {
   std::size_t count = 0;  ///< of a row
   std::optional<std::size_t> redop;
   std::vector<std::size_t> times;  ///< each followed by algbw and busbw
+  std::vector<std::size_t> wrong;  ///< of `#wrong`
 };
 
 /// The columns of "#  size  count  type  redop  root  time  algbw  busbw #wrong  time ..."; nullopt for other
@@ -38,6 +42,7 @@ std::optional<Columns> header_of(const std::vector<Word>& words) {
   c.count = words.size() - 1;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i].text == "redop") c.redop = i - 1;
+    if (words[i].text == "#wrong") c.wrong.push_back(i - 1);
     if (words[i].text == "time" && i + 2 < words.size() && words[i + 1].text == "algbw" &&
         words[i + 2].text == "busbw")
       c.times.push_back(i - 1);
@@ -110,7 +115,10 @@ class NcclReader::State {
   }
 
   void end() {
-    if (open_) tables_.push_back(std::move(table_));
+    if (open_) {
+      table_.wrong_rows = wrong_.take();
+      tables_.push_back(std::move(table_));
+    }
     open_ = false;
   }
 
@@ -122,10 +130,25 @@ class NcclReader::State {
       throw InputError({{name_, number_, words[0].column}, "", "more than 20,000 rows", "split the file"});
     if (columns_.redop && words[*columns_.redop].text != "none") table_.reduces = true;
     for (const std::size_t i : columns_.times) {
-      const auto us = number_of(words[i].text), algbw = number_of(words[i + 1].text),
-                 busbw = number_of(words[i + 2].text);
-      if (!us || !algbw || !busbw || !(*us > 0) || *us * 1e-6 > kSecondsMost || !(*algbw > 0)) continue;
-      table_.times.push_back({*bytes, *us * 1e-6, *busbw / *algbw, {name_, number_, words[i].column}});
+      const auto us = printed_number(words[i].text), algbw = printed_number(words[i + 1].text),
+                 busbw = printed_number(words[i + 2].text);
+      if (!us || !algbw || !busbw || !(us->value > 0) || us->value * 1e-6 > kSecondsMost ||
+          !(algbw->value > 0))
+        continue;
+      table_.times.push_back({*bytes,
+                              us->value * 1e-6,
+                              busbw->value / algbw->value,
+                              {name_, number_, words[i].column},
+                              NcclTime::Cells{*us, *algbw, *busbw}});
+    }
+    for (const std::size_t i : columns_.wrong) {
+      const auto wrong = number_of(words[i].text);  // "N/A": it did not look
+      if (!wrong || !(*wrong > 0)) continue;
+      wrong_.add(
+          {name_, number_, words[i].column}, "#wrong",
+          fmt::format("{:g} elements of the result are wrong: the ranks did not compute what they were to",
+                      *wrong),
+          "measure again; if it stays, look for a faulty NIC, link or device before you train there");
     }
   }
 
@@ -139,6 +162,7 @@ class NcclReader::State {
   NcclTable table_;
   std::vector<NcclTable> tables_;
   std::size_t rows_ = 0;
+  Warnings wrong_;
 };
 
 NcclReader::NcclReader(const std::string& name) : state_(std::make_unique<State>(name)) {}

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "logs/nccom/printed_number.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::logs {
@@ -19,6 +21,11 @@ struct NcclTime {
   double seconds = 0;
   double bus_factor = 0;  ///< busbw / algbw as printed
   SourcePos at;
+  /// Its cells; absent where no table was printed, as in a flight recorder's dump.
+  struct Cells {
+    Printed us, algbw, busbw;
+  };
+  std::optional<Cells> cells = {};
 };
 
 struct NcclTable {
@@ -27,6 +34,8 @@ struct NcclTable {
   bool reduces = false;  ///< its header or rows name a reduction, or its program
   std::string program;   ///< named last before it, as "all_gather_perf"; "": none
   bool failed = false;   ///< it found wrong values
+  /// Rows whose `#wrong` counts wrong results; if many, some are only counted.
+  std::vector<Diagnostic> wrong_rows;
   std::vector<NcclTime> times;
   SourcePos at;  ///< of its header
   /// Ranks of the job that it is of; empty: all of a program of its own. Each rank of a job has such a table, and

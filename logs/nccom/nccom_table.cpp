@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "logs/nccom/bounds.h"
+#include "logs/nccom/printed_number.h"
 #include "models/collective/collective_timing.h"
 #include "text/warnings.h"
 
@@ -19,30 +18,6 @@ namespace {
 constexpr std::string_view kCount = "count(elems)", kType = "type", kTime = "time(us)",
                            kAlgbw = "algbw(GB/s)", kBusbw = "busbw(GB/s)", kAlgorithm = "algorithm";
 
-/// A number and the unit of its last printed digit.
-struct Printed {
-  double value = 0;
-  double ulp = 0;
-};
-
-std::optional<Printed> printed(std::string_view text) {
-  Printed p;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), p.value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(p.value))
-    return std::nullopt;
-  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
-  const std::size_t point = std::min(text.find('.'), e);
-  int digits = static_cast<int>(std::min<std::size_t>(point < e ? e - point - 1 : 0, 400));
-  int exponent = 0;
-  if (e < text.size()) {
-    std::string_view power = text.substr(e + 1);
-    if (power.starts_with('+')) power.remove_prefix(1);
-    std::from_chars(power.data(), power.data() + power.size(), exponent);
-  }
-  p.ulp = std::pow(10.0, exponent - digits);
-  return p;
-}
-
 /// Ratio of busbw to algbw; operations with a size of their own for each rank count as the others.
 std::optional<double> bus_factor(std::string_view op, std::optional<int> ranks) {
   if (op.ends_with("_v")) op.remove_suffix(2);
@@ -52,17 +27,6 @@ std::optional<double> bus_factor(std::string_view op, std::optional<int> ranks) 
   const double two = models::bus_factor(*known, 2);
   // The same for any number of ranks.
   return two == models::bus_factor(*known, 3) ? std::optional(two) : std::nullopt;
-}
-
-/// True if bandwidth and size over time may be the same number before rounding (or cutting) to print.
-bool agree(double bytes, const Printed& us, const Printed& bandwidth, double giga) {
-  constexpr double slack = 1e-6;
-  const double slowest = bytes / ((us.value + us.ulp) * 1e-6) / giga;
-  const double shortest = us.value - us.ulp;
-  const double fastest =
-      shortest > 0 ? bytes / (shortest * 1e-6) / giga : std::numeric_limits<double>::infinity();
-  return bandwidth.value + bandwidth.ulp >= slowest * (1 - slack) &&
-         bandwidth.value - bandwidth.ulp <= fastest * (1 + slack);
 }
 
 /// The numbers that a row printed, kept until the whole table is known.
@@ -101,7 +65,7 @@ class TableReader {
   }
 
   std::optional<Printed> number(const NccomRecord::Cell& cell, double most, const char* expected) {
-    const auto p = printed(cell.text);
+    const auto p = printed_number(cell.text);
     if (!p || p->value < 0 || p->value > most) {
       bad(cell, expected);
       return std::nullopt;
@@ -165,8 +129,8 @@ class TableReader {
     int decimal = 0, binary = 0;
     for (const PrintedRow& p : rows_) {
       if (!p.us || !p.algbw) continue;
-      const bool fits_decimal = agree(p.row.bytes, *p.us, *p.algbw, 1e9);
-      const bool fits_binary = agree(p.row.bytes, *p.us, *p.algbw, 0x1p30);
+      const bool fits_decimal = is_rate_of(*p.algbw, p.row.bytes, *p.us, 1e9);
+      const bool fits_binary = is_rate_of(*p.algbw, p.row.bytes, *p.us, 0x1p30);
       decimal += fits_decimal && !fits_binary;
       binary += fits_binary && !fits_decimal;
     }
@@ -190,16 +154,14 @@ class TableReader {
                     fmt::format("{} elements of type {} are {} bytes, not {}", p.row.count, p.row.type,
                                 *width * static_cast<double>(p.row.count), p.row.bytes));
     }
-    if (p.us && p.algbw && !agree(p.row.bytes, *p.us, *p.algbw, giga) &&
-        (table_.printed_giga || !agree(p.row.bytes, *p.us, *p.algbw, 0x1p30))) {
+    if (p.us && p.algbw && !is_rate_of(*p.algbw, p.row.bytes, *p.us, giga) &&
+        (table_.printed_giga || !is_rate_of(*p.algbw, p.row.bytes, *p.us, 0x1p30))) {
       contradiction(p, kAlgbw,
                     fmt::format("{} is printed, but size over time is {:.4g}", p.algbw->value,
                                 p.row.bytes / p.row.seconds / giga));
     }
     const auto factor = command_.several_groups ? std::nullopt : bus_factor(table_.op, table_.ranks);
-    if (factor && p.algbw && p.busbw &&
-        std::abs(p.busbw->value - *factor * p.algbw->value) >
-            (p.busbw->ulp + *factor * p.algbw->ulp) * (1 + 1e-6) + 1e-6 * p.busbw->value) {
+    if (factor && p.algbw && p.busbw && !is_multiple_of(*p.busbw, *p.algbw, *factor)) {
       contradiction(p, kBusbw,
                     fmt::format("{} is printed, but algbw {} is a bus bandwidth of {:.4g} for {} of {} ranks",
                                 p.busbw->value, p.algbw->value, *factor * p.algbw->value, table_.op,

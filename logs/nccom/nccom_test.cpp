@@ -210,6 +210,10 @@ std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::strin
   return tables;
 }
 
+bool looks_like_nccom_test(std::string_view text) {
+  return text.find(kNccomSize) != std::string_view::npos;
+}
+
 InputError no_nccom_table(const std::string& name) {
   return InputError({{name, 0, 0},
                      "",

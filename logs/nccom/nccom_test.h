@@ -62,6 +62,9 @@ class NccomLines {
   Warnings notes_;
 };
 
+/// True if a line of the text may begin a table.
+bool looks_like_nccom_test(std::string_view text);
+
 /// The error for a text without a table.
 InputError no_nccom_table(const std::string& name);
 

@@ -21,6 +21,12 @@ constexpr double kLeastShare = 1e-4, kMostShare = 1.5;
 /// Least part of the time that the network must take: below it the error of the share is several times that
 /// of the measurement.
 constexpr double kLeastElasticity = 0.25;
+/// The same for small messages, whose other part is latency: the model has it to a factor of two only.
+constexpr double kLeastElasticityOfSmall = 0.5;
+/// Messages below it are small: on 2 to 64 nodes of p5 latency takes half of the time of 64 MiB at the highest share,
+/// and over two thirds of that of 16 MiB.
+constexpr Bytes kSmall(0x1p26);
+constexpr const char* kLargerMessages = "add sizes of 256 MiB and more to the table (-b 256M -e 4G)";
 
 /// The measured all-reduce by the model, as a function of the share.
 class Model {
@@ -35,11 +41,12 @@ class Model {
   }
 
   Parameter share() const { return share_; }
-  double bus(double share) const {
+  double bus(double share) const { return bus(share, measured_.bytes); }
+  double bus(double share, Bytes bytes) const {
     Profile at = profile_;
     at.value(share_).median = share;
     return CollectiveTimer(cluster_, graph_, at)
-        .time({CollectiveOp::all_reduce, measured_.ranks, measured_.bytes})
+        .time({CollectiveOp::all_reduce, measured_.ranks, bytes})
         .busbw;
   }
 
@@ -55,16 +62,27 @@ std::string rate(double bytes_per_second) {
   return fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
 }
 
+UnusableMeasurement too_small(const MeasuredAllReduce& m) {
+  return {fmt::format(
+              "rows of {:.4g} MiB are too small to measure the bandwidth between {} nodes of {}: most of the "
+              "time behind their {} is latency",
+              m.bytes.value / 0x1p20, m.nodes, m.instance, rate(m.bus.value)),
+          kLargerMessages};
+}
+
 /// Share with which the model has the measured bandwidth.
 double share_of(const Model& model, const MeasuredAllReduce& m) {
   double low = kLeastShare, high = kMostShare;
   const std::string where = fmt::format("{} nodes of {}", m.nodes, m.instance);
-  if (const double most = model.bus(high); m.bus.value > most) {
+  if (m.bus.value > model.bus(high)) {
+    const double most = model.bus(high, std::max(m.bytes, kLargeMessage));
+    if (m.bus.value <= most) throw too_small(m);
     throw UnusableMeasurement(
         fmt::format("{} is more than {} can reach, about {}", rate(m.bus.value), where, rate(most)),
         "give the bus bandwidth of all ranks in GB/s (10^9 bytes), not Gbit/s, and the machine it was "
         "measured "
-        "on");
+        "on",
+        true);
   }
   if (const double least = model.bus(low); m.bus.value < least) {
     throw UnusableMeasurement(fmt::format("{} is less than {}, a ten-thousandth of what the NICs of {} carry",
@@ -117,6 +135,7 @@ MeasuredNetwork by_physics(const Profile& with, const Job& job) {
   const MeasuredAllReduce& m = *job.all_reduce;
   const Model model(job, with);
   const double share = share_of(model, m), e = elasticity(model, share);
+  if (m.bytes < kSmall && !(e >= kLeastElasticityOfSmall)) throw too_small(m);
   if (!(e >= kLeastElasticity)) {
     throw UnusableMeasurement(
         fmt::format(

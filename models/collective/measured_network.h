@@ -17,18 +17,22 @@
 
 namespace trnplan::models {
 
+/// A large message of an all-reduce between nodes: latency is a tenth of its time or less.
+inline constexpr Bytes kLargeMessage(0x1p30);
+
 /// A measurement of which no network follows, and the remedy.
 class UnusableMeasurement : public std::invalid_argument {
  public:
-  UnusableMeasurement(const std::string& problem, std::string with)
-      : std::invalid_argument(problem), fix(std::move(with)) {}
+  UnusableMeasurement(const std::string& problem, std::string with, bool too_fast = false)
+      : std::invalid_argument(problem), fix(std::move(with)), beyond(too_fast) {}
   std::string fix;
+  bool beyond;  ///< more than the cluster's network can carry
 };
 
 /// The profile of the job's cluster by Job::all_reduce; unchanged if the job has none, or one of another
 /// type of machine. The job's framework and cluster decide which factors count. Applying it again changes
-/// nothing. Throws UnusableMeasurement: a bandwidth that the nodes cannot have or that is far below theirs, or
-/// one that something other than the network limits. Cost: some 60 collectives, O(ranks) each.
+/// nothing. Throws UnusableMeasurement: a bandwidth that the nodes cannot have or that is far below theirs,
+/// one of messages too small to measure it, or one that something other than the network limits. Cost: some 60 collectives, O(ranks) each.
 [[nodiscard]] Profile in_measured_network(Profile profile, const Job& job);
 
 /// The profile of a cluster with that law of its network's states, by an all-reduce measured there. Requires: the

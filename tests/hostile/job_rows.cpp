@@ -17,7 +17,7 @@ std::vector<Edit> job_rows() {
       {"job", "nodes: 1", "nodes: 2, all_reduce_gbps: [20]", "job.yaml:3:63: cluster.all_reduce_gbps"},
       {"job", "nodes: 1", "nodes: 1, all_reduce_gbps: 20", "job.yaml:3:63: cluster.all_reduce_gbps"},
       {"job", "nodes: 1", "nodes: 2, measured: /dev/zero", "/dev/zero"},
-      {"job", "nodes: 1", "nodes: 2, measured: job.yaml", "job.yaml: no nccom-test table"},
+      {"job", "nodes: 1", "nodes: 2, measured: job.yaml", "job.yaml: no table of nccl-tests or nccom-test"},
       {"job", "8192", "1e400", "job.yaml:2:22: training.sequence"},
       {"job", "8192", "-8192", "job.yaml:2:22: training.sequence"},
       {"job", "8192", "2147483647", "job.yaml:2:22: training.sequence"},

@@ -7,13 +7,13 @@
 
 namespace trnplan {
 
-/// A row for two hosts of eight GPUs, out of place and in place; busbw = 15/8 algbw.
-inline std::string nccl_row(double bytes, double us, double us_in_place) {
-  const double algbw = bytes / us / 1e3, in_place = bytes / us_in_place / 1e3;
+/// A row for hosts of eight GPUs, out of place and in place; busbw = 2 (ranks - 1) / ranks algbw.
+inline std::string nccl_row(double bytes, double us, double us_in_place, int hosts = 2) {
+  const double algbw = bytes / us / 1e3, in_place = bytes / us_in_place / 1e3, factor = 2 - 0.25 / hosts;
   return fmt::format(
       "{:12.0f} {:13.0f}     float     sum      -1 {:8.2f} {:7.2f} {:7.2f}      0 {:8.2f} {:7.2f} {:7.2f}    "
       "  0\n",
-      bytes, bytes / 4, us, algbw, algbw * 1.875, us_in_place, in_place, in_place * 1.875);
+      bytes, bytes / 4, us, algbw, algbw * factor, us_in_place, in_place, in_place * factor);
 }
 
 inline std::string nccl_ranks(int hosts, const std::string& device) {

@@ -157,6 +157,39 @@ TEST_CASE("measurements of which no network follows are refused", "[models]") {
   CHECK_THROWS_AS(in_measured_network(gpu_profile(), small), UnusableMeasurement);  // latency
 }
 
+namespace {
+
+/// What is said of the job's all-reduce of that size; nothing where it is taken.
+UnusableMeasurement refused(Job job, double gigabytes, Bytes bytes) {
+  job.all_reduce = measured(job, gigabytes);
+  job.all_reduce->bytes = bytes;
+  try {
+    static_cast<void>(in_measured_network(gpu_profile(), job));
+  } catch (const UnusableMeasurement& e) {
+    return e;
+  }
+  return {"", ""};
+}
+
+}  // namespace
+
+// Catches small messages whose latency the model has wrong, and which it then blames on Gbit/s.
+TEST_CASE("small messages measure no bandwidth, unless the network takes most of their time", "[models]") {
+  const Job job = measured_gpu_job(4);
+  const Bytes small(0x1p22);
+  const double ceiling = modelled_bus(job, gpu_profile(), small) / 1e9;
+  for (const double gigabytes : {0.9 * ceiling, 3 * ceiling}) {
+    INFO(gigabytes);
+    const UnusableMeasurement said = refused(job, gigabytes, small);
+    CHECK(std::string(said.what()).find("rows of 4 MiB are too small") == 0);
+    CHECK(said.fix.find("256 MiB and more") != std::string::npos);
+    CHECK_FALSE(said.beyond);
+  }
+  CHECK(refused(job, 5000, small).beyond);
+  CHECK(refused(job, 5000, Bytes(0x1p30)).beyond);
+  CHECK(std::string(refused(job, 1, small).what()).empty());  // 8 ms, of which latency is a hundredth
+}
+
 TEST_CASE("where a cluster's states are known their law holds", "[models]") {
   Profile p = gpu_profile();
   Factors cluster;
