@@ -43,7 +43,7 @@ constexpr JobKey kJobKeys[] = {
      "measured bus bandwidth of a large all-reduce, GB/s as nccl-tests and nccom-test print it: `161`, "
      "`161@32` with its nodes",
      "that of published runs"},
-    {"cluster", "measured", "or a file with the output of either", ""},
+    {"cluster", "measured", "or a file with the output of either, with sizes of 256 MiB and more", ""},
     {"", "software", "what runs the job", "", true},
     {"software", "framework",
      "`nxdt`, `nxd`, `nemo-megatron`, `bert`, `megatron` or `torchtitan`. Its target is the default of `plan "

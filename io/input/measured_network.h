@@ -27,7 +27,7 @@ struct StatedAllReduce {
 [[nodiscard]] models::MeasuredAllReduce large_all_reduce(const topology::Cluster& cluster, BytesPerSecond bus,
                                                          const NetworkSpreads& spreads);
 
-/// What a table says of an all-reduce.
+/// An all-reduce by a table.
 struct TableAllReduce {
   models::MeasuredAllReduce measured;
   SourcePos at;                    ///< of its row; of several the one in the middle, of which the slower

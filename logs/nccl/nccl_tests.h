@@ -21,7 +21,7 @@ struct NcclTime {
   double seconds = 0;
   double bus_factor = 0;  ///< busbw / algbw as printed
   SourcePos at;
-  /// Its cells; absent where no table was printed, as in a flight recorder's dump.
+  /// Cells as printed; absent where no table was, as in a flight recorder's dump.
   struct Cells {
     Printed us, algbw, busbw;
   };

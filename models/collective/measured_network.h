@@ -32,7 +32,8 @@ class UnusableMeasurement : public std::invalid_argument {
 /// The profile of the job's cluster by Job::all_reduce; unchanged if the job has none, or one of another
 /// type of machine. The job's framework and cluster decide which factors count. Applying it again changes
 /// nothing. Throws UnusableMeasurement: a bandwidth that the nodes cannot have or that is far below theirs,
-/// one of messages too small to measure it, or one that something other than the network limits. Cost: some 60 collectives, O(ranks) each.
+/// one of messages too small to measure it, or one that something other than the network limits. Cost: some
+/// 60 collectives, O(ranks) each.
 [[nodiscard]] Profile in_measured_network(Profile profile, const Job& job);
 
 /// The profile of a cluster with that law of its network's states, by an all-reduce measured there. Requires: the

@@ -6,6 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/cli/run_cli.h"
+#include "tests/logs/nccl/nccl_sample.h"
 
 using namespace trnplan;
 using cli::Session;
@@ -251,6 +252,31 @@ TEST_CASE("hardware as a question", "[cli]") {
   cli.refuse("--set: a folder would be written for hardware that does not exist",
              "plan llama3-8b --set core.memory=32GiB --out $work/made-up");
   cli.refuse("did you mean nic_bandwidth", "plan llama3-8b --set nic_bandwith=x2");
+}
+
+// Catches a measurement that is blamed where the user's own numbers of the machine make it impossible, and a fault of a
+// table that names no row of it.
+TEST_CASE("a measured all-reduce that the network cannot carry", "[cli]") {
+  Session cli;
+  const std::string simulate =
+      "simulate llama3-8b --strategy tp=8,framework=megatron --instance p5.48xlarge --nodes 2 ";
+  cli.refuse("187 GB/s is more than 2 nodes .*, with an oversubscription of 8; without, they can$",
+             simulate + "--all-reduce-gbps 187 --set oversubscription=8");
+  CHECK(cli.last.err.find("fix: leave out --set oversubscription=8, if ") != std::string::npos);
+  cli.refuse("with nic_bandwidth=x0.1; without, they can$",
+             simulate + "--all-reduce-gbps 187 --set nic_bandwidth=x0.1");
+  cli.refuse("is more than 2 nodes of p5.48xlarge can reach, about [0-9.]+ GB/s$",
+             simulate + "--all-reduce-gbps 4000 --set oversubscription=8");
+  cli.write("large.txt", nccl_sample());
+  cli.refuse("large.txt:26:[0-9]+: 187.5 GB/s is more than .* oversubscription of 8",
+             simulate + "--measured $work/large.txt --set oversubscription=8");
+  cli.write("small.txt", nccl_ranks(2, "NVIDIA H100 80GB HBM3") + nccl_heading() + nccl_row(1 << 20, 60, 60) +
+                             nccl_row(1 << 22, 80, 80) + nccl_end());
+  cli.refuse("small.txt:25:[0-9]+: rows of 4 MiB are too small", simulate + "--measured $work/small.txt");
+  cli.write("apart.txt", nccl_sample() + nccl_ranks(2, "NVIDIA H100 80GB HBM3") + nccl_heading() +
+                             nccl_row(1 << 30, 21000, 21000) + nccl_end());
+  cli.expect(0, "as measured: 134.1 GB/s", simulate + "--measured $work/apart.txt");
+  cli.says("4 times of 1024 MiB on 2 nodes lie between 95.87 .line 53. and 187.5 GB/s .line 26.");
 }
 
 TEST_CASE("a limit of time", "[cli]") {

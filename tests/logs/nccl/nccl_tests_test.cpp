@@ -60,6 +60,22 @@ TEST_CASE("several runs in one file are tables of their own, and damaged rows ar
   CHECK(logs::parse_nccl_tests("", "n.txt").empty());
 }
 
+// Catches wrong results in place alone, of a row whose rates print as 0, or those that nobody looked for.
+TEST_CASE("rows with wrong results are named, whatever the footer says", "[logs]") {
+  const auto wrong = [](const std::string& cell) {
+    const std::string row = nccl_row(8, 60, 60);
+    return logs::parse_nccl_tests(
+               replaced(nccl_sample(), row, row.substr(0, row.find_last_of('0')) + cell + "\n"), "n.txt")
+        .front()
+        .wrong_rows;
+  };
+  CHECK(wrong("0").empty());
+  CHECK(wrong("N/A").empty());
+  REQUIRE(wrong("2e+06").size() == 1);
+  CHECK(wrong("2e+06").front().at.line == 24);
+  CHECK(contains(wrong("3").front().problem, "3 elements of the result are wrong"));
+}
+
 TEST_CASE("tables of nccl-tests between lines of NCCL_DEBUG are streamed", "[logs]") {
   // Catches a reader that holds the text, or that lines of another program end.
   std::string text = nccl_ranks(2, "NVIDIA H100 80GB HBM3") + nccl_heading() + nccl_row(8, 60, 60);
