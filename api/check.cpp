@@ -14,6 +14,7 @@
 #include "api/explain.h"
 #include "api/foreign_files.h"
 #include "api/predictor.h"
+#include "io/input/instance_names.h"
 #include "io/input/nxdt_edit.h"
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"

@@ -18,6 +18,7 @@
 #include "io/catalog/reliability.h"
 #include "io/input/instance_names.h"
 #include "io/input/job_input.h"
+#include "io/input/measured_network.h"
 #include "io/input/scenario_text.h"
 #include "planner/check/rules.h"
 #include "planner/plan/target.h"

@@ -7,6 +7,7 @@
 
 #include "cli/text/run_text.h"
 #include "cli/text/table.h"
+#include "cli/text/text.h"
 #include "text/diagnostic.h"
 #include "text/figures.h"
 #include "units/quantity.h"

@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 
 #include "io/input/instance_names.h"
+#include "io/input/job_sections.h"
 #include "io/input/plan_file.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
 #include "text/figures.h"
+#include "text/parse.h"
 #include "text/remarks.h"
 #include "topology/traits.h"
 
