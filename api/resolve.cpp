@@ -230,7 +230,7 @@ void name_what_limits(Diagnostic& fault, const models::Profile& profile, models:
     return;
   }
   if (changes.empty()) return;
-  machine = io::Catalog::standard().instance(machine.name);
+  machine = io::Catalog::standard().instance(machine.name);  // the job's own has the changes
   machine.oversubscription = 1;
   if (!can_reach(profile, job)) return;
   const std::string all = printable(fmt::format("{}", fmt::join(changes, ", ")), 200);
@@ -258,7 +258,7 @@ std::shared_ptr<const models::Profile> ResolvedJob::profile_of(const models::Job
     }
     if (reading_.measured_row) {
       fault.at = *reading_.measured_row;
-      fault.key.clear();
+      fault.key = "busbw";
     }
     if (e.beyond) name_what_limits(fault, *usual, on_stack);
     throw InputError(fault);

@@ -365,8 +365,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
         "pin.data_parallel applies to the job's own cluster only; elsewhere it follows from the nodes");
   for (const topology::Instance& type : question.instances) {
     if (!job.all_reduce || type.name == job.all_reduce->instance) continue;
-    remarks.add(fmt::format("the all-reduce was measured on {}; the network of {} is assumed",
-                            job.all_reduce->instance, type.name));
+    remarks.add(io::network_is_assumed(job.all_reduce->instance, type.name));
   }
   const Predictor predictor(resolved, o.risk);
   std::mutex progress;

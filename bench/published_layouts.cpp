@@ -15,10 +15,12 @@
 #include "io/catalog/recommending.h"
 #include "io/catalog/reliability.h"
 #include "io/input/strategy_text.h"
+#include "planner/confidence/plan_ratio.h"
 #include "planner/confidence/recommendation.h"
 #include "planner/plan/strategy_grammar.h"
 #include "planner/search/search.h"
 #include "units/normal.h"
+#include "units/square.h"
 
 namespace {
 
@@ -104,11 +106,10 @@ void print_table(const std::string& profile_name) {
     }
     const Plan& ours = *found.recommended_plan();
     const Outlook outlook = advisor.outlook(ours, ours);
-    const auto ratio = planner::cost_ratio(job, ours, published, profile);
-    const double sd = std::sqrt(ratio->sd * ratio->sd +
-                                std::abs(outlook.log_sd * outlook.log_sd - theirs.log_sd * theirs.log_sd));
+    std::optional<models::LogRatio> ratio = planner::cost_ratio(job, ours, published, profile);
+    planner::count_less_tested(*ratio, square(outlook.log_sd) - square(theirs.log_sd));
     const bool same = ours.strategy == published.strategy;
-    const auto at = [&](double z) { return std::exp(-ratio->mean + z * sd); };
+    const auto at = [&](double z) { return std::exp(-ratio->mean + z * ratio->sd); };
     fmt::print(
         "{} `{}` {:.4g} | {:.2f} ({:.2f} - {:.2f}) | {:.0f} %, {:.0f} % (published {:.0f} %) | {:.1f} | {} "
         "|\n",

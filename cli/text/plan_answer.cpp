@@ -216,14 +216,14 @@ std::string ties_text(const Answer& a) {
 }
 
 std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
-  // MFU counts attention with the half that causal kernels skip.
-  const char* skipped = best.report.mfu > 1                       ? ", attention that is skipped included"
-                        : models::is_fp8(best.strategy.precision) ? " of the BF16 peak"
-                                                                  : "";
+  // MFU counts attention with the half that causal kernels skip, and is of the peak in 16 bits.
+  const char* note = best.report.mfu > 1                       ? ", attention that is skipped included"
+                     : models::is_fp8(best.strategy.precision) ? " of the BF16 peak"
+                                                               : "";
   return entry("Limit", fmt::format("{}: 1 % {} makes the step {:.2f} % shorter; MFU {:.1f} %{}",
                                     resource_words(why.resource, best.accelerator),
                                     is_duration(why.resource) ? "less" : "faster", std::abs(why.elasticity),
-                                    100 * best.report.mfu, skipped));
+                                    100 * best.report.mfu, note));
 }
 
 std::string clusters_text(const Answer& a) {

@@ -34,9 +34,8 @@ const char* stated_key(MapReader& cluster) {
 /// Reason why the job's nodes are not those of a measurement that states none; nullptr if they are.
 const char* why_nodes_unclear(const JobDraft& d, MapReader& cluster) {
   const topology::Cluster& on = d.reading.job.cluster;
-  if (d.reading.job.space.nodes.size() > 1)
-    return "the job leaves its nodes open, and on how many this was measured is not stated";
-  if (from_options(cluster.raw("nodes")) && !from_options(cluster.raw(kNumber)))
+  const bool replaced = from_options(cluster.raw("nodes")) && !from_options(cluster.raw(kNumber));
+  if (replaced || d.reading.job.space.nodes.size() > 1)
     return "the job leaves its nodes open, and on how many this was measured is not stated";
   if (on.nodes < 2) return "on one node there is no network between nodes";
   return nullptr;
@@ -99,8 +98,7 @@ void read_job_network(JobDraft& d, MapReader& cluster) {
     return cluster.fault(key, "several types of machines are stated, and a measurement is of one",
                          "state one type");
   if (from_options(cluster.raw("instance")) && !from_options(cluster.raw(key)))
-    return d.note("the all-reduce was measured on the job's machine; the network of " + type.name +
-                  " is assumed");
+    return d.note(network_is_assumed("the job's machine", type.name));
   if (type.nics == 0)
     return cluster.fault(key, type.name + " has no network between nodes that is known", "leave it out");
   d.reading.places[std::string("cluster.") + key] = cluster.raw(key)->at;

@@ -104,7 +104,7 @@ void check_row(const logs::NcclTable& table, const logs::NcclTime& t, Warnings& 
       })) {
     if (has_factor(1)) return;
     faults.add(
-        t.at, "",
+        t.at, "busbw",
         fmt::format("algbw and busbw of this row disagree: busbw is {:.4g} times algbw, and for the {} ranks "
                     "of this table {} has {:.4g}",
                     t.bus_factor, table.ranks, to_string(ops.front()),
@@ -113,7 +113,7 @@ void check_row(const logs::NcclTable& table, const logs::NcclTime& t, Warnings& 
     return;
   }
   if (logs::is_rate_of(algbw, t.bytes, us, 1e9)) return;
-  faults.add(t.at, "",
+  faults.add(t.at, "time",
              fmt::format(
                  "time and algbw of this row disagree: {:.0f} bytes in {:g} us are {:.4g} GB/s, and algbw is "
                  "{:g}",
@@ -258,6 +258,11 @@ models::MeasuredAllReduce large_all_reduce(const topology::Cluster& cluster, Byt
                                            const NetworkSpreads& spreads) {
   return {cluster.instance.name, cluster.nodes,       cluster.cores(), models::kLargeMessage, bus,
           spreads.repeat,        spreads.per_doubling};
+}
+
+std::string network_is_assumed(std::string_view measured_on, std::string_view instance) {
+  return fmt::format("the all-reduce was measured on {}; the network of {} is assumed", measured_on,
+                     instance);
 }
 
 TableAllReduce all_reduce_of_table(const std::string& text, const std::string& name,

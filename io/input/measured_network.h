@@ -27,6 +27,9 @@ struct StatedAllReduce {
 [[nodiscard]] models::MeasuredAllReduce large_all_reduce(const topology::Cluster& cluster, BytesPerSecond bus,
                                                          const NetworkSpreads& spreads);
 
+/// Words on a machine that the all-reduce was not measured on.
+[[nodiscard]] std::string network_is_assumed(std::string_view measured_on, std::string_view instance);
+
 /// An all-reduce by a table.
 struct TableAllReduce {
   models::MeasuredAllReduce measured;

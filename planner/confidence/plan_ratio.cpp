@@ -68,17 +68,6 @@ double related_log_sd(const RatedPlan& a, const RatedPlan& b) {
                    untested);
 }
 
-/// The ratio with the doubt of the plan that is less tested. It may have less work, and still not be faster.
-models::LogRatio tested(models::LogRatio ratio, const Plan& a, const Plan& b) {
-  const double more = less_tested(a, b) - less_tested(b, a);
-  ratio.widen(std::abs(more));
-  const models::Dominance first = models::Dominance::first_has_less,
-                          second = models::Dominance::second_has_less;
-  if ((more > 0 && ratio.dominance == first) || (more < 0 && ratio.dominance == second))
-    ratio.dominance = models::Dominance::none;
-  return ratio;
-}
-
 }  // namespace
 
 bool share_stack(const RatedPlan& a, const RatedPlan& b) {
@@ -89,9 +78,21 @@ double less_tested(const Plan& a, const Plan& b) {
   return std::max(0.0, square(a.untested_log_sd) - square(b.untested_log_sd));
 }
 
+void count_less_tested(models::LogRatio& ratio, double more) {
+  ratio.widen(std::abs(more));
+  const models::Dominance first = models::Dominance::first_has_less,
+                          second = models::Dominance::second_has_less;
+  if ((more > 0 && ratio.dominance == first) || (more < 0 && ratio.dominance == second))
+    ratio.dominance = models::Dominance::none;
+}
+
 models::LogRatio plan_ratio(const RatedPlan& a, const RatedPlan& b, double scale) {
   const models::StepReport &of_a = a.plan.report, &of_b = b.plan.report;
-  if (share_stack(a, b)) return tested(models::log_ratio(of_a, of_b, a.profile, scale), a.plan, b.plan);
+  if (share_stack(a, b)) {
+    models::LogRatio ratio = models::log_ratio(of_a, of_b, a.profile, scale);
+    count_less_tested(ratio, less_tested(a.plan, b.plan) - less_tested(b.plan, a.plan));
+    return ratio;
+  }
   const bool one_network = a.plan.instance == b.plan.instance;
   if (share_loop(a, b) && !a.profile.network && !b.profile.network) {
     const double sd = related_log_sd(a, b);

@@ -29,4 +29,8 @@ struct RatedPlan {
 /// Variance that the step of `a` has by being less tested than `b`; 0 if it is not.
 [[nodiscard]] double less_tested(const Plan& a, const Plan& b);
 
+/// Widens a ratio by the variance that the first step has more than the second by being less tested, or if negative
+/// less. A plan that is less tested may have less work, and still not be faster.
+void count_less_tested(models::LogRatio& ratio, double more);
+
 }  // namespace trnplan::planner

@@ -7,9 +7,12 @@
 #include "models/memory/memory.h"
 #include "models/step/graph_size.h"
 #include "models/uncertainty/mixture.h"
+#include "models/uncertainty/spread.h"
 #include "planner/check/rules.h"
+#include "planner/confidence/plan_ratio.h"
 #include "units/normal.h"
 #include "units/product.h"
+#include "units/square.h"
 
 namespace trnplan::planner {
 
@@ -177,14 +180,11 @@ double RiskAdvisor::expected_cost(double cost, const Risk& r, double fallback, d
 bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
   std::optional<models::LogRatio> ratio = cost_ratio(job_, first, other, profile_);
   if (!ratio) return true;
-  // If the first is less tested, its time is less certain; less work then does not make it surely better.
-  // Risk that only the other has is no reason to prefer the other.
+  // Plans within a search do not know how little they are tested. Risk that only the other has is no reason to prefer
+  // the other.
   const Risk of_first = risk(as_planned(job_, first), first.strategy, first.memory);
   const double of_other = known_time_log_sd(other);
-  if (of_first.log_sd > of_other) {
-    ratio->widen(of_first.log_sd * of_first.log_sd - of_other * of_other);
-    if (ratio->dominance == models::Dominance::first_has_less) ratio->dominance = models::Dominance::none;
-  }
+  count_less_tested(*ratio, std::max(0.0, square(of_first.log_sd) - square(of_other)));
   return of_first.works * ratio->positive() >= sure_;
 }
 

@@ -18,6 +18,12 @@ namespace {
 
 const std::string kP5 = " --instance p5.48xlarge ";
 
+/// Days of the first cluster that whatif names for a trillion tokens on p5.
+double whatif_days(Session& cli, const std::string& words) {
+  const json answer = json_of(cli, "whatif llama3-8b --tokens 1T --instances p5.48xlarge " + words);
+  return answer.at("points").at(0).at("days").get<double>();
+}
+
 }  // namespace
 
 // Catches a network that --set changes in the heading alone.
@@ -250,9 +256,14 @@ TEST_CASE("no folder is offered for a machine that none is written for", "[cli]"
 TEST_CASE("a measured network is that of its machine and nodes, whoever asks", "[cli]") {
   Session cli;
   const TestFolder folder;
-  const std::string job = folder / "job.yaml", out = folder / "out";
-  std::ofstream(job) << "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\n"
-                        "cluster: {instance: p5.48xlarge, nodes: 4, all_reduce_gbps: 5}\n";
+  const auto job_on = [&](const std::string& nodes) {
+    const std::string file = folder / (nodes + ".yaml");
+    std::ofstream(file) << "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\n"
+                           "cluster: {instance: p5.48xlarge, all_reduce_gbps: 5, nodes: "
+                        << nodes << "}\n";
+    return file;
+  };
+  const std::string job = job_on("4"), out = folder / "out";
   const auto step = [&](const std::string& words) {
     return json_of(cli, words).at("step_seconds").get<double>();
   };
@@ -265,22 +276,14 @@ TEST_CASE("a measured network is that of its machine and nodes, whoever asks", "
   const std::string other = " --nodes 4 --instance hgx-h100-80gb" + strategy;
   CHECK(step("simulate " + job + other) == step("simulate llama3-8b" + other));
   CHECK(step("simulate " + job + other) < 0.9 * measured);
-  const auto days = [&](const std::string& words) {
-    return json_of(cli, "whatif llama3-8b --tokens 1T --instances p5.48xlarge " + words)
-        .at("points")
-        .at(0)
-        .at("days");
-  };
-  CHECK(days("--nodes 4 --all-reduce-gbps 5") == days("--nodes 4 --all-reduce-gbps 5@4"));
+  CHECK(whatif_days(cli, "--nodes 4 --all-reduce-gbps 5") ==
+        whatif_days(cli, "--nodes 4 --all-reduce-gbps 5@4"));
   // A stated number holds, even that of the job; a folder's network whatever the machine is called.
   const std::string p5e = " --nodes 4 --instance p5e.48xlarge" + strategy;
   CHECK(step("simulate " + job + " --all-reduce-gbps 5" + p5e) ==
         step("simulate llama3-8b --all-reduce-gbps 5@4" + p5e));
   cli.refuse("a measurement is of one", "plan " + job + " --instance p5.48xlarge,p5e.48xlarge");
-  const std::string open = folder / "open.yaml";
-  std::ofstream(open) << "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\n"
-                         "cluster: {instance: p5.48xlarge, nodes: [4, 8], all_reduce_gbps: 5}\n";
-  cli.refuse("leaves its nodes open", "plan " + open + " --nodes 16");
+  cli.refuse("leaves its nodes open", "plan " + job_on("[4,8]") + " --nodes 16");
   cli.refuse("on how many of these nodes",
              "whatif llama3-8b --tokens 1T --nodes 4,8 --all-reduce-gbps 5 --instances p5.48xlarge");
   const json plan = json_of(cli, "plan " + job + " --target megatron --out " + out);
@@ -295,12 +298,6 @@ TEST_CASE("a measured network is that of its machine and nodes, whoever asks", "
 // Catches a spine that slows the plan of an ideal machine, where another is the best on it.
 TEST_CASE("whatif plans for the spine of its scenario", "[cli]") {
   Session cli;
-  const auto days = [&](const std::string& words) {
-    return json_of(cli, "whatif llama3-8b --tokens 1T --nodes 8 --instances p5.48xlarge " + words)
-        .at("points")
-        .at(0)
-        .at("days");
-  };
-  CHECK(days("--scenario spine=0.05").get<double>() ==
-        Approx(days("--set oversubscription=20").get<double>()));
+  CHECK(whatif_days(cli, "--nodes 8 --scenario spine=0.05") ==
+        Approx(whatif_days(cli, "--nodes 8 --set oversubscription=20")));
 }

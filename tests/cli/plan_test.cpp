@@ -268,11 +268,12 @@ TEST_CASE("a measured all-reduce that the network cannot carry", "[cli]") {
   cli.refuse("is more than 2 nodes of p5.48xlarge can reach, about [0-9.]+ GB/s$",
              simulate + "--all-reduce-gbps 4000 --set oversubscription=8");
   cli.write("large.txt", nccl_sample());
-  cli.refuse("large.txt:26:[0-9]+: 187.5 GB/s is more than .* oversubscription of 8",
+  cli.refuse("large.txt:26:[0-9]+: busbw: 187.5 GB/s is more than .* oversubscription of 8",
              simulate + "--measured $work/large.txt --set oversubscription=8");
   cli.write("small.txt", nccl_ranks(2, "NVIDIA H100 80GB HBM3") + nccl_heading() + nccl_row(1 << 20, 60, 60) +
                              nccl_row(1 << 22, 80, 80) + nccl_end());
-  cli.refuse("small.txt:25:[0-9]+: rows of 4 MiB are too small", simulate + "--measured $work/small.txt");
+  cli.refuse("small.txt:25:[0-9]+: busbw: rows of 4 MiB are too small",
+             simulate + "--measured $work/small.txt");
   cli.write("apart.txt", nccl_sample() + nccl_ranks(2, "NVIDIA H100 80GB HBM3") + nccl_heading() +
                              nccl_row(1 << 30, 21000, 21000) + nccl_end());
   cli.expect(0, "as measured: 134.1 GB/s", simulate + "--measured $work/apart.txt");
