@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "models/collective/measured_network.h"
 #include "models/step/step.h"
 #include "topology/chip_graph.h"
@@ -89,13 +91,13 @@ class Problem {
     return j;
   }
 
-  /// Normal equations a d = b of an iteration at x, without the runs of a source ("": of none).
+  /// Normal equations a d = b of an iteration at x, without the runs marked in `without` (empty: with all).
   std::pair<Matrix, Vector> equations(const Vector& x, const Vector& e, const Matrix& j,
-                                      const std::string& without = "") const {
+                                      const std::vector<bool>& without = {}) const {
     Matrix a = Matrix::Zero(x.size(), x.size());
     Vector b = Vector::Zero(x.size());
     for (Eigen::Index r = 0; r < e.size(); ++r) {
-      const bool out = !without.empty() && runs_[at(r)].source == without;
+      const bool out = !without.empty() && without[at(r)];
       if (out || !std::isfinite(e[r]) || !j.row(r).allFinite()) continue;
       const double z = e[r] / kScale,
                    w = weight_[at(r)] * (kFreedom + 1) / (kFreedom + z * z) / (kScale * kScale);
@@ -181,17 +183,31 @@ Vector solved(const std::pair<Matrix, Vector>& equations) {
   return most > kMostStep ? Vector(d * (kMostStep / most)) : d;
 }
 
-/// Errors with each source predicted by a fit to the others, linearised around x.
+std::string source_of(const GpuRun& run) {
+  return run.source;
+}
+
+std::string network_of(const GpuRun& run) {
+  return fmt::format("{} layers of {}", run.job.architecture.layers, run.job.architecture.hidden);
+}
+
+/// Errors with the runs of each group, those of one name, predicted by a fit to all others, linearised around x.
 Vector left_out(const Problem& problem, const Vector& x, const Vector& e, const Matrix& j,
-                const GpuFitPlan& plan) {
+                std::string (*name_of)(const GpuRun&)) {
   constexpr int kIterations = 4;
+  std::map<std::string, std::vector<bool>> groups;
+  for (std::size_t i = 0; i < problem.runs().size(); ++i) {
+    std::vector<bool>& group = groups[name_of(problem.runs()[i])];
+    group.resize(problem.runs().size());
+    group[i] = true;
+  }
   Vector out = e;
-  for (const GpuFitPlan::Source& s : plan.sources) {
+  for (const auto& [name, group] : groups) {
     Vector d = Vector::Zero(x.size());
-    for (int k = 0; k < kIterations; ++k) d += solved(problem.equations(x + d, e + j * d, j, s.name));
+    for (int k = 0; k < kIterations; ++k) d += solved(problem.equations(x + d, e + j * d, j, group));
     const Vector whole = e + j * d;
-    for (std::size_t i = 0; i < problem.runs().size(); ++i) {
-      if (problem.runs()[i].source == s.name) out[index(i)] = whole[index(i)];
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (group[i]) out[index(i)] = whole[index(i)];
     }
   }
   return out;
@@ -202,20 +218,23 @@ std::pair<double, double> median_and_mean(const std::vector<double>& v) {
   return {median(v), std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size())};
 }
 
+/// Errors `e` of the fit, and of those without each run's source and without its network.
 std::vector<GpuFitErrors> errors_of(const Problem& problem, const GpuFitPlan& plan, const Vector& e,
-                                    const Vector& out) {
+                                    const Vector& no_source, const Vector& no_network) {
   std::vector<GpuFitErrors> all;
   for (const GpuFitPlan::Source& s : plan.sources) {
-    std::vector<double> fitted, left;
+    std::vector<double> fitted, without_source, without_network;
     for (std::size_t i = 0; i < problem.runs().size(); ++i) {
       if (problem.runs()[i].source != s.name) continue;
       if (!std::isfinite(e[index(i)])) continue;
       fitted.push_back(std::abs(std::expm1(e[index(i)])));
-      left.push_back(std::abs(std::expm1(out[index(i)])));
+      without_source.push_back(std::abs(std::expm1(no_source[index(i)])));
+      without_network.push_back(std::abs(std::expm1(no_network[index(i)])));
     }
     const auto [median, mean] = median_and_mean(fitted);
-    const auto [left_median, left_mean] = median_and_mean(left);
-    all.push_back({s.name, fitted.size(), median, mean, left_median, left_mean});
+    const auto [left_median, left_mean] = median_and_mean(without_source);
+    const auto [new_median, new_mean] = median_and_mean(without_network);
+    all.push_back({s.name, fitted.size(), median, mean, left_median, left_mean, new_median, new_mean});
   }
   return all;
 }
@@ -279,7 +298,8 @@ GpuFit fit_gpu(std::vector<GpuRun> runs, const GpuFitPlan& plan, models::Profile
     if (d.cwiseAbs().maxCoeff() < kConverged) break;
   }
   e = problem.errors(x);
-  fit.errors = errors_of(problem, plan, e, left_out(problem, x, e, j, plan));
+  fit.errors = errors_of(problem, plan, e, left_out(problem, x, e, j, source_of),
+                         left_out(problem, x, e, j, network_of));
   for (Eigen::Index i = 0; i < x.size(); ++i) {
     FittedGpuParameter& p = all[at(i)];
     p.value = {p.prior.median * std::exp(x[i]), sd[i], ""};

@@ -63,11 +63,13 @@ struct FittedGpuParameter {
   double moved = 0;
 };
 
-/// Errors of a source: of |predicted / measured - 1|, and the same with all its rows left out.
+/// Errors of a source: of |predicted / measured - 1|, and the same by fits without its rows, and without the rows of
+/// each row's network (layers and hidden size), whatever their source.
 struct GpuFitErrors {
   std::string source;
   std::size_t rows = 0;
   double median = 0, mean = 0, left_out_median = 0, left_out_mean = 0;
+  double without_network_median = 0, without_network_mean = 0;
 };
 
 struct GpuFit {

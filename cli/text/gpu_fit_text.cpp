@@ -12,8 +12,8 @@ namespace trnplan::cli {
 
 namespace {
 
-std::string in_percent(double share) {
-  return fmt::format("{:.1f}", 100 * share);
+std::string in_percent(double median, double mean) {
+  return fmt::format("{:.1f} / {:.1f}", 100 * median, 100 * mean);
 }
 
 std::string parameters(const calibrate::GpuFit& fit, int width) {
@@ -28,13 +28,14 @@ std::string parameters(const calibrate::GpuFit& fit, int width) {
 }
 
 std::string errors(const calibrate::GpuFit& fit, int width) {
-  Table table({{"source", true}, {"rows"}, {"median %"}, {"mean %"}, {"left out, median %"}, {"mean %"}});
+  Table table({{"source", true}, {"rows"}, {"median / mean %"}, {"without source"}, {"without network"}});
   for (const calibrate::GpuFitErrors& e : fit.errors) {
     if (e.rows == 0)
-      table.row({printable(e.source, 40), "0", "-", "-", "-", "-"});
+      table.row({printable(e.source, 40), "0", "-", "-", "-"});
     else
-      table.row({printable(e.source, 40), fmt::to_string(e.rows), in_percent(e.median), in_percent(e.mean),
-                 in_percent(e.left_out_median), in_percent(e.left_out_mean)});
+      table.row({printable(e.source, 40), fmt::to_string(e.rows), in_percent(e.median, e.mean),
+                 in_percent(e.left_out_median, e.left_out_mean),
+                 in_percent(e.without_network_median, e.without_network_mean)});
   }
   return table.text(width);
 }
@@ -49,7 +50,9 @@ std::string gpu_fit_text(const calibrate::GpuFit& fit, bool from_shipped, int wi
           ? fmt::format("one iteration from its values moves no parameter by more than {:.2f} log-sd", most)
           : fmt::format("fitted from {} in {} iterations", printable(fit.prior, 40), fit.iterations);
   return fmt::format("{}, {} rows: {}.\n\n", printable(fit.profile, 40), fit.rows, how) +
-         parameters(fit, width) + "\n" + errors(fit, width) + "left out: by a fit to the other sources\n";
+         parameters(fit, width) + "\n" + errors(fit, width) +
+         "without source: by a fit to the other sources\n"
+         "without network: by a fit to no row of the same layers and hidden size\n";
 }
 
 }  // namespace trnplan::cli

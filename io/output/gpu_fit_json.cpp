@@ -36,7 +36,10 @@ const Record<GpuFitErrors>& record() {
        {"median", &E::median},
        {"mean", &E::mean},
        {"left_out_median", &E::left_out_median, "by a fit to the other sources, linearised"},
-       {"left_out_mean", &E::left_out_mean}});
+       {"left_out_mean", &E::left_out_mean},
+       {"without_network_median", &E::without_network_median,
+        "by a fit without all rows of the same layers and hidden size, linearised"},
+       {"without_network_mean", &E::without_network_mean}});
   return described;
 }
 

@@ -1112,6 +1112,8 @@ class GpuFitErrors(Record):
     mean: float
     left_out_median: float
     left_out_mean: float
+    without_network_median: float
+    without_network_mean: float
 
 @dataclass(frozen=True, repr=False)
 class GpuFitResult(Record):
