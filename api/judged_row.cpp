@@ -17,7 +17,7 @@ void take_memory(const planner::Judgement& j, ScoredRow& row, const models::Prof
                  calibrate::RowMemory memory) {
   if (!j.memory || !memory.known) return;
   const models::StageMemory& stage = memory.first_stage ? j.memory->stages.front() : j.memory->worst();
-  row.predicted_memory = models::held_by(stage, profile, memory.held).value;
+  row.predicted_memory = models::held_by(stage, profile, memory.held, j.memory->limit).value;
   row.fit_probability = j.memory->fit_probability;
 }
 

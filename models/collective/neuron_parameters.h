@@ -1,6 +1,6 @@
 // Parameters of collectives on Neuron: shares of published bandwidths, and latencies. The shares of a core's
 // own memory and DMA belong to the device (models/device/neuron_core_parameters.h). Sources and values:
-// docs/models.md, "Parameters".
+// catalog/profiles.
 #pragma once
 
 #include "models/parameters/parameter.h"

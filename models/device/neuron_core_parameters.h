@@ -1,5 +1,5 @@
 // Parameters of a NeuronCore: shares of published rates that its engines, HBM and DMA reach, and the cost of
-// a layer besides its operators. Sources and values: docs/models.md, "Parameters".
+// a layer besides its operators. Sources and values: catalog/profiles.
 #pragma once
 
 #include "models/parameters/parameter.h"

@@ -330,6 +330,10 @@ class Framework {
   /// True if the allocator's pool is fragmented by tensors of unlike sizes: whole ones that come and go between
   /// those that tensor parallel divides and autograd keeps. Otherwise blocks are alike, or segments expand.
   [[nodiscard]] virtual bool mixes_sizes(const Strategy& s) const { return s.tensor_parallel > 1; }
+  /// True if the host launches far ahead of the device, so that whole activations, freed after collectives that the
+  /// device has yet to run, wait in the allocator's pool; absent if no published run tells. The pool gives them back
+  /// before an allocation fails (c10/cuda/CUDACachingAllocator.cpp, synchronize_and_free_events).
+  [[nodiscard]] virtual std::optional<bool> queues_collectives(const Strategy&) const { return std::nullopt; }
   /// True if a shard of a weight is whole rows, so that those of its first dimension are rounded up to a multiple of
   /// the ranks. Otherwise weights are cut as flat buffers, and nothing is rounded.
   [[nodiscard]] virtual bool shards_rows() const { return true; }

@@ -1,5 +1,5 @@
 // Parameters of any training loop: the cost of starting its graphs and buckets. Sources and values:
-// docs/models.md, "Parameters".
+// catalog/profiles.
 #pragma once
 
 #include "models/parameters/parameter.h"

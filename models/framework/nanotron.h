@@ -53,6 +53,10 @@ class Nanotron : public Nxd {
     return machine.accelerator == topology::Accelerator::gpu;
   }
   bool recomputes_classes() const override { return false; }
+  /// False where the host sleeps between polls.
+  std::optional<bool> queues_collectives(const Strategy& s) const override {
+    return s.tensor_parallel > 1 && !options_.polls;
+  }
   bool shards_rows() const override { return false; }  // optim/zero.py, slices of flat parameters
   bool runs(Schedule schedule) const override { return schedule == Schedule::one_f_one_b; }
   bool has_flash_attention(const Architecture&) const override { return true; }

@@ -269,10 +269,16 @@ double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& 
   return probability_of(m, decisive_of(m, doubt_of(m, profile, extra_log_sd), limit).reliability);
 }
 
-Bytes held_by(const StageMemory& m, const Profile& profile, HeldMemory what) {
+Bytes held_by(const StageMemory& m, const Profile& profile, HeldMemory what, Bytes limit) {
   const Bytes tensors = m.peak() - m.runtime;
   if (what == HeldMemory::allocated) return tensors;
-  const Bytes pool = m.pooled ? fragmentation_of(m, profile).median * tensors : tensors;
+  Bytes pool = tensors;
+  if (m.pooled && m.queued) {
+    const Bytes whole = profile[common::fragmentation] * tensors;
+    pool = std::max(whole, std::min(whole + *m.queued, limit - m.runtime));
+  } else if (m.pooled) {
+    pool = fragmentation_of(m, profile).median * tensors;
+  }
   return what == HeldMemory::reserved ? pool : pool + m.runtime;
 }
 

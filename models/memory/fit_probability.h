@@ -78,8 +78,10 @@ struct FitPoint {
 /// max_memory_reserved, its pool; and what nvidia-smi shows, with what the device holds outside the pool.
 enum class HeldMemory { allocated, reserved, device };
 
-/// The median of one of them at the peak. Without a pool all tensors count as they are.
-[[nodiscard]] Bytes held_by(const StageMemory& m, const Profile& profile, HeldMemory what);
+/// The median of one of them at the peak of a run on a device of `limit` bytes. Without a pool all tensors count as
+/// they are. A pool has, where StageMemory::queued is known, fragmentation times the tensors and what is queued, but no
+/// more than the device leaves it; else fragmentation or mixed_fragmentation times the tensors.
+[[nodiscard]] Bytes held_by(const StageMemory& m, const Profile& profile, HeldMemory what, Bytes limit);
 
 /// P(all instants of the stage <= limit).
 [[nodiscard]] double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile,

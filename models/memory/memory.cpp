@@ -11,6 +11,7 @@
 #include "models/framework/partition.h"
 #include "models/memory/fit_probability.h"
 #include "models/memory/stage_memories.h"
+#include "models/parameters/allocator_parameters.h"
 #include "units/index.h"
 
 namespace trnplan::models {
@@ -346,6 +347,12 @@ struct StageMemories::Shared {
     all.one_graph = framework->launches(s).backward == Launch::none;
     all.pooled = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
     all.mixed = all.pooled && framework->mixes_sizes(s);
+    all.queued.reset();
+    if (const auto queues = framework->queues_collectives(s); queues && all.pooled) {
+      const bool held_up =
+          s.pipeline_parallel == 1 && profile.network && profile.network->call_per_rank.value > 0;
+      all.queued = Bytes(*queues && !held_up ? profile[allocator::queued_tensors] * width.gathered : 0.0);
+    }
     all.runtime = Bytes(profile[common::runtime_reserve]);
     all.per_layer = Bytes(layer.kept);
     all.per_pass = Bytes(0);
@@ -507,6 +514,14 @@ Memory memory_of(const Job& job, const Strategy& s, const Profile& profile) {
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
     memory.stages.push_back(
         of_stage.of(stage, layers_of_stage(parts, s, stage), residency_of(parts, s, m, stage)));
+  }
+  for (StageMemory& one : memory.stages) {
+    const bool longest =
+        s.pipeline_parallel > 1 &&
+        std::all_of(memory.stages.begin(), memory.stages.end(), [&](const StageMemory& other) {
+          return other.stage == one.stage || other.layers < one.layers;
+        });
+    if (longest && one.queued) one.queued = Bytes(0);
   }
   memory.fit_probability = fit_distribution(memory, profile).probability;
   return memory;

@@ -1,4 +1,4 @@
-// Parameter of the memory allocator of GPUs, in addition to those of all machines
+// Parameters of the memory allocator of GPUs, in addition to those of all machines
 // (models/parameters/common_parameters.h, fragmentation).
 #pragma once
 
@@ -15,8 +15,17 @@ inline constexpr ParameterInfo kParameters[] = {
          "divides share segments that do not expand; fragmentation otherwise",
      .sign = TimeSign::none,
      .when_absent = 1},
+    {.place = 49,
+     .name = "queued_tensors",
+     .unit = "1",
+     .meaning =
+         "activations of a whole micro-batch whose memory, though freed, waits for collectives, where the "
+         "host launches as far ahead of the device as CUDA lets it",
+     .sign = TimeSign::none,
+     .when_absent = 1e-30},
 };
 
 inline constexpr Parameter mixed_fragmentation = parameter_of(kParameters, "mixed_fragmentation");
+inline constexpr Parameter queued_tensors = parameter_of(kParameters, "queued_tensors");
 
 }  // namespace trnplan::models::allocator

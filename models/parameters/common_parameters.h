@@ -1,5 +1,5 @@
 // Parameters of every kind of machine: the host, the nodes' pace, memory and the unexplained spread. Sources
-// and values: docs/models.md, "Parameters".
+// and values: catalog/profiles.
 #pragma once
 
 #include "models/parameters/parameter.h"

@@ -23,7 +23,7 @@ std::string_view to_string(Resource r);
 
 /// The most places that a schema may have. Sums by parameter are arrays of this length, so raise it only when
 /// a schema needs more.
-inline constexpr std::size_t kMostParameters = 49;
+inline constexpr std::size_t kMostParameters = 50;
 
 /// The effect of a parameter on time.
 enum class TimeSign : signed char { share = -1, none = 0, length = 1 };

@@ -1,6 +1,7 @@
 // Differences between the training loops of GPUs and NxD's.
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,8 +10,10 @@
 #include "models/device/gpu_parameters.h"
 #include "models/framework/framework.h"
 #include "models/framework/partition.h"
+#include "models/memory/fit_probability.h"
 #include "models/memory/memory.h"
 #include "models/operators/operators.h"
+#include "models/parameters/allocator_parameters.h"
 #include "models/parameters/common_parameters.h"
 #include "models/step/step.h"
 #include "models/step/step_bound.h"
@@ -455,6 +458,44 @@ TEST_CASE("a micro-batch in flight keeps the message it sent, or not", "[models]
   };
   CHECK(kept("nanotron") == Bytes(2.0 * 8192 * 4096 / 4));
   CHECK(kept("megatron") == Bytes(0));
+}
+
+// Catches: a queue where the host sleeps, where each call holds it up, or on the slowest stage, and a pool larger than
+// the device. Llama-3 8B, 8192 tokens: an activation of the whole micro-batch has 2 x 8192 x 4096 bytes.
+TEST_CASE("activations wait for collectives where the host is ahead of the device", "[models][memory]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  job.cluster.instance = gpu_machine();
+  Profile profile = gpu_profile();
+  profile.value(allocator::queued_tensors) = {50, 0.2, "made up"};
+  profile.value(common::fragmentation) = {1.1, 0.05, "made up"};
+  const auto stages = [&](const std::string& layout) {
+    return memory_of(job, strategy_of(job, layout), profile).stages;
+  };
+  const StageMemory m = stages("tp=8,framework=nanotron").front();
+  const Bytes waiting(50 * 2.0 * 8192 * 4096), tensors = m.peak() - m.runtime;
+  CHECK(m.queued == waiting);
+  const auto reserved = [&](Bytes limit) { return held_by(m, profile, HeldMemory::reserved, limit); };
+  CHECK(reserved(gibibytes(80)).value == Approx((1.1 * tensors + waiting).value));
+  CHECK(reserved(m.runtime + 1.1 * tensors + Bytes(1e9)).value == Approx(1.1 * tensors.value + 1e9));
+  CHECK(reserved(m.runtime).value == Approx(1.1 * tensors.value));
+  CHECK(held_by(m, profile, HeldMemory::allocated, gibibytes(80)) == tensors);
+
+  CHECK(stages("tp=8,framework=nanotron-polling").front().queued == Bytes(0));
+  CHECK(stages("tp=1,framework=nanotron").front().queued == Bytes(0));
+  CHECK_FALSE(stages("tp=8,framework=megatron").front().queued);
+  // The head costs as much as two layers and more: 17 and 15 of 32, and 9, 9, 8 and 6.
+  const std::vector<StageMemory> two = stages("tp=4,pp=2,framework=nanotron");
+  REQUIRE(two[0].layers > two[1].layers);
+  CHECK(two[0].queued == Bytes(0));
+  CHECK(two[1].queued == waiting);
+  const std::vector<StageMemory> four = stages("tp=2,pp=4,framework=nanotron");
+  REQUIRE(four[0].layers == four[1].layers);
+  CHECK(four[0].queued == waiting);
+
+  profile.network.emplace();
+  profile.network->call_per_rank = Seconds(1e-4);
+  CHECK(stages("tp=8,framework=nanotron").front().queued == Bytes(0));
+  CHECK(stages("tp=2,pp=4,framework=nanotron").front().queued == waiting);
 }
 
 // Weights 2, fp32 sums 4, and 2 in the buckets of DistributedDataParallel, which neither a single replica nor

@@ -154,8 +154,8 @@ TEST_CASE("a pool's fragmentation counts for its states, with the tails of Stude
   const FitTest test(0.8, p);
   CHECK(test.fits(m, Bytes(held * std::exp(0.05))));
   CHECK_FALSE(test.fits(m, Bytes(held * std::exp(0.048))));
-  CHECK(held_by(m, p, HeldMemory::allocated) == Bytes(14 * kGiB));
-  CHECK(held_by(m, p, HeldMemory::reserved).value == Approx(held));
+  CHECK(held_by(m, p, HeldMemory::allocated, Bytes(80 * kGiB)) == Bytes(14 * kGiB));
+  CHECK(held_by(m, p, HeldMemory::reserved, Bytes(80 * kGiB)).value == Approx(held));
 }
 
 TEST_CASE("the worst stage and instant decide", "[models][memory]") {
