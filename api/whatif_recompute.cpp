@@ -118,17 +118,25 @@ JsonValue reliability_part(const planner::Reliability& r) {
   return all;
 }
 
-/// Weight, logarithm of the step and its sd in each state of the network, by point; none where there is one state.
+/// Weight, logarithm of the step and its sd below and above in each state of the network, by point.
 JsonValue states_part(const planner::WhatIfResult& r) {
   JsonValue all = JsonValue::List();
   for (const planner::WhatIfPoint& p : r.points) {
     JsonValue states = JsonValue::List();
-    if (p.plan && p.plan->report.slow) {
+    if (p.plan) {
       for (const models::MixturePart& part : models::mixture_of(p.plan->report))
-        states.add(JsonValue::List{part.weight, part.mean, part.sd});
+        states.add(JsonValue::List{part.weight, part.mean, part.sd, part.sd_above});
     }
     all.add(std::move(states));
   }
+  return all;
+}
+
+/// Mean and sd of each slice of half a normal.
+JsonValue slices_part() {
+  JsonValue all = JsonValue::List();
+  for (const models::NormalSlice& slice : models::slices_above())
+    all.add(JsonValue::List{slice.mean, slice.sd});
   return all;
 }
 
@@ -218,6 +226,7 @@ JsonValue recompute_part(const WhatIfRequest& o, const std::vector<std::string>&
                             {"standing_draws", planner::kStandingDraws},
                             {"standing_seed", planner::kStandingSeed},
                             {"own_log_sd", planner::kOwnLogSd},
+                            {"slices", slices_part()},
                             {"ninety_z", kNinetyPercent},
                             {"sure_z", normal_quantile(planner::kSureRun)}});
 }

@@ -155,7 +155,10 @@ const Record<ShownPoint>& record() {
         "median of the draws ([models.md](models.md#goodput))"},
        {"goodput_90", of_goodput([](const GoodputEstimate& g) { return pair_of(g.goodput_90); })},
        {"uptime", of_goodput(&GoodputEstimate::uptime), "likewise"},
-       {"days", of_run(&days), "likewise; if tokens are asked for, the time that deadline and budget leave"},
+       {"days", of_run(&days),
+        "median of the run, up to a few percent above tokens / (`tokens_per_second` x `goodput`); if tokens "
+        "are asked "
+        "for, the time that deadline and budget leave"},
        {"days_90", of_run(&days_90)},
        {"usd", of_answer(&RunAnswer::usd), "of `days`; `null` when no price of a node is known or stated"},
        {"usd_unused", of_answer([](const RunAnswer& run) {

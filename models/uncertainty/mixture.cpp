@@ -1,7 +1,9 @@
 #include "models/uncertainty/mixture.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 
 #include "units/normal.h"
 
@@ -47,9 +49,42 @@ double mixture_quantile(const Mixture& parts, double p) {
   }
 }
 
+/// Between the quantiles a < b of a slice of probability 1 / n: mean (phi(a) - phi(b)) n, mean square
+/// 1 + (a phi(a) - b phi(b)) n.
+std::array<NormalSlice, kSlices> slices_above() {
+  constexpr double kOfEach = 2.0 * kSlices;  // one over a slice's probability
+  std::array<NormalSlice, kSlices> all;
+  double a = 0;
+  for (std::size_t i = 0; i < kSlices; ++i) {
+    const bool last = i + 1 == kSlices;
+    const double b = last ? 0 : normal_quantile(0.5 + static_cast<double>(i + 1) / kOfEach);
+    const double at_a = normal_density(a), at_b = last ? 0 : normal_density(b);
+    const double mean = (at_a - at_b) * kOfEach, square = 1 + (a * at_a - b * at_b) * kOfEach;
+    all[i] = {mean, std::sqrt(std::max(0.0, square - mean * mean))};
+    a = b;
+  }
+  return all;
+}
+
+Mixture plus_halves(const Mixture& parts, double below, double above) {
+  if (below <= 0 && above <= 0) return parts;
+  static const std::array<NormalSlice, kSlices> slices = slices_above();
+  Mixture sum;
+  for (const MixturePart& p : parts) {
+    for (const NormalSlice& slice : slices) {
+      for (const double width : {-below, above}) {
+        const double sd = slice.sd * width;
+        sum.push_back({p.weight / (2.0 * kSlices), p.mean + slice.mean * width, std::hypot(p.sd, sd),
+                       std::hypot(p.sd_above, sd)});
+      }
+    }
+  }
+  return sum;
+}
+
 Mixture mixture_of(const StepReport& r) {
   const double mean = std::log(r.step.value);
-  if (!r.slow) return {{1, mean, one_state_sd(r)}};
+  if (!r.slow) return {{1, mean, std::log(r.step / r.low) / kNinetyPercent, one_state_sd(r)}};
   return {{1 - r.slow->probability, mean, r.slow->usual_log_sd},
           {r.slow->probability, std::log(r.slow->step.value), r.slow->log_sd}};
 }

@@ -5,6 +5,8 @@
 // is stated stays that of the usual state, by far the likeliest single value; a run's median is F^-1(0.5).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <vector>
 
 #include "models/report/step_report.h"
@@ -25,6 +27,18 @@ using Mixture = std::vector<MixturePart>;
 
 /// F^-1(p), 0 < p < 1, by bisection to the last digits of a double. Requires: parts. Cost: 1e2 values of F.
 [[nodiscard]] double mixture_quantile(const Mixture& parts, double p);
+
+/// One of the slices of equal probability above the mean of a standard normal: its mean and sd.
+struct NormalSlice {
+  double mean = 0, sd = 0;
+};
+inline constexpr std::size_t kSlices = 8;
+[[nodiscard]] std::array<NormalSlice, kSlices> slices_above();
+
+/// The sum of a variable with that mixture and an independent one of median 0, of two halves of a normal with the sds
+/// `below` and `above`: each part once for each slice of the halves, moved by its mean and widened by its sd. The median
+/// lies above the sum of both medians where `above` is the wider. Unchanged where both are 0.
+[[nodiscard]] Mixture plus_halves(const Mixture& parts, double below, double above);
 
 /// Distribution of the logarithm of the step, in s: one part, or one for each state of the network.
 [[nodiscard]] Mixture mixture_of(const StepReport& report);

@@ -103,16 +103,16 @@ RunForecast forecast_of(const models::StepReport& step, const GoodputEstimate& g
     return narrow > 0 ? std::log(wide / narrow) : kInfinity;
   };
   const double better = width(g.goodput_90.high, g.goodput), worse = width(g.goodput, g.goodput_90.low);
-  RunForecast f{step.tokens_per_second * g.goodput,
-                std::hypot(width(step.step.value, step.low.value), better),
-                std::hypot(width(step.high.value, step.step.value), worse),
-                {}};
-  if (!step.slow || !(f.tokens_per_second > 0) || !(worse < kInfinity)) return f;
-  const double tokens = f.tokens_per_second * step.step.value;  // of a step, less what failures cost
-  for (const models::MixturePart& part : models::mixture_of(step)) {
-    const auto with = [&](double width) { return std::hypot(part.sd, width / kNinetyPercent); };
-    f.states.push_back({part.weight, part.mean - std::log(tokens), with(better), with(worse)});
-  }
+  const double faster = width(step.step.value, step.low.value),
+               slower = width(step.high.value, step.step.value);
+  RunForecast f{
+      step.tokens_per_second * g.goodput, std::hypot(faster, better), std::hypot(slower, worse), {}};
+  if (!(f.tokens_per_second > 0) || !(std::max({better, worse, faster, slower}) < kInfinity)) return f;
+  const double tokens =
+      std::log(f.tokens_per_second * step.step.value);  // of a step, less what failures cost
+  models::Mixture steps = models::mixture_of(step);
+  for (models::MixturePart& part : steps) part.mean -= tokens;
+  f.states = models::plus_halves(steps, better / kNinetyPercent, worse / kNinetyPercent);
   const double median = models::mixture_quantile(f.states, 0.5);
   f.tokens_per_second = std::exp(-median);
   f.shorter = median - models::mixture_quantile(f.states, 0.05);

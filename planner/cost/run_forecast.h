@@ -1,12 +1,13 @@
 // Forecast of a whole run of one plan on its cluster, with failures and checkpoints: any two of tokens, time
 // and money give the third, at the median and with a probability.
 //
-//   rate = tokens per second x goodput
-//   time(q) = tokens / rate x exp(z(q) w / z(0.95)),   tokens(q) = rate x time x exp(-z(q) w / z(0.95))
+//   time(q) = tokens / rate x exp(x(q)),   tokens(q) = rate x time x exp(-x(q))
 //
-// z is the quantile of the standard normal distribution. w is the logarithmic half-width of the 90 % interval
-// on the side of q: sqrt(a^2 + b^2), with a of the step and b of the goodput. Tokens that are reached in a
-// time with probability q need that time with probability q. A budget buys the time budget / (USD an hour).
+// x(q) is the quantile of log(step / median step) + log(median goodput / goodput): of the step a log-normal, or one for
+// each state of a network that was not measured, of the goodput two halves of a normal with its widths. rate is tokens
+// per second x goodput at the medians, moved to the median of the sum: runs that fail often are longer than that.
+// Tokens that are reached in a time with probability q need that time with probability q. A budget buys the time
+// budget / (USD an hour).
 #pragma once
 
 #include <algorithm>
@@ -21,12 +22,13 @@
 
 namespace trnplan::planner {
 
-/// Log-normal distribution around the median, with one width below it and one above; where the network was not
-/// measured, a mixture of such over its states, as the step is (models/uncertainty/mixture.h).
+/// Distribution of the seconds of a token of a run, with failures.
 struct RunForecast {
-  double tokens_per_second = 0;    ///< median, with failures
-  double shorter = 0, longer = 0;  ///< w above, of the time; of a mixture from its median to 5 and 95 %
-  models::Mixture states;          ///< of the log of a token's seconds over the network's states; empty: one
+  double tokens_per_second = 0;  ///< median
+  double shorter = 0,
+         longer =
+             0;  ///< logarithms of the median over the 5th percentile of the time, and of the 95th over it
+  models::Mixture states;  ///< of the logarithm of a token's seconds; empty where the run makes no progress
 
   /// Time and tokens that are reached with `probability`, strictly between 0 and 1.
   Seconds time_of(double tokens, double probability = 0.5) const;

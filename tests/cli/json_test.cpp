@@ -104,7 +104,10 @@ TEST_CASE("the numbers of whatif follow from each other", "[cli]") {
     }
     nodes.push_back(p.at("nodes"));
     const double days = p.at("days"), usd = p.at("usd"), goodput = p.at("goodput"), uptime = p.at("uptime");
-    CHECK(near(days, 1e12 / p.at("tokens_per_second").get<double>() / goodput / 86400));
+    // Runs with more failures are more than as much longer: the median lies above that of both medians.
+    const double of_medians = 1e12 / p.at("tokens_per_second").get<double>() / goodput / 86400;
+    CHECK(days > of_medians);
+    CHECK(days < 1.01 * of_medians);
     CHECK(near(usd, days * 24 * (nodes.back() * 21.5 + 5)));
     CHECK(p.at("days_90").at(0) < days);
     CHECK(p.at("days_90").at(1) > days);

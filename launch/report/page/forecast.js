@@ -60,14 +60,26 @@ const normalQuantile = (p) => bisected(-10, 10, (z) => normalProbability(z) < p)
 // Probability that the logarithm of a token's seconds is at most x, and the x of a probability.
 function probabilityIn(states, x) {
   return states.reduce((sum, s) => {
-    const distance = x - s.logTime, width = distance > 0 ? s.longer : s.shorter;
-    return sum + s.weight * (width > 0 ? normalProbability(distance / width * R.ninety_z) : distance >= 0 ? 1 : 0);
+    const distance = x - s.logTime, sd = distance > 0 ? s.above : s.below;
+    return sum + s.weight * (sd > 0 ? normalProbability(distance / sd) : distance >= 0 ? 1 : 0);
   }, 0);
 }
 function quantileIn(states, p) {
-  const low = Math.min(...states.map((s) => s.logTime - 8 * s.shorter - 1));
-  const high = Math.max(...states.map((s) => s.logTime + 8 * s.longer + 1));
+  const low = Math.min(...states.map((s) => s.logTime - 12 * s.below - 1));
+  const high = Math.max(...states.map((s) => s.logTime + 12 * s.above + 1));
   return bisected(low, high, (x) => probabilityIn(states, x) < p);
+}
+
+// The same with an independent variable added that has a normal's halves with these sds, by slices of them.
+function plusHalves(states, below, above) {
+  if (!(below > 0) && !(above > 0)) return states;
+  const weight = 1 / (2 * R.slices.length);
+  return states.flatMap((s) => R.slices.flatMap(([mean, sd]) => [-below, above].map((width) => ({
+    weight: s.weight * weight,
+    logTime: s.logTime + mean * width,
+    below: Math.hypot(s.below, sd * width),
+    above: Math.hypot(s.above, sd * width)
+  }))));
 }
 
 // Time and tokens of a run that are reached with a probability, given as the standard deviations `z`.
@@ -148,13 +160,12 @@ function forecastOf(p, g) {
     longer: Math.hypot(width(high, p.step_seconds), worse),
     states: []
   };
-  const steps = R.states[data.points.indexOf(p)];  // [weight, log of the step, its sd] of each state of the network
-  if (steps.length === 0 || !(f.rate > 0) || !(worse < Infinity)) return f;
-  const tokens = Math.log(f.rate * p.step_seconds);
-  f.states = steps.map(([weight, mean, sd]) => {
-    const half = R.ninety_z * sd;
-    return {weight, logTime: mean - tokens, shorter: Math.hypot(half, better), longer: Math.hypot(half, worse)};
-  });
+  if (!(f.rate > 0) || !(Math.max(f.shorter, f.longer) < Infinity)) return f;
+  // Weight, logarithm of the step, its sd below and above in each state of the network.
+  const steps = R.states[data.points.indexOf(p)], tokens = Math.log(f.rate * p.step_seconds);
+  f.states = plusHalves(
+    steps.map(([weight, mean, below, above]) => ({weight, logTime: mean - tokens, below, above})), better / R.ninety_z,
+    worse / R.ninety_z);
   const median = quantileIn(f.states, 0.5);
   f.rate = Math.exp(-median);
   f.shorter = median - quantileIn(f.states, 0.05);

@@ -64,6 +64,20 @@ TEST_CASE("quantiles of a mixture are those of its integrated density", "[models
   CHECK(models::mixture_probability({{0.5, 0, 0}, {0.5, 1, 0}}, 0.5) == 0.5);
 }
 
+// Halves of one sd make a normal of the root of the squares. A half above alone, k times as wide as the normal it is
+// added to: P(sum <= 0) = 1/2 (1/2) + integral of phi(t) Phi(-k t) over t > 0 = 1/2 - atan(k) / (2 pi), 3/8 for k = 1.
+TEST_CASE("halves of a normal are added to a mixture", "[models]") {
+  const Mixture alone{{1, 3, 0.2}};
+  const Mixture even = models::plus_halves(alone, 0.15, 0.15);
+  for (const double p : {0.05, 0.3, 0.5, 0.95})
+    CHECK(models::mixture_quantile(even, p) == Approx(3 + 0.25 * normal_quantile(p)).margin(0.002));
+  for (const double k : {0.2, 1.0, 5.0}) {
+    const Mixture skewed = models::plus_halves({{1, 0, 0.1}}, 0, 0.1 * k);
+    CHECK(models::mixture_probability(skewed, 0) == Approx(0.5 - std::atan(k) / 6.283185307).margin(0.002));
+  }
+  CHECK(models::plus_halves(alone, 0, 0).size() == 1);
+}
+
 // 20 % slow by e^2, far apart: the 95th percentile of all is the 75th of the slow part, 2 + 0.6745 x 0.1, and
 // the 5th is the 6.25th of the usual one, -1.5341 x 0.1.
 TEST_CASE("the interval over two states is skewed to the slow side around the same median", "[models]") {
