@@ -50,6 +50,8 @@ struct Exchange {
   bool whole_tensors = false;
   /// True if the host copies each rank's piece of each tensor from the result by an operator of its own.
   bool in_pieces = false;
+  /// Bytes per parameter of layers, relative to `bytes`; their buckets have as many parameters as others.
+  double of_layers = 1;
 };
 
 /// Sharding in which weights are gathered unit by unit before they are used, and their gradients are reduced
@@ -58,6 +60,7 @@ struct Exchange {
 /// gathered at a time.
 struct UnitSharding {
   double gathered = 2, reduced = 4;  ///< bytes per parameter on the wire
+  double of_layers = 1;              ///< those gathered of layers, relative to `gathered`
   /// True if weights are dropped after the forward pass and gathered again for the backward pass.
   bool again = true;
   bool keeps_last = false;  ///< except that those of the last layer stay
@@ -334,6 +337,8 @@ class Framework {
   /// device has yet to run, wait in the allocator's pool; absent if no published run tells. The pool gives them back
   /// before an allocation fails (c10/cuda/CUDACachingAllocator.cpp, synchronize_and_free_events).
   [[nodiscard]] virtual std::optional<bool> queues_collectives(const Strategy&) const { return std::nullopt; }
+  /// True if the weights of layers can be stored and gathered in FP8 alone (Precision::fp8_param_gather).
+  [[nodiscard]] virtual bool stores_fp8_weights() const { return false; }
   /// True if a shard of a weight is whole rows, so that those of its first dimension are rounded up to a multiple of
   /// the ranks. Otherwise weights are cut as flat buffers, and nothing is rounded.
   [[nodiscard]] virtual bool shards_rows() const { return true; }

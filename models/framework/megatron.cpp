@@ -136,8 +136,10 @@ ScalarReduces Megatron::scalars(const Strategy&) const {
 
 std::optional<Exchange> Megatron::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, sharers(s), element_bytes(s.precision),
-                  Bytes(element_bytes(s.precision) * bucket_parameters(s))};
+  Exchange e{CollectiveOp::all_gather, sharers(s), element_bytes(s.precision),
+             Bytes(element_bytes(s.precision) * bucket_parameters(s))};
+  if (s.precision == Precision::fp8_param_gather) e.of_layers = 0.5;
+  return e;
 }
 
 }  // namespace trnplan::models

@@ -10,7 +10,8 @@
 //                reduced in fp32 during the last backward pass as soon as it is full
 //                (distributed/param_and_grad_buffer.py, distributed/distributed_data_parallel.py;
 //                overlap_grad_reduce)
-//   weights      gathered in place in 2 bytes. overlap_param_gather starts them during the next step's first
+//   weights      gathered in place in 2 bytes; with --fp8-param-gather those of layers in 1, in buffers of their own
+//                (distributed/param_and_grad_buffer.py, by the type of parameters). overlap_param_gather starts them during the next step's first
 //                forward; here they come after the optimizer without overlap: an upper bound
 //   context      two chunks of each rank, one from each end (core/utils.py, get_batch_on_this_cp_rank)
 //   states       2 weights, 4 gradients, 12 master weights and moments, the last divided by DP x CP with the
@@ -138,6 +139,7 @@ class Megatron final : public Nxd {
   bool keeps_fp8_weights() const override { return options_.keeps_fp8_weights; }
   bool balances_context() const override { return true; }
   /// Recipes set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (docs/performance-guide.md).
+  bool stores_fp8_weights() const override { return true; }
   bool mixes_sizes(const Strategy& s) const override {
     return !options_.expandable_segments && Nxd::mixes_sizes(s);
   }

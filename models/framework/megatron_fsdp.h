@@ -3,8 +3,9 @@
 // docs/performance-guide.md.
 //
 //   units        each decoder layer, and the root with embedding, final norm and head
-//   gathers      in bf16, the next unit's during the work on this one; dropped after the forward pass, as in
-//                ZeRO-3 (data_parallel_sharding_strategy optim_grads_params)
+//   gathers      in bf16, those of layers in FP8 with fp8_param_gather, the next unit's during the work on this
+//                one; dropped after the forward pass, as in ZeRO-3 (data_parallel_sharding_strategy
+//                optim_grads_params)
 //   reductions   of a unit's gradients in bf16 during the backward pass of the unit before
 //   kernels      Transformer Engine's, as in Megatron-Bridge; FP8 weights are cast again after each gather
 #pragma once
@@ -22,6 +23,7 @@ class MegatronFsdp final : public Fsdp {
               .loss = kBridgeOptions.loss,
               .attends_in_fp32 = false}) {}
   std::vector<Sharding> shardings() const override { return {Sharding::parameters}; }
+  bool stores_fp8_weights() const override { return true; }
   std::string_view attention() const override { return "transformer-engine"; }
   bool multiplies_in_tf32() const override { return true; }
   bool drops_unread() const override { return false; }

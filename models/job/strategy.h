@@ -18,8 +18,8 @@
 namespace trnplan::models {
 
 /// fp8: mixed_precision whose decoder layers multiply by their weights in FP8, on GPUs that can.
-/// fp8_param_gather: the same with weights stored in FP8 alone, as Megatron's --fp8-param-gather does; its gather
-/// is timed as that of fp8.
+/// fp8_param_gather: the same with those weights stored and gathered in FP8 alone, as Megatron's --fp8-param-gather
+/// does.
 enum class Precision { mixed_precision, autocast, bf16_sr, fp32, manual, fp8, fp8_param_gather };
 /// Names in the order of Precision, as NxDT spells them, and those in FP8, which NxDT lacks.
 inline constexpr auto kPrecisionNames = std::to_array<std::string_view>(

@@ -266,7 +266,7 @@ UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
   UnitBytes bytes;
   bytes.root = units->again ? units->gathered * root : 0;
   bytes.root_gradient = units->gathered * root;
-  bytes.layers = layer * (gradients + (units->again ? units->buffered * units->gathered : 0));
+  bytes.layers = layer * (gradients + (units->again ? units->buffered * units->gathered * units->of_layers : 0));
   return bytes;
 }
 

@@ -15,7 +15,7 @@ OperatorList LayerModel::embedding_forward() const {
   list.reserve(kOperatorsOfEnd);
   if (units_) {
     gather_weights(list, root_parameters_, false);
-    gather_weights(list, layer_parameters_, true);
+    gather_layer(list);
   }
   list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
   leave(list, "embedding output");
@@ -51,7 +51,7 @@ OperatorList LayerModel::head_forward() const {
 OperatorList LayerModel::head_backward() const {
   OperatorList list;
   list.reserve(kOperatorsOfEnd);
-  if (units_ && units_->again && !units_->keeps_last) gather_weights(list, layer_parameters_, true);
+  if (units_ && units_->again && !units_->keeps_last) gather_layer(list);
   list.push_back(memory("cross entropy", Category::compute, logit_bytes_.backward * tokens_ * vocabulary_));
   enter(list, "head input again");
   matmul_backward(list, "lm_head", tokens_, a_.hidden, vocabulary_);

@@ -255,7 +255,7 @@ constexpr std::size_t kOperatorsOfPass = 40;
 OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   OperatorList list;
   list.reserve(kOperatorsOfPass);
-  if (turn == LayerTurn::first || turn == LayerTurn::inner) gather_weights(list, layer_parameters_, true);
+  if (turn == LayerTurn::first || turn == LayerTurn::inner) gather_layer(list);
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   norm(list);
   attention_block(list);
@@ -401,7 +401,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   list.reserve(kOperatorsOfPass);
   if (turn == LayerTurn::inner || turn == LayerTurn::last) reduce_gradients(list, layer_parameters_);
   if (units_ && units_->again && (turn == LayerTurn::first || turn == LayerTurn::inner))
-    gather_weights(list, layer_parameters_, true);
+    gather_layer(list);
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   const RecomputeUnits again = framework_of(s_).recomputed(s_);
   const bool drops = framework_of(s_).drops_unread();

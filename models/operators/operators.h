@@ -140,6 +140,7 @@ class LayerModel {
   Operator reduce(std::string_view name, double bytes,
                   ProcessGroup process_group = ProcessGroup::tensor) const;
   void gather_weights(OperatorList& list, double parameters, bool background) const;
+  void gather_layer(OperatorList& list) const;
   void reduce_gradients(OperatorList& list, double parameters) const;
   /// Appends the wait for the slowest rank and the host's launches of a layer's pass but for those
   /// `before_counts` that wait_for_counts() put into it, with its `calls`.

@@ -15,6 +15,10 @@ void LayerModel::gather_weights(OperatorList& list, double parameters, bool back
                   .background = background});
 }
 
+void LayerModel::gather_layer(OperatorList& list) const {
+  if (units_) gather_weights(list, units_->of_layers * layer_parameters_, true);
+}
+
 /// Reduces to the shards, then over the ranks that have the same shard.
 void LayerModel::reduce_gradients(OperatorList& list, double parameters) const {
   if (!units_) return;

@@ -19,10 +19,11 @@ double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
 }
 
 /// Parameters that are exchanged together: of a layer of `layers` alike, or, with 0, of all else. Those of experts
-/// have a group of their own.
+/// have a group of their own. `in_layers` of `rest` are of layers.
 struct Exchanged {
   double rest, expert;
   int layers = 0;
+  double in_layers = 0;
 };
 
 /// Buckets of whole tensors that a layer closes, as a mean of `layers`, at least one: a bucket may begin in a layer
@@ -64,8 +65,14 @@ class EndCalls {
                {of.rest / shards, of.expert / shards});
   }
   void gather(std::vector<EndCall>& calls, const Exchanged& of) const {
-    if (const auto weights = framework_.weights(s_))
-      exchange(calls, *weights, "weights", "expert weights", of);
+    const std::optional<Exchange> weights = framework_.weights(s_);
+    if (!weights) return;
+    Exchange layers = *weights;
+    if (layers.of_layers == 1) return exchange(calls, layers, "weights", "expert weights", of);
+    layers.bytes *= layers.of_layers;
+    layers.bucket = layers.bucket * layers.of_layers;
+    exchange(calls, layers, "weights", "expert weights", {of.in_layers, of.expert, of.layers});
+    exchange(calls, *weights, "weights of the ends", "", {of.rest - of.in_layers, 0});
   }
   /// Adds the reductions of all gradients of a stage, part by part in the order of a backward pass.
   void reduce_early(EndOfStep& end, int stage, int layers, double parameters) const {
@@ -90,7 +97,7 @@ class EndCalls {
   void each_part(const PartCalls& calls, int stage, int layers, double parameters, const Part& part) const {
     const double layer = stage_parameters(a_, s_, stage, 1) - stage_parameters(a_, s_, stage, 0);
     const double expert = expert_parameters(a_, s_, 1);
-    part(*calls.layer, {layer - expert, expert, layers}, framework_.tensors_per_layer());
+    part(*calls.layer, {layer - expert, expert, layers, layer - expert}, framework_.tensors_per_layer());
     const double others = parameters - layers * layer;
     const StageEnds ends = ends_of(s_, stage);
     const double embedding = !ends.first ? 0 : ends.last ? embedding_alone() : others;
@@ -175,7 +182,8 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   } else if (framework.reduces_with_backward(s) && framework.gathers_with_forward()) {
     calls.gather_ahead(end, stage, layers, parameters);
   } else {
-    calls.gather(end.gather, {rest, expert});
+    const double ends = stage_parameters(a, s, stage, 0);
+    calls.gather(end.gather, {rest, expert, 0, rest - ends});
   }
   end.pieces = model.copied_pieces(gathered_pieces(a, s, stage, layers));
   end.optimizer = model.optimizer(rest, shard_degree(s)).front();

@@ -35,6 +35,8 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
   const Framework& framework = framework_of(strategy);
   if (gpu && strategy.precision == Precision::fp32 && !framework.knows_fp32())
     return std::string(framework.name()) + " is not modelled in fp32";
+  if (strategy.precision == fp8_param_gather && !framework.stores_fp8_weights())
+    return "weights that are stored in FP8 alone are not modelled with " + std::string(framework.name());
   if (schedule_of(strategy).splits_backward()) {
     if (framework.reduces_with_backward(strategy))
       return "a reduction of gradients during a split backward pass is not modelled";

@@ -17,6 +17,7 @@
 #include "models/parameters/common_parameters.h"
 #include "models/step/step.h"
 #include "models/step/step_bound.h"
+#include "models/step/step_parts.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/gpu_machine.h"
@@ -273,7 +274,7 @@ TEST_CASE("fp32 on GPUs has weights of four bytes", "[models][framework]") {
     Seconds qkv{}, head{};
     double of_qkv = 0, of_head = 0;
     const LayerModel model(job, s, profile);
-    for (const Operator& o : model.layer_forward())
+    for (const Operator& o : model.layer_forward(LayerTurn::inner))
       if (o.name == "qkv") qkv = o.seconds, of_qkv = o.flops.value;
     for (const Operator& o : model.head_forward())
       if (o.name == "lm_head") head = o.seconds, of_head = o.flops.value;
@@ -313,6 +314,43 @@ TEST_CASE("without a compiler a recomputed layer runs whole", "[models][framewor
   CHECK(downs("nxd") == 2);  // for the gradient only
   CHECK(downs("megatron-deepspeed") == 3);
   CHECK(downs("nanotron") == 5);  // the gradient of the input in three pieces
+}
+
+// Llama-3 8B on 8 GPUs: with FP8 weights alone those of 32 layers are gathered in 1 byte, the embedding and the head, of
+// 128,256 x 4096 each, and the last norm in 2; in FP8 products alone all are in 2. Catches: ends in FP8, and a gather
+// once a step that forgets the layers.
+TEST_CASE("weights that are stored in FP8 alone are gathered in it", "[models][framework]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  job.cluster.instance = gpu_machine();
+  const Profile profile = gpu_profile();
+  const double ends = 2.0 * 128256 * 4096 + 4096;
+  for (const char* loop : {"megatron", "megatron-bridge", "megatron-fsdp"}) {
+    CAPTURE(loop);
+    const auto gathered = [&](const std::string& precision) {
+      Strategy s = strategy_of(job, std::string("tp=1,mbs=1,framework=") + loop);
+      s.precision = *precision_from(precision);
+      const LayerModel model(job, s, profile);
+      const EndOfStep end = end_of_step(job, s, profile, model, 0, 32);
+      double bytes = 0;
+      const auto add = [&](const std::vector<EndCall>& calls, double times) {
+        for (const EndCall& c : calls) bytes += times * c.call.bytes.value * c.call.repeat;
+      };
+      add(end.gather, 1);
+      add(end.ahead_layer, 32);
+      add(end.ahead_head, 1);
+      add(end.ahead_embedding, 1);
+      for (const Operator& o : model.layer_forward(LayerTurn::inner))
+        bytes += o.name == "weights" ? 32 * o.bytes.value : 0;
+      return bytes;
+    };
+    const bool by_unit = std::string_view(loop) == "megatron-fsdp";
+    const double layers = stage_parameters(job.architecture, strategy_of(job, "tp=1"), 0, 32) - ends;
+    CHECK(gathered("fp8") == Approx(2 * layers + (by_unit ? 0 : 2 * ends)));
+    CHECK(gathered("fp8_param_gather") == Approx(layers + (by_unit ? 0 : 2 * ends)));
+  }
+  Strategy s = strategy_of(job, "tp=1,framework=fsdp");
+  s.precision = Precision::fp8_param_gather;
+  CHECK(StepModel::not_modelled(job, s).find("stored in FP8 alone") != std::string::npos);
 }
 
 TEST_CASE("nanotron reduces all of its gradients in fp32, during the backward pass without ZeRO-1",
