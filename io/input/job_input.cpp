@@ -9,6 +9,7 @@
 
 #include "io/input/instance_names.h"
 #include "io/input/job_sections.h"
+#include "io/input/measured_network.h"
 #include "io/input/plan_file.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
@@ -113,19 +114,37 @@ std::string shown(const Node& node) {
   return all;
 }
 
-/// Writes the nodes of the job behind an all-reduce that was measured on them, before an option replaces them.
+/// Writes the nodes of the job, if they are one number, behind an all-reduce that was measured on them, before an option
+/// replaces them.
 void keep_measured_nodes(Node& cluster, const Node& nodes) {
-  if (nodes.kind != Node::Kind::scalar || !parse_whole(nodes.scalar)) return;
+  const bool alone = nodes.kind == Node::Kind::sequence && nodes.items.size() == 1;
+  const Node& one = alone ? nodes.items.front() : nodes;
+  if (one.kind != Node::Kind::scalar || !parse_whole(one.scalar)) return;
   for (Node::Entry& e : cluster.entries) {
-    const bool open = e.key == "all_reduce_gbps" && e.value.scalar.find('@') == std::string::npos;
-    if (open && !e.value.scalar.empty()) e.value.scalar += "@" + nodes.scalar;
+    if (e.key != "all_reduce_gbps") continue;
+    const auto stated = parse_all_reduce(e.value.scalar);
+    if (stated && !stated->nodes) e.value.scalar += "@" + one.scalar;
   }
 }
 
-/// Puts the options into the job; returns the values that they replace, if different: "--nodes 4 (job: 1)". A machine
-/// and nodes that are the job's already stay the job's, and so does what was measured there.
-std::string override_keys(Node& root, const JobOptions& options) {
-  std::string said;
+/// Removes what was measured on the network of the job's machine; false if nothing was.
+bool drop_measured(Node& cluster) {
+  return std::erase_if(cluster.entries, [](const Node::Entry& e) {
+           return (e.key == "all_reduce_gbps" || e.key == "measured") && !e.value.is_null();
+         }) > 0;
+}
+
+/// What options did to a job.
+struct Overridden {
+  std::string said;           ///< the values that they replace, if different: "--nodes 4 (job: 1)"
+  bool lost_network = false;  ///< a network was measured on the machine that they replace
+};
+
+/// Puts the options into the job. A machine and nodes that are the job's already stay the job's, and so does what was
+/// measured there; what was measured on another machine is dropped.
+Overridden override_keys(Node& root, const JobOptions& options) {
+  Overridden done;
+  std::string& said = done.said;
   for (const Stated& s : kStated) {
     const std::string& text = options.*s.text;
     if (text.empty() || !(root.is_map() || root.is_null())) continue;
@@ -139,12 +158,15 @@ std::string override_keys(Node& root, const JobOptions& options) {
     const bool nodes = s.text == &JobOptions::nodes;
     if (same && (nodes || s.text == &JobOptions::instance)) continue;
     if (stated && nodes && !measured) keep_measured_nodes(section, Node(value));
+    const bool one_machine =
+        s.text == &JobOptions::instance && text.find(',') == std::string::npos && text != "any";
     if (stated && !same)
       said += std::string(said.empty() ? "" : ", ") + s.option + " " + printable(text, 60) +
               " (job: " + shown(value) + ")";
     value = value_node(text, s.list);
+    if (stated && one_machine && !measured) done.lost_network = drop_measured(section);
   }
-  return said;
+  return done;
 }
 
 /// True for an HF config.json, which has no key of a job.
@@ -309,8 +331,10 @@ JobReading read_job_file(Node root, const std::string& file, JobOptions options,
   // A question about several machines starts from the first of them where the job states none.
   if (options.own_instances && options.instance.empty() && !states_machine(root))
     options.instance = options.first_instance.empty() ? catalog.default_instance() : options.first_instance;
-  const std::string said = override_keys(root, options);
+  const auto [said, lost_network] = override_keys(root, options);
   JobReading reading = job_from(std::move(root), file, catalog, files, options.target);
+  if (lost_network)
+    reading.notes.push_back(network_is_assumed("the job's machine", reading.job.cluster.instance.name));
   if (!said.empty() && !options.expected)
     reading.notes.push_back("options replace values of the job: " + said);
   if (known_model(file, catalog))

@@ -97,8 +97,6 @@ void read_job_network(JobDraft& d, MapReader& cluster) {
   if (d.job().space.instances.size() > 1)
     return cluster.fault(key, "several types of machines are stated, and a measurement is of one",
                          "state one type");
-  if (from_options(cluster.raw("instance")) && !from_options(cluster.raw(key)))
-    return d.note(network_is_assumed("the job's machine", type.name));
   if (type.nics == 0)
     return cluster.fault(key, type.name + " has no network between nodes that is known", "leave it out");
   d.reading.places[std::string("cluster.") + key] = cluster.raw(key)->at;

@@ -39,9 +39,12 @@ std::string why_no_time(const RunQuestion& q, const std::optional<Bill>& bill, d
   return {};
 }
 
+double tokens_of_step(const models::Job& job) {
+  return static_cast<double>(job.training.sequence) * job.training.global_batch;
+}
+
 double whole_steps(double tokens, const models::Job& job) {
-  const double step = static_cast<double>(job.training.sequence) * job.training.global_batch;
-  return std::floor(tokens / step) * step;
+  return std::floor(tokens / tokens_of_step(job)) * tokens_of_step(job);
 }
 
 RunShape shape_of(const models::Job& job, const Plan& plan, const RunTerms& terms, Bytes checkpoint) {
@@ -141,6 +144,9 @@ RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion
     if (!a.why.empty()) return a;
     // Steps of that time, by the closed form, which needs no length of the run.
     run.work = Seconds(left * estimate_goodput(reliability, run, {.draws = 0}).goodput);
+  } else if (q.tokens < tokens_of_step(job)) {
+    a.why = fmt::format("tokens: {:.0f} are less than one step, of {:.0f}", q.tokens, tokens_of_step(job));
+    return a;
   } else {
     run.work = Seconds(q.tokens / rate);
   }

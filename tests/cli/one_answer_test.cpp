@@ -280,6 +280,16 @@ TEST_CASE("a measured network is that of its machine and nodes, whoever asks", "
         whatif_days(cli, "--nodes 4 --all-reduce-gbps 5@4"));
   // A stated number holds, even that of the job; a folder's network whatever the machine is called.
   const std::string p5e = " --nodes 4 --instance p5e.48xlarge" + strategy;
+  // A job without a machine has measured on the one that an option names; a list of one number is that number.
+  const std::string anywhere = folder / "anywhere.yaml";
+  std::ofstream(anywhere) << "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\n"
+                             "cluster: {nodes: [4], all_reduce_gbps: 5}\n";
+  CHECK(step("simulate " + anywhere + kP5 + strategy) == measured);
+  CHECK(step("simulate " + anywhere + " --nodes 8" + kP5 + strategy) ==
+        step("simulate llama3-8b --nodes 8 --all-reduce-gbps 5@4" + kP5 + strategy));
+  // 16 GiB of two p5 are published at 488 GB/s, 8 % above what links in the node let the model reach.
+  CHECK(step("simulate llama3-8b --nodes 2 --all-reduce-gbps 488" + kP5 + strategy) <=
+        step("simulate llama3-8b --nodes 2 --all-reduce-gbps 400" + kP5 + strategy));
   CHECK(step("simulate " + job + " --all-reduce-gbps 5" + p5e) ==
         step("simulate llama3-8b --all-reduce-gbps 5@4" + p5e));
   cli.refuse("a measurement is of one", "plan " + job + " --instance p5.48xlarge,p5e.48xlarge");

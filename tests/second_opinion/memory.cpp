@@ -107,11 +107,12 @@ Gathered gathered_of(const Architecture& a, const Strategy& s, const TrainingLoo
   layer -= root;
   const bool again = s.sharding == models::Sharding::parameters;
   const double each = gathered_bytes(s);
+  const double layer_each = s.precision == models::Precision::fp8_param_gather ? 1 : each;
   Gathered g;
   g.loss = again ? each * root : 0;
   g.head_gradients = g.loss + each * root;  // the root's gradients wait for the embedding's
-  g.backward =
-      g.head_gradients + (each + reduced_bytes(loop, s)) * layer + (again ? each * loop.copies * layer : 0);
+  g.backward = g.head_gradients + (each + reduced_bytes(loop, s)) * layer +
+               (again ? layer_each * loop.copies * layer : 0);
   return g;
 }
 

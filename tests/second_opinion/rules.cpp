@@ -179,6 +179,9 @@ class Rules {
                         s_.precision == models::Precision::autocast ||
                         s_.precision == models::Precision::manual;
     need(!gpus_ || !of_nxd, "not-modelled", "a precision of NxD on GPUs");
+    const bool transformer_engine = loop_.name.starts_with("megatron") && !narrow;
+    need(s_.precision != models::Precision::fp8_param_gather || transformer_engine, "not-modelled",
+         "weights in FP8 alone");
     const std::string missing = cannot(loop_, s_);
     need(missing.empty(), "not-modelled", fmt::format("{} cannot {}", loop_.name, missing));
   }
