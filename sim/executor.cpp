@@ -301,7 +301,8 @@ class Executor {
     begin(t, element(t), course.at, course.version);
   }
 
-  /// Brings a beat with an engine to now.
+  /// Brings a beat with an engine to now. A side that was foreseen to have ended ties with none: what is open ends
+  /// after now.
   void take_back_sides(Foresight::Course& course, TaskId t) {
     stop_at(course, t);
     const Beat& beat = program_.beats()[program_.beat_of(t, course.beat)];
@@ -310,8 +311,6 @@ class Executor {
     course.open = 0;
     course.engine_at = static_cast<std::uint32_t>(sides.engine_at) + 1;
     course.engine_since = sides.engine_since;
-    course.closed = course.engine_at == beat.count ? sides.engine_since : sides.end;
-    course.closed_since = Foresight::kUnknown;
     for (std::uint32_t e = 1; e < course.engine_at; ++e)
       ends_.note(t, beat.first + e, since_start + foresight_.end(beat.first + e));
     if (course.engine_at < beat.count) {
@@ -446,7 +445,6 @@ class Executor {
   /// Of the two sides of a beat that end now, that determines its end which was scheduled last; where both were
   /// scheduled at one time, that of the device. `side` is the second that ends.
   void note_tie(const Foresight::Course& c, TaskId t, TaskId side, SimTime since) {
-    in_doubt_ = in_doubt_ || c.closed_since == Foresight::kUnknown;
     const bool second = on_engine(side) ? since > c.closed_since : since >= c.closed_since;
     const Beat& beat = program_.beats()[program_.beat_of(t, c.last_beat)];
     const std::uint32_t last = beat.first + beat.count - 1;

@@ -19,8 +19,6 @@ namespace trnplan::sim {
 /// is the device's of which the most tasks use it. The engine of a series belongs to its device.
 class Foresight {
  public:
-  static constexpr SimTime kUnknown{-1};
-
   /// The course of a device: the times of its tasks are known from `beat` of `first` on up to the start of
   /// `last_beat` of `last`. A task that is no series has one beat.
   struct Course {
@@ -33,8 +31,8 @@ class Foresight {
     bool is_engine = false;        ///< of a series
     std::uint32_t open = 0;        ///< sides of the last beat that are under way, where it has an engine
     std::uint32_t engine_at = 0;   ///< the element that is under way on the engine, in the beat
-    SimTime engine_since, closed;  ///< when that started; when the first side ended
-    SimTime closed_since;          ///< when that end was scheduled; kUnknown if it was foreseen
+    SimTime engine_since, closed;  ///< when that started; when a side of a beat last ended by an event
+    SimTime closed_since;          ///< when that end was scheduled
   };
 
   /// Knows nothing.
@@ -48,6 +46,7 @@ class Foresight {
   Course& of(DeviceId d) { return courses_[d]; }
   /// The device that has a resource to itself but for guests, if any.
   DeviceId owner(ResourceId r) const { return owner_[r]; }
+  static constexpr SimTime kUnknown{-1};
   /// The length of a flow without guests; kUnknown if it may have other company.
   SimTime alone(FlowId f) const { return alone_[f]; }
 
