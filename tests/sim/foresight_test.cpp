@@ -72,7 +72,8 @@ Program random_queues(unsigned seed, bool coarse, int engines = 0, bool series =
       const bool works = random.whole(0, 1) == 0;
       const bool forked = forks > 0 && random.whole(0, forks == 1 ? 9 : 2) == 0;
       beat.push_back({length(), works || (forked && random.whole(0, 9) > 0) ? Task::kNoFlow : flow()});
-      for (int e = forked ? random.whole(1, 3) : 0; e > 0; --e) beat.push_back({length(), of_fork[q]});
+      for (int e = forked ? random.whole(1, 3) : 0; e > 0; --e)
+        beat.push_back({length(), random.whole(0, 3) > 0 ? of_fork[q] : Task::kNoFlow});
     }
     known[q].push_back(p.add_series(static_cast<DeviceId>(q), of_series[q], beats));
     return known[q].back();
@@ -116,6 +117,43 @@ Program random_queues(unsigned seed, bool coarse, int engines = 0, bool series =
   return p;
 }
 
+/// A run of a program with series.
+struct Compared {
+  Run run;
+  bool fewer_events;  ///< than the run of its elements
+};
+/// Runs a program, and requires that the run is that of its elements.
+Compared compare_with_elements(const Program& p) {
+  const Program::Expansion all = p.expanded();
+  const Run each = execute(all.program, [](SimTime, TaskId, double) {});
+  const Run run = execute(p);
+  REQUIRE(all.program.tasks().size() == p.expanded_tasks());
+  REQUIRE(run.end == each.end);
+  for (TaskId t = 0; t < p.tasks().size(); ++t) {
+    const TaskId first = all.first[t], last = all.first[t + 1] - 1;
+    CAPTURE(t);
+    REQUIRE(run.started[t] == each.started[first]);
+    REQUIRE(run.ended[t] == each.ended[last]);
+    const TaskId by = run.released_by[t];
+    REQUIRE((by == Run::kNone ? by : all.first[by + 1] - 1) == each.released_by[first]);
+    if (p.tasks()[t].series == Task::kNoSeries) continue;
+    std::vector<TaskId> chain;
+    for (TaskId i = last;; i = each.released_by[i]) {
+      if (all.element[i] != Program::Expansion::kNoElement) chain.insert(chain.begin(), i);
+      if (i == first) break;
+    }
+    auto next = chain.begin();
+    run.each_element(p, t, [&](const Element& e, SimTime length) {
+      REQUIRE(next != chain.end());
+      REQUIRE(&e == &p.elements()[all.element[*next]]);
+      REQUIRE(length == each.ended[*next] - each.started[*next]);
+      ++next;
+    });
+    REQUIRE(next == chain.end());
+  }
+  return {run, run.events < each.events};
+}
+
 }  // namespace
 
 // Catches a message that comes to a queue's link and is not felt by the transfer under way there, or by the next; work
@@ -147,40 +185,48 @@ TEST_CASE("a series is its elements", "[sim][property]") {
   int fewer = 0, mixed = 0;
   for (const unsigned seed : seeds(1, 600)) {
     const Program p = random_queues(seed, seed % 3 == 0, static_cast<int>(seed / 3 % 3), true);
-    const Program::Expansion all = p.expanded();
-    const Run each = execute(all.program, [](SimTime, TaskId, double) {});
-    const Run run = execute(p);
     CAPTURE(seed);
-    REQUIRE(all.program.tasks().size() == p.expanded_tasks());
-    REQUIRE(run.end == each.end);
-    for (TaskId t = 0; t < p.tasks().size(); ++t) {
-      const TaskId first = all.first[t], last = all.first[t + 1] - 1;
-      CAPTURE(t);
-      REQUIRE(run.started[t] == each.started[first]);
-      REQUIRE(run.ended[t] == each.ended[last]);
-      const TaskId by = run.released_by[t];
-      REQUIRE((by == Run::kNone ? by : all.first[by + 1] - 1) == each.released_by[first]);
-      if (p.tasks()[t].series == Task::kNoSeries) continue;
-      std::vector<TaskId> chain;
-      for (TaskId i = last;; i = each.released_by[i]) {
-        if (all.element[i] != Program::Expansion::kNoElement) chain.insert(chain.begin(), i);
-        if (i == first) break;
-      }
-      auto next = chain.begin();
-      run.each_element(p, t, [&](const Element& e, SimTime length) {
-        REQUIRE(next != chain.end());
-        REQUIRE(&e == &p.elements()[all.element[*next]]);
-        REQUIRE(length == each.ended[*next] - each.started[*next]);
-        ++next;
-      });
-      REQUIRE(next == chain.end());
-      mixed += run.elements.place[t] == ElementTimes::kAlone;
-    }
-    fewer += run.events < each.events;
+    const Compared c = compare_with_elements(p);
+    fewer += c.fewer_events;
+    for (TaskId t = 0; t < p.tasks().size(); ++t)
+      mixed += p.is_series(t) && c.run.elements.place[t] == ElementTimes::kAlone;
   }
   CAPTURE(fewer, mixed);
   CHECK(fewer > at_least(300));
   CHECK(mixed > at_least(300));
+}
+
+// Catches the side of a beat that is said to have lasted where both end at one tick: the one scheduled last, and of two
+// scheduled together the device's, in whichever order they end. Flows take 10 and 20 ticks, and work
+// meanwhile is half as fast.
+TEST_CASE("of two sides that end together the one scheduled last determines the end", "[sim]") {
+  Program p;
+  const DeviceId queue = p.add_device("queue"), engine = p.add_device("engine"),
+                 other = p.add_device("other");
+  const FlowId of_engine = p.add_flow({{p.add_resource("link", BytesPerSecond(1)), 1e-11}}),
+               of_other = p.add_flow({{p.add_resource("far link", BytesPerSecond(1)), 2e-11}});
+  for (const DeviceId d : {engine, other}) p.add_slowdown(queue, d, 2);
+  enum : std::uint32_t { device, first, second };
+  const auto work = [](std::int64_t length, std::uint32_t tag) {
+    return Element{SimTime{length}, Task::kNoFlow, tag};
+  };
+  const Element flows{SimTime{10}, of_engine, first};
+  using Beats = std::vector<std::vector<Element>>;
+  // Scheduled together, the device ends second; together at 20, the engine does; the engine, at 5.
+  const Beats beats{{work(10, device), work(10, first)},
+                    {work(25, device), flows, work(10, second)},
+                    {work(15, device), work(5, first), work(10, second)}};
+  const TaskId alone = p.add_series(queue, engine, beats);
+  // The device, at 25, when the flow of the other ends that came at 5: it has done 5 and 10 of 20. It ends second.
+  const TaskId slowed = p.add_series(queue, engine, Beats{{work(20, device), work(30, first)}});
+  p.add_dependency(alone, p.add_transfer({other}, of_other, SimTime{5}));
+  const Compared c = compare_with_elements(p);
+  CHECK(c.fewer_events);
+  CHECK(c.run.end == SimTime{85});
+  std::vector<std::uint32_t> tags;
+  for (const TaskId t : {alone, slowed})
+    c.run.each_element(p, t, [&](const Element& e, SimTime) { tags.push_back(e.tag); });
+  CHECK(tags == std::vector<std::uint32_t>{device, device, first, second, device});
 }
 
 // Catches work that is slowed before or after its engine's flow, and one whose state on the way is not that of its end.
