@@ -213,30 +213,21 @@ Vector left_out(const Problem& problem, const Vector& x, const Vector& e, const 
   return out;
 }
 
-std::pair<double, double> median_and_mean(const std::vector<double>& v) {
-  if (v.empty()) return {0, 0};
-  return {median(v), std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size())};
+/// Errors of the runs of a source; `e`: of all, as logarithms.
+GpuFitErrors::Errors errors_of(const std::vector<std::size_t>& runs, const Vector& e) {
+  if (runs.empty()) return {};
+  std::vector<double> all;
+  for (const std::size_t i : runs) all.push_back(std::abs(std::expm1(e[index(i)])));
+  return {median(all), std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size())};
 }
 
-/// Errors `e` of the fit, and of those without each run's source and without its network.
-std::vector<GpuFitErrors> errors_of(const Problem& problem, const GpuFitPlan& plan, const Vector& e,
-                                    const Vector& no_source, const Vector& no_network) {
-  std::vector<GpuFitErrors> all;
-  for (const GpuFitPlan::Source& s : plan.sources) {
-    std::vector<double> fitted, without_source, without_network;
-    for (std::size_t i = 0; i < problem.runs().size(); ++i) {
-      if (problem.runs()[i].source != s.name) continue;
-      if (!std::isfinite(e[index(i)])) continue;
-      fitted.push_back(std::abs(std::expm1(e[index(i)])));
-      without_source.push_back(std::abs(std::expm1(no_source[index(i)])));
-      without_network.push_back(std::abs(std::expm1(no_network[index(i)])));
-    }
-    const auto [median, mean] = median_and_mean(fitted);
-    const auto [left_median, left_mean] = median_and_mean(without_source);
-    const auto [new_median, new_mean] = median_and_mean(without_network);
-    all.push_back({s.name, fitted.size(), median, mean, left_median, left_mean, new_median, new_mean});
+/// Places of the runs of a source whose errors are known.
+std::vector<std::size_t> runs_of(const std::string& source, const Problem& problem, const Vector& e) {
+  std::vector<std::size_t> runs;
+  for (std::size_t i = 0; i < problem.runs().size(); ++i) {
+    if (problem.runs()[i].source == source && std::isfinite(e[index(i)])) runs.push_back(i);
   }
-  return all;
+  return runs;
 }
 
 /// The value of a parameter in a profile for the first run that it holds for.
@@ -298,8 +289,16 @@ GpuFit fit_gpu(std::vector<GpuRun> runs, const GpuFitPlan& plan, models::Profile
     if (d.cwiseAbs().maxCoeff() < kConverged) break;
   }
   e = problem.errors(x);
-  fit.errors = errors_of(problem, plan, e, left_out(problem, x, e, j, source_of),
-                         left_out(problem, x, e, j, network_of));
+  const Vector no_source = left_out(problem, x, e, j, source_of),
+               no_network = left_out(problem, x, e, j, network_of);
+  for (const GpuFitPlan::Source& s : plan.sources) {
+    const std::vector<std::size_t> runs = runs_of(s.name, problem, e);
+    fit.errors.push_back({.source = s.name,
+                          .rows = runs.size(),
+                          .fitted = errors_of(runs, e),
+                          .without_source = errors_of(runs, no_source),
+                          .without_network = errors_of(runs, no_network)});
+  }
   for (Eigen::Index i = 0; i < x.size(); ++i) {
     FittedGpuParameter& p = all[at(i)];
     p.value = {p.prior.median * std::exp(x[i]), sd[i], ""};

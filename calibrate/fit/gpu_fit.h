@@ -66,10 +66,12 @@ struct FittedGpuParameter {
 /// Errors of a source: of |predicted / measured - 1|, and the same by fits without its rows, and without the rows of
 /// each row's network (layers and hidden size), whatever their source.
 struct GpuFitErrors {
+  struct Errors {
+    double median = 0, mean = 0;
+  };
   std::string source;
   std::size_t rows = 0;
-  double median = 0, mean = 0, left_out_median = 0, left_out_mean = 0;
-  double without_network_median = 0, without_network_mean = 0;
+  Errors fitted, without_source, without_network;
 };
 
 struct GpuFit {

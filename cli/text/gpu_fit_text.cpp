@@ -12,8 +12,8 @@ namespace trnplan::cli {
 
 namespace {
 
-std::string in_percent(double median, double mean) {
-  return fmt::format("{:.1f} / {:.1f}", 100 * median, 100 * mean);
+std::string in_percent(const calibrate::GpuFitErrors::Errors& e) {
+  return fmt::format("{:.1f} / {:.1f}", 100 * e.median, 100 * e.mean);
 }
 
 std::string parameters(const calibrate::GpuFit& fit, int width) {
@@ -33,9 +33,8 @@ std::string errors(const calibrate::GpuFit& fit, int width) {
     if (e.rows == 0)
       table.row({printable(e.source, 40), "0", "-", "-", "-"});
     else
-      table.row({printable(e.source, 40), fmt::to_string(e.rows), in_percent(e.median, e.mean),
-                 in_percent(e.left_out_median, e.left_out_mean),
-                 in_percent(e.without_network_median, e.without_network_mean)});
+      table.row({printable(e.source, 40), fmt::to_string(e.rows), in_percent(e.fitted),
+                 in_percent(e.without_source), in_percent(e.without_network)});
   }
   return table.text(width);
 }

@@ -29,17 +29,19 @@ const Record<FittedGpuParameter>& record() {
 template <>
 const Record<GpuFitErrors>& record() {
   using E = GpuFitErrors;
+  const auto median = [](auto of) { return path(of, &E::Errors::median); };
+  const auto mean = [](auto of) { return path(of, &E::Errors::mean); };
   static const Record<E> described(
       "GpuFitErrors", "Errors of a source: of |predicted / measured - 1|.",
       {{"source", &E::source, "a part of the column"},
        {"rows", &E::rows},
-       {"median", &E::median},
-       {"mean", &E::mean},
-       {"left_out_median", &E::left_out_median, "by a fit to the other sources, linearised"},
-       {"left_out_mean", &E::left_out_mean},
-       {"without_network_median", &E::without_network_median,
+       {"median", median(&E::fitted)},
+       {"mean", mean(&E::fitted)},
+       {"left_out_median", median(&E::without_source), "by a fit to the other sources, linearised"},
+       {"left_out_mean", mean(&E::without_source)},
+       {"without_network_median", median(&E::without_network),
         "by a fit without all rows of the same layers and hidden size, linearised"},
-       {"without_network_mean", &E::without_network_mean}});
+       {"without_network_mean", mean(&E::without_network)}});
   return described;
 }
 

@@ -67,10 +67,10 @@ TEST_CASE("a fit finds the parameters that made its runs", "[calibrate]") {
   CHECK(fit.rows == 8);
   CHECK(fit.parameters[0].value.median == Approx(0.6).epsilon(0.01));
   CHECK(fit.parameters[1].value.median == Approx(1.3).epsilon(0.01));
-  CHECK(fit.errors[0].median < 0.003);
-  CHECK(fit.errors[1].median < 0.003);
+  CHECK(fit.errors[0].fitted.median < 0.003);
+  CHECK(fit.errors[1].fitted.median < 0.003);
   // Without nanotron's rows nothing tells its pace, and the prior's 1 is 30 % off where kernels are all.
-  CHECK(fit.errors[1].left_out_median > 0.1);
+  CHECK(fit.errors[1].without_source.median > 0.1);
   // Two threads and one agree to the last digit.
   CHECK(calibrate::fit_gpu(runs, plan, wide_gpu(), slow, false, 12, 1).parameters[0].value.median ==
         fit.parameters[0].value.median);
