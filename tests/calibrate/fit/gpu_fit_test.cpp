@@ -19,14 +19,16 @@ using calibrate::GpuRun;
 
 namespace {
 
-/// Steps of four layouts as a profile predicts them.
-std::vector<GpuRun> gpu_runs_by(const models::Profile& truth, const std::string& framework) {
+/// Steps of four layouts of a network, of 32 layers, as a profile predicts them; of a source with the framework's name.
+std::vector<GpuRun> gpu_runs_by(const models::Profile& truth, const std::string& framework,
+                                const std::string& network = "llama3-8b") {
   std::vector<GpuRun> runs;
   for (const char* layout : {"tp=1", "tp=2", "tp=4", "tp=8"}) {
     GpuRun r;
     r.id = framework + layout;
     r.source = framework;
-    r.job = job_of("llama3-8b", 1, 2048, 16);
+    r.job = job_of(network, 1, 2048, 16);
+    r.job.architecture.layers = 32;
     r.job.cluster.instance = gpu_machine();
     r.job.software.framework = framework;
     r.strategy = strategy_of(r.job, std::string(layout) + ",mbs=1,framework=" + framework);
@@ -34,6 +36,11 @@ std::vector<GpuRun> gpu_runs_by(const models::Profile& truth, const std::string&
     runs.push_back(std::move(r));
   }
   return runs;
+}
+
+GpuRun from(std::string source, GpuRun run) {
+  run.source = std::move(source);
+  return run;
 }
 
 GpuFitPlan gpu_plan(std::vector<calibrate::GpuParameter> parameters) {
@@ -78,6 +85,36 @@ TEST_CASE("a fit finds the parameters that made its runs", "[calibrate]") {
   for (const calibrate::FittedGpuParameter& p :
        calibrate::fit_gpu(runs, plan, wide_gpu(), slow, true, 12, 2).parameters)
     CHECK(std::abs(p.moved) < 0.05);
+}
+
+// Catches rows of a network that are left out by their source alone, where another source tells of it, and rows of
+// another network that are left out with it because it has as many layers.
+TEST_CASE("errors of a network that the fit did not see", "[calibrate]") {
+  models::Profile fast = gpu_profile();
+  fast.value(models::gpu::gemm_share).median *= 1.2;
+  models::Profile slow = fast;
+  slow.value(models::gpu::kernel_pace).median *= 1.3;
+  std::vector<GpuRun> runs;
+  for (const GpuRun& r : gpu_runs_by(slow, "nanotron")) {
+    for (const char* source : {"first", "second"}) runs.push_back(from(source, r));
+  }
+  for (GpuRun& r : gpu_runs_by(fast, "megatron")) runs.push_back(from("third", std::move(r)));
+  for (GpuRun& r : gpu_runs_by(fast, "megatron", "llama2-13b")) runs.push_back(from("wider", std::move(r)));
+  GpuFitPlan plan = gpu_plan({{models::gpu::gemm_share, ""}, {models::gpu::kernel_pace, "nanotron"}});
+  plan.sources = {{"first", "A"}, {"second", "A"}, {"third", "A"}, {"wider", "A"}};
+  const GpuFit fit = calibrate::fit_gpu(runs, plan, wide_gpu(), slow, false, 12, 2);
+  REQUIRE(fit.rows == runs.size());
+  // One network tells nanotron's pace, in two sources; both tell the share of the peak.
+  for (const calibrate::GpuFitErrors& e : fit.errors) {
+    CAPTURE(e.source);
+    const bool nanotron = e.source == "first" || e.source == "second";
+    CHECK(e.rows == 4);
+    CHECK(e.without_source.median < 0.003);
+    if (nanotron)
+      CHECK(e.without_network.median > 0.1);
+    else
+      CHECK(e.without_network.median < 0.003);
+  }
 }
 
 // Catches: a loop that shares another one's factors, and does not teach them.
