@@ -7,7 +7,6 @@
 
 #include "models/uncertainty/mixture.h"
 #include "models/uncertainty/spread.h"
-#include "units/normal.h"
 #include "units/square.h"
 
 namespace trnplan::planner {
@@ -24,16 +23,10 @@ bool share_loop(const RatedPlan& a, const RatedPlan& b) {
   return a.profile.name == b.profile.name && loop_of(a) == loop_of(b);
 }
 
-/// Sd of the log of a step, from its interval.
-double log_sd(const models::StepReport& r) {
-  return std::log(r.high / r.low) / (2 * kNinetyPercent);
-}
-
 /// log(scale * b / a) of two steps, in one network or each in its own. `apart(sd of a, sd of b)`: the sd of the ratio.
 template <class Apart>
 models::LogRatio ratio_across(const models::StepReport& a, const models::StepReport& b, double scale,
                               bool one_network, const Apart& apart) {
-  if (!a.slow && !b.slow) return {std::log(scale * b.step / a.step), apart(log_sd(a), log_sd(b))};
   const models::Mixture of_a = models::mixture_of(a), of_b = models::mixture_of(b);
   models::LogRatio ratio{std::log(scale * b.step / a.step), apart(of_a.front().sd, of_b.front().sd)};
   const auto add = [&](double weight, const models::MixturePart& x, const models::MixturePart& y) {
