@@ -20,7 +20,6 @@
 #include "planner/plan/strategy_grammar.h"
 #include "planner/search/search.h"
 #include "units/normal.h"
-#include "units/square.h"
 
 namespace {
 
@@ -107,7 +106,7 @@ void print_table(const std::string& profile_name) {
     const Plan& ours = *found.recommended_plan();
     const Outlook outlook = advisor.outlook(ours, ours);
     std::optional<models::LogRatio> ratio = planner::cost_ratio(job, ours, published, profile);
-    planner::count_less_tested(*ratio, square(outlook.log_sd) - square(theirs.log_sd));
+    planner::count_less_tested(*ratio, outlook.log_sd, theirs.log_sd);
     const bool same = ours.strategy == published.strategy;
     const auto at = [&](double z) { return std::exp(-ratio->mean + z * ratio->sd); };
     fmt::print(

@@ -82,8 +82,9 @@ class Analysis {
     // own part is the same for both.
     const double apart = models::own_variance(a.report, b.report, profile) / 2;
     const std::size_t common = posterior_.add(std::max(0.0, of_a.own - apart));
-    weights_a_ = weights_of(of_a, shared, common, posterior_.add(apart + less_tested(a, b)));
-    weights_b_ = weights_of(of_b, shared, common, posterior_.add(apart + less_tested(b, a)));
+    const double more = less_tested(a.untested_log_sd, b.untested_log_sd);
+    weights_a_ = weights_of(of_a, shared, common, posterior_.add(apart + std::max(0.0, more)));
+    weights_b_ = weights_of(of_b, shared, common, posterior_.add(apart + std::max(0.0, -more)));
     // What else tells them apart, as two machines do, is of either.
     const double known = posterior_.variance(minus(weights_b_, weights_a_));
     for (Weights* w : {&weights_a_, &weights_b_}) {

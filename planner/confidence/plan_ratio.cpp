@@ -1,6 +1,5 @@
 #include "planner/confidence/plan_ratio.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -67,11 +66,12 @@ bool share_stack(const RatedPlan& a, const RatedPlan& b) {
   return share_loop(a, b) && a.plan.instance == b.plan.instance;
 }
 
-double less_tested(const Plan& a, const Plan& b) {
-  return std::max(0.0, square(a.untested_log_sd) - square(b.untested_log_sd));
+double less_tested(double log_sd, double of_other) {
+  return square(log_sd) - square(of_other);
 }
 
-void count_less_tested(models::LogRatio& ratio, double more) {
+void count_less_tested(models::LogRatio& ratio, double of_first, double of_second) {
+  const double more = less_tested(of_first, of_second);
   ratio.widen(std::abs(more));
   const models::Dominance first = models::Dominance::first_has_less,
                           second = models::Dominance::second_has_less;
@@ -83,7 +83,7 @@ models::LogRatio plan_ratio(const RatedPlan& a, const RatedPlan& b, double scale
   const models::StepReport &of_a = a.plan.report, &of_b = b.plan.report;
   if (share_stack(a, b)) {
     models::LogRatio ratio = models::log_ratio(of_a, of_b, a.profile, scale);
-    count_less_tested(ratio, less_tested(a.plan, b.plan) - less_tested(b.plan, a.plan));
+    count_less_tested(ratio, a.plan.untested_log_sd, b.plan.untested_log_sd);
     return ratio;
   }
   const bool one_network = a.plan.instance == b.plan.instance;

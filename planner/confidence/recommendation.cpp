@@ -12,7 +12,6 @@
 #include "planner/confidence/plan_ratio.h"
 #include "units/normal.h"
 #include "units/product.h"
-#include "units/square.h"
 
 namespace trnplan::planner {
 
@@ -184,7 +183,7 @@ bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
   // the other.
   const Risk of_first = risk(as_planned(job_, first), first.strategy, first.memory);
   const double of_other = known_time_log_sd(other);
-  count_less_tested(*ratio, std::max(0.0, square(of_first.log_sd) - square(of_other)));
+  count_less_tested(*ratio, of_first.log_sd, std::min(of_first.log_sd, of_other));
   return of_first.works * ratio->positive() >= sure_;
 }
 
