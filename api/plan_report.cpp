@@ -119,9 +119,11 @@ JsonValue comparison_part(const planner::Comparison& c, double sure) {
   return one;
 }
 
-std::vector<std::string> plan_words(const PlanRequest& o, const std::vector<std::string>& more) {
+std::vector<std::string> plan_words(const PlanRequest& o, const models::Job& of,
+                                    const std::vector<std::string>& more) {
   std::vector<std::string> words = {"trnplan", "plan", word_for(o.job)};
-  words.insert(words.end(), o.words.options.begin(), o.words.options.end());
+  for (const std::vector<std::string>& some : {words_without_network(o.words.options), network_words(o, of)})
+    words.insert(words.end(), some.begin(), some.end());
   const auto repeat = [&](const char* option, const std::string& value, bool given) {
     if (given) words.insert(words.end(), {option, value});
   };
@@ -149,9 +151,9 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
       if (const auto at = std::find(words.begin(), words.end(), "--nodes"); at != words.end())
         words.erase(at, at + 2);
       all.add(command_part("plan again on a cluster that has a plan",
-                           plan_words(more, {"--nodes", fmt::to_string(nodes)})));
+                           plan_words(more, r.job, {"--nodes", fmt::to_string(nodes)})));
     }
-    all.add(command_part("list everything that was ruled out, and why", plan_words(o, {"--details"})));
+    all.add(command_part("list everything that was ruled out, and why", plan_words(o, r.job, {"--details"})));
     return all;
   }
   const models::Job planned = planner::as_planned(r.job, *best);
@@ -159,7 +161,7 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
   if (!why_unwritten(planned, *best, o.target)) {
     const std::string folder = o.out.empty() ? "my-plan" : o.out;
     if (!r.written)
-      all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
+      all.add(command_part("write the config and the job scripts", plan_words(o, r.job, {"--out", folder})));
     all.add(command_part("see what would be submitted, without submitting it",
                          {"trnplan", "launch", folder, "--dry-run"}));
     all.add(command_part(target.compiles_ahead() ? "submit it: compile, then train" : "submit it",
@@ -172,11 +174,11 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
     all.add(command_part("compare the job with this plan while it runs; replace JOB by its number",
                          {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
   }
-  std::vector<std::string> simulate = words_for_simulate(word_for(o.job), o.job.options, r.job, *best);
+  std::vector<std::string> simulate = words_for_simulate(word_for(o.job), o, r.job, *best);
   if (o.profile != PlanRequest().profile) simulate.insert(simulate.end(), {"--profile", o.profile});
   simulate.insert(simulate.end(), {"--trace", "step.pftrace"});
   all.add(command_part("show every operator of such a step on a timeline, in ui.perfetto.dev", simulate));
-  all.add(command_part("print all numbers for a script", plan_words(o, {"--format", "json"})));
+  all.add(command_part("print all numbers for a script", plan_words(o, r.job, {"--format", "json"})));
   return all;
 }
 

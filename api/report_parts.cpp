@@ -1,6 +1,7 @@
 #include "api/report_parts.h"
 
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -31,6 +32,8 @@ namespace trnplan::api {
 using io::JsonValue;
 
 namespace {
+
+constexpr const char *kAllReduce = "--all-reduce-gbps", *kMeasured = "--measured";
 
 std::int64_t whole(Bytes b) {
   return std::llround(b.value);
@@ -280,12 +283,39 @@ JsonValue command_part(const std::string& what, const std::vector<std::string>& 
 
 std::optional<std::string> why_unwritten(const models::Job& planned, const planner::Plan& plan,
                                          const std::string& target) {
+  if (!planned.cluster.instance.changes.empty()) return "--set states hardware that does not exist";
   return why_no_folder(target.empty() ? targets::of(planned) : *targets::find(target), planned,
                        plan.strategy);
 }
 
-std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& o,
+std::vector<std::string> network_words(const Asked& request, const models::Job& job,
+                                       std::string_view instance) {
+  const io::JobOptions& o = request.job.options;
+  const std::optional<models::MeasuredAllReduce>& network = job.all_reduce;
+  std::vector<std::string> words;
+  if (!network || instance.empty() || network->instance == instance) {
+    const bool open = network && o.all_reduce.find('@') == std::string::npos;
+    if (!o.all_reduce.empty())
+      words = {kAllReduce, open ? fmt::format("{}@{}", o.all_reduce, network->nodes) : o.all_reduce};
+    if (!o.measured.empty())
+      words.insert(words.end(), {kMeasured, std::filesystem::absolute(o.measured).string()});
+  }
+  for (const std::string& setting : request.hardware) words.insert(words.end(), {"--set", setting});
+  return words;
+}
+
+std::vector<std::string> words_without_network(const std::vector<std::string>& job_options) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i + 1 < job_options.size(); i += 2) {
+    if (job_options[i] == kAllReduce || job_options[i] == kMeasured) continue;
+    words.insert(words.end(), {job_options[i], job_options[i + 1]});
+  }
+  return words;
+}
+
+std::vector<std::string> words_for_simulate(const std::string& job, const Asked& request,
                                             const models::Job& of, const planner::Plan& plan) {
+  const io::JobOptions& o = request.job.options;
   std::vector<std::string> words = {"trnplan", "simulate", job, "--strategy",
                                     planner::strategy_grammar(of, plan)};
   const auto add = [&](const char* name, const std::string& value) {
@@ -300,6 +330,8 @@ std::vector<std::string> words_for_simulate(const std::string& job, const io::Jo
   add("--precision",
       o.precision.empty() && !open.precision ? "" : std::string(to_string(plan.strategy.precision)));
   add("--release", o.release);
+  const std::vector<std::string> network = network_words(request, of, plan.instance);
+  words.insert(words.end(), network.begin(), network.end());
   return words;
 }
 

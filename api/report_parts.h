@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/inputs.h"
+#include "api/resolve.h"
 #include "io/output/json_value.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
@@ -64,13 +66,19 @@ void add_plan_parts(io::JsonValue& page, const models::Job& planned, const plann
 void add_commands(io::JsonValue& page, const JobInput& job, io::JsonValue commands);
 /// A command, and its purpose.
 [[nodiscard]] io::JsonValue command_part(const std::string& what, const std::vector<std::string>& words);
-/// why_no_folder() of the named target; "" = that of the job's software.
+/// why_no_folder() of the named target, where the hardware exists; "" = that of the job's software.
 [[nodiscard]] std::optional<std::string> why_unwritten(const models::Job& planned, const planner::Plan& plan,
                                                        const std::string& target);
-/// "trnplan simulate JOB --strategy S" with those of the job's options that simulate also takes, with the
-/// plan's values.
-[[nodiscard]] std::vector<std::string> words_for_simulate(const std::string& job,
-                                                          const io::JobOptions& options,
+/// Words of the options that decide the network of `job` on a type of machine, for every command that predicts as the
+/// request does: the measured all-reduce with the nodes that it was measured on, unless that was another machine, and
+/// --set. `instance`: "" = the job's.
+[[nodiscard]] std::vector<std::string> network_words(const Asked& request, const models::Job& job,
+                                                     std::string_view instance = "");
+/// Words of a job's options, each an option and its value, but those of network_words().
+[[nodiscard]] std::vector<std::string> words_without_network(const std::vector<std::string>& job_options);
+/// "trnplan simulate JOB --strategy S" with network_words() and those of the job's options that simulate also takes,
+/// with the plan's values.
+[[nodiscard]] std::vector<std::string> words_for_simulate(const std::string& job, const Asked& request,
                                                           const models::Job& of, const planner::Plan& plan);
 
 }  // namespace trnplan::api

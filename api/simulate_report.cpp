@@ -45,10 +45,11 @@ JsonValue commands_part(const SimulateRequest& o, const SimulateResult& r) {
   add("--global-batch", options.global_batch);
   add("--precision", options.precision);
   add("--release", options.release);
+  const std::vector<std::string> network = network_words(o, r.job);
+  plan.insert(plan.end(), network.begin(), network.end());
   all.add(command_part("find the best strategy of this job", words(plan, {})));
   if (!r.judgement.plan) return all;
-  const std::vector<std::string> simulate =
-      words_for_simulate(word_for(o.job), options, r.job, *r.judgement.plan);
+  const std::vector<std::string> simulate = words_for_simulate(word_for(o.job), o, r.job, *r.judgement.plan);
   const auto again = [&](std::vector<std::string> more) {
     if (!o.scenario.empty()) more.insert(more.begin(), {"--scenario", o.scenario});
     return words(simulate, more);

@@ -154,7 +154,8 @@ JsonValue others_part(const planner::WhatIfQuestion& q) {
 std::vector<std::string> fixed_words(const WhatIfRequest& o, const std::vector<std::string>& job_options,
                                      const WhatIfAnswered& a) {
   std::vector<std::string> words = {"trnplan", "whatif", word_for(o.job)};
-  words.insert(words.end(), job_options.begin(), job_options.end());
+  for (const std::vector<std::string>& some : {words_without_network(job_options), network_words(o, a.job)})
+    words.insert(words.end(), some.begin(), some.end());
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -182,7 +183,6 @@ std::vector<std::string> fixed_words(const WhatIfRequest& o, const std::vector<s
   add("--reliability", o.reliability);
   add("--target", o.target);
   add("--profile", unless(o.profile, usual.profile));
-  for (const std::string& setting : o.hardware) add("--set", setting);
   add("--risk", unless(std::string(to_string(o.risk)), std::string(to_string(usual.risk))));
   if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
   return words;

@@ -130,25 +130,22 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
                                         const std::vector<std::string>& options, const WhatIfAnswered& a,
                                         const planner::WhatIfPoint& p) {
   const bool own_batch = p.global_batch > 0 && p.global_batch != a.job.training.global_batch;
-  std::vector<std::string> words = {"trnplan", "plan", job};
-  const std::optional<models::MeasuredAllReduce>& network = a.job.all_reduce;
-  for (std::size_t i = 0; i + 1 < options.size(); i += 2) {
-    const std::string &option = options[i], &value = options[i + 1];
-    const bool number = option == "--all-reduce-gbps";
-    if (own_batch && option == "--global-batch") continue;
-    if ((number || option == "--measured") && network && network->instance != p.instance) continue;
-    const bool open = number && network && value.find('@') == std::string::npos;
-    words.insert(words.end(), {option, open ? fmt::format("{}@{}", value, network->nodes) : value});
-  }
   if (!a.question.scenario.empty()) {  // plan would show the ideal machine
-    io::JobOptions own = o.job.options;
-    own.nodes = fmt::to_string(p.nodes);
-    own.instance = p.instance;
-    if (own_batch) own.global_batch = fmt::to_string(p.global_batch);
-    words = words_for_simulate(job, own, on_cluster(a.job, a.question.instances, *p.plan), *p.plan);
+    Asked on = o;
+    on.job.options.nodes = fmt::to_string(p.nodes);
+    on.job.options.instance = p.instance;
+    if (own_batch) on.job.options.global_batch = fmt::to_string(p.global_batch);
+    std::vector<std::string> words =
+        words_for_simulate(job, on, on_cluster(a.job, a.question.instances, *p.plan), *p.plan);
     words.insert(words.end(), {"--scenario", a.question.scenario});
     if (!o.profile.empty()) words.insert(words.end(), {"--profile", o.profile});
     return words;
+  }
+  std::vector<std::string> words = {"trnplan", "plan", job};
+  const std::vector<std::string> of_job = words_without_network(options);
+  for (std::size_t i = 0; i + 1 < of_job.size(); i += 2) {
+    if (own_batch && of_job[i] == "--global-batch") continue;
+    words.insert(words.end(), {of_job[i], of_job[i + 1]});
   }
   const auto add = [&](const char* option, const std::string& value, bool needed) {
     if (needed) words.insert(words.end(), {option, value});
@@ -160,7 +157,8 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
   add("--tokens", o.tokens, !o.tokens.empty());
   add("--target", o.target, !o.target.empty());
   add("--profile", o.profile, o.profile != usual.profile);
-  for (const std::string& setting : o.hardware) add("--set", setting, true);
+  const std::vector<std::string> network = network_words(o, a.job, p.instance);
+  words.insert(words.end(), network.begin(), network.end());
   const planner::PriceOptions& prices = a.question.prices;
   const auto type = std::find_if(a.question.instances.begin(), a.question.instances.end(),
                                  [&](const topology::Instance& i) { return i.name == p.instance; });

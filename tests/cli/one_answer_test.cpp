@@ -9,6 +9,7 @@
 #include "tests/cli/json_of.h"
 #include "tests/cli/run_cli.h"
 #include "tests/folder.h"
+#include "tests/logs/nccl/nccl_sample.h"
 
 using namespace trnplan;
 using cli::Session;
@@ -22,6 +23,22 @@ const std::string kP5 = " --instance p5.48xlarge ";
 double whatif_days(Session& cli, const std::string& words) {
   const json answer = json_of(cli, "whatif llama3-8b --tokens 1T --instances p5.48xlarge " + words);
   return answer.at("points").at(0).at("days").get<double>();
+}
+
+/// The command, without the program's name, that the page of another command states for a purpose.
+std::string command_of_page(Session& cli, const std::string& words, const std::string& purpose) {
+  cli.run(words + " --force --report $work/page.html");
+  const std::string page = cli.read("$work/page.html");
+  const std::string before = fmt::format(R"("what":"{}","command":"trnplan )", purpose);
+  const std::size_t at = page.find(before);
+  INFO(words << "\n" << cli.last.err);
+  REQUIRE(at != std::string::npos);
+  const std::size_t begin = at + before.size();
+  return page.substr(begin, page.find('"', begin) - begin);
+}
+
+double step_of(const json& part) {
+  return part.at("step_seconds").get<double>();
 }
 
 }  // namespace
@@ -310,4 +327,53 @@ TEST_CASE("whatif plans for the spine of its scenario", "[cli]") {
   Session cli;
   CHECK(whatif_days(cli, "--nodes 8 --scenario spine=0.05") ==
         Approx(whatif_days(cli, "--nodes 8 --set oversubscription=20")));
+}
+
+// Catches commands that drop what decides the network: the same step was 39.3 s in the answer and 30.1 s by the command
+// of its page.
+TEST_CASE("commands of pages print the numbers of their pages, whatever the network", "[cli]") {
+  Session cli;
+  cli.write("table.txt", nccl_sample());
+  for (const std::string network : {"--all-reduce-gbps 50", "--all-reduce-gbps 50@8",
+                                    "--measured $work/table.txt", "--set oversubscription=64"}) {
+    const std::string simulate =
+        "simulate llama3-8b --nodes 4 --strategy tp=2,framework=megatron" + kP5 + network;
+    const std::string again = command_of_page(cli, simulate, "print the same numbers for a script");
+    CHECK(step_of(json::parse(cli.run(again).out)) == step_of(json_of(cli, simulate)));
+  }
+  const std::string network = "--all-reduce-gbps 50 --set nics=x0.5";
+  const std::string kept = "--all-reduce-gbps 50@4 --set nics=x0.5";
+  const std::string whatif = "whatif llama3-8b --tokens 1T --nodes 4 --instances p5.48xlarge " + network;
+  const double slow = step_of(json_of(cli, whatif + " --scenario spine=0.5").at("points").at(0));
+  const std::string shows =
+      command_of_page(cli, whatif + " --scenario spine=0.5", "show its step in the scenario");
+  CHECK(step_of(json_of(cli, shows).at("scenario")) == slow);
+  cli.run(whatif + " --scenario spine=0.5");
+  INFO(cli.last.out);
+  CHECK(cli.last.out.find("trnplan " + shows) != std::string::npos);
+  const double usual = step_of(json_of(cli, whatif).at("points").at(0));
+  std::string plans = command_of_page(cli, whatif, "show the plan of that cluster");
+  cli.holds("$work/page.html",
+            R"("command":"trnplan whatif llama3-8b )" + kept);  // asked for other nodes, too
+  plans.resize(plans.find(" --report"));
+  const json plan = json_of(cli, plans);
+  CHECK(step_of(plan.at("plans").at(plan.at("recommended").get<std::size_t>())) == usual);
+  for (const std::string purpose : {"print all numbers for a script",
+                                    "show every operator of such a step on a timeline, in ui.perfetto.dev"})
+    CHECK(command_of_page(cli, plans, purpose).find(kept) != std::string::npos);
+  // Nothing is written for hardware that does not exist.
+  cli.lacks("$work/page.html", R"("command":"[^"]*--out)");
+  cli.holds("$work/page.html", R"("unwritten":"--set states hardware that does not exist")");
+}
+
+// Catches a measurement of one type in the command of another.
+TEST_CASE("the command of a cluster has the network of its type", "[cli]") {
+  Session cli;
+  const std::string command =
+      command_of_page(cli,
+                      "whatif llama3-8b --tokens 1T --nodes 4 --all-reduce-gbps 50 --prefer fastest "
+                      "--instances p5.48xlarge,p5e.48xlarge --scenario jitter=0.01",
+                      "show its step in the scenario");
+  CHECK(command.find("--instance p5e.48xlarge") != std::string::npos);
+  CHECK(command.find("--all-reduce-gbps") == std::string::npos);
 }
