@@ -163,18 +163,23 @@ void remark_scenario(const WhatIfRequest& o, models::Job job, const planner::Wha
                      Remarks& remarks) {
   const int nodes = q.solves_for_nodes() ? q.most_nodes : q.nodes.front();
   std::string measured;
+  bool for_spine = false;
   for (const topology::Instance& type : q.instances) {
     job.cluster = {type, nodes};
-    if (!plans_for_spine(job)) measured = type.name;
+    if (plans_for_spine(job))
+      for_spine = true;
+    else
+      measured = type.name;
   }
   models::Scenario rest = scenario_on(o.scenario, job.cluster, o.job.texts);
   const bool on_spine = std::exchange(rest.spine, 1) != 1;
-  const char* machine = !on_spine         ? "an ideal machine"
-                        : rest.is_ideal() ? "a machine with that spine"
-                                          : "a machine with that spine and nothing else slow";
-  const std::string but = on_spine && !measured.empty()
-                              ? ", on " + measured + ", whose network was measured, those of an ideal one"
-                              : std::string();
+  const char* machine = !on_spine || !for_spine ? "an ideal machine"
+                        : rest.is_ideal()       ? "a machine with that spine"
+                                                : "a machine with that spine and nothing else slow";
+  std::string but;
+  if (on_spine && !measured.empty())
+    but = for_spine ? ", on " + measured + ", whose network was measured, those of an ideal one"
+                    : ", as the network of " + measured + " was measured";
   remarks.add(
       fmt::format("plans are those of {}{}; their steps are with --scenario {}", machine, but, o.scenario));
 }

@@ -182,7 +182,8 @@ void add_whatif(CLI::App& app, Run& chosen) {
   command
       ->add_option(
           "--scenario", o->request.scenario,
-          "machines that are not ideal, as for simulate; where nodes are solved for only spine and jitter")
+          "machines that are not ideal, as for simulate; where nodes are solved for only spine and jitter. "
+          "Plans are for a spine that is stated, unless the network was measured")
       ->check(not_empty());
   add_risk(*command, o->request.risk);
   command->add_flag("--allow-doubtful", o->request.allow_doubtful,

@@ -221,6 +221,7 @@ def whatif(
     storage_gb_per_second: rate of writing checkpoints, all nodes together (10^9 bytes/s).
     reliability: a file like catalog/reliability.json; failures_per_node_day: its median failure rate.
     scenario: ``"spine=0.5"``, as ``trnplan simulate --help`` lists them; where nodes are solved for only spine and jitter.
+        Plans are for a spine that is stated, unless the network was measured.
     report: a .html for the page of ``to_html()``; force: overwrites it.
 
     If no cluster keeps the limits, ``recommended`` is -1 and ``best`` None. Raises InputError with every fault.

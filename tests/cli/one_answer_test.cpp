@@ -377,3 +377,18 @@ TEST_CASE("the command of a cluster has the network of its type", "[cli]") {
   CHECK(command.find("--instance p5e.48xlarge") != std::string::npos);
   CHECK(command.find("--all-reduce-gbps") == std::string::npos);
 }
+
+// Catches a remark on plans for a spine that no plan is for.
+TEST_CASE("whatif says which plans are for the spine of its scenario", "[cli]") {
+  Session cli;
+  const std::string on =
+      "whatif llama3-8b --tokens 1T --nodes 4 --scenario spine=0.5 --instances p5.48xlarge";
+  cli.run(on);
+  cli.says("plans are those of a machine with that spine; their steps");
+  cli.run(on + " --all-reduce-gbps 50");
+  cli.says("plans are those of an ideal machine, as the network of p5.48xlarge was measured; their steps");
+  cli.run(on + ",p5e.48xlarge --all-reduce-gbps 50");
+  cli.says(
+      "plans are those of a machine with that spine, on p5.48xlarge, whose network was measured, those of an "
+      "ideal one; their steps");
+}
