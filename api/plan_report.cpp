@@ -250,6 +250,7 @@ JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std
   for (const planner::ClusterPlan& c : s.clusters) {
     JsonValue one = plan_part(r.job, c.plan);
     one.add("on_front", c.on_front);
+    one.add("within_limits", c.within_limits);
     clusters.add(std::move(one));
   }
   page.add("clusters", std::move(clusters));

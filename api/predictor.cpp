@@ -38,9 +38,12 @@ struct Proposal {
   bool written;
   models::Objective objective;
   planner::RiskAttitude attitude;
+  bool within_limits = true;
 
-  /// True if worth more; a plan that can be written precedes one that cannot.
+  /// True if worth more; a plan that keeps the limits precedes one that does not, and one that can be written one that
+  /// cannot.
   bool is_better_than(const Proposal& o) const {
+    if (within_limits != o.within_limits) return within_limits;
     if (written != o.written) return written;
     return worth(plan, objective, attitude) > worth(o.plan, objective, attitude);
   }
@@ -79,7 +82,9 @@ class RowsOfClusters {
     planner::ClusterPlan cluster;
     bool written;
   };
-  Proposal proposal(const Known& k) const { return {k.cluster.plan, k.written, job_.objective, attitude_}; }
+  Proposal proposal(const Known& k) const {
+    return {k.cluster.plan, k.written, job_.objective, attitude_, k.cluster.within_limits};
+  }
   std::pair<std::ptrdiff_t, std::ptrdiff_t> place(const Known& k) const {
     const auto& [types, nodes] = std::tie(job_.space.instances, job_.space.nodes);
     const auto type = std::find_if(types.begin(), types.end(), [&](const topology::Instance& i) {

@@ -226,6 +226,13 @@ std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
                                     100 * best.report.mfu, note));
 }
 
+/// "misses the deadline", without failures.
+std::string missed_limits(const models::Job& job, const Plan& p) {
+  const bool late = job.deadline.value > 0 && p.run > job.deadline;
+  const bool costly = job.budget > 0 && planner::run_usd(p) > job.budget;
+  return late && costly ? "misses deadline and budget" : late ? "misses the deadline" : "misses the budget";
+}
+
 std::string clusters_text(const Answer& a) {
   std::string text;
   std::size_t shown = 0;
@@ -240,6 +247,7 @@ std::string clusters_text(const Answer& a) {
       parts.push_back(
           fmt::format("{:.2f} USD per billion tokens{}", usd_per_billion_tokens(p), price_words(p)));
     if (asks_for_the_run(a.job) && p.run.value > 0) parts.push_back(run_time(p.run));
+    if (!c.within_limits) parts.push_back(missed_limits(a.job, p));
     if (p.works && *p.works < kSurely)
       parts.push_back((p.graph.is_limited() ? "fits and compiles: " : "fits and runs: ") +
                       probability_text(*p.works));

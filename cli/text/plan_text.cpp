@@ -80,16 +80,23 @@ std::string clusters_text(const models::Job& job, const std::vector<planner::Clu
   if (run) columns.push_back({unit.name});
   columns.push_back({run ? "USD" : "USD/B tokens"});
   Table table(std::move(columns), "strategy");
+  bool all_within = true;
   for (const planner::ClusterPlan& c : clusters) {
     const Plan& p = c.plan;
-    std::vector<std::string> cells = {c.on_front ? "*" : "",       fmt::format("{}", p.nodes),
-                                      printable(p.instance),       fmt::format("{}", p.global_batch),
-                                      seconds_text(p.report.step), grouped(p.report.tokens_per_second)};
+    all_within = all_within && c.within_limits;
+    std::vector<std::string> cells = {std::string(c.on_front ? "*" : "") + (c.within_limits ? "" : "!"),
+                                      fmt::format("{}", p.nodes),
+                                      printable(p.instance),
+                                      fmt::format("{}", p.global_batch),
+                                      seconds_text(p.report.step),
+                                      grouped(p.report.tokens_per_second)};
     if (run) cells.push_back(fmt::format("{:.1f}", p.run.value / unit.seconds));
     cells.push_back(grouped(run ? run_usd(p) : usd_per_billion_tokens(p)));
     table.row(std::move(cells), planner::strategy_grammar(job, p));
   }
-  return "\nBest of each cluster (*: no other is as fast, as cheap and as small)\n" + table.text(width);
+  return fmt::format("\nBest of each cluster (*: no other is as fast, as cheap and as small{})\n",
+                     all_within ? "" : "; !: misses the limits") +
+         table.text(width);
 }
 
 std::string infeasible_text(const planner::Infeasible& why, topology::Accelerator accelerator, int width) {

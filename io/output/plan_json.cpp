@@ -203,7 +203,9 @@ template <>
 const Record<ClusterPlan>& record() {
   static const Record<ClusterPlan> described(
       "ClusterPlan", "The best plan of one of several clusters.", &plan_of_cluster,
-      {{"on_front", &ClusterPlan::on_front, "no other has fewer days, dollars and nodes"}});
+      {{"on_front", &ClusterPlan::on_front, "no other has fewer days, dollars and nodes"},
+       {"within_limits", &ClusterPlan::within_limits,
+        "it keeps the job's deadline and budget, without failures; if not, no plan of this cluster does"}});
   return described;
 }
 

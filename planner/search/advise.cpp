@@ -150,7 +150,7 @@ const std::vector<Advice::Open>& Advice::choices_of(Place p) {
 
 const Plan* Advice::simulated(const Choice& c) {
   const Place p = c.place;
-  if (known_.misses_limits(p)) return nullptr;
+  if (within_limits_ && known_.misses_limits(p)) return nullptr;
   const std::optional<Plan>* plan = nullptr;
   if (!c.automatic) {
     known_.simulate_all({{known_.score(p), p}});
@@ -160,7 +160,7 @@ const Plan* Advice::simulated(const Choice& c) {
     if (fresh) found->second = known_.with_automatic_cuts(p);
     plan = &found->second;
   }
-  return *plan && known_.keeps_limits(**plan) ? &**plan : nullptr;
+  return *plan && (!within_limits_ || known_.keeps_limits(**plan)) ? &**plan : nullptr;
 }
 
 const Plan& Advice::with_interval(const Choice& choice, const Plan& plan) {

@@ -29,11 +29,11 @@ namespace trnplan::planner {
 class Advice {
  public:
   Advice(Simulations& known, const SearchClock& clock, const SearchOptions& options,
-         const models::Profile& profile)
-      : known_(known), clock_(clock), options_(options), profile_(profile) {}
+         const models::Profile& profile, bool within_limits = true)
+      : known_(known), clock_(clock), options_(options), profile_(profile), within_limits_(within_limits) {}
 
-  /// The plan to recommend among `open`, which keep deadline and budget; nullopt where the time limit leaves
-  /// it open. Cost: some simulations more than the search has made, and microseconds for each strategy with a
+  /// The plan to recommend among `open`, of those that keep deadline and budget if that is asked for; nullopt where
+  /// none does, or the time limit leaves it open. Cost: some simulations more than the search has made, and microseconds for each strategy with a
   /// bound below A(s).
   [[nodiscard]] std::optional<Plan> recommended(const std::vector<Place>& open);
 
@@ -56,7 +56,7 @@ class Advice {
   };
   /// The strategy with its cuts, and the one without where that fits.
   [[nodiscard]] const std::vector<Open>& choices_of(Place p);
-  /// The plan of `c`; null beyond the simulation clock, the deadline or the budget.
+  /// The plan of `c`; null beyond the simulation clock and, if they count, the deadline and the budget.
   [[nodiscard]] const Plan* simulated(const Choice& c);
   /// The plan of `choice` with the slow state of its network.
   [[nodiscard]] const Plan& with_interval(const Choice& choice, const Plan& plan);
@@ -67,6 +67,7 @@ class Advice {
   const SearchClock& clock_;
   const SearchOptions& options_;
   const models::Profile& profile_;
+  bool within_limits_;
   std::map<Place, Advisor::Risk> least_;
   std::map<Place, std::vector<Open>> choices_;
   std::map<Place, std::optional<Plan>> automatic_;

@@ -177,7 +177,8 @@ class Search {
     plans.insert(later, std::move(*plan));
   }
 
-  /// Finds the plan that is recommended on each cluster, or the fastest where no risk counts.
+  /// Finds the plan that is recommended on each cluster, or the fastest where no risk counts. Where all miss the limits,
+  /// it is the one of a search without.
   void compare_clusters() {
     for (std::size_t k = 0; k < known_.clusters.size(); ++k) {
       if (clock_.stop_now()) {
@@ -186,13 +187,15 @@ class Search {
       }
       const std::vector<Place> mine = known_.legal_of(static_cast<int>(k));
       const bool beyond = known_.clusters[k].beyond_target;
-      std::vector<Plan> best = ranking_.best_of(mine, 1, false);
+      std::vector<Plan> best = ranking_.best_of(mine, 1, true);
+      const bool within = !best.empty();
+      if (!within) best = ranking_.best_of(mine, 1, false);
       if (best.empty()) continue;
       if (is_advised()) {
-        if (auto plan = Advice(known_, clock_, options_, profile_).recommended(mine))
+        if (auto plan = Advice(known_, clock_, options_, profile_, within).recommended(mine))
           best.front() = advised_.emplace_back(*std::move(plan));
       }
-      result_.clusters.push_back({std::move(best.front()), true, beyond});
+      result_.clusters.push_back({std::move(best.front()), true, beyond, within});
     }
     mark_front(result_.clusters);
   }

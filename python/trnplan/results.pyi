@@ -438,6 +438,7 @@ class Reasons(Record):
 @dataclass(frozen=True, repr=False)
 class ClusterPlan(Plan):
     on_front: bool
+    within_limits: bool
 
 @dataclass(frozen=True, repr=False)
 class TableRequest(Record):

@@ -93,6 +93,52 @@ TEST_CASE("rows of several clusters are those of each alone", "[cli]") {
   }
 }
 
+// Catches a row that misses the deadline and so is of the fastest plan, whatever its risk, and does not say so.
+TEST_CASE("rows that miss the deadline are those without one", "[cli]") {
+  Session cli;
+  const std::string job = "plan llama3-8b --tokens 2T --instance p5.48xlarge --nodes 2,16";
+  const std::string limited = job + " --deadline 30d";
+  const json free = json_of(cli, job).at("clusters"), rows = json_of(cli, limited).at("clusters");
+  REQUIRE(rows.size() == 2);
+  for (const char* key : {"step_seconds", "strategy", "tokens_per_second", "works_probability"})
+    CHECK(rows[0].at(key) == free[0].at(key));
+  CHECK(free[0].at("within_limits") == true);
+  CHECK(rows[0].at("within_limits") == false);
+  CHECK(rows[1].at("within_limits") == true);
+  cli.expect(0, "misses the deadline", limited + " --objective deadline");
+  cli.expect(0, "^ *\\*! +2 .*", limited + " --details");
+}
+
+// Catches a probability that is too low and is printed as the one that is asked for.
+TEST_CASE("a probability that is not enough differs from the one asked for", "[cli]") {
+  Session cli;
+  cli.expect(3, "keeps the limits with 79\\.[0-9]+ %, not 80 %",
+             "whatif llama3-8b --tokens 2T --deadline 30d --instances p5 --nodes 16 --confidence 80%");
+}
+
+// Catches a number of nodes that a hint names and the question that follows it does not try, and a hint of a plan that a
+// run of fewer tokens does not have.
+TEST_CASE("hints of published models hold when they are followed", "[once][cli]") {
+  Session cli;
+  json_of(cli, "whatif llama3-70b --instances trn2.48xlarge --deadline 137d --tokens 15T");
+  for (const std::string job : {"llama3-8b --tokens 15T --deadline 1d --nodes 1024 --confidence 80%",
+                                "llama3-8b --tokens 15T --deadline 2d --nodes 1536 --confidence 80%"}) {
+    const json none = json_of(cli, "whatif " + job);
+    REQUIRE(none.at("helps").size() >= 2);
+    for (const json& h : none.at("helps")) {
+      const std::string option = h.at("option");
+      if (!option.starts_with("--tokens") && !option.starts_with("--deadline")) continue;
+      const std::string name = option.substr(0, option.find(' '));
+      std::string asked = job;  // the option in the place of the one that it changes
+      const std::size_t from = asked.find(name);
+      asked.replace(from, asked.find(" --", from + 1) - from, option);
+      const json r = json_of(cli, "whatif " + asked);
+      CHECK_FALSE(r.at("recommended").is_null());
+      CHECK(r.at("points").at(0).at("probability_in_limits") == h.at("probability_in_limits"));
+    }
+  }
+}
+
 // Catches a faster plan of another training loop that a remark alone mentions.
 TEST_CASE("the fastest plan is that of all training loops", "[cli]") {
   Session cli;
