@@ -1,6 +1,7 @@
 #include "planner/cost/node_solver.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
@@ -16,6 +17,8 @@ namespace {
 constexpr double kMostStrategies = 300'000;
 /// Numbers that are judged between two powers of two, if those are too many.
 constexpr int kRefinements = 4;
+/// Binary digits of the numbers that are tried in any case.
+constexpr int kDigits = 4;
 /// MFU from which the solver starts; it changes the work, not the answer.
 constexpr double kUsualMfu = 0.3;
 /// Most FLOPs of a step over 6N at the BF16 peak: FP8 doubles the peak, and frozen parameters need a third
@@ -30,6 +33,12 @@ constexpr double kInTime = 0.98;
 constexpr double kFarWorse = 1.03;
 /// Most by which fewer nodes may make more tokens a second per node, where not every number is judged.
 constexpr double kMostGain = 1.25;
+
+/// `nodes`, or the next number below it that has so few digits.
+int of_few_digits(int nodes, int digits = kDigits) {
+  const int rest = std::max(0, static_cast<int>(std::bit_width(static_cast<unsigned>(nodes))) - digits);
+  return nodes >> rest << rest;
+}
 
 class NodeSolver {
  public:
@@ -59,8 +68,8 @@ class NodeSolver {
   }
 
   void add_judged(std::vector<WhatIfPoint>& to) const {
-    for (const auto& [nodes, p] : judged_)
-      if (p.plan) to.push_back(p);
+    for (const int nodes : tried_numbers(q_.most_nodes))
+      if (const auto p = judged_.find(nodes); p != judged_.end() && p->second.plan) to.push_back(p->second);
   }
 
  private:
@@ -142,7 +151,21 @@ class NodeSolver {
       if (keeping > 0) resolve(keeping, 1);
       return;
     }
+    if (keeping == 0) keeping = any_tried(false);
+    for (const auto& [n, p] : judged_)
+      if (n < keeping && !p.keeps(q_)) missing = std::max(missing, n);
     if (keeping > 0) narrow(missing, keeping);
+  }
+
+  /// The fewest (or the most) of tried_numbers() that keep the limits, from the fewest digits on; 0: none does.
+  int any_tried(bool most) {
+    std::vector<int> all = tried_numbers(q_.most_nodes);
+    std::erase_if(all, [&](int n) { return n < least_; });
+    if (most) std::reverse(all.begin(), all.end());
+    for (int digits = 2; digits <= kDigits; ++digits)
+      for (const int n : all)
+        if ((of_few_digits(n, digits) == n || n == q_.most_nodes) && keeps(n)) return n;
+    return 0;
   }
 
   /// Of a budget alone: the most nodes.
@@ -162,6 +185,9 @@ class NodeSolver {
       if (keeping > 0) resolve(keeping, 1);
       return;
     }
+    if (keeping == 0) keeping = any_tried(true);
+    for (const auto& [n, p] : judged_)
+      if (n > keeping && !p.keeps(q_) && (missing < keeping || n < missing)) missing = n;
     if (keeping > 0) narrow(missing < keeping ? 2 * keeping : missing, keeping);
   }
 
@@ -258,8 +284,8 @@ class NodeSolver {
     in_vain = 0;
     for (int n = power(from) / 2; best <= from && n >= 1 && in_vain < kTriesInVain; n /= 2) take(n);
     const int middle = best;
-    take(middle + middle / 2);
-    take(middle - middle / 4);
+    take(of_few_digits(middle + middle / 2));
+    take(of_few_digits(middle - middle / 4));
     return best;
   }
 
@@ -300,6 +326,13 @@ class NodeSolver {
 };
 
 }  // namespace
+
+std::vector<int> tried_numbers(int most) {
+  std::vector<int> all;
+  for (int n = 1; n <= most; ++n)
+    if (of_few_digits(n) == n || n == most) all.push_back(n);
+  return all;
+}
 
 std::vector<WhatIfPoint> solved_points(const ClusterPoints& points, const topology::Instance& type,
                                        std::vector<WhatIfPoint>& judged) {

@@ -15,10 +15,11 @@ constexpr double kWorthNaming = 0.005;
 constexpr int kMostRounds = 8;
 constexpr double kStep = 1.02;
 
-/// `x` rounded to three figures, up or down, so that what is named is enough.
+/// `x` rounded to three figures, up or down, so that what is named is enough: the number that is read back.
 double three_figures(double x, bool up) {
   const double unit = std::pow(10.0, std::floor(std::log10(x)) - 2);
-  return (up ? std::ceil(x / unit * (1 - 1e-12)) : std::floor(x / unit * (1 + 1e-12))) * unit;
+  const double rounded = up ? std::ceil(x / unit * (1 - 1e-12)) : std::floor(x / unit * (1 + 1e-12));
+  return std::stod(fmt::format("{:.4g}", rounded * unit));
 }
 
 std::string count_of(double tokens) {
@@ -56,10 +57,21 @@ class Remedies {
   /// Probability that a run of the plan must have if it works; 1 or more: none is enough.
   double wanted(const WhatIfPoint& p) const { return p.plan ? confidence() / p.run.works : kInfinity; }
 
+  const topology::Instance& type_of(const WhatIfPoint& p) const {
+    return *std::find_if(q_.instances.begin(), q_.instances.end(),
+                         [&](const topology::Instance& i) { return i.name == p.instance; });
+  }
+  /// The answer of the same plan, which depends on the tokens but on no limit and no term.
   RunAnswer answer(const WhatIfPoint& p, const RunQuestion& question, const RunTerms& terms) const {
-    const auto type = std::find_if(q_.instances.begin(), q_.instances.end(),
-                                   [&](const topology::Instance& i) { return i.name == p.instance; });
-    return answer_run(*clusters_.job_at(*type, p.nodes), *p.plan, question, terms, clusters_.reliability);
+    return answer_run(*clusters_.job_at(type_of(p), p.nodes), *p.plan, question, terms,
+                      clusters_.reliability);
+  }
+  /// Tokens that the plan does within the limits, as probably as wanted; 0: none.
+  double tokens_in_limits(const WhatIfPoint& p) const {
+    if (wanted(p) >= 1) return 0;
+    Seconds left = q_.deadline.value_or(Seconds(kInfinity));
+    if (q_.budget) left = p.run.bill ? std::min(left, p.run.bill->time_for(*q_.budget)) : Seconds(0);
+    return left.value > 0 && left.value < kInfinity ? p.run.forecast.tokens_in(left, wanted(p)) : 0;
   }
 
   void add(std::string option, const WhatIfPoint& p, const RunAnswer& run) {
@@ -99,27 +111,29 @@ class Remedies {
     }
   }
 
-  /// Tokens, on the cluster that does most of them within the limits.
+  /// Tokens, on the cluster that does most of them within the limits. A shorter run may have another plan: what a failed
+  /// try costs counts for more of it.
   void fewer_tokens() {
     const WhatIfPoint* best = nullptr;
     double most = 0;
     for (const WhatIfPoint& p : considered_) {
-      if (wanted(p) >= 1) continue;
-      Seconds left = q_.deadline.value_or(Seconds(kInfinity));
-      if (q_.budget) left = p.run.bill ? std::min(left, p.run.bill->time_for(*q_.budget)) : Seconds(0);
-      const double tokens =
-          left.value > 0 && left.value < kInfinity ? p.run.forecast.tokens_in(left, wanted(p)) : 0;
+      const double tokens = tokens_in_limits(p);
       if (tokens <= most) continue;
       most = tokens;
       best = &p;
     }
     const double step =
         best == nullptr ? 0 : static_cast<double>(best->global_batch) * clusters_.job.training.sequence;
-    for (int i = 0; i < kMostRounds && best != nullptr && most >= step; ++i, most /= kStep) {
-      const double fewer = three_figures(most, false);
-      const RunAnswer run = answer(*best, {fewer, q_.deadline, q_.budget}, clusters_.terms());
-      if (run.why.empty() && run.probability_in_limits() >= confidence())
-        return add("--tokens " + count_of(fewer), *best, run);
+    WhatIfQuestion fewer = q_;
+    const ClusterPoints asked{
+        clusters_.job, fewer, clusters_.profile, clusters_.reliability, clusters_.search, clusters_.threads};
+    for (int i = 0; i < kMostRounds && best != nullptr && most >= step; ++i) {
+      fewer.tokens = three_figures(most, false);
+      const WhatIfPoint p = asked.at(type_of(*best), best->nodes, Wanted::plan);
+      if (!p.plan) return;
+      if (p.run.probability_in_limits() >= confidence())
+        return add("--tokens " + count_of(fewer.tokens), p, p.run);
+      most = std::min(most / kStep, tokens_in_limits(p));
     }
   }
 

@@ -118,17 +118,26 @@ int likeliest_of(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q
   return best;
 }
 
+/// `p` as a percentage, with as many digits as tell it from `wanted`, which is more.
+std::string less_than(double wanted, double p) {
+  for (int digits = 0;; ++digits) {
+    const std::string text = fmt::format("{:.{}f}", 100 * p, digits);
+    if (digits == 6 || std::stod(text) < 100 * wanted) return text;
+  }
+}
+
 /// What the likeliest point lacks, where none keeps the limits with the confidence asked for.
 std::string reason_too_unsure(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
   const WhatIfPoint* best = &points[at(likeliest_of(points, q))];
   const RunAnswer& run = best->run;
   const bool works = run.works < *q.confidence;
   if (!q.has_limits())
-    return fmt::format("the most likely, {} x {}, works with {:.0f} %, not {:.4g} %", best->nodes,
-                       best->instance, 100 * run.works, 100 * *q.confidence);
-  return fmt::format("the most likely, {} x {}, keeps the limits with {:.0f} %, not {:.4g} %: {}",
-                     best->nodes, best->instance, 100 * run.probability_in_limits(), 100 * *q.confidence,
-                     works ? fmt::format("its plan works with {:.0f} %", 100 * run.works)
+    return fmt::format("the most likely, {} x {}, works with {} %, not {:.4g} %", best->nodes, best->instance,
+                       less_than(*q.confidence, run.works), 100 * *q.confidence);
+  return fmt::format("the most likely, {} x {}, keeps the limits with {} %, not {:.4g} %: {}", best->nodes,
+                     best->instance, less_than(*q.confidence, run.probability_in_limits()),
+                     100 * *q.confidence,
+                     works ? fmt::format("its plan works with {} %", less_than(*q.confidence, run.works))
                      : run.in_time < run.in_budget
                          ? fmt::format("90 % of runs that work need {:.4g} days", in_days(run.time_at_90))
                          : std::string("the budget is what is short"));
@@ -195,12 +204,14 @@ int nodes_to_try(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q
 
 /// Adds for each type two clusters smaller than those considered: with more time they may keep a budget.
 void add_smaller(std::vector<WhatIfPoint>& considered, const ClusterPoints& clusters) {
+  const std::vector<int> tried = tried_numbers(clusters.q.most_nodes);
   for (const topology::Instance& type : clusters.q.instances) {
     int nodes = 0;
     for (const WhatIfPoint& p : considered)
       if (p.instance == type.name && (nodes == 0 || p.nodes < nodes)) nodes = p.nodes;
     for (int i = 0; i < 2 && (nodes /= 2) > 0; ++i)
-      considered.push_back(clusters.at(type, nodes, Wanted::plan));
+      if (std::binary_search(tried.begin(), tried.end(), nodes))
+        considered.push_back(clusters.at(type, nodes, Wanted::plan));
   }
 }
 
@@ -344,7 +355,7 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   if (!question.solves_for_nodes() && !unsure) result.would_do = remedy.larger(result.points);
   result.reaches = remedy.farthest(result.points);
   if (result.likeliest < 0 || unsure) return result;
-  considered.insert(considered.end(), result.points.begin(), result.points.end());
+  if (!question.solves_for_nodes()) considered = result.points;
   if (question.solves_for_nodes() && question.budget) add_smaller(considered, clusters);
   result.helps = what_helps(considered, result.points[at(result.likeliest)], clusters);
   return result;

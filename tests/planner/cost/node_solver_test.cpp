@@ -179,6 +179,14 @@ TEST_CASE("the probability to be in time agrees with simulated runs", "[planner]
   }
 }
 
+TEST_CASE("numbers that are tried are at most an eighth apart", "[planner][whatif]") {
+  const std::vector<int> all = tried_numbers(1875);
+  CHECK(all.front() == 1);
+  CHECK(all.back() == 1875);
+  for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i] - all[i - 1] <= std::max(1, all[i - 1] / 8));
+  for (const int n : {704, 1152, 1536}) CHECK(std::count(all.begin(), all.end(), n) == 1);
+}
+
 TEST_CASE("deadline and budget are kept together as the tighter of the two", "[planner][whatif]") {
   RunAnswer a;
   a.works = 0.9;
