@@ -32,8 +32,8 @@ namespace trnplan::planner {
 /// alone from too many), and the preferred one of those judged. If none keeps them, the most likely and, for
 /// each limit that its median misses, the one that comes closest to it; empty if no number of nodes has a plan.
 /// Adds all of tried_numbers() that were judged and have a plan to `judged`. Requires: tokens and a limit are stated.
-/// Cost: some ten searches, or those of kMostStrategies strategies; where no power of two keeps the limits, one for each
-/// of tried_numbers() that bounds do not rule out.
+/// Cost: some ten searches, or those of kMostStrategies strategies; where no power of two keeps the limits, one for
+/// each of tried_numbers() that bounds do not rule out.
 [[nodiscard]] std::vector<WhatIfPoint> solved_points(const ClusterPoints& points,
                                                      const topology::Instance& type,
                                                      std::vector<WhatIfPoint>& judged);

@@ -111,8 +111,8 @@ class Remedies {
     }
   }
 
-  /// Tokens, on the cluster that does most of them within the limits. A shorter run may have another plan: what a failed
-  /// try costs counts for more of it.
+  /// Tokens, on the cluster that does most of them within the limits. A shorter run may have another plan: what a
+  /// failed try costs counts for more of it.
   void fewer_tokens() {
     const WhatIfPoint* best = nullptr;
     double most = 0;

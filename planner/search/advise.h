@@ -33,8 +33,8 @@ class Advice {
       : known_(known), clock_(clock), options_(options), profile_(profile), within_limits_(within_limits) {}
 
   /// The plan to recommend among `open`, of those that keep deadline and budget if that is asked for; nullopt where
-  /// none does, or the time limit leaves it open. Cost: some simulations more than the search has made, and microseconds for each strategy with a
-  /// bound below A(s).
+  /// none does, or the time limit leaves it open. Cost: some simulations more than the search has made, and
+  /// microseconds for each strategy with a bound below A(s).
   [[nodiscard]] std::optional<Plan> recommended(const std::vector<Place>& open);
 
  private:

@@ -177,8 +177,8 @@ class Search {
     plans.insert(later, std::move(*plan));
   }
 
-  /// Finds the plan that is recommended on each cluster, or the fastest where no risk counts. Where all miss the limits,
-  /// it is the one of a search without.
+  /// Finds the plan that is recommended on each cluster, or the fastest where no risk counts. Where all miss the
+  /// limits, it is the one of a search without.
   void compare_clusters() {
     for (std::size_t k = 0; k < known_.clusters.size(); ++k) {
       if (clock_.stop_now()) {

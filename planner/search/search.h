@@ -103,8 +103,8 @@ struct ClusterPlan {
   Plan plan;
   bool on_front = false;       ///< no other has fewer days, dollars and nodes
   bool beyond_target = false;  ///< SearchResult::beyond_target of a search of this cluster alone
-  /// Some plan of this cluster keeps the job's deadline and budget, and so this one does. Otherwise the plan is that of a
-  /// search without them.
+  /// Some plan of this cluster keeps the job's deadline and budget, and so this one does. Otherwise the plan is that
+  /// of a search without them.
   bool within_limits = true;
 };
 /// Sets on_front of each.

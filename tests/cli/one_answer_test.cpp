@@ -116,8 +116,8 @@ TEST_CASE("a probability that is not enough differs from the one asked for", "[c
              "whatif llama3-8b --tokens 2T --deadline 30d --instances p5 --nodes 16 --confidence 80%");
 }
 
-// Catches a number of nodes that a hint names and the question that follows it does not try, and a hint of a plan that a
-// run of fewer tokens does not have.
+// Catches a number of nodes that a hint names and the question that follows it does not try, and a hint of a plan that
+// a run of fewer tokens does not have.
 TEST_CASE("hints of published models hold when they are followed", "[once][cli]") {
   Session cli;
   json_of(cli, "whatif llama3-70b --instances trn2.48xlarge --deadline 137d --tokens 15T");

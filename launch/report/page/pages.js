@@ -90,7 +90,8 @@ function clustersPart() {
         "", "nodes", "instance", "step\u00a0s", "tokens/s", "USD per billion tokens", ...(run ? ["days"] : []),
         "strategy"
       ],
-      data.clusters.map((c) => [(c.on_front ? "*" : "") + (c.within_limits ? "" : "!"), grouped(c.nodes), c.instance, seconds(c.step_seconds),
+      data.clusters.map((c) => [(c.on_front ? "*" : "") + (c.within_limits ? "" : "!"), grouped(c.nodes), c.instance,
+                          seconds(c.step_seconds),
                           grouped(c.tokens_per_second), usd(c.usd_per_1e9_tokens),
                           ...(run ? [c.run_days.toFixed(1)] : []), grammar(c.grammar)]),
       run ? [1, 3, 4, 5, 6] : [1, 3, 4, 5]));
