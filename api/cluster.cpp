@@ -202,6 +202,7 @@ ClusterJob job_of(const Member& m, const io::StatedClusterJob& stated) {
   ClusterJob j;
   j.name = stated.name;
   j.nodes = stated.nodes;
+  j.hosts = planner::failing_hosts(m.job.cluster.instance);
   j.priority = stated.priority;
   j.submitted = stated.start;
   j.step = m.report.step;

@@ -271,6 +271,7 @@ planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRe
   if (o.failure_rate) {
     models::Value& rate = r.value(planner::ReliabilityParameter::failure_rate);
     rate = {*o.failure_rate, rate.log_sd, "command line"};
+    r.rate_of_node = true;
   }
   return r;
 }

@@ -30,11 +30,11 @@ struct WhatIfRequest : Asked {
   std::string offerings;                 ///< a file of offers, for whatif_offerings()
   std::string pricing = "usual", scaling = "strong", recovery = "automatic", prefer = "fitting";
   std::optional<double> usd_per_node_hour, storage_speed;  ///< the second in GB/s
-  std::optional<double> failure_rate;                      ///< per node and day; the spread stays the file's
-  std::string scenario;                                    ///< as SimulateRequest::scenario, of every cluster
-  std::string price;                                       ///< "TYPE=USD/h,..." or a file of them
-  std::string discount;                                    ///< "15%", "savings-plan=28%", joined by commas
-  std::string term, upfront;  ///< "1y" or "3y"; share of it that is due at its start
+  std::optional<double> failure_rate;  ///< of a whole node, per day; the spread stays the file's
+  std::string scenario;                ///< as SimulateRequest::scenario, of every cluster
+  std::string price;                   ///< "TYPE=USD/h,..." or a file of them
+  std::string discount;                ///< "15%", "savings-plan=28%", joined by commas
+  std::string term, upfront;           ///< "1y" or "3y"; share of it that is due at its start
   double storage_gib = 0, storage_price = 0, other_price = 0;
   int checkpoint_steps = 0;
   std::string confidence;  ///< "90%" or "0.9"; empty = the median or, if nodes are solved for, kSolvedFor

@@ -104,6 +104,7 @@ JsonValue type_part(const topology::Instance& type, const planner::PriceOptions&
                             {"word", command_line({type.name})},
                             {"usd_per_hour", list ? std::optional(list->usd_per_hour) : std::nullopt},
                             {"is_stated", list && list->is_stated()},
+                            {"failing_hosts", planner::failing_hosts(type)},
                             {"paid", paid_part(type, o, list ? list->usd_per_hour : 0)},
                             {"stated", paid_part(type, stated, 1)}});
 }

@@ -121,8 +121,10 @@ void add_failures(CLI::App& command, WhatIfOptions& o) {
                   "rate at which all nodes together write checkpoints")
       ->check(decimal_number(1e-3, 1e6));
   command
-      .add_option("--failures-per-node-day", o.request.failure_rate,
-                  "median rate of failures that stop the run, instead of the file's, whose spread stays")
+      .add_option(
+          "--failures-per-node-day", o.request.failure_rate,
+          "failures of a whole node that stop the run, however many hosts it has: their median per day, "
+          "instead of the file's, whose spread stays")
       ->check(decimal_number(api::kLeastFailureRate, api::kMostFailureRate));
   command.add_option("--reliability", o.request.reliability, "a file like catalog/reliability.json")
       ->check(not_empty());

@@ -106,7 +106,6 @@ class ClusterSimulation {
         stretch_(std::move(stretch)),
         detection_(r[P::detection]),
         replacement_(r[P::replacement]),
-        interruptions_(r[P::spot_interruption] / (r[P::failure_rate] + r[P::spot_interruption])),
         pool_(setup.nodes + setup.spares, setup.repair.value_or(Seconds(r[P::replacement])),
               setup.repair_slots) {
     stretch_.resize(setup.jobs.size(), 1);
@@ -283,7 +282,7 @@ class ClusterSimulation {
     const Failure failure{kind < s.model.replacement_share, s.in_a_row++};
     if (failure.node) {
       hold(s, -1);
-      ++(s.job->spot && kind < interruptions_ ? s.interrupted : s.broken);
+      ++(kind < s.model.interruption_share ? s.interrupted : s.broken);
     }
     Seconds noticed = setup_.rule->noticed(failure, detection_);
     if (needs_person(s, failure)) noticed += s.model.person;
@@ -367,7 +366,6 @@ class ClusterSimulation {
   const ClusterSetup& setup_;
   std::vector<double> stretch_;  ///< by job
   Seconds detection_, replacement_;
-  double interruptions_;  ///< share of the failures of spot nodes
   Pool pool_;
   std::vector<JobState> jobs_;
   Seconds now_{};
@@ -379,6 +377,7 @@ class ClusterSimulation {
 RunShape shape_of(const ClusterJob& job) {
   RunShape run;
   run.nodes = job.nodes;
+  run.hosts = job.hosts;
   run.step = job.step;
   run.checkpoint = job.checkpoint;
   run.asynchronous = job.asynchronous;

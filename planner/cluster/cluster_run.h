@@ -5,7 +5,8 @@
 // ends; a node comes back from repair. Between events a job trains in closed form (planner/cluster/progress.h),
 // so a run of months costs its failures alone, however many steps and checkpoints it has.
 //
-// Failures strike the nodes that a job uses, at the rate of planner/cost/goodput.h for each: from its start until
+// Failures strike the nodes that a job uses, at the rate of planner/cost/goodput.h for each, and take
+// a whole node each: from its start until
 // the scheduler has noticed a failure. A node in repair is down, and idle ones do not fail, whether they are free
 // or kept by a job that waits: that is one rule for all schedulers. A failure needs another node with
 // probability replacement_share, and a person with person_share. Interruptions of spot nodes count as in
@@ -39,6 +40,7 @@ namespace trnplan::planner {
 struct ClusterJob {
   std::string name;
   int nodes = 1;
+  double hosts = 1;  ///< of a node, as failing_hosts() counts them
   int priority = 0;  ///< the higher one starts first; of equals the one that waits longer
   Seconds submitted{};
   Seconds step{};  ///< alone on the cluster, above 0; where its network was not measured, in the usual state

@@ -45,6 +45,7 @@ class Random {
 template <class Normal>
 Reliability drawn_from(const Reliability& r, const Normal& normal, bool spot) {
   Reliability drawn;
+  drawn.rate_of_node = r.rate_of_node;
   for (std::size_t i = 0; i < kReliabilityParameters; ++i) {
     if (static_cast<ReliabilityParameter>(i) == ReliabilityParameter::spot_interruption && !spot) continue;
     const models::Value& v = r.values[i];

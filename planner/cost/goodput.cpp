@@ -175,6 +175,15 @@ bool may_be_absent(P p) {
   return p == P::spot_interruption || p == P::storage_per_node || p == P::storage_throughput;
 }
 
+double failing_hosts(const topology::Instance& machine) {
+  if (machine.hosts == 1) return 1;
+  return machine.hosts * std::min(1.0, static_cast<double>(machine.host_chips()) / kAcceleratorsOfHost);
+}
+
+double Reliability::failures_of_node(double hosts) const {
+  return (*this)[P::failure_rate] * (rate_of_node ? 1 : hosts);
+}
+
 P Reliability::storage_parameter() const {
   return (*this)[P::storage_throughput] > 0 ? P::storage_throughput : P::storage_per_node;
 }
@@ -192,8 +201,9 @@ FailureModel failure_model(const Reliability& r, const RunShape& run) {
   const Seconds write = run.checkpoint / r.storage(run.nodes);
   FailureModel m;
   const double interruptions = run.spot ? r[P::spot_interruption] : 0;
-  const double rate = r[P::failure_rate] + interruptions;
+  const double rate = r.failures_of_node(run.hosts) + interruptions;
   m.mtbf = Seconds(kDay / (run.nodes * rate));
+  m.interruption_share = interruptions / rate;
   m.recovery = Seconds(r[P::restart]) + r[P::load_ratio] * write;
   m.person = Seconds(r[P::manual_response]);
   if (run.recovery == Recovery::manual) {  // a person's response includes noticing and replacing

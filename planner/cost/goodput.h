@@ -1,10 +1,11 @@
 // Goodput: the share of the wall-clock time of a long run that is progress, with failures, checkpoints and
 // restarts.
 //
-// Failures of the cluster are a Poisson process with mean time between them M = 1 / (nodes x rate). The work
-// of a step counts once a checkpoint that contains it is safe. Let tau be the work between checkpoints, delta
-// the stall for each, w the time until an asynchronous one is safe (0 otherwise), and R the random length of
-// a recovery, in which a further failure starts the recovery anew:
+// Failures of the cluster are a Poisson process with mean time between them M = 1 / (nodes x hosts x rate), where
+// hosts are those of a node as failing_hosts() counts them. The work of a step counts once a checkpoint that
+// contains it is safe. Let tau be the work between checkpoints, delta the stall for each, w the time until an
+// asynchronous one is safe (0 otherwise), and R the random length of a recovery, in which a further failure
+// starts the recovery anew:
 //
 //   uptime    U = E[exp(-R/M)]                      share of the time in which the job computes or saves
 //   goodput   G = U exp(-w/M) (tau/M) / (exp((tau+delta)/M) - 1)
@@ -16,8 +17,9 @@
 // and max(tau, w) replaces tau in the second exponential. That is nearly exact, since the first interval
 // after a recovery does not wait. Interruptions of spot nodes add to the rate, and each needs another node:
 // with f failures and i interruptions a node and day, M = 1 / (nodes (f + i)), and a recovery waits for a
-// node with probability (f share + i) / (f + i). That another spot node can be had is assumed. Valid for
-// failures without memory and without correlation between nodes.
+// node with probability (f share + i) / (f + i). The market takes whole nodes, and what is replaced is a whole
+// node too, however many hosts it has. That another spot node can be had is assumed. Valid for failures without
+// memory and without correlation between nodes.
 // Not modelled: slow nodes, planned maintenance, waiting for the job to be scheduled, silent corruption,
 // failures while the checkpoint itself is damaged.
 // Sources: J. W. Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974.
@@ -27,6 +29,7 @@
 #include <cstdint>
 
 #include "planner/cost/reliability.h"
+#include "topology/instance.h"
 #include "units/quantity.h"
 
 namespace trnplan::planner {
@@ -40,6 +43,7 @@ inline constexpr int kMostCheckpointSteps = 1'000'000'000;
 /// Properties of a run that matter for failures.
 struct RunShape {
   int nodes = 1;
+  double hosts = 1;    ///< of a node, as failing_hosts() counts them
   Seconds step{};      ///< of one training step, above 0
   Bytes checkpoint{};  ///< of one checkpoint (models::checkpoint_bytes)
   Seconds work{};      ///< time of all steps without failures
@@ -49,13 +53,23 @@ struct RunShape {
   bool spot = false;          ///< nodes are also interrupted by the spot market
 };
 
+/// Accelerators of the hosts whose failures are published.
+inline constexpr int kAcceleratorsOfHost = 8;
+
+/// Hosts of a node that fail at failure_rate. The rate is that of hosts of eight GPUs (catalog/reliability.json), and
+/// about 78 % of their failures were of hardware (replacement_share there), most of which goes with the
+/// accelerators. So a node of one host counts as one, as Trainium's nodes do by the note there; each of several
+/// counts as one too, or by its share of eight accelerators if it has fewer: 9 of GB200's rack of 18 hosts of four.
+double failing_hosts(const topology::Instance& machine);
+
 /// Parameters of the failure model, at the medians or as one sample.
 struct FailureModel {
   Seconds mtbf{};         ///< M, of the whole cluster
   Seconds recovery{};     ///< the part of R that every recovery has
   Seconds replacement{};  ///< added with probability replacement_share
   double replacement_share = 0;
-  Seconds person{};  ///< added with probability person_share
+  double interruption_share = 0;  ///< of the failures, those by the spot market
+  Seconds person{};               ///< added with probability person_share
   double person_share = 0;
   Seconds stall{};   ///< delta
   Seconds unsafe{};  ///< w
@@ -119,7 +133,7 @@ struct SamplingOptions {
 GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape& run,
                                  const SamplingOptions& options = {});
 
-/// Failures per node and day at which a run would have this uptime, all else at the medians: U solved for the
+/// The failure_rate at which a run would have this uptime, all else at the medians: U solved for the
 /// rate by bisection. Throws std::invalid_argument unless `uptime` is strictly between 0 and 1.
 double implied_failure_rate(double uptime, const Reliability& medians, const RunShape& run);
 

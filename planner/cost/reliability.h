@@ -16,7 +16,7 @@
 namespace trnplan::planner {
 
 enum class ReliabilityParameter {
-  failure_rate,       ///< failures that stop the job, per node and day
+  failure_rate,       ///< failures that stop the job, per host of eight accelerators and day
   detection,          ///< s from a failure to its diagnosis, without a person
   replacement,        ///< s to put another node in place
   replacement_share,  ///< share of failures that need another node, at most 1
@@ -59,11 +59,14 @@ inline constexpr int kFewestStorageNodes = 16;
 struct Reliability {
   std::string name;
   std::array<models::Value, kReliabilityParameters> values;
+  bool rate_of_node = false;  ///< failure_rate is that of a whole node, however many hosts it has
   std::vector<PublishedUptime> published;  ///< for comparison; no value was fitted to them
 
   double operator[](ReliabilityParameter p) const { return values[static_cast<std::size_t>(p)].median; }
   const models::Value& value(ReliabilityParameter p) const { return values[static_cast<std::size_t>(p)]; }
   models::Value& value(ReliabilityParameter p) { return values[static_cast<std::size_t>(p)]; }
+  /// Failures per day of a node of so many failing hosts (failing_hosts()).
+  double failures_of_node(double hosts) const;
   /// The parameter that the file system's rate comes from.
   ReliabilityParameter storage_parameter() const;
   /// Rate at which `nodes` write to the shared file system, which is bought for its cluster: published ones differ by a

@@ -50,6 +50,7 @@ double whole_steps(double tokens, const models::Job& job) {
 RunShape shape_of(const models::Job& job, const Plan& plan, const RunTerms& terms, Bytes checkpoint) {
   RunShape run;
   run.nodes = job.cluster.nodes;
+  run.hosts = failing_hosts(job.cluster.instance);
   run.step = plan.report.step;
   run.checkpoint = checkpoint;
   run.recovery = terms.recovery;

@@ -374,6 +374,7 @@ UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& jo
   const Plan plan = make_plan(job, strategy, profile, graph);
   RunShape run;
   run.nodes = published.nodes;
+  run.hosts = failing_hosts(job.cluster.instance);
   run.step = plan.report.step;
   run.checkpoint = models::checkpoint_bytes(job, strategy);
   run.work = Seconds(published.tokens / plan.report.tokens_per_second);
@@ -382,7 +383,7 @@ UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& jo
   check.step = run.step;
   check.checkpoint = run.checkpoint;
   check.estimate = estimate_goodput(reliability, run);
-  check.implied_rate = implied_failure_rate(published.uptime, reliability, run);
+  check.implied_rate = run.hosts * implied_failure_rate(published.uptime, reliability, run);
   return check;
 }
 

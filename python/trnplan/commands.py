@@ -219,7 +219,8 @@ def whatif(
     storage_gib, storage_usd_per_gib_month, other_usd_per_hour: other costs.
     recovery: ``automatic`` or ``manual``; async_checkpoints; checkpoint_steps instead of the best;
     storage_gb_per_second: rate of writing checkpoints, all nodes together (10^9 bytes/s).
-    reliability: a file like catalog/reliability.json; failures_per_node_day: its median failure rate.
+    reliability: a file like catalog/reliability.json; failures_per_node_day: median failures of a whole
+    node per day instead of its own.
     scenario: ``"spine=0.5"``, as ``trnplan simulate --help`` lists them; where nodes are solved for only spine and jitter.
         Plans are for a spine that is stated, unless the network was measured.
     report: a .html for the page of ``to_html()``; force: overwrites it.

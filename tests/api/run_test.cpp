@@ -266,3 +266,33 @@ TEST_CASE("jobs that fill a spine take as long as their traffic", "[api]") {
     CHECK(j.together <= j.together_most);
   }
 }
+
+// Catches: a command that takes a rack for one host. The goodput of either is computed from M alone.
+TEST_CASE("cluster and whatif say how often racks fail, and take a stated rate for a whole one's", "[api]") {
+  const TestFolder folder;
+  const std::string setup =
+      "cluster: {instance: gb200-nvl72, nodes: 2, storage_gb_per_second: 20}\n"
+      "jobs:\n  - {name: a, job: llama3-8b, sequence: 8192, global_batch: 576, tokens: 1T, nodes: 2}\n";
+  api::ClusterRequest cluster;
+  cluster.file = folder.write("racks.yaml", setup);
+  cluster.runs = 2;
+  Remarks remarks;
+  const planner::ClusterAnswer a = api::cluster(cluster, remarks);
+  api::WhatIfRequest request;
+  request.job.job = "llama3-8b";
+  request.job.options.sequence = "8192";
+  request.job.options.global_batch = "576";
+  request.instances = "gb200-nvl72";
+  request.nodes = "2";
+  request.tokens = "1T";
+  request.storage_speed = 20;
+  const api::WhatIfAnswered answer = api::whatif(request, remarks);
+  const planner::FailureModel& of = answer.result.points.at(0).run.goodput.model;
+  CHECK(of.mtbf.value == Approx(86400 / (2 * 9 * 0.0054)));
+  planner::Reliability r = answer.reliability;
+  CHECK(planner::failure_model(r, planner::shape_of(a.setup.jobs.at(0))).mtbf.value == of.mtbf.value);
+  CHECK(a.setup.jobs.at(0).every_steps == answer.result.points.at(0).run.goodput.every_steps);
+  request.failure_rate = 0.01;
+  CHECK(api::whatif(request, remarks).result.points.at(0).run.goodput.model.mtbf.value ==
+        Approx(86400 / (2 * 0.01)));
+}

@@ -15,7 +15,7 @@ import time
 # Both compute in doubles; they may round exp and log differently.
 TOLERANCE = 1e-9
 # Each asks what another does not: types, no price (trn2), a term with a budget and a confidence, spot nodes whose checkpoints
-# are asynchronous, tokens as the question, one type whose nodes were solved.
+# are asynchronous, tokens as the question, one type whose nodes were solved, a rack that fails more often than a server.
 QUESTIONS = (
     ["llama3-8b", "--nodes", "1,2,4,8", "--instances", "trn1.32xlarge,p5.48xlarge,trn2.48xlarge", "--tokens", "1T",
      "--deadline", "60d"],
@@ -25,6 +25,7 @@ QUESTIONS = (
      "--async-checkpoints", "--prefer", "fastest", "--failures-per-node-day", "0.02"],
     ["llama3-8b", "--nodes", "2,4,8", "--budget", "100000", "--deadline", "20d", "--price", "trn1.32xlarge=18/h"],
     ["llama2-7b", "--tokens", "1T", "--deadline", "60d"],
+    ["llama3-8b", "--nodes", "1,2", "--instances", "p5.48xlarge,gb200-nvl72", "--tokens", "1T"],
 )
 SET = """
 const [id, value] = arguments, control = document.getElementById(id);

@@ -113,9 +113,11 @@ function* goodputFor(parameters, run) {
 // One cluster at the page's settings {prices, tokens, deadline (seconds), rate, nodes}; pauses while it simulates.
 function* answeredPoint(p, s) {
   const type = R.types.find((t) => t.instance === p.instance), bill = billOf(type, p.nodes, s.prices[p.instance]);
-  const parameters = {...R.reliability, failure_rate: [s.rate, ...R.reliability.failure_rate.slice(1)]};
+  const stated = statesRate(s), own = R.reliability.failure_rate;
+  const parameters = {...R.reliability, failure_rate: [stated ? s.rate : own[0], ...own.slice(1)]};
   const run = {
     nodes: p.nodes,
+    hosts: stated ? 1 : type.failing_hosts,
     storageNodes: Math.max(p.nodes, R.fewest_storage_nodes),
     step: p.step_seconds,
     checkpoint: p.checkpoint_bytes,

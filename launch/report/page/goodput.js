@@ -4,7 +4,7 @@ const DAY = 86400, HOUR = 3600;
 function failureModel(r, run) {
   const storage = r.storage_throughput > 0 ? r.storage_throughput : r.storage_per_node * run.storageNodes;
   const write = run.checkpoint / storage;
-  const interruptions = run.spot ? r.spot_interruption || 0 : 0, rate = r.failure_rate + interruptions;
+  const interruptions = run.spot ? r.spot_interruption || 0 : 0, rate = r.failure_rate * run.hosts + interruptions;
   const m = {
     mtbf: DAY / (run.nodes * rate),
     recovery: r.restart + r.load_ratio * write,

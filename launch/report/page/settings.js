@@ -66,12 +66,20 @@ function choiceControl({id, label, list, value, changed}) {
   };
 }
 
+// Failures of a node as the program took them: stated, or its hosts' together; null if the types' differ.
+function firstRate() {
+  const own = R.reliability.failure_rate[0], hosts = new Set(R.types.map((t) => t.failing_hosts));
+  if (R.rate_is_stated) return own;
+  return hosts.size === 1 ? own * [...hosts][0] : null;
+}
+const statesRate = (s) => R.rate_is_stated || known(s.rate) && s.rate !== firstRate();
+
 function firstSettings() {
   const q = data.question, nodes = data.points.map((p) => p.nodes);
   return {
     tokens: q.tokens,
     deadline: known(q.deadline_days) ? q.deadline_days * DAY : null,
-    rate: R.reliability.failure_rate[0],
+    rate: firstRate(),
     prices: {},
     nodes: [Math.min(...nodes), Math.max(...nodes)]
   };
@@ -79,7 +87,7 @@ function firstSettings() {
 
 // The program's command for the settings. Every word added here is safe in a shell as it stands.
 function commandFor(s) {
-  const first = firstSettings(), words = [R.command];
+  const words = [R.command];
   const nodes = [...new Set(data.points.map((p) => p.nodes))].filter((n) => n >= s.nodes[0] && n <= s.nodes[1]);
   words.push("--nodes " + nodes.sort((a, b) => a - b).join(","));
   if (s.tokens > 0) {
@@ -88,7 +96,7 @@ function commandFor(s) {
     words.push("--tokens " + (amount * unit === s.tokens ? amount + letter : s.tokens));
   }
   if (known(s.deadline)) words.push(`--deadline ${s.deadline / DAY}d`);
-  if (R.rate_is_stated || s.rate !== first.rate) words.push("--failures-per-node-day " + s.rate);
+  if (statesRate(s)) words.push("--failures-per-node-day " + s.rate);
   if (Object.keys(s.prices).length === 0) return [...words, R.price_words].filter(Boolean).join(" ");
   const prices =
     R.types.map((t) => [t.word, known(s.prices[t.instance]) ? s.prices[t.instance] : t.is_stated && t.usd_per_hour]);
@@ -132,7 +140,8 @@ function controlsOf(get, change) {
   });
   const [least, most] = R.rate_limits;
   number({
-    ...around(first.rate, 20),
+    ...around(first.rate ?? R.reliability.failure_rate[0], 20),
+    value: first.rate,
     id: "set-rate",
     label: "Failures",
     unit: "per node and day",

@@ -328,3 +328,33 @@ TEST_CASE("spot nodes fail at both rates, in closed form", "[planner][goodput]")
   run.spot = true;
   CHECK(estimate_goodput(shipped, run).goodput < estimate_goodput(without, run).goodput);
 }
+
+// 18 hosts of 4 GPUs are 9 of eight, 4 of 16 chips are 4; a node of one host is one, however many chips it has.
+TEST_CASE("a node fails as often as its hosts do", "[planner][goodput]") {
+  const auto hosts = [](const char* type) { return failing_hosts(test_catalog().instance(type)); };
+  CHECK(hosts("gb200-nvl72") == 9);
+  CHECK(hosts("trn2u-ultraserver") == 4);
+  for (const char* one : {"p5.48xlarge", "trn1.32xlarge", "trn1.2xlarge", "trn2.48xlarge"})
+    CHECK(hosts(one) == 1);
+  // By hand, 10 nodes of 4 hosts: 0.1 failures a host and 0.6 interruptions a node and day are M = 86400 / 10 s, of
+  // which the market causes 0.6. Half of the other 0.4 need another node, too.
+  Reliability r = certain(round_numbers(), {{P::spot_interruption, 0.6}});
+  RunShape run = run_of();
+  run.hosts = 4;
+  CHECK(failure_model(r, run).mtbf.value == Approx(21600));
+  CHECK(failure_model(r, run).interruption_share == 0);
+  run.spot = true;
+  const FailureModel m = failure_model(r, run);
+  CHECK(m.mtbf.value == Approx(8640));
+  CHECK(m.interruption_share == Approx(0.6));
+  CHECK(m.replacement_share == Approx(0.8));
+  CHECK(m.replacement.value == 500);  // of one node
+  // A rate that is stated for a node stays that, in every draw, too.
+  r.rate_of_node = true;
+  CHECK(failure_model(r, run).mtbf.value == Approx(86400 / 7.));
+  RunShape single = run;
+  single.hosts = 1;
+  CHECK(estimate_goodput(r, run).goodput_90.low == estimate_goodput(r, single).goodput_90.low);
+  r.rate_of_node = false;
+  CHECK(estimate_goodput(r, run).goodput_90.low < estimate_goodput(r, single).goodput_90.low);
+}
