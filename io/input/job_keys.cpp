@@ -103,7 +103,7 @@ constexpr JobKey kJobKeys[] = {
     {"run", "checkpoint_steps", "between checkpoints",
      "the distance that loses least to failures ([models.md](models.md#goodput)); with the scripts of NxD "
      "and NeMo-Megatron the next smaller divisor of all steps"},
-    {"run", "checkpoints_kept", "a number, or `all`", "two (NxDT one)"},
+    {"run", "checkpoints_kept", "a number, or `all`", "two (NxDT one, TorchTitan ten)"},
     {"run", "log_steps", "between lines of the log", "as in the recipe, every step with NxD"},
     {"run", "data", "the data set", "filled in by hand"},
     {"run", "tokenizer", "", "filled in by hand"},

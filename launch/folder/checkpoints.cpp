@@ -39,9 +39,7 @@ std::int64_t checkpoints_with_room(const models::Job& job, const models::Strateg
                                    const planner::Target& target) {
   const std::int64_t kept = kept_of(job, target);
   if (kept != models::kAllCheckpoints) return kept;
-  const std::int64_t saved = saved_of(job, strategy, target).count;
-  const std::int64_t room = job.run.checkpoints_kept ? saved : std::min(saved, kCheckpointsWithRoom);
-  return std::max(room, targets::kKeptCheckpoints);
+  return std::max(saved_of(job, strategy, target).count, targets::kKeptCheckpoints);
 }
 
 std::string checkpoint_note(const models::Job& job, const models::Strategy& strategy,
@@ -59,13 +57,7 @@ std::string checkpoint_note(const models::Job& job, const models::Strategy& stra
            ": write a number in checkpoints_kept of the job, or a larger checkpoint_steps, or give it a file "
            "system that holds them.";
   }
-  const std::int64_t room = checkpoints_with_room(job, strategy, target);
-  if (room >= saved.count) return text + "; the file system of the folder's cluster files holds them all.";
-  return text + fmt::format(
-                    ". The file system of the folder's cluster files is full after {} of them, at step {}: "
-                    "write a number in checkpoints_kept of the job, or a larger checkpoint_steps, or "
-                    "checkpoints_kept: all for a file system that holds them.",
-                    room + 1, (room + 1) * saved.every);
+  return text + "; the file system of the folder's cluster files holds them all.";
 }
 
 }  // namespace trnplan::launch

@@ -10,17 +10,13 @@
 
 namespace trnplan::launch {
 
-/// Number of checkpoints with room, for a run whose target removes no checkpoint and whose job does not ask
-/// for all of them. Our own value: nobody would create a file system for thousands without being asked.
-inline constexpr std::int64_t kCheckpointsWithRoom = 20;
-
 /// Checkpoints that the file system has to hold in addition to the one being written: as the job states them,
 /// else as the target keeps them. Requires: the target expresses the strategy.
 std::int64_t checkpoints_with_room(const models::Job& job, const models::Strategy& strategy,
                                    const planner::Target& target);
 
-/// Note on a run that removes no checkpoint: how many there are at its end, how much space they take, and
-/// when the file system is full. "" for other runs, and if the length of the run is unknown. Requires: as
+/// Note on a run whose job asks for all checkpoints: how many there are at its end, how much space they take,
+/// and what holds them. "" for other runs, and if the length of the run is unknown. Requires: as
 /// above.
 std::string checkpoint_note(const models::Job& job, const models::Strategy& strategy,
                             const planner::Target& target);

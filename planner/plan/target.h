@@ -71,7 +71,7 @@ struct TargetDefaults {
   models::Precision precision = models::Precision::mixed_precision;
   bool zero1 = true;                  ///< shards the optimizer's state
   bool dropout = false;               ///< on attention probabilities, whatever config.json says
-  std::int64_t checkpoints_kept = 2;  ///< number kept per run; models::kAllCheckpoints = none is removed
+  std::int64_t checkpoints_kept = 2;  ///< number kept per run
 };
 
 /// Learning settings of a command or config if they come from a recipe of the target's own.

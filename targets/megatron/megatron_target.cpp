@@ -276,9 +276,11 @@ void put_files(Words& w, const models::Job& job, std::int64_t steps) {
   if (job.architecture.vocabulary > 0) w.count("--vocab-size", job.architecture.vocabulary);
   const std::int64_t every = saves_every(job.run, steps);
   w.flag("--save", "$results/checkpoints").count("--save-interval", every);
-  // Megatron-LM keeps the last checkpoint, and those of steps that this divides.
-  if (const auto& kept = job.run.checkpoints_kept; kept && *kept != models::kAllCheckpoints)
-    w.count("--save-retain-interval", every * (steps / (*kept * every) + 1));
+  // Megatron-LM removes a checkpoint when the next one is complete, unless this divides its step: the last one stays,
+  // and kept - 1 at most before it (NVIDIA/Megatron-LM@d98e8a6:megatron/training/checkpointing.py).
+  if (const std::int64_t kept = job.run.checkpoints_kept.value_or(kKeptCheckpoints);
+      kept != models::kAllCheckpoints)
+    w.count("--save-retain-interval", every * (steps / (kept * every) + 1));
   w.toggle("--exit-signal-handler", true);
   w.count("--log-interval", job.run.log_steps.value_or(1)).toggle("--log-throughput", true);
   w.flag("--tensorboard-dir", "$results/tensorboard");
@@ -306,12 +308,6 @@ class Megatron : public planner::Target {
 
   bool trains_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu;
-  }
-
-  planner::TargetDefaults defaults() const override {
-    planner::TargetDefaults d;
-    d.checkpoints_kept = models::kAllCheckpoints;
-    return d;
   }
 
   std::vector<planner::Violation> violations(const models::Job& job,
@@ -374,9 +370,12 @@ class Megatron : public planner::Target {
       w.flag(load, own);
     }
     c.arguments = w.take();
-    c.remarks = {
-        "No checkpoint is removed: the script has no flag for the number to keep. README.md counts them.",
-        "If --load finds no checkpoint, the run starts from scratch, with a warning."};
+    if (job.run.checkpoints_kept != models::kAllCheckpoints)
+      c.remarks.emplace_back(
+          "A checkpoint is removed once the next is written, unless --save-retain-interval divides its step: "
+          "the script "
+          "has no flag to keep the last N.");
+    c.remarks.emplace_back("If --load finds no checkpoint, the run starts from scratch, with a warning.");
     say_unused(job, {}, c.remarks);
     return c;
   }

@@ -396,32 +396,33 @@ TEST_CASE("a folder for GPUs has one job and nothing of Neuron's", "[launch]") {
   CHECK(contains(text_of(files, "prepare.sh"), "-m venv --system-site-packages "));
 }
 
-TEST_CASE("where no checkpoint is removed the folder says when the file system is full", "[launch]") {
+// Catches: a default folder whose file system is full before the run that was predicted ends.
+TEST_CASE("the file system holds the checkpoints that Megatron keeps, and all only if asked", "[launch]") {
   models::Job job = job_of("llama3-8b", 2, 8192, 128);
   job.cluster.instance = test_catalog().instance("p5.48xlarge");
   job.pin.framework = "megatron";
   job.training.tokens = 2500. * 8192 * 128;
   job.run.checkpoint_steps = 100;
   const planner::Target& target = targets::of(job);
-  // 8,030,261,248 parameters of 12 bytes are 89.75 GiB; 25 of them 2.19 TiB. There is room for 20 and the one being
-  // written:
-  // 21 * 89.75 + 500 = 2385 GiB.
+  // 8,030,261,248 parameters of 12 bytes are 89.75 GiB. The one of step 1300 and the last stay: with the one being
+  // written 3 * 89.75 + 500 = 769 GiB.
   const auto files = bundle_of(job, "tp=2,recompute=full", target);
-  CHECK(contains(text_of(files, "fsx-claim.yaml"), "storage: 2400Gi\n"));
-  const char* note =
-      "No checkpoint is removed: one every 100 steps makes 25 of 90 GiB by step 2500, 2.2 TiB. The file "
-      "system of the "
-      "folder's cluster files is full after 21 of them, at step 2100: ";
-  CHECK(contains(text_of(files, "README.md"), note));
+  CHECK(contains(text_of(files, "node_run.sh"), "\"--save-retain-interval\" \"1300\""));
+  CHECK(contains(text_of(files, "fsx-claim.yaml"), "storage: 1200Gi\n"));
+  CHECK(contains(text_of(files, "fsx-claim.yaml"), "holds 3 checkpoints of 90 GiB"));
   const models::Strategy strategy = strategy_of(job, "tp=2,recompute=full");
-  CHECK(contains(launch::checkpoint_note(job, strategy, target), note));
+  CHECK(launch::checkpoint_note(job, strategy, target).empty());
   // Who asks for all of them gets them: 26 * 89.75 + 500 = 2834 GiB.
   job.run.checkpoints_kept = models::kAllCheckpoints;
-  CHECK(contains(text_of(bundle_of(job, "tp=2,recompute=full", target), "fsx-claim.yaml"),
-                 "storage: 4800Gi\n"));
-  CHECK(contains(launch::checkpoint_note(job, strategy, target), "2.2 TiB; the file system "));
-  // Others remove them.
-  CHECK(launch::checkpoint_note(llama70b(), strategy_of(llama70b(), kLlama70b), targets::standard()).empty());
+  const auto whole = bundle_of(job, "tp=2,recompute=full", target);
+  CHECK_FALSE(contains(text_of(whole, "node_run.sh"), "--save-retain-interval"));
+  CHECK(contains(text_of(whole, "fsx-claim.yaml"), "storage: 4800Gi\n"));
+  const char* note =
+      "No checkpoint is removed: one every 100 steps makes 25 of 90 GiB by step 2500, 2.2 TiB; the file "
+      "system of the "
+      "folder's cluster files holds them all.";
+  CHECK(contains(text_of(whole, "README.md"), note));
+  CHECK(contains(launch::checkpoint_note(job, strategy, target), note));
 }
 
 TEST_CASE("TorchTitan on Trainium 2 starts the module with AWS's fork", "[launch]") {

@@ -228,7 +228,11 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   // does.
   int every = 200;
   while (every > 100 && steps % every != 0) --every;
-  a["--save-interval"] = text(steps % every == 0 ? every : 200);
+  const std::int64_t saved = steps % every == 0 ? every : 200;
+  a["--save-interval"] = text(saved);
+  std::int64_t retained = saved;  // the first beyond half of the run: that one and the last stay
+  while (2 * retained <= steps) retained += saved;
+  a["--save-retain-interval"] = text(retained);
   a["--lr-decay-iters"] = a["--train-iters"];
   a["--adam-beta1"] = beta1;
   a["--adam-beta2"] = beta2;
