@@ -33,11 +33,17 @@ std::vector<Stack> stacks_on(const std::vector<std::string>& searched, const mod
     const std::string_view loop = loop_of(job, nullptr, choice.loop_pinned);
     return {{that_trains(machine, loop), loop, true}};
   }
-  std::vector<Stack> all;
-  for (const std::string& name : searched) {
-    const planner::Target* target = find(name);
-    if (trains_there(target, job)) all.push_back({target, loop_of(job, target, false), false});
-  }
+  const auto of_kind = [&](bool encoders) {
+    std::vector<Stack> all;
+    for (const std::string& name : searched) {
+      const planner::Target* target = find(name);
+      if (trains_there(target, job) && target->trains_encoders() == encoders)
+        all.push_back({target, loop_of(job, target, false), false});
+    }
+    return all;
+  };
+  std::vector<Stack> all = of_kind(!job.architecture.causal);
+  if (all.empty()) all = of_kind(false);
   if (all.empty()) {
     const std::string_view loop = models::usual_framework(machine);
     all.push_back({that_trains(machine, loop), loop, false});

@@ -27,7 +27,7 @@ struct StackChoice {
 
 /// Stacks to search on the machine of `job`, at least one: --target's; that of software.framework if its
 /// target trains there; the one that runs the pinned loop; else those of `searched` (the catalogue's
-/// searched_stacks) that train there.
+/// searched_stacks) that train there, for an encoder those of encoders and, if there is none, the others.
 [[nodiscard]] std::vector<Stack> stacks_on(const std::vector<std::string>& searched, const models::Job& job,
                                            const StackChoice& choice);
 

@@ -226,6 +226,8 @@ class Target {
   [[nodiscard]] virtual bool trains_on(const topology::Traits& machine) const {
     return machine.accelerator == topology::Accelerator::neuron_core;
   }
+  /// True if it trains encoders, whose tokens also see those after them; else it trains causal decoders.
+  [[nodiscard]] virtual bool trains_encoders() const { return false; }
 
   /// Every rule of the target's own that the strategy breaks: settings that neither config nor flags can
   /// express, with the fix for the job. Rules of planner/check/rules.h are not among them. Cost:

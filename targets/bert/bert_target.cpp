@@ -170,6 +170,7 @@ class Bert : public planner::Target {
  public:
   std::string_view name() const override { return "bert"; }
   std::string_view log_format() const override { return "bert"; }
+  bool trains_encoders() const override { return true; }
 
   /// aws-neuron/aws-neuron-sdk@81ce03ae about-neuron/announcements/neuron2.x.
   std::string support() const override {

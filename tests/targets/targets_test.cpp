@@ -7,6 +7,7 @@
 #include "planner/plan/space.h"
 #include "planner/search/search.h"
 #include "targets/registry.h"
+#include "targets/stacks.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
@@ -427,4 +428,21 @@ TEST_CASE("Megatron's script says which layers have a window, and is read back",
     CHECK(models::model_flops_per_token(run->architecture, 8192) ==
           models::model_flops_per_token(job.architecture, 8192));
   }
+}
+
+// Catches: a plan for the training loop of decoders, which no script of it can run, where one of encoders is searched.
+TEST_CASE("an encoder is searched with the stack that trains encoders, a decoder with the others",
+          "[targets]") {
+  const auto names = [](const char* model, const char* type) {
+    models::Job job = job_of(model, 2, 512, 64);
+    job.cluster.instance = test_catalog().instance(type);
+    std::string all;
+    for (const targets::Stack& s : targets::stacks_on(test_catalog().searched_stacks(), job, {}))
+      all += (all.empty() ? "" : " ") + std::string(s.target == nullptr ? "none" : s.target->name());
+    return all;
+  };
+  CHECK(names("bert-large", "trn1.32xlarge") == "bert");
+  CHECK(names("llama3-8b", "trn1.32xlarge") == "nxdt");
+  CHECK(names("llama3-8b", "trn2.48xlarge") == "nxdt torchtitan");
+  CHECK(names("bert-large", "p5.48xlarge") == "megatron torchtitan");  // none of encoders: timed all the same
 }
