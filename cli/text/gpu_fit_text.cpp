@@ -28,7 +28,7 @@ std::string parameters(const calibrate::GpuFit& fit, int width) {
 }
 
 std::string errors(const calibrate::GpuFit& fit, int width) {
-  Table table({{"source", true}, {"rows"}, {"median / mean %"}, {"without source"}, {"without network"}});
+  Table table({{"source", true}, {"rows"}, {"errors %"}, {"no source"}, {"no network"}});
   for (const calibrate::GpuFitErrors& e : fit.errors) {
     if (e.rows == 0)
       table.row({printable(e.source, 40), "0", "-", "-", "-"});
@@ -45,13 +45,15 @@ std::string gpu_fit_text(const calibrate::GpuFit& fit, bool from_shipped, int wi
   double most = 0;
   for (const calibrate::FittedGpuParameter& p : fit.parameters) most = std::max(most, std::abs(p.moved));
   const std::string how =
-      from_shipped
-          ? fmt::format("one iteration from its values moves no parameter by more than {:.2f} log-sd", most)
-          : fmt::format("fitted from {} in {} iterations", printable(fit.prior, 40), fit.iterations);
+      from_shipped ? fmt::format(
+                         "one iteration from its values moves no parameter by more than {:.2f} of its "
+                         "standard\ndeviations",
+                         most)
+                   : fmt::format("fitted from {} in {} iterations", printable(fit.prior, 40), fit.iterations);
   return fmt::format("{}, {} rows: {}.\n\n", printable(fit.profile, 40), fit.rows, how) +
          parameters(fit, width) + "\n" + errors(fit, width) +
-         "without source: by a fit to the other sources\n"
-         "without network: by a fit to no row of the same layers and hidden size\n";
+         "errors: median / mean; no source: by a fit to the other sources; no network: by a\n"
+         "  fit to no row of the same layers and hidden size\n";
 }
 
 }  // namespace trnplan::cli

@@ -86,9 +86,25 @@ std::string unpriced_text(const WhatIfAnswer& a, int width) {
     }
   }
   if (types.empty()) return "";
-  std::string text = "no price of this kind is known of " + types + ": state one with --price";
+  const bool others = a.result.standings.size() > 1;
+  std::string text = (others ? "cheapest %: of types with a price; " : "") +
+                     ("no price of this kind is known of " + types) + ": state one with --price";
   if (!kinds.empty()) text += fmt::format(", or see --pricing {}", fmt::join(kinds, " or "));
   return wrapped(text + "\n", width);
+}
+
+/// The kind of price of a type that has no usual one; without a kind asked for, that may be any.
+std::string other_price_text(const WhatIfAnswer& a, int width) {
+  if (a.question.prices.pricing != planner::Pricing::usual) return "";
+  std::string text;
+  for (const topology::Instance& type : a.question.instances) {
+    const std::optional<topology::Price> paid = planner::paid_price(type, a.question.prices);
+    if (!paid || paid->is_on_demand() || paid->is_stated()) continue;
+    text += wrapped(fmt::format("USD of {}: price of a {}, {:.2f} an hour; none on demand is known\n",
+                                printable(type.name), topology::price_words(paid->kind), paid->usd_per_hour),
+                    width);
+  }
+  return text;
 }
 
 /// A line for each type at its best number of nodes, or for each number of nodes of one type.
@@ -191,7 +207,8 @@ std::string short_whatif_text(const WhatIfAnswer& a, int width) {
           "  batch       stages wait {:.0f} % of the step; with a global batch of {} about {:.0f} %\n",
           100 * batch->share, batch->enough, 100 * planner::kLittleWaiting);
   }
-  return text + short_table(a, width) + unpriced_text(a, width) + missing_text(a) + "\n" + next_text(a);
+  return text + short_table(a, width) + other_price_text(a, width) + unpriced_text(a, width) +
+         missing_text(a) + "\n" + next_text(a);
 }
 
 }  // namespace trnplan::cli
