@@ -145,10 +145,14 @@ std::string other_flops(const StepSample& s, const models::Job& job) {
       models::product_flops_per_token(job.architecture, job.training.sequence);
   const double least = planned.least(job.architecture.causal), most = planned.weights + planned.attention;
   if (logged >= least / (1 + kSameTokens) && logged <= most * (1 + kSameTokens)) return "";
+  const std::string by_layers =
+      least < most
+          ? fmt::format("{:.4g} with half of the attention and {:.4g} with all", least / 1e9, most / 1e9)
+          : fmt::format("{:.4g}", most / 1e9);
   return fmt::format(
-      "the log states {:.4g} TFLOPS a {}: {:.4g} GFLOPs a token, but {:.4g} by the layers of {}",
+      "the log states {:.4g} TFLOPS a {}: {:.4g} GFLOPs a token, but {} by the layers of the model",
       *s.device_flops_per_second / 1e12, topology::device_word(job.cluster.instance.traits.accelerator),
-      logged / 1e9, (logged < least ? least : most) / 1e9, printable(job.architecture.name, 60));
+      logged / 1e9, by_layers);
 }
 
 std::string other_layout(const StepSample& s, const models::Job& job,

@@ -5,11 +5,10 @@
 // ends; a node comes back from repair. Between events a job trains in closed form (planner/cluster/progress.h),
 // so a run of months costs its failures alone, however many steps and checkpoints it has.
 //
-// Failures strike the nodes that a job uses, at the rate of planner/cost/goodput.h for each, and take
-// a whole node each: from its start until
-// the scheduler has noticed a failure. A node in repair is down, and idle ones do not fail, whether they are free
-// or kept by a job that waits: that is one rule for all schedulers. A failure needs another node with
-// probability replacement_share, and a person with person_share. Interruptions of spot nodes count as in
+// Failures strike the nodes that a job uses, at the rate of planner/cost/goodput.h for each, from its start until
+// the scheduler has noticed a failure. Each takes a whole node. A node in repair is down, and idle ones do not
+// fail, whether they are free or kept by a job that waits: that is one rule for all schedulers. A failure needs
+// another node with probability replacement_share, and a person with person_share. Interruptions of spot nodes count as in
 // planner/cost/goodput.h; another node comes after `replacement`, not after a repair. A failure is noticed and
 // answered as the scheduler's rule says (planner/cluster/requeue.h); then the broken node goes to repair, and the job
 // waits for free nodes: a spare, or one that comes back. Then it needs the restart and the loading of its checkpoint. A

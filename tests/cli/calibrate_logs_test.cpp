@@ -128,13 +128,14 @@ TEST_CASE("a throughput in the log that the layers of the job contradict", "[cli
   }
   state(300);
   cli.says(
-      "throughput: the log states 300 TFLOPS a GPU: 41.2 GFLOPs a token, but 51.4[0-9] by the layers of "
-      "llama3-8b");
+      "throughput: the log states 300 TFLOPS a GPU: 41.2 GFLOPs a token, but 51.4[0-9] with half of the "
+      "attention "
+      "and 57.9[0-9]* with all by the layers of the model");
   cli.says("fix: check the model of the job: layers");
   cli.run("watch $work/ran.log --once --job $work/job.yaml --strategy tp=2");
   cli.prints("the log states 300 TFLOPS a GPU");
   state(600);
-  cli.says("but 57.9[0-9]* by the layers of llama3-8b");
+  cli.says("82.4 GFLOPs a token, but 51.4[0-9] with half of the attention");
 }
 
 // TP 2 is predicted to need 50.9 GiB of a GPU, 2.8 of them outside of PyTorch: 48.1, less a tenth 43.3.
