@@ -209,7 +209,7 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   if (!o.nodes.empty()) q.nodes = read.nodes(o.nodes);
   const bool limits = !o.deadline.empty() || !o.budget.empty() || job.deadline.value > 0 || job.budget > 0;
   q.tokens = read.tokens(o.tokens, job.training.tokens, limits);
-  if (const std::string few = io::why_too_few_tokens(q.tokens, job.training); q.tokens > 0 && !few.empty())
+  if (const std::string few = planner::why_too_few_tokens(q.tokens, job.training); q.tokens > 0 && !few.empty())
     read.fault("--tokens", few, "write for example 2T");
   q.deadline = read.deadline(o.deadline);
   q.budget = read.budget(o.budget);

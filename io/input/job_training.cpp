@@ -11,6 +11,7 @@
 #include "io/input/job_sections.h"
 #include "io/input/job_space.h"
 #include "models/job/limits.h"
+#include "planner/cost/run_forecast.h"
 
 namespace trnplan::io {
 
@@ -86,12 +87,6 @@ void read_precision(JobDraft& d, MapReader& fields) {
 
 }  // namespace
 
-std::string why_too_few_tokens(double tokens, const models::Training& t) {
-  const double step = static_cast<double>(t.sequence) * t.global_batch;
-  if (tokens < 1) return "a run of less than one token";
-  return tokens < step ? fmt::format("{:.0f} tokens are less than one step, of {:.0f}", tokens, step) : "";
-}
-
 void read_job_training(JobDraft& d, MapReader& map) {
   const Node* node = map.raw("training");
   if (node == nullptr || node->is_null()) {
@@ -110,7 +105,7 @@ void read_job_training(JobDraft& d, MapReader& map) {
   if (fields.has("tokens")) {
     const std::size_t before = d.faults.size();
     t.tokens = fields.count("tokens", 0);
-    const std::string few = why_too_few_tokens(t.tokens, t);
+    const std::string few = planner::why_too_few_tokens(t.tokens, t);
     if (d.faults.size() == before && !few.empty())
       fields.fault("tokens", few, "write for example 15T, or leave the key out");
   }

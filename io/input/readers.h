@@ -60,9 +60,6 @@ std::string hf_config_json(const models::Architecture& a);
 ArchitectureReading architecture_of_nxdt(const targets::NxdtConfig& config, const Catalog& catalog,
                                          const Files& files = disk());
 
-/// Reason why a run has too few tokens for a step of that training; "" if it has enough.
-std::string why_too_few_tokens(double tokens, const models::Training& training);
-
 /// Reads `neuron-ls` output, the table or --json-output: the instance with chips, cores, memory and links as
 /// printed. Values that it does not print (rates, NICs, prices) are those of the catalogue's instance of the
 /// printed type, or of `instance` if the file names none. Faults: truncated table, rows that do not parse, a

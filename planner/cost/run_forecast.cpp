@@ -39,12 +39,9 @@ std::string why_no_time(const RunQuestion& q, const std::optional<Bill>& bill, d
   return {};
 }
 
-double tokens_of_step(const models::Job& job) {
-  return static_cast<double>(job.training.sequence) * job.training.global_batch;
-}
-
 double whole_steps(double tokens, const models::Job& job) {
-  return std::floor(tokens / tokens_of_step(job)) * tokens_of_step(job);
+  const double step = static_cast<double>(job.training.sequence) * job.training.global_batch;
+  return std::floor(tokens / step) * step;
 }
 
 RunShape shape_of(const models::Job& job, const Plan& plan, const RunTerms& terms, Bytes checkpoint) {
@@ -102,6 +99,12 @@ double RunForecast::probability(double tokens, Seconds time) const {
   return normal_probability(distance / (width / kNinetyPercent));
 }
 
+std::string why_too_few_tokens(double tokens, const models::Training& t) {
+  const double step = static_cast<double>(t.sequence) * t.global_batch;
+  if (tokens < 1) return "a run of less than one token";
+  return tokens < step ? fmt::format("{:.0f} tokens are less than one step, of {:.0f}", tokens, step) : "";
+}
+
 RunForecast forecast_of(const models::StepReport& step, const GoodputEstimate& g) {
   const auto width = [](double wide, double narrow) {
     return narrow > 0 ? std::log(wide / narrow) : kInfinity;
@@ -145,8 +148,8 @@ RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion
     if (!a.why.empty()) return a;
     // Steps of that time, by the closed form, which needs no length of the run.
     run.work = Seconds(left * estimate_goodput(reliability, run, {.draws = 0}).goodput);
-  } else if (q.tokens < tokens_of_step(job)) {
-    a.why = fmt::format("tokens: {:.0f} are less than one step, of {:.0f}", q.tokens, tokens_of_step(job));
+  } else if (const std::string few = why_too_few_tokens(q.tokens, job.training); !few.empty()) {
+    a.why = "tokens: " + few;
     return a;
   } else {
     run.work = Seconds(q.tokens / rate);

@@ -48,6 +48,9 @@ struct RunQuestion {
   bool asks_for_tokens() const { return tokens <= 0; }
 };
 
+/// Problem of a run of so few tokens, less than a step or than one token; "" of others.
+[[nodiscard]] std::string why_too_few_tokens(double tokens, const models::Training& training);
+
 /// Terms of a run: recovery, checkpoints and prices.
 struct RunTerms {
   Recovery recovery = Recovery::automatic;
