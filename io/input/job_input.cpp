@@ -114,8 +114,8 @@ std::string shown(const Node& node) {
   return all;
 }
 
-/// Writes the nodes of the job, if they are one number, behind an all-reduce that was measured on them, before an option
-/// replaces them.
+/// Writes the nodes of the job, if they are one number, behind an all-reduce that was measured on them, before an
+/// option replaces them.
 void keep_measured_nodes(Node& cluster, const Node& nodes) {
   const bool alone = nodes.kind == Node::Kind::sequence && nodes.items.size() == 1;
   const Node& one = alone ? nodes.items.front() : nodes;

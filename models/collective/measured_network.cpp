@@ -18,8 +18,9 @@ namespace {
 /// Shares of the NICs between which the solution is sought. Above 1 because the model of the algorithms errs:
 /// collective_spread is up to 0.3.
 constexpr double kLeastShare = 1e-4, kMostShare = 1.5;
-/// Bandwidth over what links in the nodes let through up to which a measurement counts as that: the model of all-reduces on
-/// two nodes is off by a third for one in ten (docs/accuracy.md, "NCCL"), and those of p5 are published 8 % above it.
+/// Factor over what links in the nodes let through up to which a measurement counts as that: the model of all-reduces
+/// on two nodes is off by a third for one in ten (docs/accuracy.md, "NCCL"), and those of p5 are published 8 % above
+/// it (catalog/measured-nccl.csv, G228 and G229).
 constexpr double kModelErrs = 1.35;
 /// Least part of the time that the network must take: below it the error of the share is several times that
 /// of the measurement.
@@ -94,8 +95,7 @@ double share_of(const Model& model, const MeasuredAllReduce& m) {
       throw UnusableMeasurement(
           fmt::format("{} is more than {} can reach, about {}", rate(m.bus.value), where, rate(most)),
           "give the bus bandwidth of all ranks in GB/s (10^9 bytes), not Gbit/s, and the machine it was "
-          "measured "
-          "on",
+          "measured on",
           true);
   }
   if (const double least = model.bus(low); m.bus.value < least) {

@@ -335,7 +335,7 @@ class Framework {
   [[nodiscard]] virtual bool mixes_sizes(const Strategy& s) const { return s.tensor_parallel > 1; }
   /// True if the host launches far ahead of the device, so that whole activations, freed after collectives that the
   /// device has yet to run, wait in the allocator's pool; absent if no published run tells. The pool gives them back
-  /// before an allocation fails (c10/cuda/CUDACachingAllocator.cpp, synchronize_and_free_events).
+  /// before an allocation fails (pytorch: c10/cuda/CUDACachingAllocator.cpp, synchronize_and_free_events).
   [[nodiscard]] virtual std::optional<bool> queues_collectives(const Strategy&) const { return std::nullopt; }
   /// True if the weights of layers can be stored and gathered in FP8 alone (Precision::fp8_param_gather).
   [[nodiscard]] virtual bool stores_fp8_weights() const { return false; }

@@ -11,8 +11,9 @@
 //                (distributed/param_and_grad_buffer.py, distributed/distributed_data_parallel.py;
 //                overlap_grad_reduce)
 //   weights      gathered in place in 2 bytes; with --fp8-param-gather those of layers in 1, in buffers of their own
-//                (distributed/param_and_grad_buffer.py, by the type of parameters). overlap_param_gather starts them during the next step's first
-//                forward; here they come after the optimizer without overlap: an upper bound
+//                (distributed/param_and_grad_buffer.py, by the type of parameters). overlap_param_gather starts
+//                them during the next step's first forward; here they come after the optimizer without overlap:
+//                an upper bound
 //   context      two chunks of each rank, one from each end (core/utils.py, get_batch_on_this_cp_rank)
 //   states       2 weights, 4 gradients, 12 master weights and moments, the last divided by DP x CP with the
 //                distributed optimizer (docs/user-guide/features/dist_optimizer.md)

@@ -54,9 +54,9 @@ struct StageMemory {
   /// True if one allocator's pool holds states too, so that its fragmentation counts for them; and if tensors of
   /// unlike sizes fragment it (Framework::mixes_sizes()).
   bool pooled = false, mixed = false;
-  /// Freed bytes that wait in the pool for collectives, besides the peak (Framework::queues_collectives()); absent: unknown.
-  /// Nothing where no device waits for others while its host goes on: on a stage with more layers than every other, and
-  /// without a pipeline where each call holds up the host (MeasuredNetwork::call_per_rank).
+  /// Freed bytes that wait in the pool for collectives, besides the peak (Framework::queues_collectives()); absent:
+  /// unknown. None where no device waits for others while its host goes on: on a stage with more layers than every
+  /// other, and without a pipeline where each call holds up the host (MeasuredNetwork::call_per_rank).
   std::optional<Bytes> queued;
   std::array<MemoryMoment, 3> moments;  ///< in the order of PeakInstant; `instant` is the largest
   Bytes parameters{}, gradients{}, optimizer{}, activations{}, logits{}, staging{}, runtime{};

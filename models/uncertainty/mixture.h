@@ -36,8 +36,8 @@ inline constexpr std::size_t kSlices = 8;
 [[nodiscard]] std::array<NormalSlice, kSlices> slices_above();
 
 /// The sum of a variable with that mixture and an independent one of median 0, of two halves of a normal with the sds
-/// `below` and `above`: each part once for each slice of the halves, moved by its mean and widened by its sd. The median
-/// lies above the sum of both medians where `above` is the wider. Unchanged where both are 0.
+/// `below` and `above`: each part once for each slice of the halves, moved by its mean and widened by its sd. The
+/// median lies above the sum of both medians where `above` is the wider. Unchanged where both are 0.
 [[nodiscard]] Mixture plus_halves(const Mixture& parts, double below, double above);
 
 /// Distribution of the logarithm of the step, in s: one part, or one for each state of the network.

@@ -8,8 +8,8 @@
 // Failures strike the nodes that a job uses, at the rate of planner/cost/goodput.h for each, from its start until
 // the scheduler has noticed a failure. Each takes a whole node. A node in repair is down, and idle ones do not
 // fail, whether they are free or kept by a job that waits: that is one rule for all schedulers. A failure needs
-// another node with probability replacement_share, and a person with person_share. Interruptions of spot nodes count as in
-// planner/cost/goodput.h; another node comes after `replacement`, not after a repair. A failure is noticed and
+// another node with probability replacement_share, and a person with person_share. Interruptions of spot nodes count
+// as in planner/cost/goodput.h; another node comes after `replacement`, not after a repair. A failure is noticed and
 // answered as the scheduler's rule says (planner/cluster/requeue.h); then the broken node goes to repair, and the job
 // waits for free nodes: a spare, or one that comes back. Then it needs the restart and the loading of its checkpoint. A
 // failure meanwhile begins the recovery anew. The first start is free, as in planner/cost/goodput.h, whose closed form
@@ -87,8 +87,8 @@ struct ClusterRun {
 inline constexpr Seconds kLongestRun{100 * 365 * kDay};
 inline constexpr int kMostFailures = 100'000;
 
-/// One run with these parameters. `stretch`: factor of the steps of each job; empty: 1. Deterministic in `seed`. It gives up a job that
-/// at its pace since its first start, from 256 failures on, would need more than twice kLongestRun or
+/// One run with these parameters. `stretch`: factor of the steps of each job; empty: 1. Deterministic in `seed`. It
+/// gives up a job that at its pace since its first start, from 256 failures on, would need more than twice kLongestRun or
 /// kMostFailures, and all of them after kLongestRun or a million events. Cost: O(jobs) an event.
 ClusterRun simulate_cluster(const ClusterSetup& setup, const Reliability& reliability, std::uint64_t seed,
                             std::vector<double> stretch = {});
